@@ -18,7 +18,7 @@ use report::{report, shortest};
 use support::python;
 
 const ROUNDS: usize = 21;
-/// As the rival: sequences of 1024 tokens, 512 Ki tokens in all.
+/// The same size as the rival's: sequences of 1024 tokens, 512 Ki tokens in all.
 const LENGTH: usize = 1024;
 const SEQUENCES: usize = 512;
 
@@ -89,7 +89,7 @@ fn main() {
     );
 }
 
-#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
 fn report_size(ours: f64, boxed: Option<f64>) {
     println!(
         "bytes per token: {ours:.3}, msgspec {}",

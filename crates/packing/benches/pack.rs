@@ -1,8 +1,8 @@
 //! Planning a step and building its batches: 100,000 samples of log-normal lengths (sigma 1, mean 1k), bins of 32k.
 //!
-//! Planning stands beside first-fit decreasing in Python, once as a scan over a list and once with a segment tree (when
-//! `PRL_BENCH_PYTHON` names an interpreter); packing with the copy beside a copy of as
-//! many bytes, once in memory that an earlier step left and once in memory that is new.
+//! Planning is compared with first-fit decreasing in Python, once as a scan over a list and once with a segment tree (when
+//! `PRL_BENCH_PYTHON` names an interpreter). Packing is compared with a copy of as many bytes, once in memory that an
+//! earlier step left and once in new memory.
 
 use prl_packing::{
     Advantages, Batch, BuildOptions, Cost, FlopModel, PackOptions, SampleRef, UNSAMPLED, build_batch_reusing,
@@ -53,8 +53,8 @@ fn plans(lengths: &[u32]) {
     quality(lengths, bins_only, balanced, model);
 }
 
-/// Shares and imbalances, which are no speeds: larger is better for a fill, 0 for an imbalance.
-#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+/// Prints fills and imbalances. They are no speeds: a larger fill is better, the best imbalance is 0.
+#[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
 fn quality(lengths: &[u32], bins_only: PackOptions<'_>, balanced: PackOptions<'_>, model: FlopModel) {
     let total: f64 = lengths.iter().map(|&length| f64::from(length)).sum();
     let fill = |bins: usize| total / (bins as f64 * f64::from(SEQ_LEN));
@@ -84,7 +84,7 @@ fn quality(lengths: &[u32], bins_only: PackOptions<'_>, balanced: PackOptions<'_
     );
 }
 
-/// Every sample has memory of its own, as rollouts have that arrived one by one.
+/// Every sample has separate memory, like rollouts that arrived one by one.
 fn builds(lengths: &[u32]) {
     let tokens: usize = lengths.iter().map(|&length| length as usize).sum();
     let ids: Vec<u32> = (0..).take(tokens).collect();

@@ -1,9 +1,9 @@
 //! Which rank runs which bin, so that all have similar work in total.
 //!
 //! `ranks` consecutive bins are a round: they run at the same time. Each rank gets one bin of every round, so bins that
-//! wait for each other stay alike; only who gets which is free. Karmarkar-Karp decides it: of the partial assignments
-//! (at first the rounds) the two of the largest spread are merged, heaviest with lightest, until one is left. Its
-//! spread is at most that of the widest round. Then bins of the heaviest rank are exchanged for lighter ones of their
+//! wait for each other have similar costs; only the choice within a round is free. Karmarkar-Karp makes it: of the partial
+//! assignments (at first the rounds) the two with the largest spread are merged, heaviest with lightest, until one is left.
+//! Its spread is at most that of the widest round. Then bins of the heaviest rank are exchanged for lighter ones of their
 //! round as long as that lowers the maximum (bounded work). Ties are broken by index, so that equal input gives an
 //! equal plan.
 
@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use crate::cost::Ordered;
 
-/// Bound on the bins looked at by the exchange.
+/// Most bins that the exchange looks at.
 const MAX_EXCHANGE_WORK: usize = 20_000_000;
 
 /// Samples that share a micro-batch, and what they cost together.
@@ -30,7 +30,7 @@ impl Bin {
         Self { samples, cost }
     }
 
-    /// By descending cost; empty bins last, equal ones by their first sample.
+    /// Orders by descending cost; empty bins are last, bins of equal cost go by their first sample.
     pub(crate) fn heavier_first(&self, other: &Self) -> Ordering {
         let first = |bin: &Self| bin.samples.first().copied().unwrap_or(u32::MAX);
         let by_cost = other.cost.total_cmp(&self.cost);
@@ -54,14 +54,14 @@ pub(crate) fn balance_ranks(mut bins: Vec<Bin>, ranks: usize) -> Vec<Vec<u32>> {
     plan
 }
 
-/// What one rank runs: one bin of each round, in the order of the rounds.
+/// The bins of one rank: one of each round, in the order of the rounds.
 #[derive(Debug, Clone, Default)]
 struct Rank {
     bins: Vec<usize>,
     load: f64,
 }
 
-/// Some rounds, already dealt: entry `i` is a share for one rank, the heaviest first.
+/// Some rounds that are already distributed: entry `i` is a share for one rank, the heaviest first.
 struct Partial {
     shares: Vec<Rank>,
     /// Lowest index of its rounds; no two partials have the same.
@@ -76,10 +76,10 @@ impl Partial {
         }
     }
 
-    /// The heaviest share of each with the lightest of the other.
+    /// Joins the heaviest share of each with the lightest of the other.
     fn merge(self, other: Self) -> Self {
         let first = self.first.min(other.first);
-        // Lists are appended to the longer ones, so that all merges together stay cheap.
+        // The shorter lists are appended to the longer ones, so that all merges together stay cheap.
         let (longer, shorter) = if self.rounds() < other.rounds() {
             (other, self)
         } else {

@@ -1,8 +1,8 @@
 //! The columns that one trainer rank reads for one step.
 //!
 //! Shapes: T tokens, S sequences, B bins (micro-batches), K version spans. A [`Batch`] owns its columns, a
-//! [`BatchView`] borrows them, from a batch or from a file; what must hold of both is in `check`. Whoever makes or
-//! reads a batch checks it; consumers rely on its invariants and check nothing again.
+//! [`BatchView`] borrows them from a batch or from a file; `check` has the invariants of both. Code that makes or
+//! reads a batch checks it; consumers rely on the invariants and check nothing again.
 
 use std::ops::Add;
 

@@ -13,9 +13,9 @@ use crate::room::column;
 use crate::sample::SampleRef;
 use crate::{MAX_RANKS, PackError};
 
-/// Far above any kernel's tile, and small enough that an empty bin stays cheap.
+/// Most tokens of `pad_to_multiple_of`: far above any kernel's tile, and small enough that an empty bin stays cheap.
 const MAX_PADDING_MULTIPLE: u32 = 1 << 16;
-/// Fewer are copied sooner than a thread starts.
+/// Tokens that are worth a thread: copying fewer takes less time than starting one.
 const TOKENS_PER_THREAD: usize = 1 << 19;
 
 /// How the batches are laid out.
@@ -23,7 +23,7 @@ const TOKENS_PER_THREAD: usize = 1 << 19;
 pub struct BuildOptions {
     /// Trainer ranks; bin `i` of the plan belongs to rank `i % ranks`.
     pub ranks: u32,
-    /// Most tokens of a bin before padding; longer samples are cut to it.
+    /// Most tokens of a bin before padding; longer samples are cut to this length.
     pub seq_len: u32,
     /// Every bin is padded to a multiple of this many tokens, at most 65536; 1 pads empty bins only.
     pub pad_to_multiple_of: u32,
@@ -39,7 +39,7 @@ pub struct BuildOptions {
 ///
 /// # Errors
 /// [`PackError::Input`] when the options or the plan contradict themselves (a sample is missing, repeated or unknown,
-/// a bin is above `seq_len`, the bins are no multiple of the ranks, there are none); [`PackError::Sample`] for a
+/// a bin is above `seq_len`, there are no bins or their number is no multiple of the ranks); [`PackError::Sample`] for a
 /// malformed sample, or one of which nothing is left when it is cut.
 pub fn build_batch(
     samples: &[SampleRef<'_>],
@@ -49,8 +49,8 @@ pub fn build_batch(
     build_batch_reusing(samples, plan, options, Vec::new())
 }
 
-/// [`build_batch`] in the memory of batches that are not needed any more, which spares the system the work of clearing
-/// as much. What they held is overwritten.
+/// [`build_batch`] in the memory of batches that are not needed any more, so that the system need not clear new memory.
+/// Their content is overwritten.
 ///
 /// # Errors
 /// As [`build_batch`]; the memory is freed then.
@@ -137,7 +137,7 @@ fn with_room(bins: impl Iterator<Item = Shape>, streams: Streams, spare: Batch) 
     })
 }
 
-/// Fills all bins; the tokens in each loss over all of them, or what is wrong with the first bad sample of the plan.
+/// Fills all bins. Returns the tokens in each loss over all of them, or the error of the first bad sample of the plan.
 fn fill(mut bins: Vec<Bin<'_>>, samples: &[SampleRef<'_>], options: BuildOptions) -> Result<Counts, PackError> {
     let tokens: usize = bins.iter().map(Bin::tokens).sum();
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -182,7 +182,7 @@ fn fill_in_turn(bins: Vec<Bin<'_>>, samples: &[SampleRef<'_>], options: BuildOpt
     Ok(counts)
 }
 
-/// Tokens of a sample that fit.
+/// Tokens of a sample that are kept.
 pub(crate) fn used(sample: &SampleRef<'_>, options: BuildOptions) -> usize {
     sample.kept_tokens(options.seq_len)
 }

@@ -1,4 +1,4 @@
-//! What must hold of the columns of a batch.
+//! Checks the invariants of a batch's columns.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::scan::{count, count_pairs, first, first_pair};
 const CACHED_TOKENS: usize = 1 << 14;
 
 impl BatchView<'_> {
-    /// Every invariant that the fields of [`crate::Batch`] document.
+    /// Checks every invariant that the fields of [`crate::Batch`] document.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.check_lengths()?;
         check_offsets("cu_seqlens", self.cu_seqlens, self.tokens())?;
@@ -36,7 +36,7 @@ impl BatchView<'_> {
         Ok(())
     }
 
-    /// Tokens of this rank in each loss; sequences are not looked at.
+    /// Tokens of this rank in each loss; sequences are not counted.
     pub(crate) fn counts_of(&self, tokens: Range<usize>) -> Counts {
         let nonzero = |weights: Option<&[f32]>| {
             weights.map_or(0, |weights| count(&weights[tokens.clone()], |weight| weight != 0.0))
@@ -176,7 +176,7 @@ impl BatchView<'_> {
     }
 }
 
-/// Offsets rise strictly from 0 to `end`.
+/// Checks that offsets rise strictly from 0 to `end`.
 fn check_offsets(name: &str, offsets: &[u32], end: usize) -> Result<(), String> {
     if offsets.len() < 2 || offsets[0] != 0 {
         return Err(format!("{name} does not begin at 0 or has no entries"));

@@ -123,7 +123,7 @@ fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// `bytes` as numbers; None when they do not lie where such numbers may.
+/// `bytes` as numbers; None when they are not aligned for these numbers.
 fn cast<T: Element>(bytes: &[u8]) -> Option<&[T]> {
     // SAFETY: any bytes are a value of an `Element`.
     match unsafe { bytes.align_to() } {

@@ -1,13 +1,13 @@
-//! What a sample costs a rank: tokens, floating-point operations of a model, or the caller's numbers.
+//! The cost of a sample for a rank: tokens, floating-point operations of a model, or the caller's numbers.
 
 use std::cmp::Ordering;
 
 use crate::{FlopModel, PackError};
 
-/// What ranks are balanced by.
+/// The measure by which ranks are balanced.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Cost<'a> {
-    /// The tokens that are kept.
+    /// The number of tokens that are kept.
     #[default]
     Tokens,
     /// The operations of a model on the tokens that are kept.

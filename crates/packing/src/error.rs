@@ -22,7 +22,7 @@ pub enum PackError {
     /// A model's config does not say what its cost is made of.
     #[error("cannot take costs from the model's config: {0}")]
     Config(String),
-    /// Nothing here knows how.
+    /// This crate cannot do it.
     #[error("not implemented: {0}; give a cost per sample")]
     Unsupported(String),
     /// A batch breaks an invariant of its columns.

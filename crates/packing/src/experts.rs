@@ -1,10 +1,10 @@
-//! Which experts of a mixture each token went to when it was sampled, so that training can send it the same way (router
-//! replay). Columns and samples hold the ids as bytes, as the file does; no number is looked into.
+//! The experts of a mixture that each token went to when it was sampled, so that training can send it to the same ones (router
+//! replay). Columns and samples hold the ids as bytes, as the file does; this crate does not interpret them.
 
-/// The byte that stands where no expert is recorded: an id of all ones, of either width.
+/// The byte that means that no expert is recorded: an id of either width has all bits set then.
 pub const NO_EXPERT_BYTE: u8 = u8::MAX;
 
-/// How many experts there can be.
+/// The width of an id, which bounds the number of experts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpertWidth {
     /// Ids of one byte, up to 254; 255 means that none is recorded.
@@ -13,37 +13,37 @@ pub enum ExpertWidth {
     U16,
 }
 
-/// What one token's row holds.
+/// The shape of one token's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpertShape {
     /// Layers with a router.
     pub layers: u32,
-    /// Experts that a token goes to in each.
+    /// Experts that a token goes to in each layer.
     pub top_k: u32,
-    /// Of an id.
+    /// Width of an id.
     pub width: ExpertWidth,
 }
 
-/// Ids, row-major `[T, layers, top_k]`, little endian.
+/// Ids of the experts of T tokens, row-major `[T, layers, top_k]`, little endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoutedExperts<'a> {
-    /// Of each token.
+    /// Shape of each token's row.
     pub shape: ExpertShape,
-    /// T times [`ExpertShape::row_bytes`].
+    /// T times [`ExpertShape::row_bytes`] bytes.
     pub ids: &'a [u8],
 }
 
-/// The same, owned.
+/// [`RoutedExperts`] that own their ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutedExpertsBuf {
-    /// Of each token.
+    /// Shape of each token's row.
     pub shape: ExpertShape,
-    /// T times [`ExpertShape::row_bytes`].
+    /// T times [`ExpertShape::row_bytes`] bytes.
     pub ids: Vec<u8>,
 }
 
 impl ExpertWidth {
-    /// Of an id.
+    /// Bytes of an id.
     pub fn bytes(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -53,14 +53,14 @@ impl ExpertWidth {
 }
 
 impl ExpertShape {
-    /// Of one token.
+    /// Bytes of one token's row.
     pub fn row_bytes(self) -> usize {
         self.layers as usize * self.top_k as usize * self.width.bytes()
     }
 }
 
 impl<'a> RoutedExperts<'a> {
-    /// That there is a row for each of `tokens` tokens.
+    /// Checks that there is a row for each of `tokens` tokens.
     pub(crate) fn check(&self, tokens: usize) -> Result<(), String> {
         let ExpertShape { layers, top_k, .. } = self.shape;
         let row = self.shape.row_bytes();
@@ -78,14 +78,14 @@ impl<'a> RoutedExperts<'a> {
         Ok(())
     }
 
-    /// Of the first `tokens` tokens.
+    /// The rows of the first `tokens` tokens.
     pub(crate) fn first(&self, tokens: usize) -> &'a [u8] {
         &self.ids[..tokens * self.shape.row_bytes()]
     }
 }
 
 impl RoutedExpertsBuf {
-    /// Borrowed.
+    /// The ids, borrowed.
     pub fn view(&self) -> RoutedExperts<'_> {
         RoutedExperts {
             shape: self.shape,

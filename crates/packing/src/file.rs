@@ -1,6 +1,6 @@
 //! A batch as a safetensors file: columns by descending element size, the key of the batch in `__metadata__`.
 //!
-//! The `digest` in the metadata is of the bytes after the header, so that equal batches cut in two attempts agree.
+//! The `digest` in the metadata is of the bytes after the header, so that equal batches of two attempts have equal digests.
 //! Reading trusts nothing: header, digest, dtypes, shapes, alignment and every invariant of the columns are checked.
 
 use std::fs::{self, File};
@@ -15,13 +15,13 @@ use crate::batch::{Batch, BatchView, Counts};
 use crate::columns::{Column, Columns, columns};
 use crate::metadata::{self, BatchMetadata};
 
-/// Small enough to stay in the cache between the copy and the hash.
+/// A chunk of this size stays in the cache between the copy and the hash.
 const CACHED_CHUNK_BYTES: usize = 1 << 18;
-/// As long as every digest.
+/// A placeholder for the digest, of the same length.
 const NO_DIGEST: &str = "0000000000000000";
 const MEMORY: &str = "<memory>";
 
-/// What was written.
+/// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenBatch {
     /// Length of the file.
@@ -30,12 +30,12 @@ pub struct WrittenBatch {
     pub digest: String,
 }
 
-/// Writes a valid batch to `path`, durably and atomically. A path that ends in `step_<s>/rank_<r>.safetensors` must
+/// Writes a valid batch to `path`, durably and atomically. If the path ends in `step_<s>/rank_<r>.safetensors`, it must
 /// agree with the metadata.
 ///
 /// # Errors
-/// [`PackError::File`] for a batch that breaks an invariant or contradicts `metadata` or `path`, and what
-/// [`replace_file`] reports.
+/// [`PackError::File`] for a batch that breaks an invariant or contradicts `metadata` or `path`, and the errors of
+/// [`replace_file`].
 pub fn batch_to_file(path: &Path, batch: &BatchView<'_>, metadata: &BatchMetadata) -> Result<WrittenBatch, PackError> {
     check(batch, metadata)
         .and_then(|()| metadata.check_path(path))
@@ -89,13 +89,13 @@ pub fn batch_to_bytes(batch: &BatchView<'_>, metadata: &BatchMetadata) -> Result
     Ok(bytes)
 }
 
-/// A batch in its file, mapped into memory and checked; the columns are read where they lie.
+/// A batch in its file, mapped into memory and checked. The columns are read in the map, without a copy.
 ///
 /// The file must not be truncated in place while it is open: touching a page that is gone is a fault that no program
 /// survives. prl never does that (files are replaced by renaming, which leaves open ones intact).
 #[derive(Debug)]
 pub struct BatchFile {
-    /// Private: what is written to these pages is seen by nobody else and never reaches the file.
+    /// A private map: bytes written to these pages are invisible to others and never reach the file.
     map: MmapMut,
     header: Header,
     metadata: BatchMetadata,
@@ -145,7 +145,7 @@ impl BatchFile {
 pub fn batch_from_bytes(bytes: &[u8]) -> Result<(Batch, BatchMetadata), PackError> {
     let header = parse(bytes)?;
     let mut room = vec![0u64; bytes.len().div_ceil(8)];
-    // SAFETY: the room is at least as many initialised bytes, bytes have no alignment, and nothing else refers to it.
+    // SAFETY: `room` has at least as many initialised bytes, bytes have no alignment, and nothing else refers to it.
     let aligned = unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), bytes.len()) };
     aligned.copy_from_slice(bytes);
     let (batch, metadata) = decode(&header, aligned).map_err(in_memory)?;
@@ -182,7 +182,7 @@ fn map_regular_file(path: &Path) -> Result<MmapMut, WeightsError> {
         return Err(error(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
     }
     let file = File::open(path).map_err(error)?;
-    // SAFETY: the map is private to this value; that nobody truncates the file in place while it is open is the
+    // SAFETY: the map is private to this value. That the file is not truncated in place while it is open is the
     // documented condition of `BatchFile`.
     unsafe { MmapOptions::new().map_copy(&file) }.map_err(error)
 }

@@ -36,7 +36,7 @@ impl Streams {
     }
 }
 
-/// How much of the columns a bin takes, padding included.
+/// The lengths that a bin takes in the columns, padding included.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Shape {
     pub(crate) tokens: usize,
@@ -90,7 +90,7 @@ pub(crate) struct ColumnsMut<'a> {
     ce_weights: Option<&'a mut [f32]>,
     ref_kl_weights: Option<&'a mut [f32]>,
     reference_logprobs: Option<&'a mut [f32]>,
-    /// Rows of so many bytes.
+    /// Rows of this shape.
     routed_experts: Option<(ExpertShape, &'a mut [u8])>,
     sequence_ends: &'a mut [u32],
     env_ids: &'a mut [u16],
@@ -167,8 +167,8 @@ impl Bin<'_> {
         self.columns.input_ids.len()
     }
 
-    /// Checks its samples and copies them, each while its columns are in the cache, so that they are read from memory
-    /// once. Every value of the columns is written.
+    /// Checks its samples and copies them. Each sample is copied while its columns are in the cache after the check, so that
+    /// memory is read once. Every value of the bin's columns is written.
     pub(crate) fn fill(mut self, samples: &[SampleRef<'_>], options: BuildOptions) -> Result<Counts, PackError> {
         let mut counts = Counts::default();
         for &number in self.members {
@@ -194,7 +194,7 @@ impl Bin<'_> {
         Ok(counts)
     }
 
-    /// That its experts have the shape of the step's.
+    /// Checks that the sample's experts have the same shape as those of the step.
     fn check_experts(&self, sample: &SampleRef<'_>) -> Result<(), String> {
         match (&self.columns.routed_experts, sample.routed_experts) {
             (Some((expected, _)), Some(RoutedExperts { shape, .. })) if shape != *expected => Err(format!(

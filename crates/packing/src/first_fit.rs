@@ -15,7 +15,7 @@ pub(crate) fn first_fit_decreasing(samples: &[u32], lengths: &[u32], capacity: u
     for run in order.chunk_by(|left, right| left >> 32 == right >> 32) {
         let length = !((run[0] >> 32) as u32);
         let mut left = run;
-        // The next of the run fits no earlier bin than the one before it: each bin takes all that fit at once.
+        // A sample of the run fits no earlier bin than the sample before it, so each bin takes all that fit at once.
         while !left.is_empty() {
             let (bin, count) = room.take_first(length, left.len());
             let (taken, rest) = left.split_at(count);
@@ -29,7 +29,8 @@ pub(crate) fn first_fit_decreasing(samples: &[u32], lengths: &[u32], capacity: u
     bins
 }
 
-/// Any two bins of first-fit hold more than one bin's worth, so there are at most twice as many as that, and one.
+/// Bound on the number of bins. Any two bins of first-fit together hold more than one bin's capacity, so there are at most twice as
+/// many bins as the total needs, and one more.
 fn most_bins(total: u64, capacity: u32, samples: usize) -> usize {
     let full = usize::try_from(total / u64::from(capacity)).unwrap_or(samples);
     full.saturating_mul(2).saturating_add(1).min(samples)
@@ -50,8 +51,8 @@ impl RoomTree {
         }
     }
 
-    /// Puts as many of `count` samples of `length` as fit into the leftmost bin with room for one; there always is
-    /// one. The bin and how many it took, at least one.
+    /// Puts samples of `length`, `count` of them or as many as fit, into the leftmost bin with room for one; there always is such a
+    /// bin. Returns the bin and how many samples it took, at least one.
     fn take_first(&mut self, length: u32, count: usize) -> (usize, usize) {
         let mut node = 1;
         while node < self.leaves {

@@ -1,13 +1,13 @@
 //! Floating-point operations of a decoder model on one sequence, from its `config.json`.
 //!
-//! Two terms: what every token costs whatever its place (projections, feed-forward, head) and attention, which grows
+//! There are two terms: the cost of every token (projections, feed-forward, head), and the cost of attention, which grows
 //! with the square of the sequence. Norms, activations and the softmax are left out.
 
 use serde_json::Value;
 
 use crate::PackError;
 
-/// Architectures that are a stack of full causal attention and gated feed-forward layers, as far as costs go.
+/// Architectures that cost as much as a stack of full causal attention and gated feed-forward layers.
 const KNOWN: [&str; 15] = [
     "llama",
     "mistral",
@@ -26,7 +26,7 @@ const KNOWN: [&str; 15] = [
     "kimi_k2",
 ];
 
-/// Operations of a forward pass over a sequence of n tokens: `linear * n + quadratic * n^2`; backward takes twice as
+/// Operations of a forward pass over a sequence of n tokens: `linear * n + quadratic * n^2`. A backward pass takes twice as
 /// many.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlopModel {
@@ -37,7 +37,7 @@ pub struct FlopModel {
 }
 
 impl FlopModel {
-    /// Of a Hugging Face `config.json`: dense and mixture-of-experts layers, grouped-query and multi-head latent
+    /// Reads a Hugging Face `config.json`. Known are dense and mixture-of-experts layers, grouped-query and multi-head latent
     /// attention.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl FlopModel {
 
 struct Attention {
     parameters: f64,
-    /// Width of all heads' keys and values together: what each pair of tokens costs in scores and sums.
+    /// Width of all heads' keys and values together: the cost of scores and sums for each pair of tokens.
     heads_width: f64,
 }
 
@@ -149,7 +149,7 @@ impl Config<'_> {
         Ok(None)
     }
 
-    /// Parameters of one sparse layer that a token meets: router, chosen and shared experts.
+    /// Parameters of one sparse layer that a token uses: router, chosen and shared experts.
     fn expert_parameters(&self, hidden: f64) -> Result<f64, PackError> {
         let width = match self.optional("moe_intermediate_size")? {
             Some(width) => width,

@@ -39,8 +39,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate knows tokens and weights of tokens. What a reward or an advantage is, which samples belong to a step and
-//! when a batch ships belong to its callers.
+//! This crate knows tokens and weights of tokens. Its callers know how rewards become advantages, which samples belong to a
+//! step and when a batch is shipped.
 
 mod balance;
 mod batch;

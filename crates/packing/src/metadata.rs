@@ -1,4 +1,4 @@
-//! What the file of a batch says of itself in `__metadata__`.
+//! The `__metadata__` of a batch file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use prl_weights::digest;
 
 use crate::batch::Counts;
 
-/// What `format` says in the metadata of a batch.
+/// The `format` in the metadata of a batch.
 pub const BATCH_FORMAT: &str = "prl-batch/1";
 
 const KEYS: [&str; 11] = [
@@ -30,7 +30,7 @@ const KEYS: [&str; 11] = [
 pub struct BatchMetadata {
     /// The run.
     pub run_id: String,
-    /// The attempt of the run in which the batch was cut, from 1.
+    /// The attempt of the run that assembled the batch, from 1.
     pub attempt: u32,
     /// The step it trains, from 1.
     pub step: u64,
@@ -60,7 +60,7 @@ impl BatchMetadata {
             .collect()
     }
 
-    /// That a path ending in `step_<s>/rank_<r>.safetensors` is that of this batch.
+    /// Checks that a path ending in `step_<s>/rank_<r>.safetensors` is the path of this batch.
     pub(crate) fn check_path(&self, path: &Path) -> Result<(), String> {
         let rank = path
             .file_name()
@@ -83,7 +83,7 @@ impl BatchMetadata {
     }
 }
 
-/// The key and the counts that `metadata` holds, when its digest is that of `data`, the bytes after the header.
+/// Reads key and counts from `metadata` and checks its digest against `data`, the bytes after the header.
 pub(crate) fn decode(metadata: &BTreeMap<String, String>, data: &[u8]) -> Result<(BatchMetadata, Counts), String> {
     let fields = Fields(metadata);
     let format = fields.text("format")?;

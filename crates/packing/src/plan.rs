@@ -9,17 +9,17 @@ use crate::split::split_to_multiple;
 /// Most ranks that a plan is made for.
 pub const MAX_RANKS: u32 = 1 << 16;
 
-/// What a plan must respect.
+/// The limits of a plan, and the costs that it balances.
 #[derive(Debug, Clone, Copy)]
 pub struct PackOptions<'a> {
     /// Most tokens of a bin; longer samples count as this many.
     pub seq_len: u32,
     /// Data-parallel ranks; bin `i` belongs to rank `i % ranks`.
     pub ranks: u32,
-    /// What the ranks are balanced by.
+    /// The measure by which ranks are balanced.
     pub cost: Cost<'a>,
-    /// Class of each sample, or none when all are alike. Samples of different classes (other modalities, router replay
-    /// or none) share no bin, and at any time all ranks run bins of one class, as collectives demand.
+    /// The class of each sample; empty when all are of one class. Samples of different classes (other modalities, with or without
+    /// router replay) share no bin. At any time all ranks run bins of one class, because they take part in the same collectives.
     pub classes: &'a [u32],
 }
 
@@ -37,8 +37,8 @@ impl PackOptions<'_> {
 
 /// Distributes samples over bins of at most `seq_len` tokens; bin `i` belongs to rank `i % ranks`.
 ///
-/// The number of bins (of each class) is a multiple of `ranks`: the heaviest bins of several samples are halved until
-/// it is. Only when there are fewer samples than that needs are bins left empty, in the last round of their class. The bins
+/// The number of bins (of each class) is a multiple of `ranks`: the heaviest bins with several samples are halved until
+/// it is. When there are too few samples for that, bins in the last round of their class are left empty. The bins
 /// `j * ranks..(j + 1) * ranks` are run at the same time: they are of one class and of similar cost, classes in
 /// ascending order and costs in descending order within a class. The totals of the ranks are balanced too. Equal input
 /// gives an equal plan; no samples give no bins.

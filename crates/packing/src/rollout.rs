@@ -3,7 +3,7 @@
 //! The bytes are a safetensors blob with, for trace i, `<i>.token_ids` U32[T], `<i>.mask` U8[T], `<i>.logprobs` F32[T],
 //! `<i>.version_spans` U32[K,2] and `<i>.branch_offsets` U32[n+1]. Branch b of a trace is its tokens from offset b to
 //! offset b+1, one training sample. Spans are rows (first token, version), counted from the start of the trace,
-//! ascending from 0 and cut at every branch start. All of it is checked when it arrives.
+//! ascending from 0 and split at every branch start. All of it is checked when it arrives.
 
 use std::ops::Range;
 
@@ -18,14 +18,14 @@ pub struct Rollout {
     token_ids: Vec<u32>,
     mask: Vec<u8>,
     logprobs: Vec<f32>,
-    /// Counted from the start of their sample.
+    /// Their first tokens are counted from the start of their sample.
     version_spans: Vec<[u32; 2]>,
     samples: Vec<Place>,
     /// Trace i has the samples from `[i]` to `[i+1]`.
     trace_samples: Vec<usize>,
 }
 
-/// Where a sample lies in the columns.
+/// The place of a sample in the columns.
 #[derive(Debug)]
 struct Place {
     tokens: Range<usize>,
@@ -96,7 +96,7 @@ impl Rollout {
         }
     }
 
-    /// Numbers of its samples, by trace.
+    /// The indices of the samples of each trace.
     pub fn trace_samples(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
         self.trace_samples.windows(2).map(|pair| pair[0]..pair[1])
     }

@@ -1,18 +1,18 @@
-//! One training sample, borrowed from whoever made it.
+//! One training sample, borrowed from its owner.
 
 use crate::experts::RoutedExperts;
 use crate::scan::{first, first_pair};
 
-/// One training sample; slices have one entry per token where nothing else is said.
+/// One training sample. Slices have one entry per token unless their docs say otherwise.
 #[derive(Debug, Clone, Copy)]
 pub struct SampleRef<'a> {
     /// Prompt and completion.
     pub token_ids: &'a [u32],
-    /// 1 for tokens that train, else 0; the first is 0, as nothing predicts it.
+    /// 1 for tokens that train, else 0. The first is 0, because nothing predicts the first token.
     pub mask: &'a [u8],
-    /// Log-probabilities by the sampling policy in nats; 0 where nothing was sampled. The first is taken as 0.
+    /// Log-probabilities by the sampling policy in nats; 0 where nothing was sampled. The first is read as 0.
     pub logprobs: &'a [f32],
-    /// What the tokens that train are worth.
+    /// The advantages of the tokens that train.
     pub advantages: Advantages<'a>,
     /// Sampling temperature.
     pub temperature: f32,
@@ -21,8 +21,8 @@ pub struct SampleRef<'a> {
     /// Rows (first token, version) ascending from token 0, [`crate::UNSAMPLED`] where nothing was sampled; empty means
     /// that nothing was.
     pub version_spans: &'a [[u32; 2]],
-    /// Rows (first token, token after the last) ascending, not empty and apart: runs such as the tokens of an image
-    /// that are kept whole or not at all when a sample is cut.
+    /// Rows (first token, token after the last), ascending, not empty, without overlap. Such a run, for example the tokens of an
+    /// image, is kept whole or not at all when the sample is cut.
     pub unbroken: &'a [[u32; 2]],
     /// Weights of the policy loss; absent means 1 on the mask.
     pub rl_weights: Option<&'a [f32]>,
@@ -46,7 +46,7 @@ pub enum Advantages<'a> {
 }
 
 impl SampleRef<'_> {
-    /// How many tokens are left when the sample is cut at its end to at most `seq_len`: fewer than that when the cut
+    /// How many tokens are left when the sample is cut at its end to at most `seq_len`. They are fewer when the cut
     /// would go through a run that must stay unbroken.
     pub fn kept_tokens(&self, seq_len: u32) -> usize {
         let end = self.token_ids.len().min(seq_len as usize);
@@ -54,7 +54,7 @@ impl SampleRef<'_> {
         self.unbroken.iter().find(holds_cut).map_or(end, |run| run[0] as usize)
     }
 
-    /// That the columns fit together and claim nothing about the first token.
+    /// Checks that the columns fit together and are 0 at the first token where they must be.
     pub(crate) fn check(&self) -> Result<(), String> {
         let tokens = self.token_ids.len();
         if tokens == 0 || u32::try_from(tokens).is_err() {
@@ -101,7 +101,7 @@ impl SampleRef<'_> {
         }
     }
 
-    /// That every number is finite where it counts.
+    /// Checks that every number that is used is finite.
     fn check_values(&self) -> Result<(), String> {
         if !self.temperature.is_finite() || self.temperature < 0.0 {
             return Err(format!("its temperature is {}", self.temperature));

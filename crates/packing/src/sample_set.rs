@@ -1,4 +1,4 @@
-//! The samples of a step, chosen among rollouts that lie in native memory.
+//! The samples of a step, chosen among rollouts in native memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::sample::{Advantages, SampleRef};
 use crate::trace_streams::{TraceStreams, part};
 use crate::{Batch, PackError};
 
-/// Samples of rollouts, each with what it is worth. Holds the rollouts, copies nothing.
+/// Samples of rollouts, each with its [`Worth`]. The set refers to the rollouts and copies nothing.
 #[derive(Debug, Default)]
 pub struct SampleSet {
     chosen: Vec<Chosen>,
@@ -25,37 +25,37 @@ struct Chosen {
     streams: Option<OwnStreams>,
 }
 
-/// The streams of a trace and where in them the sample lies.
+/// The streams of a trace, and the place of the sample in them.
 #[derive(Debug, Clone)]
 struct OwnStreams {
     streams: Arc<TraceStreams>,
     tokens: Range<usize>,
 }
 
-/// What the caller knows of a rollout's samples.
+/// The properties of a rollout's samples that the caller knows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worth {
-    /// Of every token on the mask.
+    /// Advantage of every token on the mask.
     pub advantage: f32,
-    /// Of the sampling.
+    /// Sampling temperature.
     pub temperature: f32,
     /// Index into the step's environment names.
     pub env_id: u16,
 }
 
 impl SampleSet {
-    /// Adds all samples of `rollout`; how many they are.
+    /// Adds all samples of `rollout` and returns how many there are.
     pub fn add(&mut self, rollout: &Arc<Rollout>, worth: Worth) -> usize {
         self.extend(rollout, 0..rollout.samples().len(), worth)
     }
 
-    /// Adds the samples of one trace of `rollout`; how many they are, none when there is no such trace.
+    /// Adds the samples of one trace of `rollout` and returns how many there are: 0 when there is no such trace.
     pub fn add_trace(&mut self, rollout: &Arc<Rollout>, trace: usize, worth: Worth) -> usize {
         let samples = rollout.trace_samples().nth(trace).unwrap_or_default();
         self.extend(rollout, samples, worth)
     }
 
-    /// [`SampleSet::add_trace`] of a trace whose tokens are told apart.
+    /// [`SampleSet::add_trace`] of a trace whose tokens may have different values.
     ///
     /// # Errors
     /// [`PackError::Input`] naming a stream that does not have one entry per token of the trace; nothing is added.
@@ -105,7 +105,7 @@ impl SampleSet {
         self.chosen.is_empty()
     }
 
-    /// Plans and builds one batch per rank, in the memory of `spare` as far as it goes; none when the set is empty.
+    /// Plans and builds one batch per rank, in the memory of `spare` first. Returns none when the set is empty.
     ///
     /// # Errors
     /// As [`pack_sequences`] and [`build_batch`]; samples are numbered in the order they were added.
@@ -149,11 +149,12 @@ fn plan(
     pack_sequences(&lengths, options)
 }
 
-/// Finer classes where samples with and without recorded experts meet: a model runs a bin one way or the other.
+/// Divides classes into samples with and without recorded experts, where there are both: a model runs a whole bin with router replay or
+/// without.
 fn classes_of_replay(samples: &[SampleRef<'_>], classes: &[u32]) -> Option<Vec<u32>> {
     let replays = |sample: &SampleRef<'_>| sample.routed_experts.is_some();
     let mixed = samples.windows(2).any(|pair| replays(&pair[0]) != replays(&pair[1]));
-    // Classes for other samples are for the plan to refuse.
+    // The plan refuses a wrong number of classes.
     if !mixed || !(classes.is_empty() || classes.len() == samples.len()) {
         return None;
     }

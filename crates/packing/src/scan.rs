@@ -2,7 +2,7 @@
 
 const BLOCK: usize = 256;
 
-/// Index of the first value that is `bad`.
+/// Index of the first value for which `bad` is true.
 pub(crate) fn first<T: Copy>(values: &[T], bad: impl Fn(T) -> bool) -> Option<usize> {
     let block = values
         .chunks(BLOCK)
@@ -14,7 +14,7 @@ pub(crate) fn first<T: Copy>(values: &[T], bad: impl Fn(T) -> bool) -> Option<us
         .map(|at| start + at)
 }
 
-/// Index of the first pair that is `bad`; both columns have one length.
+/// Index of the first pair for which `bad` is true; both columns have the same length.
 pub(crate) fn first_pair<A: Copy, B: Copy>(left: &[A], right: &[B], bad: impl Fn(A, B) -> bool) -> Option<usize> {
     let mut blocks = left.chunks(BLOCK).zip(right.chunks(BLOCK));
     let block = blocks.position(|(left, right)| left.iter().zip(right).fold(false, |any, (&a, &b)| any | bad(a, b)))?;
@@ -26,13 +26,13 @@ pub(crate) fn first_pair<A: Copy, B: Copy>(left: &[A], right: &[B], bad: impl Fn
         .map(|at| start + at)
 }
 
-/// How many values are `counted`.
+/// For how many values `counted` is true.
 pub(crate) fn count<T: Copy>(values: &[T], counted: impl Fn(T) -> bool) -> u64 {
     let block = |block: &[T]| block.iter().map(|&value| u32::from(counted(value))).sum::<u32>();
     values.chunks(BLOCK).map(|values| u64::from(block(values))).sum()
 }
 
-/// How many pairs are `counted`; both columns have one length.
+/// For how many pairs `counted` is true; both columns have the same length.
 pub(crate) fn count_pairs<A: Copy, B: Copy>(left: &[A], right: &[B], counted: impl Fn(A, B) -> bool) -> u64 {
     let block = |(left, right): (&[A], &[B])| {
         left.iter()

@@ -1,10 +1,10 @@
-//! Memory of batches that are not needed any more, for those of later steps.
+//! Memory of batches that are not needed any more, for batches of later steps.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Batch;
 
-/// Keeps finished batches up to a bound; what is above it is freed.
+/// Keeps finished batches up to a bound and frees the others.
 #[derive(Debug)]
 pub struct SpareBatches {
     most_tokens: usize,
@@ -12,7 +12,7 @@ pub struct SpareBatches {
 }
 
 impl SpareBatches {
-    /// Keeps batches of at most `most_tokens` tokens in all, 17 to 33 bytes each.
+    /// Keeps batches of at most `most_tokens` tokens together; a token takes 17 to 33 bytes.
     pub const fn new(most_tokens: usize) -> Self {
         Self {
             most_tokens,
@@ -20,7 +20,7 @@ impl SpareBatches {
         }
     }
 
-    /// Takes a batch back, unless there is too much already.
+    /// Keeps a batch, or frees it when the bound would be exceeded.
     pub fn keep(&self, batch: Batch) {
         let mut batches = self.lock();
         let kept: usize = batches.iter().map(|batch| batch.input_ids.capacity()).sum();
@@ -29,13 +29,13 @@ impl SpareBatches {
         }
     }
 
-    /// Hands out all that there is, for [`crate::build_batch_reusing`].
+    /// Gives all kept batches away, for [`crate::build_batch_reusing`].
     pub fn take(&self) -> Vec<Batch> {
         std::mem::take(&mut *self.lock())
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Batch>> {
-        // A panic elsewhere leaves a list of batches as good as any.
+        // A panic of another holder cannot leave the list in a bad state.
         self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! As many bins for every rank: heavy bins are halved, none is made up.
+//! Gives every rank the same number of bins: heavy bins are halved until their number fits.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use crate::balance::Bin;
 use crate::cost::Ordered;
 
-/// Halves the heaviest bins of several samples until their number is a multiple of `ranks`; when every bin has one
-/// sample only, empty bins fill up. The bins come by descending cost, empty ones last.
+/// Halves the heaviest bins with several samples until the number of bins is a multiple of `ranks`. When every bin has one
+/// sample only, empty bins are added. The result is in descending order of cost, empty bins last.
 pub(crate) fn split_to_multiple(bins: Vec<Vec<u32>>, ranks: usize, cost: &[f64]) -> Vec<Bin> {
     let target = bins.len().next_multiple_of(ranks);
     let mut bins: Vec<Bin> = bins.into_iter().map(|samples| Bin::new(samples, cost)).collect();

@@ -1,4 +1,4 @@
-//! What an algorithm says of each token of a trace, beside one advantage for all of them.
+//! The values that an algorithm gives to each token of a trace, in place of one advantage for all of them.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::PackError;
 /// [`crate::SampleRef`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TraceStreams {
-    /// In place of the one advantage.
+    /// Advantages in place of the trace's one advantage.
     pub advantages: Option<Vec<f32>>,
     /// Weights of the policy loss.
     pub rl_weights: Option<Vec<f32>>,
@@ -21,7 +21,7 @@ pub struct TraceStreams {
 }
 
 impl TraceStreams {
-    /// That every column has an entry for each of the trace's tokens.
+    /// Checks that every column has an entry for each of the trace's tokens.
     pub(crate) fn check(&self, tokens: usize) -> Result<(), PackError> {
         let columns = [
             ("advantages", &self.advantages),

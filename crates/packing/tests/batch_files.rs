@@ -1,4 +1,4 @@
-//! The file of a batch: what it holds, and that nothing else is taken for one.
+//! The file of a batch: its content, and the refusal of anything else.
 
 use std::fs;
 
@@ -100,7 +100,7 @@ fn files_that_cannot_be_read_are_named() {
     assert!(error.to_string().contains("batch.safetensors"), "{error}");
 }
 
-/// A batch file with some columns and metadata replaced; the digest is made right again.
+/// A batch file with some columns and metadata replaced and with a new, right digest.
 fn rewritten(
     change_column: impl Fn(&str, TensorToWrite<'static>) -> Option<TensorToWrite<'static>>,
     change_metadata: impl Fn(&mut Vec<(String, String)>),
@@ -255,7 +255,7 @@ proptest! {
                 _ => bytes.insert(at, value),
             }
         }
-        // With its digest made right, the content has to defend itself.
+        // The digest is right again, so the checks of the content must find the damage.
         if let (true, Ok(header)) = (repair, parse(&bytes)) {
             let data = digest(&bytes[header.data_start..]);
             let key = br#""digest":""#;

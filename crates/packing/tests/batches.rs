@@ -1,4 +1,4 @@
-//! Batches: the columns of a plan and what they must obey.
+//! Batches: the columns of a plan and their invariants.
 
 use prl_packing::{
     Batch, BuildOptions, Counts, PackOptions, UNSAMPLED, batch_from_bytes, batch_to_bytes, build_batch_reusing,
@@ -158,7 +158,7 @@ fn a_batch_of_many_tokens_is_the_same_from_any_number_of_threads() {
             sequence += 1; // Padding: 1800 is no multiple of 64.
         }
     }
-    // Wherever it is: the first bad sample in the order of the plan is named.
+    // The error names the first bad sample in the order of the plan, wherever it is.
     let last = *plan[plan.len() - 2].last().unwrap() as usize;
     samples[last].logprobs[500] = f32::NAN;
     let error = build(&samples, &plan, options).unwrap_err();
@@ -349,7 +349,7 @@ fn every_broken_invariant_is_found() {
 
 // ---- random steps ----
 
-/// Memory of an earlier step, with nothing in it that may be seen again.
+/// Memory of an earlier step. None of its content may be visible again.
 fn used_batch() -> Batch {
     let floats = vec![f32::NAN; 300];
     Batch {

@@ -1,4 +1,4 @@
-//! Costs from a model's config, against counts made by hand.
+//! Costs from a model's config, against counts that were worked out separately.
 
 use prl_packing::{FlopModel, PackError};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn of_a_mixture_only_the_chosen_experts_count() {
     let experts = 2048 * 128 + 3 * 2048 * 8 * 768;
     let parameters = 48u64 * (attention + experts) + 2048 * 151_936;
     assert_eq!(model(&config).linear, 2.0 * parameters as f64);
-    // About 3 billion active parameters, as its name says.
+    // The model's name promises about 3 billion active parameters.
     assert!(
         (3.0e9..3.4e9).contains(&(model(&config).linear / 2.0)),
         "{}",

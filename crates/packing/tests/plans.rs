@@ -72,7 +72,7 @@ fn bins_stay_empty_only_when_samples_run_out() {
 
 #[test]
 fn a_cost_of_the_caller_decides_the_balance() {
-    // Equal lengths, unequal costs: the dear sample shares its rank with the cheapest.
+    // Equal lengths, unequal costs: the most expensive sample shares its rank with the cheapest.
     let plan = pack_sequences(&[4; 4], with_cost(4, 2, &[10.0, 7.0, 6.0, 1.0])).unwrap();
     assert_eq!(
         rank_costs(&plan, 2, |sample| [10.0, 7.0, 6.0, 1.0][sample as usize]),
@@ -82,7 +82,7 @@ fn a_cost_of_the_caller_decides_the_balance() {
 
 #[test]
 fn an_exchange_improves_what_dealing_in_rounds_leaves() {
-    // Dealing gives 12+8+5 and 10+10+1; 12 for 10 makes both 23.
+    // The rounds alone give 12+8+5 and 10+10+1; exchanging 12 for 10 makes both 23.
     let cost = [12.0, 10.0, 10.0, 8.0, 5.0, 1.0];
     let plan = pack_sequences(&[4; 6], with_cost(4, 2, &cost)).unwrap();
     assert_eq!(rank_costs(&plan, 2, |sample| cost[sample as usize]), [23.0, 23.0]);
@@ -139,7 +139,7 @@ fn contradictory_arguments_are_named() {
     }
 }
 
-/// Lengths as rollouts have them: log-normal with sigma 1 and mean 1000.
+/// Lengths like those of rollouts: log-normal with sigma 1 and mean 1000.
 fn log_normal_lengths(count: usize, longest: u32) -> Vec<u32> {
     let mut state = 1u64;
     let mut uniform = move || {
@@ -172,7 +172,7 @@ fn log_normal_lengths_fill_bins_and_ranks_do_equal_work() {
         ..PackOptions::new(seq_len, ranks)
     };
     let plan = pack_sequences(&lengths, options).unwrap();
-    // No fewer bins hold so many tokens for so many ranks.
+    // Fewer bins cannot hold so many tokens for so many ranks.
     let fewest = (total / f64::from(seq_len)).ceil() as usize;
     assert_eq!(plan.len(), fewest.next_multiple_of(ranks as usize));
     let costs = rank_costs(&plan, ranks as usize, |sample| model.flops(lengths[sample as usize]));

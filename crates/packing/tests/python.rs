@@ -1,5 +1,5 @@
-//! A batch file as Python's safetensors reads it, with no code of ours: where that is installed. `PRL_TEST_PYTHON` names
-//! the interpreter, else it is python3.
+//! Reads a batch file with Python's safetensors, where that is installed, and none of our code. `PRL_TEST_PYTHON` names
+//! the interpreter; the default is python3.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Rollouts: what a worker sent is what arrives, and what contradicts itself is refused.
+//! Rollouts: the samples equal what the worker sent, and contradictory columns are refused.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use prl_packing::{BuildOptions, Cost, PackError, Rollout, SampleSet, TraceStream
 use prl_weights::{Dtype, TensorToWrite, WriteOptions, to_bytes};
 use proptest::prelude::*;
 
-/// A trace as an env worker has it.
+/// A trace in the form of an env worker.
 #[derive(Debug, Clone, Default)]
 struct Trace {
     token_ids: Vec<u32>,

@@ -17,7 +17,7 @@ const SHAPE: ExpertShape = ExpertShape {
     width: ExpertWidth::U8,
 };
 
-/// Rows that tell their sample and token.
+/// Rows in which sample and token can be recognised.
 fn recorded(sample: &Sample, shape: ExpertShape) -> RoutedExpertsBuf {
     let row = |&id: &u32| (0..shape.row_bytes()).map(move |at| (id as usize * 7 + at) as u8 % 200);
     RoutedExpertsBuf {
@@ -143,7 +143,7 @@ proptest! {
             .iter()
             .map(|&(length, has, first)| match has {
                 true => with_experts(first, length, shape),
-                // Ids that tell that nothing is recorded.
+                // These ids mean that nothing is recorded.
                 false => Sample::new(1_000_000 + first, length, 0, 0),
             })
             .collect();

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What `benches/rivals/<script>` prints as its last line; None, with a line that says why, when it cannot run.
-#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+/// The last line that `benches/rivals/<script>` prints; prints why and returns None when the script cannot run.
+#[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
 pub(crate) fn python(script: &str, args: &[&str]) -> Option<serde_json::Value> {
     let Some(python) = std::env::var_os("PRL_BENCH_PYTHON") else {
         println!("{script}: not measured (PRL_BENCH_PYTHON names no interpreter)");
