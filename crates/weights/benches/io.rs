@@ -1,11 +1,11 @@
 //! Reading and writing 1 GB of weights beside plain parallel reads and writes of the same bytes and beside Python's
 //! safetensors, and headers and digests beside their rivals.
 //!
-//! Plain: the same number of threads, each its own file of the same size, no header, no digest, the same syncing. Python
-//! is measured, by turns with ours, when `PRL_BENCH_PYTHON` names an interpreter that has torch and safetensors; it neither
-//! syncs nor digests. Like stands beside like: copies beside copies, copies into the memory of an earlier one beside such,
-//! maps that are read beside maps that are read, maps that nobody reads beside such. Files lie in the temporary directory,
-//! page cache warm. `-- read` writes once and measures reading alone.
+//! Plain means the same number of threads, each with its own file of the same size, no header, no digest, the same syncing. Python
+//! is measured, in turns with ours, when `PRL_BENCH_PYTHON` names an interpreter that has torch and safetensors; it neither
+//! syncs nor digests. Each way is compared with the same way: copies into new memory, copies into the memory of an earlier copy,
+//! maps that are read, maps that are not read. Files are in the temporary directory and in the page cache. `-- read` writes once and
+//! measures reading alone.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ const ROUNDS: usize = 9;
 const TENSORS: usize = 64;
 const SHAPE: [usize; 2] = [8192, 1024];
 const SHARDS: usize = 4;
-/// What one processor sums at a time.
+/// Bytes that one processor sums at a time.
 const PIECE_BYTES: usize = 1 << 20;
 const PLAIN_BYTES: usize = 8 << 20;
 const HEADER_TENSORS: usize = 20_000;
@@ -55,7 +55,7 @@ fn main() {
     digests(&data[..1 << 28]);
 }
 
-/// Python's safetensors with the same weights, in a process of its own.
+/// Python's safetensors with the same weights, in a separate process.
 struct Python {
     process: Child,
     answers: Lines<BufReader<ChildStdout>>,
@@ -120,7 +120,7 @@ fn writing(data: &[u8], directory: &Path, rounds: usize, mut python: Option<&mut
     let mut ratios = Vec::new();
     let (mut our_cpu, mut plain_cpu) = (0.0, 0.0);
     let mut saved = Vec::new();
-    // By turns: the disk is shared with whoever else writes.
+    // In turns, because other processes may write to the same disk.
     for _ in 0..rounds {
         fresh(&plain);
         let began = cpu_seconds();
@@ -140,7 +140,7 @@ fn writing(data: &[u8], directory: &Path, rounds: usize, mut python: Option<&mut
     rivals.extend(least(&saved).map(|save| ("Python safetensors (not synced)", gigabytes / save)));
     report("weights-write-1gb", "GB/s", gigabytes / our_seconds, &rivals);
     spread("weights-write-1gb", "plain parallel write, synced", ratios);
-    // What it costs however busy the machine is; the disk's own time is not in it.
+    // CPU time does not depend on how busy the machine is; it does not contain the disk's time.
     let written = rounds as f64 * gigabytes;
     report(
         "weights-write-1gb-per-cpu-second",
@@ -150,7 +150,7 @@ fn writing(data: &[u8], directory: &Path, rounds: usize, mut python: Option<&mut
     );
 }
 
-/// Of this process so far, in user and kernel; Linux counts it in hundredths.
+/// CPU time of this process so far, in user and kernel mode; Linux counts it in hundredths of a second.
 fn cpu_seconds() -> f64 {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();

@@ -61,7 +61,7 @@ fn rounded(value: f32) -> u16 {
 }
 
 fn per_core(name: &str, old: &[u8], new: &[u8]) {
-    // A part, so that the rounds stay short.
+    // Only a part of the weights, so that the rounds stay short.
     let (old, new) = (&old[..old.len() / 4], &new[..new.len() / 4]);
     let gigabytes = new.len() as f64 / 1e9;
     let mut data = old.to_vec();
@@ -102,8 +102,8 @@ fn per_core(name: &str, old: &[u8], new: &[u8]) {
     report(&format!("weights-delta-share-{name}"), "% of the bytes", share, &[]);
 }
 
-/// As [`shortest`], in seconds of this thread's own CPU time: what a core needs, whoever else uses the machine. Linux
-/// only; elsewhere it is wall time.
+/// As [`shortest`], in seconds of this thread's CPU time, which does not depend on other processes. Only Linux has it;
+/// elsewhere it is wall time.
 fn shortest_cpu<T>(rounds: usize, mut run: impl FnMut() -> T) -> f64 {
     let Some(_) = cpu_seconds() else {
         return shortest(rounds, run);
@@ -133,7 +133,7 @@ fn tensors<'a>(names: &'a [String], data: &'a [u8], shape: &'a [usize]) -> Vec<T
     names.iter().zip(parts).map(tensor).collect()
 }
 
-/// From files to files: what publisher and receiver really do, on one thread and on all.
+/// From files to files, like publisher and receiver, on one thread and on all.
 fn files(old: &[u8], new: &[u8]) {
     let gigabytes = new.len() as f64 / 1e9;
     let names: Vec<String> = (0..TENSORS).map(|layer| format!("layers.{layer}")).collect();
@@ -207,10 +207,10 @@ fn publish_one(publisher: &mut WeightPublisher, version: u64, tensors: &[TensorT
     publisher.publish(version, staged, None, false).expect("published");
 }
 
-/// Who digests the bytes of a version that eight processes of one machine map.
+/// The processes that digest the bytes of a version that eight processes of one machine map.
 #[derive(Clone, Copy)]
 enum Digesting {
-    /// The writer; its mark tells the others.
+    /// The writer; the others find its mark.
     Once,
     /// Every reader.
     Always,

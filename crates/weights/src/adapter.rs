@@ -1,8 +1,8 @@
 //! A PEFT adapter: `adapter_config.json` and `adapter_model.safetensors`, the folder that Python's `peft` writes and loads.
 //!
 //! The two belong together: the config holds the rank and the scale without which the tensors mean nothing. So an adapter
-//! goes whole from hand to hand, never as a difference and never cut for ranks, and its version digest is of both. Which
-//! modules of which model it adapts is its reader's business.
+//! is always shipped whole, never as a difference and never cut for ranks, and its version digest is of both files. Its
+//! reader must know which modules of which model it adapts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ pub const ADAPTER_CONFIG_FILE: &str = "adapter_config.json";
 /// Name of an adapter's tensors.
 pub const ADAPTER_WEIGHTS_FILE: &str = "adapter_model.safetensors";
 
-/// Far above any real configuration, lists of modules included.
+/// Far above the size of any real configuration with its lists of modules.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
-/// An adapter of a folder: its config is one and its tensors are mapped and validated.
+/// The adapter in a folder. Its config was checked, and its tensors are mapped and validated.
 #[derive(Debug)]
 pub struct Adapter {
     directory: PathBuf,
@@ -57,7 +57,7 @@ impl Adapter {
         let (config, peft_type) = read_config(&config)?;
         let weights = Checkpoint::of_file(directory, &weights)?;
         if weights.contains(ADAPTER_CONFIG_FILE) {
-            let reason = format!("a tensor is called {ADAPTER_CONFIG_FILE:?}, which stands for the config");
+            let reason = format!("a tensor is called {ADAPTER_CONFIG_FILE:?}: this name is reserved for the config");
             return Err(refused(&directory.join(ADAPTER_WEIGHTS_FILE), reason));
         }
         Ok(Self {
@@ -83,7 +83,7 @@ impl Adapter {
         &self.weights
     }
 
-    /// The version digest: of the tensors, and of the config as if it were one more, of bytes, under its file name.
+    /// The version digest of the tensors and the config, which counts as one more tensor of bytes, called by its file name.
     ///
     /// # Errors
     /// None for an adapter that opened; the result keeps the signature of [`Checkpoint::tensor`].
@@ -117,7 +117,7 @@ impl Adapter {
     }
 }
 
-/// That something is not what an adapter is or can do.
+/// The error for something that is no adapter, or that an adapter cannot do.
 pub(crate) fn refused(path: &Path, reason: String) -> WeightsError {
     WeightsError::Adapter {
         path: path.to_path_buf(),

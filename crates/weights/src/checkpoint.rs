@@ -12,7 +12,7 @@ use crate::manifest::is_plain_file_name;
 use crate::shards::{INDEX_FILE, SINGLE_FILE};
 use crate::{VersionHasher, WeightsError};
 
-/// Far above any real index: one line per tensor.
+/// Far above the size of any real index, which has one line per tensor.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
 
 /// The tensors of a folder; every file is mapped and validated.
@@ -30,7 +30,7 @@ struct Index {
 
 impl Checkpoint {
     /// Opens `model.safetensors` in `directory` or, when there is none, the shards of `model.safetensors.index.json`.
-    /// Tensors of a shard that the index does not place there are left out.
+    /// Tensors of a shard are left out when the index does not place them there.
     ///
     /// # Errors
     /// [`WeightsError::Io`] when neither exists, [`WeightsError::Format`] for a malformed index or shard,
@@ -111,7 +111,7 @@ impl Checkpoint {
         self.file_of.contains_key(name)
     }
 
-    /// The tensor called `name`, from whichever file holds it.
+    /// The tensor called `name`, from the file that holds it.
     ///
     /// # Errors
     /// [`WeightsError::Tensor`] when there is none.

@@ -1,7 +1,7 @@
-//! The files of a version beside its weights: config, tokenizer, chat template, and whatever else lies in its folder.
+//! The files of a version beside its weights: config, tokenizer, chat template, and any other file in its folder.
 //!
-//! What a model computes and says depends on them as much as on the weights, so the manifest has their digests too. A
-//! sparse version has none of them in its directory: they are those of its base, whose they must equal.
+//! A model's output depends on them as much as on the weights, so the manifest has their digests too. A
+//! sparse version has none of them in its directory: it uses those of its base.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::shards::INDEX_FILE;
 use crate::versions::version_files;
 use crate::{WeightsError, digest_file};
 
-/// The plain files of `directory` but weights (`shards` and their index) and manifest, with length and digest.
+/// The plain files of `directory` except weights (`shards` and their index) and manifest, with length and digest.
 ///
 /// # Errors
 /// [`WeightsError::Io`] when one cannot be read.
@@ -31,8 +31,8 @@ fn names(directory: &Path, shards: &[Shard]) -> Result<Vec<String>, WeightsError
 }
 
 impl Manifest {
-    /// Compares length and digest of every file beside the weights with `directory`; nothing in a sparse version, and in
-    /// one whose manifest does not list them.
+    /// Compares length and digest of every file beside the weights with `directory`. Does nothing for a sparse version, and for
+    /// one whose manifest does not list these files.
     ///
     /// # Errors
     /// As [`Manifest::verify_shards`].
@@ -43,8 +43,8 @@ impl Manifest {
         self.files.iter().flatten().try_for_each(|file| file.verify(directory))
     }
 
-    /// Refuses files beside the weights that the manifest does not list, when it lists any: a chat template that was put
-    /// there later is no part of the version.
+    /// Refuses files beside the weights that the manifest does not list, if it lists such files at all: a chat template that was
+    /// added later is no part of the version.
     ///
     /// # Errors
     /// [`WeightsError::Manifest`] naming them, [`WeightsError::Io`] when the directory cannot be read.
@@ -53,13 +53,13 @@ impl Manifest {
             return Ok(());
         };
         let mut unlisted = names(directory, &self.shards)?;
-        // A delta stays when its version is made full; nobody reads weights that are no shards.
+        // A delta stays when its version is made full. Weights files that are no shards are never read.
         unlisted.retain(|name| !name.ends_with(".safetensors") && !files.iter().any(|file| file.file == *name));
         match unlisted.is_empty() {
             true => Ok(()),
             false => Err(at(
                 directory,
-                format!("it does not list {}, which lies beside it", unlisted.join(", ")),
+                format!("it does not list {}, which is beside it", unlisted.join(", ")),
             )),
         }
     }

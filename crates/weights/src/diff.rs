@@ -1,4 +1,4 @@
-//! What changed between two sets of weights, tensor by tensor.
+//! The difference of two sets of weights, tensor by tensor.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,21 +13,21 @@ use crate::{Dtype, WeightsError, encode_tensor, parallel};
 pub struct TensorDiff {
     /// Its name.
     pub name: String,
-    /// In the second set; in the first when it is only there.
+    /// Dtype in the second set; in the first set when only that has the tensor.
     pub dtype: Dtype,
-    /// As `dtype`.
+    /// Shape in the same set as `dtype`.
     pub shape: Vec<usize>,
-    /// What happened to it.
+    /// The kind of difference.
     pub change: Change,
-    /// Elements that differ; of dtypes below a byte, bytes.
+    /// How many elements differ; counted in bytes for dtypes below a byte.
     pub changed: u64,
-    /// Elements that there are, counted alike.
+    /// The number of elements, counted in the same unit.
     pub elements: u64,
-    /// What a sparse version would spend on it, in bytes; of an adapter, which is never sparse, its size.
+    /// Bytes that a sparse version would need for it; for an adapter, which is never sparse, its size.
     pub sparse_bytes: u64,
 }
 
-/// What happened to a tensor.
+/// The kind of difference of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// Every byte is equal.
@@ -63,8 +63,8 @@ pub fn diff(old: &Checkpoint, new: &Checkpoint, threads: usize) -> Result<Vec<Te
     })
 }
 
-/// [`diff`] of two folders, both of a model or both of an adapter. An adapter's config is compared as in its version
-/// digest, as a tensor of bytes, and all of it counts as what a version costs: it is shipped whole.
+/// [`diff`] of two folders, both of a model or both of an adapter. An adapter's config is compared as a tensor of bytes, as in
+/// its version digest. All bytes of an adapter count in `sparse_bytes`, because it is shipped whole.
 ///
 /// # Errors
 /// As [`Checkpoint::open`] and [`Adapter::open`]; [`WeightsError::Adapter`] when only one of them is an adapter.

@@ -1,6 +1,6 @@
 //! Digests: XXH3-64 with seed 0, written as 16 lower-case hexadecimal digits.
 //!
-//! They find damage and tell versions apart; they are no defence against someone who forges a file.
+//! They find damage and distinguish versions. They are no defence against someone who forges a file.
 
 use std::fmt;
 use std::fs::File;
@@ -48,12 +48,12 @@ pub fn digest_file(path: &Path) -> Result<(String, u64), WeightsError> {
 pub struct Hasher(XxHash3_64);
 
 impl Hasher {
-    /// A hasher that has seen nothing.
+    /// A hasher before the first byte.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends `bytes` to what is digested.
+    /// Appends `bytes` to the digested bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }
@@ -70,7 +70,7 @@ impl fmt::Debug for Hasher {
     }
 }
 
-/// The digest of a weight version, whatever the order its tensors are given in.
+/// The digest of a weight version. It does not depend on the order of the tensors.
 ///
 /// Each tensor is `(name, dtype, shape, bytes)`; names are distinct. The input of the hash is specified byte by
 /// byte in this crate's README.
@@ -89,7 +89,7 @@ pub struct VersionHasher {
 }
 
 impl VersionHasher {
-    /// A hasher that has seen no tensor.
+    /// A hasher before the first tensor.
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,7 +99,7 @@ impl VersionHasher {
         self.add_hash(name, dtype, shape, bytes.len(), XxHash3_64::oneshot(bytes));
     }
 
-    /// Adds one tensor by the digest of its bytes; `None` when that is no digest or the size overflows.
+    /// Adds one tensor by the digest of its bytes. Returns `None` when `digest` is no digest or the size overflows.
     pub fn add_digest(&mut self, name: &str, dtype: Dtype, shape: &[usize], digest: &str) -> Option<()> {
         let hash = is_digest(digest).then(|| u64::from_str_radix(digest, 16).ok())??;
         self.add_hash(name, dtype, shape, dtype.byte_len(shape)?, hash);

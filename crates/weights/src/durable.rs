@@ -1,8 +1,8 @@
 //! Replacing a file whole or not at all.
 //!
-//! The bytes go to a temporary file in the same directory, are synced, renamed over the target, and the directory is
-//! synced. Whatever fails before the rename (a full disk, a refused write, a panic) leaves the target untouched and
-//! removes the temporary file; only a process killed in between leaves one behind, named `.prl-*.tmp`.
+//! The bytes are written to a temporary file in the same directory and synced; then the file is renamed over the target and
+//! the directory is synced. A failure before the rename (a full disk, a refused write, a panic) leaves the target untouched
+//! and removes the temporary file; only a process killed in between leaves one behind, named `.prl-*.tmp`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -20,15 +20,15 @@ static NEXT_TEMPORARY: AtomicU64 = AtomicU64::new(0);
 /// Writes `path` through `write`, durably and atomically: readers see the old file or the new one, never a part.
 ///
 /// # Errors
-/// [`WeightsError::Io`] naming `path`; the file that was there before is then unchanged. An error from syncing the
-/// directory, after the rename, is the one exception: the new file is in place but may not survive a power cut.
+/// [`WeightsError::Io`] naming `path`; the old file is then unchanged. There is one exception: after an error from syncing the
+/// directory, which follows the rename, the new file is in place but may not survive a power cut.
 pub fn replace_file<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Result<T, WeightsError> {
     let value = replace_unsynced_name(path, write)?;
     sync_directory(parent_directory(path))?;
     Ok(value)
 }
 
-/// [`replace_file`] without the directory: whoever replaces several files syncs it once, at the end.
+/// [`replace_file`] without syncing the directory. A caller that replaces several files syncs it once, at the end.
 pub(crate) fn replace_unsynced_name<T>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,

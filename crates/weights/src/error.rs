@@ -9,11 +9,11 @@ pub enum WeightsError {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried, as an infinitive.
+        /// The attempted action, as an infinitive.
         action: &'static str,
         /// The file or directory at fault.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -22,7 +22,7 @@ pub enum WeightsError {
     Format {
         /// The file at fault, or `<memory>` for a buffer.
         file: String,
-        /// What the bytes should have been.
+        /// The expected kind of file.
         kind: &'static str,
         /// Which rule they break.
         reason: String,
@@ -37,7 +37,7 @@ pub enum WeightsError {
         path: PathBuf,
         /// The digest that was promised.
         expected: String,
-        /// The digest of what is there.
+        /// The digest of the bytes that were found.
         found: String,
     },
     /// A tensor is not the one that was published.
@@ -49,7 +49,7 @@ pub enum WeightsError {
         path: PathBuf,
         /// The digest that was promised.
         expected: String,
-        /// The digest of what came out.
+        /// The digest of the tensor that was made.
         found: String,
     },
     /// The version that a sparse one applies to is not there.
@@ -61,7 +61,7 @@ pub enum WeightsError {
         version: u64,
         /// The digest of that version.
         digest: String,
-        /// What is there instead.
+        /// Why it cannot be used.
         reason: String,
     },
     /// Two layouts of weights do not fit together.
@@ -83,7 +83,7 @@ pub enum WeightsError {
         #[source]
         source: Option<serde_json::Error>,
     },
-    /// A PEFT adapter is not whole, or stands where a model's weights are meant.
+    /// A PEFT adapter is not whole, or is in the place of a model's weights.
     #[error("PEFT adapter {}: {reason}", path.display())]
     Adapter {
         /// The file or directory at fault.
@@ -99,7 +99,7 @@ pub enum WeightsError {
     Tensor {
         /// The tensor at fault.
         name: String,
-        /// The file it was looked for in or meant for.
+        /// The file that should hold it.
         file: String,
         /// What is wrong with it.
         reason: String,

@@ -48,10 +48,10 @@ impl SafetensorsFile {
             return Err(WeightsError::io("open", path)(source));
         }
         let file = File::open(path).map_err(WeightsError::io("open", path))?;
-        // Copy on write, so that memory handed to a foreign runtime may be written to: the file never changes, and pages
-        // that nobody writes are shared as in a read-only map.
+        // The map is copy on write, so that a foreign runtime may write to memory that it is given: the file never changes, and
+        // pages without writes are shared as in a read-only map.
         let mut options = MmapOptions::new();
-        // SAFETY: the map is private to this value; that nobody truncates the file in place while it is open is the
+        // SAFETY: the map is private to this value. That the file is not truncated in place while it is open is the
         // documented condition of this type.
         let map = unsafe { options.no_reserve_swap().map_copy(&file) }.map_err(WeightsError::io("map", path))?;
         let header = parse(&map).map_err(|error| error.in_file(path))?;

@@ -1,4 +1,4 @@
-//! The header of a safetensors file: length, JSON, and the rules that tie both to the bytes behind them.
+//! The header of a safetensors file: length, JSON, and the rules that connect both with the bytes behind them.
 //!
 //! Verdicts are those of the reference implementation (crate `safetensors` 0.8) with these exceptions, all stricter:
 //! - a name or metadata key that occurs twice is refused (there the last one silently wins, so that two readers can
@@ -7,7 +7,7 @@
 //! - a tensor is described by an object and its dtype by a string (there serde's positional and tagged forms pass by
 //!   accident).
 //!
-//! Nothing is allocated from a length that the input claims, and nesting is bounded by the JSON parser.
+//! No allocation has a size that the input claims, and the JSON parser bounds nesting.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -33,7 +33,7 @@ pub struct Header {
     by_name: HashMap<String, usize>,
 }
 
-/// What the header says about one tensor.
+/// The header's entry for one tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorInfo {
     /// Its name.
@@ -52,7 +52,7 @@ impl Header {
         self.tensors.iter().map(|info| info.name.as_str())
     }
 
-    /// What the header says about `name`.
+    /// The header's entry for the tensor called `name`.
     pub fn info(&self, name: &str) -> Option<&TensorInfo> {
         self.by_name.get(name).map(|&index| &self.tensors[index])
     }
@@ -133,7 +133,7 @@ pub fn parse(bytes: &[u8]) -> Result<Header, WeightsError> {
     })
 }
 
-/// Tensors sorted by offset must follow each other without hole or overlap up to the last byte.
+/// Checks that tensors, sorted by offset, follow each other without hole or overlap up to the last byte.
 fn check_layout(tensors: &[TensorInfo], data_len: usize) -> Result<(), WeightsError> {
     let mut position = 0;
     for TensorInfo {

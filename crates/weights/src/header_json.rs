@@ -1,4 +1,4 @@
-//! The JSON of a safetensors header: its grammar, without the rules that tie it to the data.
+//! The JSON of a safetensors header: its grammar, without the rules that connect it with the data.
 //!
 //! Unknown keys of a tensor are skipped, as the reference implementation does.
 

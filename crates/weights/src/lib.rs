@@ -1,8 +1,8 @@
 //! Weights on disk: safetensors files, Hugging Face folders, digests and version manifests.
 //!
-//! A file is accepted only when its header and its length agree in every respect; the verdicts are those of the
-//! reference `safetensors` crate, stricter where `header` says so. A file that is written either replaces the old
-//! one whole or leaves it untouched. Byte layouts that are prl's own are specified in this crate's README.
+//! A file is accepted only when its header and its length agree in every respect. The verdicts are those of the
+//! reference `safetensors` crate, but stricter in the points that `header` lists. A write either replaces the old file
+//! whole or leaves it untouched. This crate's README specifies the byte layouts that prl defines.
 //!
 //! ```
 //! use prl_weights::{
@@ -33,8 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate knows bytes, not models: which tensors a model needs, how dtypes are converted and who may read a
-//! version when belong to its callers.
+//! This crate knows bytes, not models. Its callers decide which tensors a model needs, how dtypes are converted, and who may
+//! read a version when.
 
 mod adapter;
 mod checkpoint;

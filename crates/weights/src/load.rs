@@ -1,13 +1,13 @@
-//! Weights read into memory of their own, by several threads at once.
+//! Weights that are read into new memory, by several threads at once.
 //!
-//! Right for weights that are all needed, once: large parallel reads are several times as fast as faulting in a map
-//! page by page. For a few tensors of many, [`Checkpoint`] reads what is touched. Every tensor begins at a multiple of
-//! [`ALIGN_BYTES`], however its file is aligned.
+//! This is right for weights that are all needed, once: large parallel reads are several times as fast as faulting in a map
+//! page by page. For a few tensors of many, [`Checkpoint`] is better: it reads only touched pages. Every tensor begins at a
+//! multiple of [`ALIGN_BYTES`], however its file is aligned.
 //!
-//! New memory costs more than reading into it: the system finds and clears it, page by page, so every thread asks for its
-//! own piece at once. Pages are of the usual size: large ones are faster where they lie ready, and many times slower on
-//! virtual machines that give free memory back to their host. Whoever reads version after version gives the last one's
-//! memory to the next ([`LoadedWeights::read_again`]).
+//! New memory costs more than reading into it, because the system finds and clears it page by page; so every thread asks for
+//! its own piece at once. Pages have the usual size: large ones are faster where the system has them ready, but many times
+//! slower on virtual machines that give free memory back to their host. A caller that reads version after version gives the
+//! memory of one to the next ([`LoadedWeights::read_again`]).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,7 +24,7 @@ use crate::{Dtype, WeightsError, parallel};
 
 /// Tensors begin at multiples of this many bytes: a cache line, the widest vector register.
 pub const ALIGN_BYTES: usize = 64;
-/// What a thread reads at a time: large enough for a disk, small enough to share out evenly.
+/// Bytes that a thread reads at a time: enough for a disk's full speed, few enough to divide evenly among threads.
 const READ_BYTES: usize = 8 << 20;
 
 /// The tensors of a folder, in memory.
@@ -42,7 +42,7 @@ struct LoadedTensor {
     bytes: usize,
 }
 
-/// A piece of work: bytes of one file, and where they go.
+/// A piece of work: bytes of one file, and their place in memory.
 struct Piece<'a> {
     file: usize,
     offset: u64,
@@ -54,7 +54,7 @@ impl LoadedWeights {
     /// process may run on, up to 8.
     ///
     /// # Errors
-    /// As [`Checkpoint::open`]; [`WeightsError::Io`] when memory or a file cannot be had.
+    /// As [`Checkpoint::open`]; [`WeightsError::Io`] when the system refuses memory or a file.
     pub fn read(directory: &Path, threads: usize) -> Result<Self, WeightsError> {
         Self::read_into(None, directory, threads)
     }
@@ -138,21 +138,21 @@ impl LoadedWeights {
     }
 }
 
-/// Has the pages that lie within `target` found and cleared in one go.
+/// Makes the system find and clear all whole pages within `target` at once.
 #[cfg(target_os = "linux")]
 fn populate(target: &mut [u8]) -> io::Result<()> {
-    // SAFETY: asks for a number and changes nothing.
+    // SAFETY: the call asks for a number and changes nothing.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(io::Error::other)?;
     let skipped = target.as_ptr().align_offset(page);
     let whole = target.len().saturating_sub(skipped) / page * page;
     if whole == 0 {
         return Ok(());
     }
-    // SAFETY: the pages lie within memory that this thread alone has, and their contents stay.
+    // SAFETY: the pages are within memory that only this thread has, and their contents stay.
     let populated = unsafe { libc::madvise(target[skipped..].as_mut_ptr().cast(), whole, libc::MADV_POPULATE_WRITE) };
     match io::Error::last_os_error() {
         _ if populated == 0 => Ok(()),
-        // Systems before 5.14 do not know it: pages come when they are written to.
+        // Linux before 5.14 does not know this advice: pages come when they are written to.
         error if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         error => Err(error),
     }

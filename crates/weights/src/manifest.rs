@@ -1,7 +1,7 @@
-//! `manifest.json`: what makes a directory of weights a version.
+//! `manifest.json`, which makes a directory of weights a version.
 //!
-//! It is written last, so a version exists exactly when its manifest does. Shard digests are of the files' bytes; the
-//! version's digest is of the weights alone ([`crate::version_digest`]), whatever the encoding and sharding.
+//! It is written last, so a version exists exactly when its manifest does. Shard digests are of the files' bytes. The
+//! version's digest is of the weights alone ([`crate::version_digest`]) and does not depend on encoding and sharding.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use crate::{
 
 /// Name of the manifest in a version's directory.
 pub const MANIFEST_FILE: &str = "manifest.json";
-/// What `format` says in manifests of this kind.
+/// The `format` of manifests.
 pub const MANIFEST_FORMAT: &str = "prl-weights";
 
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
@@ -40,8 +40,8 @@ pub struct Manifest {
     pub encoding: Encoding,
     /// The files that hold the weights.
     pub shards: Vec<Shard>,
-    /// The files beside them ([`crate::companion_files`]), of a sparse version those of its base; `None` in manifests that
-    /// were written before there were any.
+    /// The files beside the shards ([`crate::companion_files`]); for a sparse version those of its base. `None` in manifests of
+    /// older versions of prl and of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<Shard>>,
     /// A prompt with its log-probabilities, by which an engine proves that it serves these weights.
@@ -54,7 +54,7 @@ pub struct Manifest {
 pub enum Encoding {
     /// Every tensor whole, as a Hugging Face folder.
     Full,
-    /// What changed since the base, in sparse shards. Config and tokenizer are the base's.
+    /// The changes since the base, in sparse shards. Config and tokenizer are the base's.
     Sparse,
     /// A PEFT adapter, whole: its config and its tensors.
     Peft,
@@ -88,7 +88,7 @@ pub struct Shard {
 pub struct Canary {
     /// The prompt.
     pub token_ids: Vec<u32>,
-    /// Of each token given its predecessors; 0 for the first. The JSON numbers restore every bit.
+    /// Log-probability of each token given its predecessors; 0 for the first. The JSON numbers restore every bit.
     #[serde(serialize_with = "exact_floats", deserialize_with = "nearest_floats")]
     pub logprobs: Vec<f32>,
     /// Instruction set that computed them.
@@ -98,7 +98,7 @@ pub struct Canary {
 }
 
 impl Manifest {
-    /// Reads and checks the text of a manifest; `path` is where it is from or going to.
+    /// Reads and checks the text of a manifest; `path` is its file, for errors.
     ///
     /// # Errors
     /// [`WeightsError::Manifest`] when it is malformed or contradicts itself.
@@ -127,12 +127,12 @@ impl Manifest {
         Ok(())
     }
 
-    /// Compares the version digest with the weights in `directory`: those of a full version, an adapter with its config,
-    /// or the digests that a sparse version promises for its tensors.
+    /// Compares the version digest with `directory`: with the weights of a full version, with an adapter and its config,
+    /// or with the digests that a sparse version promises for its tensors.
     ///
     /// # Errors
-    /// [`WeightsError::Digest`] when they differ, or what [`Checkpoint::open`], [`Adapter::open`] and
-    /// [`SparseVersion::open`] report.
+    /// [`WeightsError::Digest`] when they differ, and the errors of [`Checkpoint::open`], [`Adapter::open`] and
+    /// [`SparseVersion::open`].
     pub fn verify_version(&self, directory: &Path) -> Result<(), WeightsError> {
         if self.encoding == Encoding::Sparse {
             return SparseVersion::open(directory, self.clone()).map(drop);
@@ -151,7 +151,7 @@ impl Manifest {
         })
     }
 
-    /// Writes the manifest into a directory that is not visible yet and can be made again: nothing is synced.
+    /// Writes the manifest, without a sync, into a directory that is not visible yet and can be made again.
     pub(crate) fn write_unsynced(&self, directory: &Path) -> Result<(), WeightsError> {
         let path = directory.join(MANIFEST_FILE);
         fs::write(&path, self.to_json(directory)?).map_err(WeightsError::io("write", &path))
@@ -233,7 +233,7 @@ impl Manifest {
     }
 }
 
-/// Reads and checks the manifest of the version in `directory`, not its shards ([`Manifest::verify_shards`] does).
+/// Reads and checks the manifest of the version in `directory`, but not its shards; [`Manifest::verify_shards`] checks those.
 ///
 /// # Errors
 /// [`WeightsError::Manifest`] when there is none or it is malformed.
@@ -286,7 +286,7 @@ pub fn write_manifest(directory: &Path, manifest: &Manifest) -> Result<(), Weigh
     replace_file(&directory.join(MANIFEST_FILE), |writer| writer.write_all(&text))
 }
 
-/// Config and tokenizer files are copied in without syncing; they belong to the version as much as the shards do.
+/// Syncs every file: config and tokenizer were copied without a sync, and belong to the version as much as the shards.
 fn sync_files(directory: &Path) -> Result<(), WeightsError> {
     let entries = fs::read_dir(directory).map_err(WeightsError::io("list", directory))?;
     for entry in entries {
@@ -300,7 +300,7 @@ fn sync_files(directory: &Path) -> Result<(), WeightsError> {
     sync_directory(directory)
 }
 
-/// A name that stays in its directory wherever it is joined.
+/// Whether `name` stays within any directory that it is joined to.
 pub(crate) fn is_plain_file_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0', ':'])
 }

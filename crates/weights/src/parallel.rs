@@ -1,4 +1,4 @@
-//! Work spread over threads that end before the call does.
+//! Divides work among threads that end before the call does.
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ pub(crate) fn thread_count(requested: usize) -> usize {
     }
 }
 
-/// `work` of every index below `count` on up to `threads` threads; results in the order of the indices.
+/// Runs `work` for every index below `count` on up to `threads` threads. Results are in the order of the indices.
 ///
 /// # Errors
 /// The first error that a thread met; no new work is begun after it.

@@ -1,7 +1,7 @@
-//! Writing the weights of a Hugging Face folder: one file, or shards of a bounded size with their index.
+//! Writes the weights of a Hugging Face folder: one file, or shards of a bounded size with their index.
 //!
-//! Meant for a directory of its own. Written over older weights, each file is replaced whole, but readers in between
-//! can meet old and new shards together; a manifest's digests tell them.
+//! The directory should hold nothing else. Over older weights, each file is replaced whole, but a reader in between can meet
+//! old and new shards together; the digests of a manifest show that.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -16,12 +16,12 @@ use crate::{VersionHasher, WeightsError, parallel};
 
 /// Name of the weights when they fit one file.
 pub const SINGLE_FILE: &str = "model.safetensors";
-/// Shards that are written at the same time: a file takes one writer at a time, a disk more.
+/// Shards that are written at the same time: one writer does not use the full speed of a disk.
 const WRITERS: usize = 4;
-/// Name of the index when they do not.
+/// Name of the index of weights in several files.
 pub const INDEX_FILE: &str = "model.safetensors.index.json";
 
-/// What [`write_checkpoint`] wrote.
+/// The result of [`write_checkpoint`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenCheckpoint {
     /// The files that hold the weights, for the manifest.
@@ -42,8 +42,8 @@ struct IndexMetadata {
 }
 
 /// Writes `tensors` into `directory` as `model.safetensors`, or as `model-00001-of-0000N.safetensors` with an index
-/// when their bytes exceed `max_shard_bytes`. Order is kept (within a shard, larger elements come first); a tensor is
-/// never divided, so one above the limit has a shard of its own. Weight files of an earlier call that are not part of
+/// when their bytes exceed `max_shard_bytes`. Order is kept (within a shard, larger elements come first). A tensor is
+/// never divided, so a tensor above the limit is alone in its shard. Weight files of an earlier call that are not part of
 /// this one are removed at the end.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ pub fn write_checkpoint(
     write_noted(directory, tensors, max_shard_bytes, &|_| Vec::new())
 }
 
-/// What a file's metadata says beside its format, for the tensors in it.
+/// Gives further metadata of a file, beside its format, for the tensors in it.
 pub(crate) type Notes<'a> = dyn Fn(&[TensorToWrite<'_>]) -> Vec<(String, String)> + Sync + 'a;
 
 /// [`write_checkpoint`] with notes in the metadata of each file.
@@ -82,7 +82,7 @@ pub(crate) fn write_noted(
     };
     let jobs = groups.len() + usize::from(index.is_some());
     let written = parallel::map(jobs, WRITERS + 1, |number| match &index {
-        // Each file is synced, which takes its time; the index waits for nobody.
+        // Each file is synced, which takes time, so the index is written beside the shards.
         Some(text) if number == groups.len() => {
             replace_unsynced_name(&directory.join(INDEX_FILE), |writer| writer.write_all(text))?;
             Ok(None)
@@ -187,7 +187,7 @@ fn file_name(number: usize, count: usize) -> String {
     }
 }
 
-/// A stale single file beside new shards, or the reverse, would be read instead of them.
+/// Removes other weight files: a stale single file beside new shards, or the reverse, would be read instead of them.
 fn remove_others(directory: &Path, shards: &[Shard]) -> Result<(), WeightsError> {
     let entries = fs::read_dir(directory).map_err(WeightsError::io("list", directory))?;
     let mut removed = false;

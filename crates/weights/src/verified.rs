@@ -1,12 +1,12 @@
-//! Which files of a directory this machine has digested already, so that the second reader need not do it again.
+//! Records which files of a directory this machine has digested, so that the second reader need not do it again.
 //!
-//! A mark says: the file with this digest is the one with this device, inode, length, time of writing and time of
-//! change, on this machine since it was started. Any write, rename or new link moves the time of change, which no call
-//! can set; another machine, a copy or a restart has other values. Then every byte is digested anew.
+//! A mark connects the digest of a file with its device, inode, length, time of writing and time of change, and with this
+//! machine since it was started. Any write, rename or new link moves the time of change, which no call
+//! can set; another machine, a copy or a restart has other values. Then every byte is digested again.
 //!
-//! What a mark cannot see: damage below the file system while the machine runs, and a write within the same tick of the
-//! system's clock (some milliseconds) as the one before it. It lies beside the manifest, and whoever can write the one
-//! can write the other. A lost or unreadable mark costs time, nothing else.
+//! A mark cannot see damage below the file system while the machine runs, nor a write within the same tick of the
+//! system's clock (some milliseconds) as the one before it. It is stored beside the manifest; a process that can write one
+//! can write the other. A lost or unreadable mark costs only time.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -27,18 +27,18 @@ const MARK_FILE: &str = ".verified.json";
 const TURN_FILE: &str = ".verifying";
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const MAX_MARK_BYTES: u64 = 16 << 20;
-/// Another reader that digests for this long has hung.
+/// Another reader that digests for longer than this has hung.
 const TURN_DEADLINE: Duration = Duration::from_secs(600);
 const TURN_POLL: Duration = Duration::from_millis(2);
 
-/// Files that this process has written and digested meanwhile, the newest last.
+/// Files that this process digested while it wrote them, the newest last.
 static WRITTEN: Mutex<VecDeque<(Stamp, String)>> = Mutex::new(VecDeque::new());
-/// Far more than a version has shards.
+/// Far more entries than a version has shards.
 const MAX_WRITTEN: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
-    /// Of this machine since it was started.
+    /// The boot id: identifies this machine since it was started.
     boot: String,
     files: Vec<Marked>,
 }
@@ -50,7 +50,7 @@ struct Marked {
     stamp: Stamp,
 }
 
-/// What tells a file from any other and from itself before or after a write.
+/// Distinguishes a file from any other file, and from itself before and after a write.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     device: u64,
@@ -75,7 +75,7 @@ impl Stamp {
 }
 
 impl Mark {
-    /// As the files of `shards` stand now; `None` when one is missing or the machine cannot be told from others.
+    /// The mark for the present files of `shards`; `None` when one is missing or the machine has no boot id.
     fn now(directory: &Path, shards: &[Shard]) -> Option<Self> {
         let files = shards.iter().map(|shard| {
             Some(Marked {
@@ -112,14 +112,14 @@ impl Mark {
     }
 }
 
-/// Marks files whose bytes this process has just digested on their way into `directory`.
+/// Marks files whose bytes this process has just digested while it wrote them into `directory`.
 pub fn mark_verified(directory: &Path, shards: &[Shard]) {
     if let Some(mark) = Mark::now(directory, shards) {
         mark.leave(directory);
     }
 }
 
-/// Notes that the file at `path` was digested on its way there.
+/// Records that the file at `path` was digested while it was written.
 pub(crate) fn note_written(path: &Path, digest: &str) {
     let Ok(stamp) = Stamp::of(path) else { return };
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,8 +145,8 @@ pub(crate) fn mark_written(directory: &Path, shards: &[Shard]) {
 }
 
 impl Manifest {
-    /// [`Manifest::verify_shards`], unless this machine has digested the same files since it was started. Of several
-    /// readers that come together one digests, and the others wait for it.
+    /// [`Manifest::verify_shards`], unless this machine has digested the same files since it was started. When several
+    /// readers come together, one digests and the others wait for it.
     ///
     /// # Errors
     /// As there.
@@ -154,7 +154,7 @@ impl Manifest {
         self.once(directory, || self.verify_shards(directory))
     }
 
-    /// Marks the shards after `verify` has found them sound, unless they are marked.
+    /// Runs `verify` and marks the shards when it succeeds, unless they are marked already.
     pub(crate) fn once(
         &self,
         directory: &Path,
@@ -167,7 +167,7 @@ impl Manifest {
         if self.is_marked(directory) {
             return Ok(());
         }
-        // Taken before the bytes are read: whatever is written meanwhile makes it void.
+        // The mark is made before the bytes are read, so that a write in the meantime makes it void.
         let mark = Mark::now(directory, &self.shards);
         verify()?;
         if let Some(mark) = mark {
@@ -189,7 +189,7 @@ fn boot() -> Option<String> {
     Some(fs::read_to_string(BOOT_ID).ok()?.trim().to_owned())
 }
 
-/// Waits until nobody else digests `directory`. A place that cannot be written to is digested by everyone.
+/// Waits until no other reader digests `directory`. If it cannot be written to, every reader digests it.
 fn take_turn(directory: &Path) -> Option<File> {
     let path = directory.join(TURN_FILE);
     let turn = OpenOptions::new()
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Past the tick of the clock in which a file was written.
+    /// Waits until the tick of the clock is over in which a file was written.
     fn let_the_clock_tick() {
         thread::sleep(Duration::from_millis(25));
     }
@@ -331,7 +331,7 @@ mod tests {
         mark_written(directory.path(), &manifest.shards);
         assert!(
             !manifest.is_marked(directory.path()),
-            "nobody says that they were digested"
+            "no reader is recorded to have digested them"
         );
         note_written(&directory.path().join("a"), &manifest.shards[0].digest);
         note_written(&directory.path().join("b"), &digest(b"other"));

@@ -1,6 +1,6 @@
-//! Writing safetensors: `__metadata__` first, tensors in the order given, data at a multiple of the alignment.
+//! Writes safetensors: `__metadata__` first, tensors in the given order, data at a multiple of the alignment.
 //!
-//! The order is the caller's: by descending element size, every tensor starts aligned to its elements.
+//! The caller chooses the order. With descending element sizes every tensor starts aligned to its elements.
 
 use std::collections::HashSet;
 use std::io;
@@ -12,14 +12,14 @@ use crate::header::{LENGTH_BYTES, MAX_HEADER_BYTES, METADATA_KEY};
 use crate::verified::note_written;
 use crate::{Dtype, Hasher, VersionHasher, WeightsError};
 
-/// Small enough to stay in the cache between two digests and the write.
+/// A chunk of this size stays in the cache between two digests and the write.
 const CACHED_CHUNK_BYTES: usize = 1 << 18;
-/// Written at a time: the page cache keeps a file in pages as large as the writes that made it, and mapping large pages costs less.
+/// Bytes of one write. The page cache keeps a file in pages as large as the writes that made it, and mapping large pages costs less.
 const WRITE_BYTES: usize = 8 << 20;
-/// From this size on a second thread digests while the first one writes.
+/// For files of at least this size a second thread digests while the first one writes.
 const DIGEST_BESIDE_BYTES: usize = 4 << 20;
 
-/// A tensor that is to be written.
+/// A tensor to write.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorToWrite<'a> {
     /// Its name; unique in the file and not `__metadata__`.
@@ -45,7 +45,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// What was written.
+/// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenFile {
     /// Length of the file.
@@ -58,16 +58,16 @@ pub struct WrittenFile {
     pub version_digest: String,
 }
 
-/// Who digests what is written.
+/// Which thread digests the written bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Digesting {
-    /// The writing thread, chunk by chunk: right where other files are written at the same time.
+    /// The writing thread, chunk by chunk; for a caller that writes other files at the same time.
     InLine,
     /// A second thread.
     Beside,
 }
 
-/// Writes `tensors` to `path`, durably and atomically: on any failure the file that was there stays whole.
+/// Writes `tensors` to `path`, durably and atomically: after any failure the old file is still whole.
 ///
 /// # Errors
 /// [`WeightsError::Tensor`] for a tensor that contradicts itself or the others, [`WeightsError::Format`] for a header
@@ -85,7 +85,7 @@ pub fn write_safetensors(
     Ok(written)
 }
 
-/// [`write_safetensors`] that leaves syncing the directory to its caller.
+/// [`write_safetensors`] without syncing the directory, which is left to the caller.
 pub(crate) fn write_digesting(
     path: &Path,
     tensors: &[TensorToWrite<'_>],
@@ -125,7 +125,7 @@ pub(crate) fn write_digesting(
     })
 }
 
-/// The digest of the file and of each of its tensors; every chunk of data is handed on while it is in the cache.
+/// Digests the file and each of its tensors. Every chunk of data is handed on while it is in the cache.
 fn digest_file_of(
     header: &[u8],
     tensors: &[TensorToWrite<'_>],
@@ -151,7 +151,7 @@ fn digest_file_of(
 /// The bytes that [`write_safetensors`] would write.
 ///
 /// # Errors
-/// As [`write_safetensors`], without the system's.
+/// As [`write_safetensors`], except those of the system.
 pub fn to_bytes(
     tensors: &[TensorToWrite<'_>],
     metadata: &[(String, String)],
@@ -165,7 +165,7 @@ pub fn to_bytes(
     Ok(bytes)
 }
 
-/// The digest of the bytes after the header that `tensors` will have, for callers who put it into the header.
+/// The digest that the bytes after the header will have, for callers that put it into the header.
 pub fn data_digest(tensors: &[TensorToWrite<'_>]) -> String {
     let mut hasher = Hasher::new();
     for tensor in tensors {
@@ -174,7 +174,7 @@ pub fn data_digest(tensors: &[TensorToWrite<'_>]) -> String {
     hasher.finish()
 }
 
-/// What a file begins with: the length of the header and its padded JSON. The data follows in the order of `tensors`.
+/// The beginning of a file: the length of the header and its padded JSON. The data follows in the order of `tensors`.
 ///
 /// # Errors
 /// As [`to_bytes`].

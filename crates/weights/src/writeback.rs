@@ -1,27 +1,27 @@
-//! Telling the system to begin writing to disk what was just written to a file, so that the sync at the end finds most
-//! of it done: copying and the disk work at the same time instead of one after the other.
+//! Makes the system begin to write a file to disk while it is still growing, so that the sync at the end finds most of the work
+//! done: copying and the disk work at the same time instead of one after the other.
 //!
-//! It makes nothing durable; only the sync does. Systems without the call write at the sync.
+//! This makes nothing durable; only the sync does. Systems without the call write at the sync.
 
 use std::fs::File;
 use std::io::{self, Write};
 
-/// From so many unsent bytes on the disk is told: large enough that the call costs nothing beside them.
+/// The call is made when at least this many bytes are new: beside writing them it costs nothing.
 const STRIDE_BYTES: u64 = 8 << 20;
 
-/// How much of a file that grows from one end to the other was handed to the disk.
+/// How far a file that grows from its beginning to its end was handed to the disk.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Writeback {
     begun: u64,
 }
 
 impl Writeback {
-    /// Nothing of the file yet, or nothing before byte `from`.
+    /// Starts at byte `from` of the file.
     pub fn new(from: u64) -> Self {
         Self { begun: from }
     }
 
-    /// The file is written up to byte `end`. Begins to write whatever is worth it.
+    /// The file was written up to byte `end`. Hands the new bytes to the disk when there are enough.
     pub fn reached(&mut self, file: &File, end: u64) {
         let length = end.saturating_sub(self.begun);
         if length >= STRIDE_BYTES {
@@ -74,10 +74,10 @@ fn begin(file: &File, offset: u64, length: u64) {
     let (Ok(offset), Ok(length)) = (i64::try_from(offset), i64::try_from(length)) else {
         return;
     };
-    // SAFETY: the descriptor is open as long as `file` is; the call takes no memory of ours.
+    // SAFETY: the descriptor is open as long as `file` is; the call uses no memory of this process.
     let refused = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, libc::SYNC_FILE_RANGE_WRITE) };
     if refused != 0 {
-        // A file system without it loses time, no data: the sync writes everything.
+        // A file system without this call costs time but no data: the sync writes everything.
         tracing::debug!(error = %io::Error::last_os_error(), "writing to disk begins at the sync");
     }
 }

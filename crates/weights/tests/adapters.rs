@@ -20,11 +20,11 @@ const OPTIONS: PublisherOptions = PublisherOptions {
     sparse: true,
     threads: 1,
 };
-/// Spaces, order and characters that no serializer of ours would give back.
+/// Spaces, order and characters that our serializer would not reproduce.
 const CONFIG: &str = "{ \"r\":2,\n\t\"lora_alpha\" : 4.0, \"peft_type\": \"LORA\", \"target_modules\": [\"q_proj\"], \"\\u00e9\": null,\r\n \"task_type\":null,\"base_model_name_or_path\": null}";
 const TOKENIZER: &str = "{\"é\": 1}";
 
-/// A: [2, 3] and B: [4, 2] of one module, in 16 bits; `seed` tells versions apart.
+/// A: [2, 3] and B: [4, 2] of one module, in 16 bits; `seed` makes versions differ.
 fn write_adapter(folder: &Path, config: &str, seed: u8) {
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join(ADAPTER_CONFIG_FILE), config).unwrap();
@@ -201,14 +201,14 @@ fn models_and_adapters_do_not_mix() {
             .to_string()
             .contains("version 2 is a PEFT adapter and version 1 a model's weights")
     );
-    // The chain of changes goes on as if nothing had been tried.
+    // The chain of changes continues as if nothing had been tried.
     write_model(&place.folder("model"), 2);
     let manifest = place.publish(2, "model").unwrap();
     assert_eq!(
         (manifest.encoding, manifest.base.unwrap().version),
         (Encoding::Sparse, 1)
     );
-    // Not even in place of the last one, which is still there then.
+    // A model cannot replace the last version either; that one is still there.
     assert_eq!(code(place.publish(2, "adapter")), "PRL_WEIGHTS_ADAPTER");
     assert_eq!(read_manifest(&place.version(2)).unwrap().encoding, Encoding::Sparse);
 
@@ -217,7 +217,7 @@ fn models_and_adapters_do_not_mix() {
     write_model(&adapters.folder("model"), 0);
     adapters.publish(5, "adapter").unwrap();
     assert_eq!(code(adapters.publish(6, "model")), "PRL_WEIGHTS_ADAPTER");
-    // Both in one folder: a model, with a stray adapter that is no shard of it.
+    // A folder has both: a model, and an adapter that is no shard of it.
     write_adapter(&adapters.folder("model"), CONFIG, 0);
     assert!(!Adapter::is_in(&adapters.folder("model")));
     assert_eq!(code(Adapter::open(&adapters.folder("model"))), "PRL_WEIGHTS_ADAPTER");
@@ -387,13 +387,13 @@ fn a_version_of_the_root_can_be_published_in_place_of_itself_and_of_earlier_ones
         assert_eq!(contents(&place.version(version)), newest);
     }
     assert!(!place.version(2).exists() && !place.version(3).exists());
-    // What cannot be copied whole takes nothing away.
+    // A folder that cannot be copied whole removes nothing.
     write_adapter(&place.folder("adapter"), CONFIG, 9);
     fs::write(place.folder("adapter").join(ADAPTER_WEIGHTS_FILE), "no tensors").unwrap();
     assert_eq!(code(place.publish(0, "adapter")), "PRL_WEIGHTS_FORMAT");
     assert_eq!(contents(&place.version(1)), newest);
 
-    // A model's too, with what the publisher keeps to compute changes from.
+    // The same holds for a model, with the folder that the publisher keeps to compute changes from.
     let mut models = Place::new();
     for version in 0..3 {
         write_model(&models.folder("model"), version);
@@ -430,7 +430,7 @@ proptest! {
         let mut bytes = fs::read(version.join(file)).unwrap();
         let at = at.index(bytes.len());
         let header = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap_or(0);
-        // The version's digest is of the tensors: blanks of a weights file's header, which may turn into others, are not in it.
+        // The version digest is of the tensors and does not contain the blanks in the header of a weights file.
         let is_weights = of_config || at >= header;
         bytes[at] ^= change;
         fs::write(version.join(file), bytes).unwrap();
@@ -472,7 +472,7 @@ adapted = PeftModel.from_pretrained(model, sys.argv[1])(x)
 torch.testing.assert_close(adapted, base + 2.0 * (x @ a.T @ b.T))
 "#;
 
-/// As the reader that the format belongs to: with `peft` where that is installed, with safetensors alone elsewhere.
+/// Reads with the programs that define the format: `peft` where that is installed, elsewhere safetensors alone.
 #[test]
 fn a_received_adapter_is_loaded_by_python() {
     let mut place = Place::new();

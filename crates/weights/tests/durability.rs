@@ -32,7 +32,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The half that runs in a process whose files cannot grow beyond 64 KiB.
+/// The part of the test that runs in a process whose files cannot grow beyond 64 KiB.
 #[test]
 #[ignore = "needs the limits that its parent, the next test, sets"]
 fn limited_child() {
@@ -58,7 +58,7 @@ fn a_write_that_the_system_refuses_midway_keeps_the_old_file_and_leaves_nothing_
     let path = directory.path().join("model.safetensors");
     write_bytes(&path, &[1; 100]).unwrap();
     let before = fs::read(&path).unwrap();
-    // Ignoring SIGXFSZ, which exec hands on, turns the limit into a write error as a full disk gives.
+    // The ignored SIGXFSZ, which exec preserves, turns the limit into a write error like that of a full disk.
     let output = Command::new("sh")
         .args([
             "-c",

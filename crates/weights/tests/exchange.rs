@@ -1,4 +1,4 @@
-//! A publisher and its receivers: every version arrives whole, whatever is deleted, damaged or late.
+//! A publisher and its receivers: every version arrives whole, even when files are deleted, damaged or late.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -198,7 +198,7 @@ fn a_receiver_that_lacks_the_base_asks_for_the_full_version() {
     place.check(&received, 2);
     assert_eq!(received.directory, place.directory(2));
     assert!(place.publisher.serve_full_request().unwrap().is_none());
-    // The chain goes on from there, and a request between two versions makes the next one full.
+    // The chain continues from there, and a request between two versions makes the next one full.
     assert_eq!(place.publish(3, false), Encoding::Sparse);
     receiver.request_full().unwrap();
     assert_eq!(place.publish(4, false), Encoding::Full);
@@ -249,7 +249,7 @@ fn a_delta_that_stops_paying_is_replaced_by_a_full_version() {
     assert!(full.len() == 2 && (8..13).contains(&full[1]), "{encodings:?}");
     let (_state, mut receiver) = place.receiver();
     place.check(&receiver.receive(13).unwrap(), 13);
-    // Nearly everything changes beyond recognition: not even one pays.
+    // Nearly every element changes a lot, so that not even one sparse version is worth it.
     place.period = 1;
     assert_eq!(place.publish(14, false), Encoding::Full);
 }
@@ -333,7 +333,7 @@ fn a_damaged_folder_of_the_receiver_is_made_again() {
     fs::write(&path, bytes).unwrap();
     let mut restarted = WeightReceiver::open(place.path(), state.path(), 2).unwrap();
     place.check(&restarted.receive(2).unwrap(), 2);
-    // And one that a kill left unfinished.
+    // Another one was left unfinished by a kill.
     fs::create_dir(state.path().join(".step_3")).unwrap();
     place.publish(3, false);
     place.check(&restarted.receive(3).unwrap(), 3);
@@ -420,7 +420,7 @@ fn staged_weights_that_are_not_what_was_promised_are_not_published() {
     assert_eq!(place.publish(1, false), Encoding::Sparse);
 }
 
-/// Readers race with the publisher and with retention: what they get is a whole version, the one they asked for.
+/// Readers race with the publisher and with retention. Each gets the whole version that it asked for.
 #[test]
 fn readers_never_see_half_a_version() {
     const VERSIONS: u64 = 25;
@@ -445,7 +445,7 @@ fn readers_never_see_half_a_version() {
                     assert!(received.directory.join(MANIFEST_FILE).exists());
                     count += 1;
                 }
-                // Superseded and removed before it was leased.
+                // The version was superseded and removed before it was leased.
                 Err(error) => assert!(
                     ["PRL_WEIGHTS_MANIFEST", "PRL_WEIGHTS_BASE"].contains(&error.code()),
                     "{error}"
@@ -491,7 +491,7 @@ fn a_base_whose_config_was_changed_gives_no_folder() {
     assert!(error.to_string().contains("config.json"), "{error}");
 }
 
-/// Publishes a folder with the weights of `version` by a publisher that knows of nothing before.
+/// Publishes a folder with the weights of `version` by a new publisher.
 fn publish_folder(place: &Place, folder: &Path, version: u64) -> Encoding {
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join("config.json"), place.config).unwrap();
@@ -518,7 +518,7 @@ fn publish_folder(place: &Place, folder: &Path, version: u64) -> Encoding {
 fn a_folder_is_compared_with_the_newest_version_whoever_published_it() {
     let mut place = Place::new(SPARSE);
     let folder = tempfile::tempdir().unwrap();
-    // The place's own publisher holds the root.
+    // Another publisher holds the root.
     place.publisher = WeightPublisher::open(folder.path(), SPARSE).unwrap();
     let source = folder.path().join("source");
     let (_state, mut receiver) = place.receiver();
@@ -529,12 +529,12 @@ fn a_folder_is_compared_with_the_newest_version_whoever_published_it() {
     }
     let (_late, mut late) = place.receiver();
     place.check(&late.receive(4).unwrap(), 4);
-    // Nothing of the publishers is left but their own folder.
+    // The publishers leave nothing but their own folder.
     place.config = "{\"rope_theta\": 500000}";
     assert_eq!(publish_folder(&place, &source, 5), Encoding::Full);
     assert_eq!(publish_folder(&place, &source, 6), Encoding::Sparse);
     place.check(&late.receive(6).unwrap(), 6);
-    // What is damaged is no base, and is mended by what comes after it.
+    // A damaged version is no base; the version after it mends the root.
     let path = place.directory(5).join("model.safetensors");
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() ^= 1;

@@ -1,4 +1,4 @@
-//! Publishing and applying sparse versions hold little memory, however large the weights: counted by the allocator.
+//! Publishing and applying sparse versions need little memory, however large the weights are. The allocator counts it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ struct Counting;
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is passed on to the system's allocator; counting touches no memory of its callers.
+// SAFETY: every call is passed on to the system's allocator; counting touches no memory of its callers.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();

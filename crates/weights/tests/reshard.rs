@@ -1,4 +1,4 @@
-//! Resharding plans: executed on real bytes, and what they refuse.
+//! Resharding plans, executed on real bytes, and their refusals.
 
 use prl_weights::{Dtype, Layout, Region, ReshardPlan, TensorShape, WeightsError};
 use proptest::prelude::*;
@@ -209,7 +209,7 @@ fn what_does_not_fit_is_refused_by_name() {
     let mut target = Layout::new(&tensors, 2);
     target.split(1, 1, &[0, 1]).unwrap();
     fails(ReshardPlan::new(&tensors, &source, &target).map(drop), "no whole bytes");
-    // What is sent is whole bytes, but not where the source has it.
+    // The region that is sent consists of whole bytes in the target, but not in the source.
     let tensors = [tensor("packed", Dtype::F4, &[2, 8])];
     let (mut source, mut target) = (Layout::new(&tensors, 1), Layout::new(&tensors, 1));
     source.place(0, 0, Region::whole(&[2, 8]).cut(1, 1..7)).unwrap();

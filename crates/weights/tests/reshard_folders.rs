@@ -135,7 +135,7 @@ fn what_does_not_fit_has_a_name() {
     assert_eq!(code(as_columns), "PRL_WEIGHTS_PLAN");
     for (layout, what) in [("fsdp:3", "rank 0 of fsdp:2"), ("tp:2", "rank 0 of fsdp:2")] {
         let error = reshard_folders(&path("fsdp"), &rules(layout), &path("wrong"), &whole, ANY).err();
-        // Of three ranks the third is not there.
+        // The third of three ranks is missing.
         let text = error.unwrap().to_string();
         assert!(text.contains(what) || text.contains("rank_2"), "{layout}: {text}");
     }
@@ -176,7 +176,7 @@ fn ranks_know_whose_share_they_hold_so_that_none_is_left_out() {
     };
     let text = refusal("seven", "fsdp:6");
     assert!(text.contains("there is a rank_6, but fsdp:6 has 6 ranks"), "{text}");
-    // The count of folders does not tell once the last one is gone: the files do.
+    // Once the last folder is gone, the number of folders does not show it; the files do.
     fs::rename(path("seven/rank_6"), path("rank_6")).unwrap();
     let text = refusal("seven", "fsdp:6");
     assert!(
@@ -191,7 +191,7 @@ fn ranks_know_whose_share_they_hold_so_that_none_is_left_out() {
     );
     let text = refusal("seven/rank_2", "whole");
     assert!(text.contains("rank 2 of fsdp:7, but is read as the whole"), "{text}");
-    // Two ranks that changed places.
+    // Two ranks changed places.
     let swap = || {
         for (from, to) in [("rank_0", "other"), ("rank_3", "rank_0"), ("other", "rank_3")] {
             fs::rename(path("seven").join(from), path("seven").join(to)).unwrap();
@@ -232,7 +232,7 @@ fn the_files_of_a_rank_name_its_layout_and_the_whole_shapes_and_others_need_not(
     let digest = model(&path("whole"));
     let (whole, fsdp) = (rules("whole"), rules("fsdp:2"));
     reshard_folders(&path("whole"), &whole, &path("fsdp"), &fsdp, ANY).unwrap();
-    // As any reader of the format sees it.
+    // Any reader of the format must see the same.
     let bytes = fs::read(path("fsdp/rank_1/model.safetensors")).unwrap();
     let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
     let notes = header.metadata().as_ref().unwrap();
@@ -249,10 +249,10 @@ fn the_files_of_a_rank_name_its_layout_and_the_whole_shapes_and_others_need_not(
     assert_eq!(
         header.metadata().as_ref().unwrap().len(),
         1,
-        "a whole model is nobody's share"
+        "a whole model is no rank's share"
     );
     assert_eq!(back.ranks[0].digest, digest);
-    // A trainer's own ranks say nothing of themselves.
+    // Files that a trainer's ranks wrote have no such metadata.
     for rank in ["rank_0", "rank_1"] {
         let folder = path("fsdp").join(rank);
         let tensors = Checkpoint::open(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Sparse versions: what is written, applied again and refused.
+//! Sparse versions: writing, applying, refusals.
 
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! Our verdict on a file is that of the reference implementation, or stricter for a documented reason.
+//! Our verdict on a file equals that of the reference implementation, or is stricter for a documented reason.
 
 use proptest::prelude::*;
 use safetensors::SafeTensors;
 
-/// What our error says when we refuse what the reference accepts; `header.rs` gives the reasons.
+/// Our errors for files that the reference accepts; `header.rs` gives the reasons.
 const STRICTER: [&str; 6] = [
     "duplicate tensor name",
     "duplicate metadata key",
@@ -375,7 +375,7 @@ proptest! {
         let mut bytes = file(header, data_len);
         apply(&mut bytes, &edits, keep_length);
         if keep_length && bytes.len() >= 8 + data_len {
-            // Keeps the edit inside the header, so that the JSON is what decides.
+            // Keeps the edit inside the header, so that the JSON decides the verdict.
             let length = (bytes.len() - 8 - data_len) as u64;
             bytes[..8].copy_from_slice(&length.to_le_bytes());
         }

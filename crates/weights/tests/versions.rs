@@ -54,7 +54,7 @@ fn digests_are_those_of_the_specification() {
     assert!(is_digest("2d06800538d394c2") && !is_digest("2D06800538D394C2") && !is_digest("2d06800538d394c"));
 }
 
-/// The hash input of README.md, written out by hand.
+/// The hash input that README.md specifies, byte by byte.
 #[test]
 fn the_version_digest_is_the_documented_one() {
     let mut input = Vec::new();

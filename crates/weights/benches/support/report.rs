@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// Prints ours beside each rival of the same run, in units per second, and writes both. The ratio is above 1 where
 /// ours is better; with several rivals it is that of the best.
-#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
 pub(crate) fn report(name: &str, unit: &str, ours: f64, rivals: &[(&str, f64)]) {
     let beside: Vec<String> = rivals
         .iter()
@@ -28,7 +28,7 @@ pub(crate) fn report(name: &str, unit: &str, ours: f64, rivals: &[(&str, f64)]) 
 }
 
 /// Prints how ours stood to a rival in each round of the same run: the middle, the worst and the best. Above 1 ours is better.
-#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
 #[allow(dead_code, clippy::allow_attributes, reason = "not every bench has rounds")]
 pub(crate) fn spread(name: &str, rival: &str, mut ratios: Vec<f64>) {
     ratios.sort_by(f64::total_cmp);

@@ -1,7 +1,7 @@
-//! Folders of ranks, rewritten for other ranks: `rank_<r>/` with the part that each rank has of every tensor.
+//! Rewrites folders of ranks for other ranks. `rank_<r>/` has a rank's part of every tensor.
 //!
-//! A layout of one rank is a Hugging Face folder itself. Sources are mapped; of the targets one rank's parts are in
-//! memory at a time.
+//! A layout of one rank is a Hugging Face folder itself. Sources are mapped. The parts of one target rank are in memory at a
+//! time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::versions::version_files;
 use crate::write::TensorToWrite;
 use crate::{WeightsError, WrittenCheckpoint};
 
-/// Where the part of a rank lies.
+/// The directory with the part of a rank.
 pub fn rank_directory(root: &Path, rules: &LayoutRules, rank: usize) -> PathBuf {
     match rules.ranks {
         1 => root.to_path_buf(),
@@ -24,27 +24,27 @@ pub fn rank_directory(root: &Path, rules: &LayoutRules, rank: usize) -> PathBuf 
     }
 }
 
-/// What [`reshard_folders`] did.
+/// The result of [`reshard_folders`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resharded {
-    /// What was written for each target rank.
+    /// The weights that were written for each target rank.
     pub ranks: Vec<WrittenCheckpoint>,
-    /// Tensors there are.
+    /// The number of tensors.
     pub tensors: usize,
-    /// Bytes that have to leave the sources, each once.
+    /// Bytes that leave the sources, each counted once.
     pub sent_bytes: u64,
-    /// Bytes that the targets have together.
+    /// Bytes of all targets together.
     pub written_bytes: u64,
 }
 
-/// Writes into `to` what the ranks of `target` have of the weights that lie in `from` as the ranks of `source` have
-/// them. The other files of the first source rank (config, tokenizer) go to every target rank. Files of ranks say in their
-/// metadata whose share of what they are; those that others wrote, which do not, are taken at their word.
+/// Reads from `from` the weights in the layout `source` and writes them to `to` in the layout `target`. The other files of the
+/// first source rank (config, tokenizer) are copied to every target rank. Our files have rank and layout in their metadata, which
+/// are checked; files of other programs have none and are trusted.
 ///
 /// # Errors
-/// [`WeightsError::Plan`] when parts do not make up their tensor, rules do not fit, files say that they are of another
-/// layout, or there are folders of more ranks than the layout has, [`WeightsError::Tensor`] when a
-/// rank lacks a tensor, and what reading and writing folders report.
+/// [`WeightsError::Plan`] when parts do not make up their tensor, rules do not fit, files are of another
+/// layout, or there are folders of more ranks than the layout has; [`WeightsError::Tensor`] when a
+/// rank lacks a tensor; and the errors of reading and writing folders.
 pub fn reshard_folders(
     from: &Path,
     source: &LayoutRules,
@@ -83,7 +83,7 @@ pub fn reshard_folders(
     })
 }
 
-/// Names and whole shapes: along the axis that is cut the lengths of all ranks together.
+/// Names and whole shapes. Along the axis that is cut, the length is the sum over all ranks.
 fn whole_tensors(sources: &[Checkpoint], rules: &LayoutRules) -> Result<Vec<TensorShape>, WeightsError> {
     let mut found: BTreeMap<&str, TensorShape> = BTreeMap::new();
     for source in sources {
@@ -111,7 +111,7 @@ fn whole_tensors(sources: &[Checkpoint], rules: &LayoutRules) -> Result<Vec<Tens
     Ok(found.into_values().collect())
 }
 
-/// The parts of all ranks must make up what each of them says that the whole is.
+/// Checks that the parts of all ranks make up the whole shape that their metadata have.
 fn check_wholes(tensors: &[TensorShape], told: &WholeShapes) -> Result<(), WeightsError> {
     for tensor in tensors {
         if let Some(whole) = told.get(&tensor.name)
@@ -135,7 +135,7 @@ fn check_wholes(tensors: &[TensorShape], told: &WholeShapes) -> Result<(), Weigh
     Ok(())
 }
 
-/// Every rank must have of every tensor what the layout says.
+/// Checks that every rank has the part of every tensor that the layout gives it.
 fn check_parts(sources: &[Checkpoint], tensors: &[TensorShape], have: &Layout) -> Result<(), WeightsError> {
     for (index, tensor) in tensors.iter().enumerate() {
         for part in have.parts(index) {

@@ -1,4 +1,4 @@
-//! Which rank has which region of which tensor.
+//! Layouts: which rank has which region of which tensor.
 
 use super::Region;
 use crate::{Dtype, WeightsError};
@@ -26,9 +26,9 @@ impl TensorShape {
 /// A rank's region of a tensor; its local tensor holds it row-major.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Who has it.
+    /// The rank.
     pub rank: usize,
-    /// What it has.
+    /// Its region.
     pub region: Region,
 }
 
@@ -41,7 +41,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout of `tensors` in which nobody has anything yet.
+    /// A layout of `tensors` in which no rank has a part yet.
     pub fn new(tensors: &[TensorShape], ranks: usize) -> Self {
         Self {
             ranks,
@@ -55,12 +55,12 @@ impl Layout {
         self.ranks
     }
 
-    /// Who has what of the tensor with this index.
+    /// The parts of the tensor with this index.
     pub fn parts(&self, tensor: usize) -> &[Part] {
         &self.parts[tensor]
     }
 
-    /// Every rank of `ranks` has the whole tensor; one rank for an expert that lives there alone.
+    /// Gives every rank of `ranks` the whole tensor: several ranks for a replicated tensor, one rank for an expert.
     ///
     /// # Errors
     /// [`WeightsError::Plan`] when a rank is out of range or has some of the tensor already.
@@ -71,8 +71,8 @@ impl Layout {
             .try_for_each(|&rank| self.place(tensor, rank, whole.clone()))
     }
 
-    /// The tensor is cut along `axis` into as many runs as there are `ranks`, in their order: axis 0 cuts rows, axis 1
-    /// columns. Runs have the length rounded up, the last ones what is left, as `torch.chunk` and FSDP cut.
+    /// Cuts the tensor along `axis` into as many runs as there are `ranks`, in their order: axis 0 cuts rows, axis 1
+    /// columns. The length of a run is rounded up and the last runs get the rest, as `torch.chunk` and FSDP cut.
     ///
     /// # Errors
     /// [`WeightsError::Plan`] when there is no such axis, or as [`Layout::replicate`].
@@ -90,7 +90,7 @@ impl Layout {
         Ok(())
     }
 
-    /// `rank` has `region`.
+    /// Gives `region` to `rank`.
     ///
     /// # Errors
     /// As [`Layout::replicate`]; also when the region reaches beyond the tensor.

@@ -1,11 +1,11 @@
-//! Moving weights from the ranks that train them to the ranks that serve them, when both cut them differently.
+//! Moves weights from the ranks that train them to the ranks that serve them, when the two cut tensors differently.
 //!
 //! A [`Layout`] says which rank has which region of which tensor: split by rows or columns, an expert on one rank,
 //! replicated, or any mixture over groups of ranks. [`ReshardPlan::new`] overlays two layouts once; the plan is then
 //! used at every step. Every byte that some target needs leaves exactly one source, once, with the list of all targets
-//! that need it, so replicas are served by whatever fans out; among sources that have the same region the one with the
-//! least to send is taken. It knows no network: [`Transfer::pack`] and [`Transfer::unpack`] turn local tensors into
-//! the bytes of a transfer and back.
+//! that need it, so that a broadcast can serve replicas. Among sources that have the same region, the one with the
+//! least to send is taken. This module knows no network: [`Transfer::pack`] and [`Transfer::unpack`] turn local tensors
+//! into the bytes of a transfer and back.
 
 mod folders;
 mod layout;
@@ -29,7 +29,7 @@ use crate::{Dtype, WeightsError};
 pub struct Transfer {
     /// Index of the tensor in the list that the plan was made of.
     pub tensor: usize,
-    /// What is sent.
+    /// The region that is sent.
     pub region: Region,
     /// Rank of the source layout.
     pub source: usize,
@@ -40,7 +40,7 @@ pub struct Transfer {
     target_parts: Vec<Region>,
 }
 
-/// What is to be sent at every step, in the order of the tensors.
+/// The transfers of every step, in the order of the tensors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReshardPlan {
     transfers: Vec<Transfer>,
@@ -50,7 +50,7 @@ impl ReshardPlan {
     /// The plan from `source` to `target`, layouts of the same `tensors`.
     ///
     /// # Errors
-    /// [`WeightsError::Plan`] when a target needs what no source has, or when a region of a dtype below a byte does not
+    /// [`WeightsError::Plan`] when a target needs a region that no source has, or when a region of a dtype below a byte does not
     /// consist of whole bytes.
     pub fn new(tensors: &[TensorShape], source: &Layout, target: &Layout) -> Result<Self, WeightsError> {
         let mut transfers = Vec::new();
@@ -115,7 +115,7 @@ impl Transfer {
         });
     }
 
-    /// Puts the transfer's bytes where they belong in `local`, the part of the tensor that `target` has.
+    /// Puts the transfer's bytes at their place in `local`, the part of the tensor that `target` has.
     ///
     /// # Panics
     /// When `target` is none of the targets, or a length does not fit.
@@ -132,11 +132,11 @@ impl Transfer {
     }
 }
 
-/// A region with the parts, by index, that have it and that need it.
+/// A region, the indices of the parts that have it, and those of the parts that need it.
 type Cell = (Region, Vec<usize>, Vec<usize>);
 
-/// Divides what is needed of a tensor into regions that are wholly in or out of every part, as few as merging
-/// neighbours with the same parts gives.
+/// Divides the needed elements of a tensor into regions, each wholly inside or outside of every part. Neighbours with the same
+/// parts are merged, so that there are few regions.
 fn overlay(tensor: &TensorShape, from: &[Part], to: &[Part]) -> Vec<Cell> {
     let axes = tensor.shape.len();
     let cuts: Vec<Vec<usize>> = (0..axes)
@@ -175,7 +175,7 @@ fn overlay(tensor: &TensorShape, from: &[Part], to: &[Part]) -> Vec<Cell> {
     cells
 }
 
-/// Joins cells that follow each other along `axis`, are alike along the others and belong to the same parts.
+/// Joins cells that follow each other along `axis`, have equal ranges along the other axes and belong to the same parts.
 fn merge(cells: Vec<Cell>, axis: usize) -> Vec<Cell> {
     let mut merged: Vec<Cell> = Vec::with_capacity(cells.len());
     let mut cells = cells;

@@ -16,7 +16,7 @@ impl Region {
         Self(shape.iter().map(|&length| 0..length).collect())
     }
 
-    /// The same with another range along `axis`.
+    /// This region with another range along `axis`.
     #[must_use]
     pub fn cut(&self, axis: usize, range: Range<usize>) -> Self {
         let mut axes = self.0.clone();
@@ -29,7 +29,7 @@ impl Region {
         self.0[axis].clone()
     }
 
-    /// How many elements it has along each axis: the shape of a tensor that holds it alone.
+    /// How many elements it has along each axis: the shape of a tensor that holds only this region.
     pub fn lengths(&self) -> Vec<usize> {
         self.0.iter().map(Range::len).collect()
     }
@@ -74,7 +74,7 @@ impl Region {
         (across, self.0[axis].start)
     }
 
-    /// Both in one, when `next` begins where this ends along `axis` and they are alike along the others.
+    /// This region and `next` as one, when `next` begins where this ends along `axis` and the ranges along the other axes are equal.
     pub(super) fn joined(&self, next: &Self, axis: usize) -> Option<Self> {
         let joined = self.cut(axis, self.0[axis].start..next.0[axis].end);
         let follows = self.0[axis].end == next.0[axis].start;
@@ -85,7 +85,7 @@ impl Region {
     pub(super) fn runs_in(&self, part: &Self, dtype: Dtype, local_bytes: usize, mut each: impl FnMut(Range<usize>)) {
         let bits = dtype.bits();
         assert_eq!(part.elements() * bits / 8, local_bytes, "the local tensor is the part");
-        // The axes behind `split` are whole in the part: they and the split axis itself make one run.
+        // The region has all of the part along the axes behind `split`, so these and the split axis make one run.
         let split = (0..self.0.len())
             .rev()
             .find(|&axis| self.0[axis] != part.0[axis])
@@ -110,7 +110,7 @@ impl Region {
         }
     }
 
-    /// A region of elements below a byte must begin and end at whole bytes, within its row and in every part.
+    /// Checks that a region of elements below a byte begins and ends at whole bytes, within its row and in every part.
     pub(super) fn check_bytes(&self, tensor: &TensorShape) -> Result<(), WeightsError> {
         let bits = tensor.dtype.bits();
         if bits.is_multiple_of(8) {

@@ -8,44 +8,44 @@ use serde::{Deserialize, Serialize};
 use super::{Layout, TensorShape};
 use crate::WeightsError;
 
-/// Far more than any run has.
+/// Far more ranks than any run has.
 const MAX_RANKS: usize = 65_536;
 
-/// How the tensors that a rule is for are shared out.
+/// How a rule divides its tensors among the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
-    /// Along this axis into as many runs as there are ranks: 0 cuts rows, 1 columns.
+    /// Cuts along this axis into as many runs as there are ranks: 0 cuts rows, 1 columns.
     Split(usize),
-    /// As [`Cut::Split`], and every run is of the same length: what multiplies shares of a matrix needs.
+    /// As [`Cut::Split`], but refuses runs of different lengths, because ranks that multiply shares of a matrix need equal ones.
     SplitEvenly(usize),
-    /// Every rank has all of it.
+    /// Gives every rank the whole tensor.
     Replicate,
-    /// Experts are shared out by the number after `experts.` in the name, in runs of the same length.
+    /// Divides the experts, by the number after `experts.` in the name, into runs of the same length.
     Experts,
 }
 
-/// For all tensors whose name fits.
+/// A rule for all tensors whose name fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// A name in which each `*` stands for anything.
     pub tensors: String,
-    /// What is done with them.
+    /// How they are divided.
     pub cut: Cut,
 }
 
-/// A layout over some ranks; of several rules that fit the first holds.
+/// A layout over some ranks. The first rule that fits a tensor decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutRules {
     /// How many ranks there are.
     pub ranks: usize,
-    /// In order; a tensor that none fits is an error.
+    /// Rules in order. A tensor that none fits is an error.
     pub rules: Vec<Rule>,
 }
 
-/// Matrices of which each rank of an engine has some rows: their outputs are its heads, its hidden units, its tokens.
+/// Matrices of which each rank of an engine has some rows: their outputs are the rank's heads, hidden units or tokens.
 const BY_ROWS: [&str; 9] = [
     "*.q_proj.*",
     "*.k_proj.*",
@@ -57,7 +57,7 @@ const BY_ROWS: [&str; 9] = [
     "*embed_tokens.*",
     "lm_head.*",
 ];
-/// Matrices of which each rank has some columns: they take in what the former gave out.
+/// Matrices of which each rank has some columns: their inputs are the outputs of the matrices above.
 const BY_COLUMNS: [&str; 3] = ["*.o_proj.weight", "*.down_proj.weight", "*.w2.weight"];
 
 impl LayoutRules {
@@ -117,7 +117,7 @@ impl LayoutRules {
         for (index, tensor) in tensors.iter().enumerate() {
             match self.cut(&tensor.name)? {
                 Cut::Replicate => layout.replicate(index, &ranks)?,
-                // A scalar has no rows: everyone has it.
+                // A scalar has no rows, so every rank has it.
                 Cut::Split(_) if tensor.shape.is_empty() => layout.replicate(index, &ranks)?,
                 Cut::Split(axis) => layout.split(index, axis, &ranks)?,
                 Cut::SplitEvenly(axis) => {
@@ -142,7 +142,7 @@ impl LayoutRules {
     }
 }
 
-/// As [`FromStr`] reads it, by its name where it has one.
+/// Writes the text that [`FromStr`] reads: the layout's name where it has one, else JSON.
 impl fmt::Display for LayoutRules {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ranks = self.ranks;
@@ -194,7 +194,7 @@ fn expert(name: &str) -> Option<usize> {
     digits.parse().ok()
 }
 
-/// Whether `name` is `pattern` with something for each `*`.
+/// Whether `name` fits `pattern`, in which each `*` stands for any text.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! What the files of a rank say of themselves: whose share of what they hold.
+//! The metadata that files of a rank have: rank, layout and whole shapes.
 //!
-//! The shapes of a rank's tensors do not tell how many ranks there are: of the rows of six ranks out of seven a smaller
-//! model could be made without a word. So the metadata of each file names the rank, the layout and the whole shapes.
+//! The shapes of a rank's tensors do not show how many ranks there are: without this metadata, the rows of six ranks out of
+//! seven would silently become a smaller model.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -68,8 +68,8 @@ pub(super) fn check_count(root: &Path, rules: &LayoutRules) -> Result<(), Weight
     ))
 }
 
-/// Compares what the ranks' files say of themselves with `rules`. The whole shapes that they tell; none where the files are
-/// of others, who say nothing.
+/// Compares the metadata of the ranks' files with `rules` and returns the whole shapes in them; none when other programs
+/// wrote the files.
 pub(super) fn check_shares(sources: &[Checkpoint], rules: &LayoutRules) -> Result<WholeShapes, WeightsError> {
     let mut shapes = WholeShapes::new();
     let (mut noted, mut silent) = (None, None);
@@ -97,20 +97,20 @@ pub(super) fn check_shares(sources: &[Checkpoint], rules: &LayoutRules) -> Resul
     match (noted, silent) {
         (Some(_), Some(silent)) => Err(fault(
             silent,
-            "it does not say whose share it holds, others here do".to_owned(),
+            "it does not say whose share it holds, but other files here do".to_owned(),
         )),
         _ => Ok(shapes),
     }
 }
 
-/// Refuses a rank's share where a whole model is meant.
+/// Refuses a rank's share in the place of a whole model.
 ///
 /// # Errors
 /// [`WeightsError::Plan`] naming the share.
 pub(crate) fn refuse_share(weights: &Checkpoint) -> Result<(), WeightsError> {
     for file in weights.files() {
         if let Some(Share { rank, layout, .. }) = Share::of(file)? {
-            let reason = format!("it holds the share of rank {rank} of {layout}: make a whole of all ranks first");
+            let reason = format!("it holds the share of rank {rank} of {layout}: join the shares of all ranks first");
             return Err(fault(file.path(), reason));
         }
     }

@@ -1,4 +1,4 @@
-//! A base and the sparse versions after it become a complete folder again.
+//! Makes a complete folder of a base and the sparse versions after it.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -14,20 +14,20 @@ use crate::manifest::Shard;
 use crate::shards::{INDEX_FILE, WrittenCheckpoint};
 use crate::{Hasher, WeightsError, digest_file, parallel};
 
-/// What a thread reads, patches, digests and writes at a time: whole blocks that stay in its cache.
+/// Bytes that a thread reads, patches, digests and writes at a time: whole blocks that stay in its cache.
 const CHUNK_BYTES: usize = 4 * BLOCK_BYTES;
 
-/// Writes into `directory`, which exists and is empty, the weights that `chain` makes of `base`: the first of the chain
-/// applies to the base, each other one to its predecessor. Files are named and laid out as the base's; every tensor has
-/// been compared with the digest that the last version gives it. Nothing is synced: the result can be made again.
+/// Writes into `directory`, which exists and is empty, the weights that result from applying `chain` to `base`: the first version
+/// applies to the base, each other one to its predecessor. Files are named and laid out like the base's. Every tensor is
+/// compared with the digest that the last version gives it. Nothing is synced, because the result can be made again.
 ///
-/// Extra memory: a chunk of half a mebibyte for each thread. `threads` 0 takes the cores this process may run on, up
+/// Each thread needs a chunk of half a mebibyte. `threads` 0 takes the cores this process may run on, up
 /// to 8.
 ///
 /// # Errors
-/// [`WeightsError::Base`] when the chain does not hang together, [`WeightsError::TensorDigest`] when a result is not
-/// the one published (so `base` has other weights than its digest says), [`WeightsError::Format`] for a malformed
-/// shard, [`WeightsError::Io`] when the system refuses.
+/// [`WeightsError::Base`] when a version of the chain does not apply to the one before it, [`WeightsError::TensorDigest`] when a
+/// result differs from the published one (so `base` has other weights than its digest says), [`WeightsError::Format`] for a
+/// malformed shard, [`WeightsError::Io`] when the system refuses.
 ///
 /// # Panics
 /// When `chain` is empty.
@@ -91,7 +91,7 @@ fn check_chain(chain: &[SparseVersion]) -> Result<(), WeightsError> {
     Ok(())
 }
 
-/// The new file with the base's header; its data is still missing.
+/// Makes the new file with the base's header and without data.
 fn create(directory: &Path, base: &SafetensorsFile) -> Result<File, WeightsError> {
     let path = directory.join(file_name(base));
     let header = &base.bytes()[..base.header().data_start];

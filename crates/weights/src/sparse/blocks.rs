@@ -19,7 +19,7 @@ pub(crate) const BLOCK_BYTES: usize = BLOCK_ELEMENTS * ELEMENT_BYTES;
 
 const HEADER_BYTES: usize = 3;
 const MAX_RICE_PARAMETER: u32 = 15;
-/// Of a difference of 2^15.
+/// Bits of the longest code of a difference, 2^15.
 const MAX_DIFFERENCE_BITS: u64 = 32;
 /// Bytes that are compared at once: as many elements as fit a register.
 const WORD_BYTES: usize = 8;
@@ -30,7 +30,7 @@ const ELEMENT_BITS: u32 = 16;
 #[derive(Default)]
 pub(crate) struct Changes {
     found: Vec<Change>,
-    /// Words that differ; as long as a block has words.
+    /// Indices of the words that differ; the list is as long as a block has words.
     words: Vec<u16>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn encode_block(old: &[u8], new: &[u8], changes: &mut Changes, code: 
         let low = magnitude & !(1 << below);
         let tail = (u64::from(low) << 1 | u64::from(difference < 0) << (1 + below) | 1) << below;
         let tail_bits = 2 * below + 2;
-        // Nearly always: a small quotient and a small difference.
+        // Nearly always both the quotient and the difference are small.
         let bits = quotient + head_bits + tail_bits;
         if bits <= 32 {
             writer.push((tail << head_bits | head) << quotient, bits);
@@ -81,7 +81,7 @@ impl Changes {
         self.found.clear();
         let (old_words, old_rest) = old.as_chunks::<WORD_BYTES>();
         let (new_words, new_rest) = new.as_chunks::<WORD_BYTES>();
-        // Which words differ cannot be predicted, so nothing branches on it: each is noted, and kept when it does.
+        // A processor cannot predict which words differ, so there is no branch: each index is stored, and stays if the word differs.
         self.words.resize(BLOCK_BYTES / WORD_BYTES, 0);
         let mut differing = 0;
         for (index, (old, new)) in (0u16..).zip(old_words.iter().zip(new_words)) {
@@ -102,7 +102,7 @@ impl Changes {
         self.find_in(old_words.len() * WORD_ELEMENTS, next, rest(old_rest), rest(new_rest));
     }
 
-    /// Of the elements of a word, of which the lowest bits are element `first`; `next` is the element after the last
+    /// Finds the changes within a word, whose lowest bits are element `first`; `next` is the element after the last
     /// change. Returns the new `next`.
     #[inline(always)]
     fn find_in(&mut self, first: usize, mut next: usize, old: u64, new: u64) -> usize {
@@ -125,7 +125,8 @@ impl Changes {
     }
 }
 
-/// The parameter with the shortest code of the gaps, searched around the one that fits the mean, and that code's bits.
+/// The parameter that gives the shortest code of the gaps, searched around the one that fits the mean; and the length of that
+/// code in bits.
 fn rice_parameter(changes: &[Change]) -> (u32, u64) {
     let count = changes.len() as u64;
     let sum: u64 = changes.iter().map(|change| u64::from(change.gap)).sum();
@@ -140,7 +141,7 @@ fn rice_parameter(changes: &[Change]) -> (u32, u64) {
         .expect("the range is not empty")
 }
 
-/// Turns `data`, the old elements of a block, into the new ones. What it leaves there after an error is unspecified.
+/// Turns `data`, the old elements of a block, into the new ones. After an error the content of `data` is unspecified.
 ///
 /// # Errors
 /// The rule that `code` breaks.
@@ -184,10 +185,10 @@ pub(crate) fn decode_block(code: &[u8], data: &mut [u8]) -> Result<(), &'static 
     reader.finish()
 }
 
-/// Writes whole words and steps on by whole bytes, so that nothing branches on how full a byte is.
+/// Writes whole words and advances by whole bytes, so that no branch depends on how full a byte is.
 struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
-    /// Where the bits held go.
+    /// Position in `out` of the bits that are held.
     position: usize,
     bits: u64,
     held: u32,
@@ -207,7 +208,7 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Appends the `count` low bits of `value`, which has no others; at most 32.
+    /// Appends the `count` low bits of `value`, at most 32; its other bits are 0.
     fn push(&mut self, value: u64, count: u32) {
         debug_assert!(count <= 32 && value >> count == 0);
         self.bits |= value << self.held;
@@ -248,7 +249,7 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Holds at least 32 bits afterwards, or all that are left.
+    /// Reads on until it holds at least 32 bits, or all that are left.
     fn refill(&mut self) {
         if self.held >= 32 {
             return;
@@ -266,7 +267,7 @@ impl<'a> BitReader<'a> {
         self.rest = &[];
     }
 
-    /// Zeros up to the next one, which is taken too; an error when there are more than `limit`.
+    /// Counts the zeros before the next one bit and takes both; more than `limit` zeros are an error.
     fn unary(&mut self, limit: u64) -> Result<u64, &'static str> {
         let mut zeros = 0;
         loop {
@@ -303,7 +304,7 @@ impl<'a> BitReader<'a> {
         self.held -= count;
     }
 
-    /// Nothing but the zeros that pad the last byte may be left.
+    /// Checks that only the zeros are left that pad the last byte.
     fn finish(&self) -> Result<(), &'static str> {
         if self.rest.is_empty() && self.held < 8 && self.bits == 0 {
             return Ok(());
@@ -351,7 +352,7 @@ mod tests {
         ends[BLOCK_ELEMENTS - 1] ^= 0xffff;
         round_trip(&old, &ends);
         let all: Vec<u16> = old.iter().map(|element| element.wrapping_add(1)).collect();
-        // A change by one next to the last one: one bit of gap, two of difference.
+        // Each element changes by one: one bit for the gap, two for the difference.
         assert_eq!(round_trip(&old, &all), HEADER_BYTES + BLOCK_ELEMENTS * 3 / 8);
         for difference in [1, 2, 0x7fff, 0x8000, 0x8001, 0xffff] {
             let far: Vec<u16> = old.iter().map(|element| element.wrapping_add(difference)).collect();

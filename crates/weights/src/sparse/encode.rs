@@ -12,23 +12,23 @@ use crate::shards::{WrittenCheckpoint, group_by_size};
 use crate::write::{TensorToWrite, WriteOptions, write_safetensors};
 use crate::{Dtype, VersionHasher, WeightsError, digest};
 
-/// Elements that one thread codes in a row: whole blocks, few enough that a large tensor keeps every core busy.
+/// Bytes that one thread codes at a time: whole blocks, few enough that a large tensor keeps every core busy.
 const PIECE_BYTES: usize = 64 * BLOCK_BYTES;
 
 /// How sparse shards are written.
 #[derive(Debug, Clone, Copy)]
 pub struct SparseOptions {
-    /// Shards are cut when the weights that they stand for reach this size.
+    /// A shard ends when the weights that it describes reach this size.
     pub max_shard_bytes: u64,
-    /// A version of more bytes than this does not pay.
+    /// A version of more bytes than this is not worth writing.
     pub max_bytes: u64,
     /// Threads to use; 0 takes the cores this process may run on, up to 8.
     pub threads: usize,
 }
 
-/// Writes into `directory` what turns `base` into `tensors`: `delta.safetensors`, or
-/// `delta-00001-of-0000N.safetensors`. `None`, and no file, when that does not pay (more than `max_bytes`) or cannot be
-/// (`tensors` are not the base's by name, dtype and shape).
+/// Writes into `directory` the changes from `base` to `tensors`: `delta.safetensors`, or
+/// `delta-00001-of-0000N.safetensors`. Returns `None` and writes no file when they take more than `max_bytes`, or when
+/// `tensors` have other names, dtypes or shapes than the base.
 ///
 /// # Errors
 /// As [`crate::write_safetensors`].
@@ -89,7 +89,7 @@ struct CodedTensor<'a> {
 }
 
 impl CodedTensor<'_> {
-    /// What the shard holds for it.
+    /// The shard's bytes for it.
     fn data(&self) -> &[u8] {
         match self.record.coding {
             Coding::Same => &[],

@@ -9,7 +9,7 @@ use crate::file::SafetensorsFile;
 use crate::manifest::{BaseVersion, Encoding, Manifest};
 use crate::{Dtype, VersionHasher, WeightsError, is_digest};
 
-/// What `format` says in the metadata of sparse shards.
+/// The `format` in the metadata of sparse shards.
 pub(super) const FORMAT: &str = "prl-sparse";
 /// Metadata key of the list of records.
 pub(super) const RECORDS: &str = "tensors";
@@ -26,7 +26,7 @@ pub enum Coding {
     Whole,
 }
 
-/// What a sparse shard says about one tensor of its version.
+/// A sparse shard's record of one tensor of its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SparseRecord {
@@ -58,8 +58,8 @@ pub struct SparseVersion {
 }
 
 impl SparseVersion {
-    /// Opens the shards that `manifest` names in `directory` and checks lengths, digests and records: what is left to
-    /// go wrong is that the base is another one.
+    /// Opens the shards that `manifest` names in `directory` and checks lengths, digests and records. After that only a wrong
+    /// base can be at fault.
     ///
     /// # Errors
     /// [`WeightsError::Manifest`] when the version is not sparse or a shard has another length,
@@ -123,7 +123,7 @@ impl SparseVersion {
         self.tensors.values().map(|(_, record)| record)
     }
 
-    /// What the version says about the tensor called `name`, and the bytes that it holds for it.
+    /// The version's record of the tensor called `name`, and its bytes in the shard.
     pub(super) fn tensor(&self, name: &str) -> Option<(&SparseRecord, &SafetensorsFile, &[u8])> {
         let (shard, record) = self.tensors.get(name)?;
         let file = &self.shards[*shard];

@@ -1,5 +1,5 @@
 //! The code of one tensor of 16-bit elements: the length of each block's code in bytes (u32, little endian), then the
-//! codes. A block holds 65,536 elements, the last one what is left; unchanged blocks have length 0.
+//! codes. A block holds 65,536 elements, the last one the rest; unchanged blocks have length 0.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub fn encode_tensor(old: &[u8], new: &[u8]) -> Vec<u8> {
     coded.finish()
 }
 
-/// Turns `data`, the old elements, into the new ones. What it leaves there after an error is unspecified.
+/// Turns `data`, the old elements, into the new ones. After an error the content of `data` is unspecified.
 ///
 /// # Errors
 /// The rule that `code` breaks.
@@ -78,11 +78,11 @@ pub(super) fn join(parts: &[CodedBlocks]) -> Vec<u8> {
     code
 }
 
-/// Where each block's code lies in a tensor's.
+/// The position of each block's code in the code of a tensor.
 pub(super) struct BlockIndex(Vec<usize>);
 
 impl BlockIndex {
-    /// Of the code of a tensor of `data_bytes` bytes.
+    /// Reads the positions from the code of a tensor of `data_bytes` bytes.
     pub(super) fn parse(code: &[u8], data_bytes: usize) -> Result<Self, &'static str> {
         let count = data_bytes.div_ceil(BLOCK_BYTES);
         let Some((lengths, codes)) = code.split_at_checked(count * LENGTH_BYTES) else {

@@ -1,4 +1,4 @@
-//! Publishing a folder that someone else wrote: a Hugging Face folder or a PEFT adapter, from any trainer.
+//! Publishes a folder from any trainer: a Hugging Face folder or a PEFT adapter.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::reshard::refuse_share;
 use crate::{WeightsError, digest_file, parallel};
 
 impl Staged {
-    /// What the weights in `directory` are, a model's or an adapter's; reads every byte.
+    /// Describes the weights in `directory`, of a model or an adapter; reads every byte.
     ///
     /// # Errors
     /// As [`Checkpoint::open`] and [`Adapter::open`].
@@ -40,12 +40,14 @@ impl Staged {
 }
 
 impl WeightPublisher {
-    /// Publishes a copy of the files in `folder` as `version`, byte for byte: those that lie in it directly, neither hidden
-    /// nor a manifest; links are followed. An adapter goes whole, a model as in [`WeightPublisher::publish`], compared with
-    /// the newest version of the root whoever has published that. As in [`WeightPublisher::stage`], versions from this number on are no more, once the copy is whole; `folder` may be one of them.
+    /// Publishes a copy of the files in `folder` as `version`, byte for byte: the files directly in it, except hidden ones and a
+    /// manifest; links are followed. An adapter is published whole, a model as in [`WeightPublisher::publish`], compared with
+    /// the newest version of the root, even if another publisher made that. As in [`WeightPublisher::stage`], versions from this number
+    /// on are removed, but only when the copy is whole; `folder` may be one of them.
     ///
     /// # Errors
-    /// As there, [`WeightsError::Plan`] for one rank's share of a model, and [`WeightsError::Io`] when a file cannot be copied. The version does not exist then.
+    /// As there, [`WeightsError::Plan`] for one rank's share of a model, and [`WeightsError::Io`] when a file cannot be copied. The
+    /// version does not exist then.
     pub fn publish_folder(
         &mut self,
         version: u64,
@@ -69,7 +71,7 @@ impl WeightPublisher {
             }
         }
         let staged = Staged::of_folder(&copy)?;
-        // Only now: what fails leaves the root as it was, and the folder may be one of the versions that go.
+        // Only now are versions removed: a failure before leaves the root unchanged, and `folder` may be one of these versions.
         let staging = self.stage(version)?;
         fs::rename(&copy, &staging).map_err(WeightsError::io("rename a copy to", &staging))?;
         if !is_adapter && !full {

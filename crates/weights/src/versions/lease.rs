@@ -1,7 +1,7 @@
-//! A reader's hold on a directory: a shared lock of the system on the directory itself, gone with its process.
+//! A reader's hold on a directory: a shared lock of the system on the directory itself, which ends with the process.
 //!
-//! Retention removes a directory only under the exclusive lock. Both sides look again after they have locked, because
-//! the directory that was opened may have been removed or replaced in between.
+//! Retention removes a directory only under the exclusive lock. Both sides check the path again after they have locked,
+//! because the directory that was opened may have been removed or replaced in between.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -18,7 +18,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes a lease on `directory`; `None` when there is none or it is being removed.
+    /// Takes a lease on `directory`; `None` when it does not exist or is being removed.
     ///
     /// # Errors
     /// [`WeightsError::Io`] when the system refuses.
@@ -29,7 +29,7 @@ impl Lease {
         }))
     }
 
-    /// Whether the directory it holds is still the one at its path: a later attempt may have put another one there.
+    /// Whether the directory that it holds is still the one at its path: a later attempt may have put another one there.
     ///
     /// # Errors
     /// [`WeightsError::Io`] when the system refuses.
@@ -37,13 +37,13 @@ impl Lease {
         is_at(&self.lock, &self.directory)
     }
 
-    /// What it holds.
+    /// The directory that it holds.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 }
 
-/// The exclusive lock on `directory`; `None` when someone has a lease on it or it is gone.
+/// Takes the exclusive lock on `directory`; `None` when a reader has a lease on it or it is gone.
 pub(super) fn lock_unread(directory: &Path) -> Result<Option<File>, WeightsError> {
     lock(directory, File::try_lock)
 }

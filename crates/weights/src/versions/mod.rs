@@ -1,8 +1,8 @@
-//! Directories of versions: who publishes them, who reads them, and when they go.
+//! Directories of versions: publishing, reading and removing them.
 //!
-//! A root holds `step_<version>/` for each version. One [`WeightPublisher`] fills it; any number of readers take a
-//! [`Lease`] on what they read, which retention respects. [`WeightReceiver`] gives every version as a complete folder,
-//! whatever its encoding. Names that begin with `.` are the publisher's and the receivers' own.
+//! A root holds `step_<version>/` for each version. One [`WeightPublisher`] fills it. Any number of readers take a
+//! [`Lease`] on the versions that they read, and retention keeps those. [`WeightReceiver`] gives every version as a complete
+//! folder, whatever its encoding. Names that begin with `.` are for the internal use of publisher and receivers.
 
 mod folder;
 mod lease;
@@ -23,7 +23,7 @@ use crate::WeightsError;
 use crate::durable::replace_file;
 use crate::manifest::{MANIFEST_FILE, is_plain_file_name};
 
-/// In a root: a receiver that cannot use the newest version asks for it in full.
+/// With this file in a root a receiver that cannot use the newest version asks for it in full.
 const FULL_REQUEST_FILE: &str = "full.request";
 
 /// The directory of `version` in `root`.
@@ -47,7 +47,7 @@ pub fn published_versions(root: &Path) -> Result<Vec<u64>, WeightsError> {
         let Some(number) = name.to_str().and_then(|name| name.strip_prefix("step_")) else {
             continue;
         };
-        // Only the spelling that `version_directory` gives.
+        // Accept only the spelling that `version_directory` gives.
         let Some(version) = number
             .parse()
             .ok()
@@ -63,7 +63,7 @@ pub fn published_versions(root: &Path) -> Result<Vec<u64>, WeightsError> {
     Ok(versions)
 }
 
-/// Asks whoever publishes into `root` to publish its newest version in full.
+/// Asks the publisher of `root` to publish its newest version in full.
 ///
 /// # Errors
 /// [`WeightsError::Io`] when the root cannot be written to.

@@ -1,8 +1,8 @@
-//! The one who fills a root with versions.
+//! The publisher, which fills a root with versions.
 //!
 //! Each version is staged as a complete folder under `.publisher/`, and appears in the root by renaming a finished
 //! directory, so that a reader meets a whole version or none. A sparse version is made by comparing the staged folder
-//! with the one before it, which stays for that purpose; nothing of the weights is held in memory.
+//! with the one before it, which stays for that purpose; no weights are held in memory.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -22,11 +22,11 @@ use crate::{Lease, WeightsError, WrittenCheckpoint};
 const OWN_DIRECTORY: &str = ".publisher";
 /// A sparse version of more than this share of the full one's bytes saves too little to be worth its base.
 const MAX_SPARSE_SHARE: f64 = 0.5;
-/// Whoever joins late reads the whole chain; it is cut when it is as long as this many full versions, or at this many
-/// sparse ones.
+/// A late receiver reads the whole chain of sparse versions. The chain ends when it has as many bytes as this many full versions, or at
+/// [`MAX_CHAIN`] sparse ones.
 const MAX_CHAIN_FULLS: u64 = 4;
 const MAX_CHAIN: u64 = 64;
-/// Weights that a sparse shard stands for: bounds the memory of publishing.
+/// Bytes of weights that a sparse shard describes: bounds the memory of publishing.
 const SPARSE_SHARD_BYTES: u64 = 1 << 30;
 
 /// How versions are published.
@@ -40,7 +40,7 @@ pub struct PublisherOptions {
     pub threads: usize,
 }
 
-/// What was saved into a staged folder: its digest and its weight files.
+/// The weights that were saved into a staged folder: digest and files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staged {
     /// Version digest of the weights.
@@ -52,13 +52,13 @@ pub struct Staged {
 /// A version that was published.
 #[derive(Debug)]
 pub struct Published {
-    /// Where it is.
+    /// Its directory.
     pub directory: PathBuf,
-    /// What it is.
+    /// Its manifest.
     pub manifest: Manifest,
 }
 
-/// Publishes versions into a root, each as small as pays.
+/// Publishes versions into a root, as sparse ones where that saves enough.
 #[derive(Debug)]
 pub struct WeightPublisher {
     pub(super) root: PathBuf,
@@ -73,17 +73,17 @@ pub struct WeightPublisher {
 pub(super) struct Newest {
     pub(super) manifest: Manifest,
     pub(super) shards: Vec<Shard>,
-    /// What lies beside the weights.
+    /// The files beside the weights.
     pub(super) files: Vec<Shard>,
     pub(super) weights: Checkpoint,
-    /// The version's own directory when it was published in full; another folder is removed with this.
+    /// Holds the version's directory when it was published in full; any other folder is removed when this value is dropped.
     pub(super) lease: Option<Lease>,
     pub(super) chain_bytes: u64,
     pub(super) chain_length: u64,
 }
 
 impl WeightPublisher {
-    /// Publishes into `root`, which is made when missing. What an earlier publisher left unfinished is removed; the
+    /// Publishes into `root`, which is made when it is missing. Removes unfinished work of an earlier publisher. The
     /// first version will be full.
     ///
     /// # Errors
@@ -111,8 +111,8 @@ impl WeightPublisher {
         })
     }
 
-    /// An empty folder for the files of `version`: a complete Hugging Face or PEFT folder without manifest. Versions from this
-    /// number on are of an earlier attempt: they are no more, except for those who read them already.
+    /// Makes an empty folder for the files of `version`: a complete Hugging Face or PEFT folder without manifest. Versions from this
+    /// number on belong to an earlier attempt and are removed; only readers that have a lease can still read them.
     ///
     /// # Errors
     /// [`WeightsError::Io`] when the system refuses.
@@ -154,7 +154,7 @@ impl WeightPublisher {
         } else {
             self.publish_model(version, staged, canary, full || is_requested)?
         };
-        // Only now: a version that failed has served nobody.
+        // Only now is the request removed: a version that failed has served no receiver.
         if is_requested {
             self.end_full_request()?;
         }
@@ -256,7 +256,7 @@ impl WeightPublisher {
         Ok(Some(manifest))
     }
 
-    /// [`WeightPublisher::make_newest_full`] when a receiver has asked for it. What fails is still asked for.
+    /// [`WeightPublisher::make_newest_full`] when a receiver has asked for it. After a failure the request stays.
     ///
     /// # Errors
     /// As there.
@@ -286,7 +286,7 @@ impl WeightPublisher {
         self.own(&format!("step_{version}"))
     }
 
-    /// A place that is no version.
+    /// A path in the publisher's folder, outside of the versions.
     pub(super) fn own(&self, name: &str) -> PathBuf {
         self.root.join(OWN_DIRECTORY).join(name)
     }
@@ -310,7 +310,7 @@ impl WeightPublisher {
         Ok((half * 2 > all).then_some(weights))
     }
 
-    /// A sparse version in a directory of its own, when it pays.
+    /// Writes a sparse version into a separate directory, when it saves enough.
     fn write_sparse(
         &self,
         version: u64,
@@ -320,7 +320,7 @@ impl WeightPublisher {
         let Some(newest) = self.newest.as_ref().filter(|newest| newest.manifest.version < version) else {
             return Ok(None);
         };
-        // Readers of a sparse version take them from its base.
+        // Readers of a sparse version take these files from its base.
         if newest.files != files {
             return Ok(None);
         }
@@ -355,7 +355,7 @@ impl WeightPublisher {
         Ok(Some((directory, written, base)))
     }
 
-    /// An adapter goes whole, whatever was before it.
+    /// Publishes an adapter, which is always whole.
     fn publish_adapter(
         &mut self,
         version: u64,
@@ -378,7 +378,7 @@ impl WeightPublisher {
         self.publish_full(manifest, false)
     }
 
-    /// A follower takes the next version for the same thing as the last: a root holds models or adapters.
+    /// Refuses a model after an adapter and the reverse: a follower of the root expects versions of one kind.
     pub(super) fn refuse_other_kind(&self, version: u64, is_adapter: bool) -> Result<(), WeightsError> {
         let earlier = published_versions(&self.root)?;
         let Some(&newest) = earlier.iter().rfind(|&&earlier| earlier < version) else {
@@ -433,7 +433,7 @@ impl WeightPublisher {
         Ok(target)
     }
 
-    /// Takes a version's directory out of sight; it is removed unless someone reads it, then by the next publisher.
+    /// Moves a version's directory out of the root and removes it. If a reader holds it, the next publisher removes it.
     fn retire(&self, version: u64) -> Result<(), WeightsError> {
         let directory = version_directory(&self.root, version);
         let retired = (0..=u32::MAX)

@@ -1,7 +1,7 @@
-//! The one who needs versions as complete folders.
+//! The receiver, which needs versions as complete folders.
 //!
-//! A full version or an adapter is used where it is; a sparse one is applied to what this machine already has, or to the newest full
-//! version before it and everything in between. Folders that are made so live in a state directory, which several
+//! A full version or an adapter is used in its place. A sparse one is applied to a folder that this machine already has, or to the
+//! newest full version before it and every version in between. Such folders are made in a state directory, which several
 //! receivers of one machine may share: one makes the folder, the others find it.
 
 use std::collections::HashSet;
@@ -18,9 +18,9 @@ use crate::manifest::{BaseVersion, Encoding, MANIFEST_FILE, Manifest, at, read_m
 use crate::sparse::{SparseVersion, apply_sparse};
 use crate::verified::mark_verified;
 
-/// Folders that stay in the state directory: the newest, and the one before it for engines that still load it.
+/// So many folders stay in the state directory: the newest, and the one before it for engines that still load it.
 const KEPT_FOLDERS: usize = 2;
-/// Another receiver that makes a folder for this long has hung.
+/// Another receiver that makes a folder for longer than this has hung.
 const LOCK_DEADLINE: Duration = Duration::from_secs(600);
 const LOCK_POLL: Duration = Duration::from_millis(10);
 
@@ -29,9 +29,9 @@ const LOCK_POLL: Duration = Duration::from_millis(10);
 pub struct Received {
     /// The folder.
     pub directory: PathBuf,
-    /// What it holds; never sparse.
+    /// The manifest of the folder's weights; never sparse.
     pub manifest: Manifest,
-    /// Keeps it there.
+    /// Keeps the folder from being removed.
     pub lease: Lease,
 }
 
@@ -46,7 +46,7 @@ pub struct WeightReceiver {
 }
 
 impl WeightReceiver {
-    /// Receives the versions in `root`; folders made of sparse ones go to `state`, best on a fast local disk or in
+    /// Receives the versions in `root`. Folders that are made of sparse ones go to `state`, which should be on a fast local disk or in
     /// memory. `threads` 0 takes the cores this process may run on, up to 8.
     ///
     /// # Errors
@@ -65,10 +65,10 @@ impl WeightReceiver {
     /// or an adapter is given as it is ([`Manifest::verify_shards`] checks it).
     ///
     /// # Errors
-    /// [`WeightsError::Manifest`] when it is not published, [`WeightsError::Base`] when it is sparse and what it applies
-    /// to is neither here nor there, [`WeightsError::Digest`] and [`WeightsError::TensorDigest`] for damage. After the
-    /// last three [`WeightReceiver::request_full`] gets it in full while it is the newest; once there is a newer one,
-    /// only that comes in full.
+    /// [`WeightsError::Manifest`] when it is not published, [`WeightsError::Base`] when it is sparse and its base is neither in `state`
+    /// nor in `root`, [`WeightsError::Digest`] and [`WeightsError::TensorDigest`] for damage. After the last three,
+    /// [`WeightReceiver::request_full`] gets the version in full as long as it is the newest; once there is a newer one,
+    /// only that is made full.
     pub fn receive(&mut self, version: u64) -> Result<Received, WeightsError> {
         let (lease, manifest) = self.published(version)?;
         if manifest.encoding != Encoding::Sparse {
@@ -137,7 +137,7 @@ impl WeightReceiver {
         }
     }
 
-    /// The folder of `wanted` in the state directory. One that another process left is checked first, and removed when
+    /// The folder of `wanted` in the state directory. A folder that another process left is checked first, and removed when
     /// it is damaged.
     fn have(&mut self, wanted: &BaseVersion) -> Result<Option<Received>, WeightsError> {
         let directory = version_directory(&self.state, wanted.version);

@@ -1,4 +1,4 @@
-//! Going on in a root that an earlier publisher filled: the newest version there is what the next one is compared with.
+//! Continues a root that an earlier publisher filled: the next version is compared with the newest one there.
 
 use std::fs;
 use std::path::Path;
@@ -11,8 +11,8 @@ use crate::companions::companion_files;
 use crate::manifest::{Encoding, Manifest, read_manifest};
 
 impl WeightPublisher {
-    /// Takes the newest version before `version` for the one that the next is compared with, when this publisher has not
-    /// published one itself. A damaged one is none: what follows it is published in full, which mends the root.
+    /// If this publisher has not published a version yet, compares the next one with the newest version before `version`. After a damaged
+    /// version the next one is published in full, which mends the root.
     pub(super) fn go_on_from(&mut self, version: u64) -> Result<(), WeightsError> {
         if self.newest.is_some() || !self.options.sparse {
             return Ok(());
@@ -52,7 +52,7 @@ impl WeightPublisher {
         })
     }
 
-    /// A folder is made of a sparse one, which stays for as long as it is compared with.
+    /// Makes a folder of a sparse version. The folder stays as long as versions are compared with it.
     fn made(&self, manifest: Manifest) -> Result<Newest, WeightsError> {
         let (chain_bytes, chain_length) = chain_of(&self.root, &manifest)?;
         let scratch = self.own("received");

@@ -1,4 +1,4 @@
-//! Which versions stay.
+//! Retention: removes old versions.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,8 +9,8 @@ use super::{published_versions, version_directory};
 use crate::WeightsError;
 use crate::manifest::{MANIFEST_FILE, read_manifest};
 
-/// Removes from `root` all versions but the newest `keep`, those that these are built on, and those that someone
-/// reads; the latter go at a later call. Returns the versions that were removed.
+/// Removes from `root` all versions except the newest `keep`, those that these are built on, and those that a reader
+/// holds; a later call removes the latter. Returns the versions that were removed.
 ///
 /// # Errors
 /// [`WeightsError::Io`] when the system refuses, [`WeightsError::Manifest`] for a malformed manifest among those kept.
@@ -21,7 +21,7 @@ pub fn retain_versions(root: &Path, keep: usize) -> Result<Vec<u64>, WeightsErro
         let mut next = Some(version);
         while let Some(version) = next.filter(|version| kept.insert(*version)) {
             let directory = version_directory(root, version);
-            // A base that is not there is for whoever needs it to report; here nothing is lost.
+            // A missing base is no error here; the receiver that needs it reports it.
             next = match directory.join(MANIFEST_FILE).exists() {
                 true => read_manifest(&directory)?.base.map(|base| base.version),
                 false => None,
@@ -37,11 +37,11 @@ pub fn retain_versions(root: &Path, keep: usize) -> Result<Vec<u64>, WeightsErro
     Ok(removed)
 }
 
-/// Removes the directory of a version, the manifest first, unless someone has a lease on it: then it stays whole and
-/// the result is false, as it is when there is no such directory.
+/// Removes the directory of a version, the manifest first. If a reader has a lease on it, it stays whole and the result is false. The
+/// result is also false when there is no such directory.
 ///
 /// # Errors
-/// [`WeightsError::Io`] when the system refuses; what is left is then no version any more.
+/// [`WeightsError::Io`] when the system refuses; the rest of the directory is then no version any more.
 pub fn remove_version(directory: &Path) -> Result<bool, WeightsError> {
     let Some(_lock) = lock_unread(directory)? else {
         return Ok(false);
