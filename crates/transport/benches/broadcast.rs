@@ -23,7 +23,7 @@ const RECEIVERS: usize = 8;
 const SHARDS: usize = 4;
 const SHARD_BYTES: usize = 64 << 20;
 const PIECE_BYTES: usize = 1 << 20;
-/// A multiple of the ways: each is as often the first as the last.
+/// A multiple of the number of ways, so that each way is as often the first as the last.
 const ROUNDS: usize = 8;
 
 fn main() {
@@ -76,7 +76,7 @@ fn main() {
     }
 }
 
-/// Seconds by the clock, and of all processors: what a busy machine leaves of a comparison.
+/// Seconds by the clock, and processor time, which can be compared even on a busy machine.
 struct Cost {
     wall: f64,
     processor: f64,
@@ -111,10 +111,10 @@ impl Begun {
     }
 }
 
-/// Of this process so far.
+/// Processor time of this process so far.
 fn processor_seconds() -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes one timespec, which is ours.
+    // SAFETY: the call writes one timespec, which is a local variable.
     let refused = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut now) };
     assert_eq!(refused, 0, "there is a processor clock");
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
@@ -162,8 +162,8 @@ fn clear(dir: &Path) {
     }
 }
 
-/// Until every receiver has the version; each node is parent to `fan_out` others. Making the nodes and closing them is not
-/// in the cost.
+/// The cost until every receiver has the version; each node is the parent of `fan_out` others. Making and closing the nodes is
+/// not in the cost.
 async fn broadcast(from: &Path, dir: &Path, fan_out: usize) -> Cost {
     let times = Times {
         stall: Duration::from_secs(60),

@@ -1,11 +1,11 @@
-//! Where a node listens.
+//! The address on which a node listens.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::TransportError;
 
-/// `host:port`; IPv6 addresses in brackets. With `https://` before it, it is not reached unencrypted.
+/// `host:port`; IPv6 addresses in brackets. With `https://` before it, only encrypted connections are made.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Address {
     authority: String,
@@ -13,12 +13,12 @@ pub struct Address {
 }
 
 impl Address {
-    /// Whether it says that connections are encrypted; they are whenever there is an authority to believe.
+    /// Whether the address demands encryption. Connections are also encrypted whenever a trusted authority is given.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
 
-    /// The name or address alone.
+    /// The host without the port.
     pub(crate) fn host(&self) -> &str {
         let host = self
             .authority

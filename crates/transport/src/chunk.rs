@@ -1,4 +1,4 @@
-//! Files in pieces: reading them with the digest up to each piece's end.
+//! Files in chunks: reads them with the digest up to the end of each chunk.
 
 use std::fs::File;
 use std::hash::Hasher;
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-/// Length of every chunk but a file's last, in bytes. Part of the protocol: offsets are multiples of it.
+/// Length in bytes of every chunk except the last one of a file. It is part of the protocol: offsets are multiples of it.
 pub const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Length of the chunk that begins at `offset` of a file of `bytes` bytes; `offset` lies within it.
+/// Length of the chunk that begins at `offset`, which is within the file of `bytes` bytes.
 pub(crate) fn chunk_length(offset: u64, bytes: u64) -> usize {
-    // At most CHUNK_BYTES.
+    // The cast is exact: the value is at most CHUNK_BYTES.
     (bytes - offset).min(CHUNK_BYTES) as usize
 }
 
@@ -28,11 +28,11 @@ pub(crate) fn is_boundary(offset: u64, bytes: u64) -> bool {
     offset == bytes || (offset < bytes && offset.is_multiple_of(CHUNK_BYTES))
 }
 
-/// Buffers for chunks, used again once nobody looks at them: fresh memory would cost as much as the copy into it.
+/// Buffers for chunks, which are used again when their last reader is done: new memory would cost as much as the copy into it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ChunkBuffers(Arc<Mutex<Vec<Box<[u8]>>>>);
 
-/// How many that nobody uses are kept.
+/// How many unused buffers are kept.
 const IDLE_BUFFERS: usize = 4;
 
 impl ChunkBuffers {
@@ -80,7 +80,7 @@ pub(crate) fn digest_prefix(file: &File, length: u64) -> io::Result<XxHash3_64> 
     digest_chunks(file, length, |_| {})
 }
 
-/// The same, and tells the digest at the end of each chunk.
+/// Digests the first `length` bytes of a file and calls `at_end` with the digest at the end of each chunk.
 pub(crate) fn digest_chunks(file: &File, length: u64, mut at_end: impl FnMut(u64)) -> io::Result<XxHash3_64> {
     let mut hasher = XxHash3_64::default();
     let mut buffer = vec![0; chunk_length(0, length)];
@@ -95,7 +95,7 @@ pub(crate) fn digest_chunks(file: &File, length: u64, mut at_end: impl FnMut(u64
     Ok(hasher)
 }
 
-/// Digests as they are written elsewhere: 16 lower-case hexadecimal digits.
+/// Writes a digest as 16 lower-case hexadecimal digits.
 pub(crate) fn hex(digest: u64) -> String {
     format!("{digest:016x}")
 }

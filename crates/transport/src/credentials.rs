@@ -1,4 +1,4 @@
-//! By what a node knows others and is known by them: a token on every call, certificates on every connection.
+//! How nodes authenticate each other: a token on every call, certificates on every connection.
 
 use tonic::Request;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -7,20 +7,20 @@ use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
 
 use crate::{Address, Times, TransportError};
 
-/// Encryption of a node's connections; everything is PEM.
+/// Encryption of a node's connections; every text is PEM, except `server_name`.
 #[derive(Debug, Clone, Default)]
 pub struct TlsOptions {
-    /// The node's certificate and its key: shown by its listener, which then encrypts, and to listeners that ask for one.
+    /// The node's certificate and its key. With them its listener encrypts, and it can answer listeners that ask for a certificate.
     pub identity: Option<(String, String)>,
-    /// The authority of the nodes that this one connects to; every connection is encrypted then.
+    /// The authority of the nodes that this one connects to. With it, every connection is encrypted.
     pub ca: Option<String>,
-    /// Its listener refuses callers without a certificate of this authority.
+    /// The node's listener refuses callers without a certificate of this authority.
     pub client_ca: Option<String>,
-    /// The name in the others' certificates; `None` is the host of their address.
+    /// The name in the certificates of other nodes; `None` is the host of their address.
     pub server_name: Option<String>,
 }
 
-/// What callers must present, what is presented to others, and who is believed.
+/// The credentials that a node presents and demands, and the authorities that it trusts.
 #[derive(Clone, Default)]
 pub struct Credentials {
     bearer: Option<MetadataValue<Ascii>>,
@@ -42,8 +42,8 @@ impl Credentials {
     /// `None` and the empty string are no token.
     ///
     /// # Errors
-    /// [`TransportError::Auth`] for a token that cannot travel in a header, [`TransportError::Tls`] for an authority of
-    /// callers without a certificate of its own.
+    /// [`TransportError::Auth`] for a token that a header cannot carry, [`TransportError::Tls`] when `tls` has `client_ca` but
+    /// no `identity`.
     pub fn new(token: Option<&str>, tls: TlsOptions) -> Result<Self, TransportError> {
         if tls.client_ca.is_some() && tls.identity.is_none() {
             let reason = "callers can be asked for certificates only by a node that has one itself";
@@ -56,12 +56,12 @@ impl Credentials {
         Ok(Self { bearer, tls })
     }
 
-    /// Whether a listener turns strangers away.
+    /// Whether a listener refuses strangers.
     pub(crate) fn keeps_strangers_out(&self) -> bool {
         self.bearer.is_some() || self.tls.client_ca.is_some()
     }
 
-    /// For the calling side of a call.
+    /// The interceptor of the calling side.
     pub(crate) fn present(&self) -> impl Interceptor + Clone + use<> {
         let value = self.bearer.clone();
         move |mut request: Request<()>| {
@@ -72,7 +72,7 @@ impl Credentials {
         }
     }
 
-    /// For the serving side of a call.
+    /// The interceptor of the serving side.
     pub(crate) fn demand(&self) -> impl Interceptor + Clone + use<> {
         let wanted = self.bearer.clone();
         move |request: Request<()>| {
@@ -85,7 +85,7 @@ impl Credentials {
         }
     }
 
-    /// For a listener; `None` when it does not encrypt.
+    /// The TLS configuration of a listener; `None` when it does not encrypt.
     pub(crate) fn server_tls(&self, times: &Times) -> Option<ServerTlsConfig> {
         let (certificate, key) = self.tls.identity.as_ref()?;
         let config = ServerTlsConfig::new()
@@ -97,14 +97,15 @@ impl Credentials {
         })
     }
 
-    /// For a connection to `address`; `None` when it is not encrypted.
+    /// The TLS configuration of a connection to `address`; `None` when it is not encrypted.
     ///
     /// # Errors
-    /// [`TransportError::Tls`] when the address asks for it and there is no authority to believe.
+    /// [`TransportError::Tls`] when the address demands encryption and no authority is given.
     pub(crate) fn client_tls(&self, address: &Address) -> Result<Option<ClientTlsConfig>, TransportError> {
         let Some(ca) = &self.tls.ca else {
             if address.is_encrypted() {
-                let reason = format!("https://{address}: no authority is named whose nodes are believed (tls_ca)");
+                let reason =
+                    format!("https://{address}: set tls_ca to the authority that signed the node's certificate");
                 return Err(TransportError::Tls(reason));
             }
             return Ok(None);
@@ -127,7 +128,7 @@ fn bearer(token: &str) -> Result<MetadataValue<Ascii>, TransportError> {
     Ok(value)
 }
 
-/// Takes as long wherever they differ.
+/// Compares in a time that does not depend on the place of a difference.
 fn is_equal(given: &[u8], wanted: &[u8]) -> bool {
     let differing = given
         .iter()

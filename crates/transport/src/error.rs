@@ -1,4 +1,4 @@
-//! Everything that can go wrong between two machines, and how it crosses the wire: a status with the code in its metadata.
+//! Everything that can go wrong between two machines. On the wire an error is a status with the code in its metadata.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub enum TransportError {
     /// An address cannot be read, resolved or listened on.
     #[error("address {address:?}: {reason}")]
     Address {
-        /// As given.
+        /// The address as it was given.
         address: String,
         /// What is wrong with it.
         reason: String,
@@ -27,19 +27,19 @@ pub enum TransportError {
     /// No token or a wrong one.
     #[error("the token is refused: {0}")]
     Auth(String),
-    /// Nobody answered usefully for as long as was allowed.
+    /// There was no useful answer for as long as was allowed.
     #[error("{what}: no progress for {waited_s} s with {from}; last: {reason}")]
     Unreachable {
-        /// What was to be transported.
+        /// What should be transported.
         what: String,
         /// The addresses tried.
         from: String,
-        /// The patience that is used up.
+        /// How long it was tried, in seconds.
         waited_s: u64,
-        /// What happened last.
+        /// The last failure.
         reason: String,
     },
-    /// A batch is of another run, or its file says another key than the transport.
+    /// A batch belongs to another run, or its file has another key than the transport.
     #[error("batch refused: {0}")]
     Key(String),
     /// There is another batch with the same key.
@@ -48,30 +48,30 @@ pub enum TransportError {
     /// A newer attempt has replaced it.
     #[error("batch refused: {0}")]
     Superseded(String),
-    /// Bytes are not what their digest says, and sending them again does not mend it.
+    /// Bytes do not have the promised digest, and sending them again does not help.
     #[error("{what} is damaged: digest {found}, expected {expected}")]
     Corrupt {
         /// The file.
         what: String,
-        /// The digest that was promised, or what else was.
+        /// The digest, or other property, that was promised.
         expected: String,
-        /// What there is.
+        /// What was found.
         found: String,
     },
     /// A weight version is not there, or its description contradicts itself.
     #[error("{0}")]
     Version(String),
-    /// A version is wanted in full, and will never be there so.
+    /// A version is wanted in full, but will never be made full.
     #[error("{0}")]
     PassedOver(String),
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried, as an infinitive.
+        /// The attempted action, as an infinitive.
         action: &'static str,
         /// The file or directory at fault.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -84,7 +84,7 @@ pub enum TransportError {
 }
 
 impl TransportError {
-    /// Every code of this crate's own; those of [`WeightsError`] can come too.
+    /// Every code of this crate; errors can also have those of [`WeightsError`].
     pub const CODES: [&'static str; 12] = [
         "PRL_TRANSPORT_ADDRESS",
         "PRL_TRANSPORT_TLS",
@@ -124,7 +124,7 @@ impl TransportError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// As the other side gets it.
+    /// The status that the other side gets.
     pub(crate) fn to_status(&self) -> Status {
         let grpc = match self {
             Self::Auth(_) => Code::Unauthenticated,
@@ -141,19 +141,19 @@ impl TransportError {
     }
 }
 
-/// How an exchange failed: for good, or so that it is worth another try.
+/// How an exchange failed: finally, or so that another try can help.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// Trying again cannot help.
     Final(TransportError),
-    /// The way or the other side failed; what was said about it.
+    /// The network or the other side failed; with a description.
     Passing(String),
-    /// The other side is well and has not what was asked for.
+    /// The other side works but does not have what was asked for.
     Absent(String),
 }
 
 impl From<TransportError> for Fault {
-    /// Errors of this side: none goes away by itself.
+    /// Errors of this side are final: none goes away by itself.
     fn from(error: TransportError) -> Self {
         Self::Final(error)
     }
@@ -163,7 +163,7 @@ impl From<Status> for Fault {
     fn from(status: Status) -> Self {
         let code = status.metadata().get(CODE_KEY).and_then(|value| value.to_str().ok());
         let message = status.message();
-        // The other side's text begins as the error here would.
+        // The other side's text begins like the error here, so this beginning is removed.
         let inner = || message.split_once(": ").map_or(message, |(_, rest)| rest).to_owned();
         match code {
             Some("PRL_TRANSPORT_AUTH") => Self::Final(TransportError::Auth(inner())),
@@ -172,13 +172,13 @@ impl From<Status> for Fault {
             Some("PRL_TRANSPORT_SUPERSEDED") => Self::Final(TransportError::Superseded(inner())),
             Some("PRL_WEIGHTS_SUPERSEDED") => Self::Final(TransportError::PassedOver(message.to_owned())),
             Some("PRL_TRANSPORT_VERSION") => Self::Absent(message.to_owned()),
-            // The other side's disk or digest may be better at the next try or at the next source.
+            // The next try or the next source may have a better disk or digest.
             _ => Self::Passing(describe(&status)),
         }
     }
 }
 
-/// What a status says, with the causes that it hides.
+/// The message of a status with those of its causes.
 fn describe(status: &Status) -> String {
     let mut text = status.message().to_owned();
     let mut source = std::error::Error::source(status);

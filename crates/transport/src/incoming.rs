@@ -1,6 +1,6 @@
-//! A file on its way here: `<name>` in a place of its own, growing chunk by chunk, each checked before it is written.
+//! A file that is being received: it grows chunk by chunk, and each chunk is checked before it is written.
 //!
-//! Whatever a killed process left of it is used again, but believed only when the digest of the next chunk, which covers
+//! The bytes that a killed process left are used again. They are trusted only when the digest of the next chunk, which covers
 //! everything before it, agrees.
 
 use std::fs::{self, File, OpenOptions};
@@ -18,12 +18,12 @@ use crate::chunk::{CHUNK_BYTES, chunk_length, digest_chunks};
 /// Why a chunk was not taken.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// It does not begin where the file ends, or has not the length that it must have.
+    /// It does not begin at the end of the file, or has a wrong length.
     Place { offset: u64, expected: u64 },
     /// The digest differs.
     Digest(Mismatch),
-    /// The digest differs, and nothing of the file was checked yet: what a former process left may be at fault, and the
-    /// file has begun anew.
+    /// The digest differs, and nothing of the file was checked before: the bytes of a former process may be at fault, so the
+    /// file was begun again.
     Beginning(Mismatch),
     /// It could not be written.
     Io(TransportError),
@@ -44,15 +44,15 @@ pub(crate) struct Incoming {
     bytes: u64,
     length: u64,
     hasher: XxHash3_64,
-    /// At the end of each chunk that is here.
+    /// The digest at the end of each received chunk.
     digests: Vec<u64>,
-    /// Something of what is there was checked by this process.
+    /// This process has checked bytes of the file.
     is_checked: bool,
     writeback: Writeback,
 }
 
 impl Incoming {
-    /// Opens what there is of a file that will have `bytes` bytes, or begins it.
+    /// Opens the received part of a file that will have `bytes` bytes, or begins it.
     pub(crate) fn open(path: &Path, bytes: u64) -> Result<Self, TransportError> {
         let file = OpenOptions::new()
             .create(true)
@@ -83,7 +83,7 @@ impl Incoming {
         })
     }
 
-    /// Bytes that are here.
+    /// The number of received bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
@@ -92,17 +92,17 @@ impl Incoming {
         self.length == self.bytes
     }
 
-    /// Of the bytes that are here.
+    /// The digest of the received bytes.
     pub(crate) fn digest(&self) -> u64 {
         self.hasher.finish()
     }
 
-    /// At the end of each chunk; empty as long as what is here is only believed.
+    /// The digest at the end of each chunk; empty until this process has checked bytes of the file.
     pub(crate) fn checked_digests(&self) -> &[u64] {
         if self.is_checked { &self.digests } else { &[] }
     }
 
-    /// What is here is the whole file, as `digest` shows.
+    /// Confirms that the received bytes are the whole file, if they have `digest`.
     pub(crate) fn confirm(&mut self, digest: u64) -> bool {
         self.is_checked |= self.is_complete() && self.digest() == digest;
         self.is_checked
@@ -116,7 +116,7 @@ impl Incoming {
         &self.file
     }
 
-    /// Appends one chunk, whose bytes may come in pieces. One with a wrong digest is not written.
+    /// Appends one chunk, whose bytes may be in pieces. A chunk with a wrong digest is not written.
     pub(crate) fn append(&mut self, offset: u64, data: &[Bytes], prefix_digest: u64) -> Result<(), Refused> {
         let length: usize = data.iter().map(Bytes::len).sum();
         if offset != self.length || self.is_complete() || length != chunk_length(offset, self.bytes) {
@@ -157,7 +157,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Begins anew, with another file in the place of this one, which others may have mapped.
+    /// Begins again with a new file in place of this one, because others may have this one mapped.
     pub(crate) fn restart(&mut self) -> Result<(), TransportError> {
         fs::remove_file(&self.path).map_err(TransportError::io("remove", &self.path))?;
         *self = Self::open(&self.path, self.bytes)?;

@@ -1,14 +1,15 @@
-//! The two streams of a run between machines: batches one way, weight versions the other. gRPC, nothing lost, nothing twice.
+//! The two streams of a run between machines, over gRPC: batches one way, weight versions the other. Nothing is lost or arrives
+//! twice.
 //!
-//! - **Batches** are pushed. [`RolloutSender`] keeps each in its spool until [`RolloutReceiver`] has it on disk under its
-//!   name and says so; a connection that breaks is resumed from the last byte that arrived whole.
+//! - **Batches** are pushed. [`RolloutSender`] keeps each batch in its spool until [`RolloutReceiver`] has acknowledged that it is on
+//!   disk under its name. After a broken connection a transfer continues behind the last whole chunk.
 //! - **Weight versions** are pulled. A [`WeightNode`] serves the version directories below its root, and pulls them from
 //!   an ordered list of other nodes. It serves each byte as soon as it has it, so that nodes form trees in which a version
 //!   flows through all levels at once.
 //!
 //! Bytes are checked as they arrive: each chunk carries the digest of its file up to its end, so one pass over the bytes
-//! checks the chunk, everything before it, and at the end the file. What a version's files hold is not looked into; a
-//! batch's metadata is, for its key. Every wait has a deadline ([`Times`]), every queue is a few chunks long.
+//! checks the chunk, everything before it, and at the end the file. The content of a version's files is not read; of a batch
+//! the metadata is read, for the key. Every wait has a deadline ([`Times`]), every queue is a few chunks long.
 //!
 //! ```
 //! use prl_transport::{Times, Credentials, TransportError, Wanted, WeightNode};

@@ -1,4 +1,4 @@
-//! One connection to one node. It never reconnects: a failure is seen by whoever uses it, who knows where to resume.
+//! One connection to one node. It never reconnects: its user gets the failure and knows where to resume.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{Address, Credentials, Times, TransportError};
 /// Connects, encrypted when the credentials name an authority.
 ///
 /// # Errors
-/// [`Fault::Final`] for credentials that cannot be used, otherwise what went wrong, in words.
+/// [`Fault::Final`] for credentials that cannot be used, otherwise a description of the failure.
 pub(crate) async fn connect(address: &Address, credentials: &Credentials, times: &Times) -> Result<Channel, Fault> {
     let tls = credentials.client_tls(address)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
@@ -40,7 +40,7 @@ pub(crate) async fn connect(address: &Address, credentials: &Credentials, times:
     }
 }
 
-/// A peer that hangs is told from one that waits by its answers to pings.
+/// How often a peer is pinged. A peer that waits answers pings, a peer that hangs does not.
 pub(crate) fn ping_interval(times: &Times) -> Duration {
     times.stall / 2
 }

@@ -1,4 +1,4 @@
-//! How long to wait for what, and when to try again.
+//! Deadlines of exchanges, and pauses between tries.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,17 +10,17 @@ use crate::TransportError;
 /// The deadlines of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// For a connection.
+    /// Longest wait for a connection.
     pub connect: Duration,
-    /// For the next message of a peer that should be sending; then the connection is given up.
+    /// Longest wait for the next message of a peer that should be sending; then the connection is given up.
     pub stall: Duration,
-    /// For an acknowledgement: the receiver syncs what it got to its disk first.
+    /// Longest wait for an acknowledgement: the receiver first syncs the bytes to its disk.
     pub durable: Duration,
     /// First pause after a failure; it doubles from one failure to the next.
     pub pause: Duration,
     /// Longest pause.
     pub longest_pause: Duration,
-    /// Without any progress for this long an exchange fails.
+    /// An exchange fails when it makes no progress for this long.
     pub patience: Duration,
 }
 
@@ -37,7 +37,7 @@ impl Default for Times {
     }
 }
 
-/// Pauses between tries, until there was no progress for too long.
+/// Pauses between tries; ends the exchange after too long without progress.
 #[derive(Debug)]
 pub(crate) struct Patience {
     times: Times,
@@ -54,13 +54,13 @@ impl Patience {
         }
     }
 
-    /// Something moved: patience is whole again.
+    /// Records progress: the patience starts again.
     pub(crate) fn progress(&mut self) {
         self.since = Instant::now();
         self.failures = 0;
     }
 
-    /// Waits before the next try. `what` and `from` name the exchange if this was the last.
+    /// Waits before the next try. `what` and `from` name the exchange in the error if there is no next try.
     ///
     /// # Errors
     /// [`TransportError::Unreachable`] when the patience is used up, [`TransportError::Closed`].
@@ -85,7 +85,7 @@ impl Patience {
             .longest_pause
             .min(self.times.pause * (1 << self.failures.min(16)));
         self.failures += 1;
-        // Between a half and the whole, so that those who failed together do not come back together.
+        // The pause is random between a half and the whole, so that peers that failed together do not come back together.
         let pause = longest / 2 + (longest / 2).mul_f64(jitter());
         let left = self.times.patience.saturating_sub(self.since.elapsed());
         tokio::select! {
@@ -95,7 +95,7 @@ impl Patience {
     }
 }
 
-/// From [0, 1): needs to differ between processes, not to be random.
+/// A number in [0, 1). It must differ between processes but need not be random.
 fn jitter() -> f64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

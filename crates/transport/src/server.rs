@@ -1,4 +1,4 @@
-//! Listening: one gRPC service on one TCP address, closed to strangers where others could reach it.
+//! A listener: one gRPC service on one TCP address. Where other machines can reach it, it must refuse strangers.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -15,13 +15,13 @@ use tonic::transport::server::TcpIncoming;
 use crate::link::{ping_interval, with_sources};
 use crate::{Credentials, Times, TransportError};
 
-/// Lets several chunks be under way.
+/// Window of a stream: several chunks can be in flight.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
-/// A chunk takes few frames.
+/// Size of a frame: a chunk takes few of them.
 pub(crate) const FRAME_BYTES: u32 = 1 << 18;
-/// Calls of one connection at a time.
+/// Most calls of one connection at the same time.
 const MAX_STREAMS: u32 = 16;
-/// Calls under way have this long to end when the server closes.
+/// When the server closes, running calls get this long to end.
 const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// A service that listens until it is closed or dropped.
@@ -36,8 +36,8 @@ impl Server {
     /// Listens on `listen`, `host:port` with port 0 for any, and serves `routes` until `closing`.
     ///
     /// # Errors
-    /// [`TransportError::Address`] when it cannot be listened on, or others could reach it and nothing keeps strangers
-    /// out; [`TransportError::Tls`] when its certificate cannot be used.
+    /// [`TransportError::Address`] when it cannot be listened on, or when other machines could reach it and nothing keeps
+    /// strangers out; [`TransportError::Tls`] when its certificate cannot be used.
     pub(crate) async fn start(
         listen: &str,
         credentials: &Credentials,
@@ -90,12 +90,12 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops listening; what is under way is cut off after a moment.
+    /// Stops listening. Calls that still run are cut off after a moment.
     pub(crate) async fn close(&self) {
         self.closing.cancel();
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();

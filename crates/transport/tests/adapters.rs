@@ -18,10 +18,10 @@ use support::{QUICK, contents, node, noise, to, version};
 use tempfile::TempDir;
 
 const LENGTH: usize = 5 * CHUNK_BYTES as usize + 10;
-/// No serializer of ours would give it back like this.
+/// Our serializer would not reproduce this text.
 const CONFIG: &str = "{\n\t\"peft_type\" : \"LORA\",\"r\":8, \"lora_alpha\": 16.0 }\r\n";
 
-/// Publishes versions 1 to `versions` of an adapter of 16 bits that hardly differ; the files of the last.
+/// Publishes versions 1 to `versions` of a 16-bit adapter that hardly differ; returns the files of the last.
 fn publish(dir: &Path, versions: u64) -> BTreeMap<String, Vec<u8>> {
     let (folder, root) = (dir.join("trained"), dir.join("from"));
     let options = PublisherOptions {
@@ -94,7 +94,7 @@ async fn that_were_cut_are_resumed_by_the_next_process() {
         let lengths = staged.filter_map(|entry| fs::metadata(entry.path().join(ADAPTER_WEIGHTS_FILE)).ok());
         lengths.map(|file| file.len()).max().unwrap_or(0)
     };
-    // A cut connection takes with it what a slow reader has not read: then it is tried again.
+    // A cut connection loses the bytes that a slow reader has not read; then the test tries again.
     for _ in 0..50 {
         let plans = [Plan::down(Fault::None), Plan::down(Fault::Cut(3 * CHUNK_BYTES))];
         let cut = Proxy::start(address, plans).await;

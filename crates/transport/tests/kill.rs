@@ -1,6 +1,6 @@
-//! Processes that are killed at any moment: nothing is lost, nothing arrives twice, no half file is ever seen.
+//! Processes are killed at any moment: nothing is lost, nothing arrives twice, and an incomplete file is never visible.
 //!
-//! The processes are this test binary itself, started to run one of the ignored tests below, which are its children's work.
+//! The processes run this test binary with one of the ignored tests below, which are the work of the children.
 
 mod support;
 
@@ -78,13 +78,13 @@ fn child(work: &str, settings: &[(&str, &str)]) -> Child {
         .expect("a child")
 }
 
-/// Ends a child without a word of warning.
+/// Kills a child.
 fn kill(mut child: Child) {
     child.kill().expect("killed");
     child.wait().expect("gone");
 }
 
-/// Moments from hardly begun to nearly done, the same in each run of the test.
+/// Moments from the beginning to nearly the end, the same in each run of the test.
 fn moment(round: u32) -> Duration {
     Duration::from_millis(u64::from(round * 37 % 120) + 5)
 }
@@ -102,7 +102,7 @@ fn free_address() -> String {
     listener.local_addr().expect("an address").to_string()
 }
 
-/// Looks all the time at what is visible; every batch must be whole whenever it is.
+/// Looks at the inbox all the time; every visible batch must be whole.
 fn watch(inbox: &Path, sent: &Arc<BTreeMap<u64, Vec<u8>>>) -> (Arc<AtomicBool>, thread::JoinHandle<()>) {
     let done = Arc::new(AtomicBool::new(false));
     let (stop, inbox, sent) = (Arc::clone(&done), inbox.to_owned(), Arc::clone(sent));

@@ -1,4 +1,4 @@
-//! What is on its way takes little memory, however large it is and whoever stands still.
+//! A transfer takes little memory, however large it is and whichever end stops reading.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -17,18 +17,18 @@ use tokio::time::timeout;
 
 const READERS: usize = 8;
 const LENGTH: usize = 32 << 20;
-/// Of all readers together, both ends and the proxies between them: a window and a few chunks each.
+/// Most memory of all readers together, both ends and the proxies between them: a window and a few chunks each.
 const MAX_EXTRA_BYTES: usize = READERS * (8 << 20);
-/// A hung connection is no dead one yet.
+/// With these deadlines a hung connection does not count as dead yet.
 const PATIENT: Times = Times {
     stall: Duration::from_secs(30),
     durable: Duration::from_secs(30),
     ..QUICK
 };
-/// Long enough to send everything many times over, to whoever would take it.
+/// Long enough to send everything many times to a reader that takes it.
 const STANDSTILL: Duration = Duration::from_millis(1500);
 
-/// Memory of this process that is no file.
+/// Memory of this process without mapped files.
 fn held() -> usize {
     let status = fs::read_to_string("/proc/self/status").expect("a status");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
@@ -93,7 +93,7 @@ async fn a_batch_that_nobody_takes(dir: &Path) {
     sending.abort();
 }
 
-/// One after the other: they share the process that is measured.
+/// The cases run one after the other, because they share the process that is measured.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_stands_still_costs_a_few_chunks() {
     let dir = TempDir::new().expect("a folder");

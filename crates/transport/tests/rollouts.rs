@@ -1,4 +1,4 @@
-//! Batches arrive once, whole and under their key, whatever happens on the way.
+//! Batches arrive once, whole and under their key, whatever happens to the connection.
 
 mod support;
 
@@ -119,11 +119,7 @@ async fn a_newer_attempt_supersedes_and_an_older_one_is_refused() {
     let error = sender.deliver().await.expect_err("an old attempt");
     assert_eq!(error.code(), "PRL_TRANSPORT_SUPERSEDED");
     assert!(fs::read(batch_path(&place.inbox, 2, 0)).expect("a batch") == newer);
-    assert_eq!(
-        files(&place.spool),
-        [] as [PathBuf; 0],
-        "nobody wants the old one any more"
-    );
+    assert_eq!(files(&place.spool), [] as [PathBuf; 0], "the old one is removed");
 }
 
 #[tokio::test]
@@ -206,7 +202,7 @@ async fn names_a_receiver_that_does_not_answer() {
 async fn resumes_where_the_connection_broke_instead_of_sending_all_again() {
     let place = place();
     let receiver = receiver(&place.inbox).await;
-    // A cut connection takes with it what a slow receiver has not read, which is sent again: some of the tries lose next to nothing.
+    // A cut connection loses the bytes that a slow receiver has not read, and they are sent again. Some of the tries lose almost nothing.
     let mut carried = Vec::new();
     for step in 1..=20 {
         let bytes = write_batch(&place.spool, 1, step, 0, 12 * CHUNK_BYTES as usize + 5, 1);
@@ -283,7 +279,7 @@ async fn a_changed_spool_file_is_an_error_that_names_it() {
     write_batch(&place.spool, 1, 1, 0, 3 * CHUNK_BYTES as usize, 1);
     let path = batch_path(&place.spool, 1, 0);
     let receiver = receiver(&place.inbox).await;
-    // It hangs until the damage is done, however late that is.
+    // The connection hangs until the damage is done, however late that is.
     let hangs: [Plan; 50] = std::array::from_fn(|_| Plan::up(Fault::Hang(CHUNK_BYTES)));
     let proxy = Proxy::start(receiver.address(), hangs).await;
     let sender = sender(&place.spool, &[proxy.address()], QUICK);
@@ -292,7 +288,7 @@ async fn a_changed_spool_file_is_an_error_that_names_it() {
         while !arriving.exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // In place: the sender may be reading, and a file written anew is empty for a moment.
+        // The file is damaged in place, because the sender may be reading it, and a rewritten file is empty for a moment.
         let bytes = fs::read(&path).expect("a batch");
         let last = bytes.len() - 1;
         let file = fs::File::options().write(true).open(&path).expect("opened");
@@ -305,7 +301,7 @@ async fn a_changed_spool_file_is_an_error_that_names_it() {
 }
 
 fn any_plan(length: u64) -> impl Strategy<Value = Plan> {
-    // Answers are short: most of what can happen to them happens in their first bytes.
+    // Answers are short, so most faults must be in their first bytes.
     (any_fault(HEAD, length), any_fault(HEAD, 400)).prop_map(|(up, down)| Plan { up, down })
 }
 

@@ -1,4 +1,4 @@
-//! Encrypted connections: who is believed, on either side.
+//! Encrypted connections: which peers are trusted, on both sides.
 
 mod support;
 
@@ -10,7 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use support::{QUICK, contents, publish};
 use tempfile::TempDir;
 
-/// An authority and what it signs.
+/// An authority that signs certificates.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {

@@ -1,4 +1,4 @@
-//! Versions arrive whole or not at all, from whichever node has them, whatever happens on the way.
+//! Versions arrive whole or not at all, from any node that has them, whatever happens to the connections.
 
 mod support;
 
@@ -17,13 +17,13 @@ use tokio::time::timeout;
 /// Headers and the description of a version.
 const HEAD: u64 = 2000;
 const CHUNK: usize = CHUNK_BYTES as usize;
-/// A pull that does not know what it will get asks on a connection of its own first.
+/// A pull without an exact version first asks on a separate connection.
 const DESCRIBED: Plan = Plan {
     up: Fault::None,
     down: Fault::None,
 };
 
-/// A slow source is no dead one.
+/// With these deadlines a slow source does not count as dead.
 const PATIENT: Times = Times {
     stall: Duration::from_secs(10),
     ..QUICK
@@ -35,7 +35,7 @@ async fn publisher(root: &Path) -> (WeightNode, SocketAddr) {
     (node, address)
 }
 
-/// What lies below a root, the lock and versions aside.
+/// The entries of a root except the lock and versions.
 fn leftovers(root: &Path) -> Vec<String> {
     fs::read_dir(root)
         .expect("a root")
@@ -166,7 +166,7 @@ async fn a_full_version_that_will_never_come_is_named_by_its_publisher_and_by_no
     let from = dir.path().join("from");
     publish_on(&from, 2, Some(1), 1, 800, 1);
     let (_publisher, address) = publisher(&from).await;
-    // A relay has another one that is newer, of which its publisher knows nothing.
+    // A relay has a newer version that its publisher does not know.
     let ahead = dir.path().join("ahead");
     publish(&ahead, 3, 1, 9000, 1);
     let (_ahead, ahead) = publisher(&ahead).await;
@@ -209,7 +209,7 @@ async fn a_relay_serves_what_it_is_still_receiving() {
     let (to_half, to_relay) = ([to(half.address())], [to(relay_address)]);
     let mut seen = 0;
     let watch = async {
-        // While the relay hangs, what it has comes through it.
+        // While the upstream of the relay hangs, the relay serves the chunks that it has.
         while seen < 4 * CHUNK {
             tokio::time::sleep(Duration::from_millis(5)).await;
             let staged = fs::read_dir(dir.path().join("leaf")).into_iter().flatten().flatten();
@@ -306,8 +306,8 @@ async fn joins_late_and_gets_the_newest_from_a_relay_alone() {
     assert!(contents(&pulled.directory) == published);
 }
 
-/// Pulls version 1 until it is cut in its second file, by a process that ends then; returns what it left. A cut connection takes with it what
-/// a slow reader has not read: then it is tried again.
+/// Pulls version 1 until it is cut in its second file, by a process that ends then; returns the folder that it left. A cut connection
+/// loses the bytes that a slow reader has not read; then the test tries again.
 async fn cut_half_way(address: SocketAddr, into: &Path) -> PathBuf {
     for _ in 0..50 {
         let half_way = Plan::down(Fault::Cut(7 * CHUNK_BYTES + CHUNK_BYTES / 2));

@@ -1,5 +1,5 @@
-//! Where batches arrive: `step_<s>/rank_<r>.safetensors` below a root, each whole, durable and what its key says, or not
-//! there. What is under way lies beside it as `.rank_<r>-<attempt>-<digest>.part`.
+//! The folder in which batches arrive. A batch is `step_<s>/rank_<r>.safetensors` below the root; it exists only when it is whole,
+//! durable and checked against its key. A batch that is being received is beside it as `.rank_<r>-<attempt>-<digest>.part`.
 
 use std::fs;
 use std::io;
@@ -12,17 +12,17 @@ use crate::chunk::hex;
 use crate::incoming::Incoming;
 use crate::rollouts::BatchKey;
 
-/// No batch is larger, in bytes; an offer beyond it is a mistake.
+/// Largest batch in bytes; a larger offer is a mistake.
 const MAX_BATCH_BYTES: u64 = 1 << 40;
 
-/// What one receiver keeps its batches in.
+/// The folder of one receiver.
 #[derive(Debug)]
 pub struct Inbox {
     root: PathBuf,
     run_id: String,
 }
 
-/// A batch that someone wants to deliver.
+/// A batch that a sender offers.
 #[derive(Debug, Clone)]
 pub(crate) struct Offered {
     pub(crate) key: BatchKey,
@@ -39,11 +39,11 @@ impl Inbox {
         }
     }
 
-    /// Compares an offer with what is here: `None` when the batch is, else the file whose bytes are wanted from its length on.
+    /// Compares an offer with the inbox. Returns `None` when the batch is there, else its file, whose further bytes are needed.
     ///
     /// # Errors
-    /// [`TransportError::Key`] for another run's, [`TransportError::Conflict`] when another batch has its key,
-    /// [`TransportError::Superseded`] when that of a newer attempt is here.
+    /// [`TransportError::Key`] for a batch of another run, [`TransportError::Conflict`] when another batch has its key,
+    /// [`TransportError::Superseded`] when a batch of a newer attempt is there.
     pub(crate) fn admit(&self, offered: &Offered) -> Result<Option<Incoming>, TransportError> {
         let Offered { key, bytes, digest } = offered;
         if key.run_id != self.run_id {
@@ -74,8 +74,8 @@ impl Inbox {
     /// Puts a complete batch in its place and makes it durable.
     ///
     /// # Errors
-    /// [`TransportError::Corrupt`] when the bytes are not those of the offer, [`TransportError::Key`] when the file says
-    /// another key; it is gone then.
+    /// [`TransportError::Corrupt`] when the bytes are not those of the offer, [`TransportError::Key`] when the file has
+    /// another key. The received file is removed then.
     pub(crate) fn store(&self, offered: &Offered, incoming: &Incoming) -> Result<(), TransportError> {
         let part = incoming.path();
         let remove = || fs::remove_file(part).map_err(TransportError::io("remove", part));
@@ -138,7 +138,7 @@ impl Inbox {
     }
 }
 
-/// Removes what was begun of other batches for the same place.
+/// Removes the parts of other batches for the same place.
 fn remove_parts(directory: &Path, rank: u32) -> Result<(), TransportError> {
     let prefix = format!(".rank_{rank}-");
     for entry in fs::read_dir(directory).map_err(TransportError::io("list", directory))? {

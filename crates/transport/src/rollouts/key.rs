@@ -1,4 +1,4 @@
-//! What identifies a batch, and where its file lies below a spool or an inbox.
+//! The key of a batch, and the path of its file below a spool or an inbox.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use crate::TransportError;
 /// A batch for one rank. Of two attempts at the same (run, step, rank) the newer one counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchKey {
-    /// Of the run.
+    /// Id of the run.
     pub run_id: String,
-    /// In which it was cut.
+    /// The attempt that assembled it.
     pub attempt: u32,
-    /// That it trains.
+    /// The step that it trains.
     pub step: u64,
     /// Data-parallel rank that trains on it.
     pub rank: u32,
@@ -26,7 +26,7 @@ impl BatchKey {
         PathBuf::from(format!("step_{step}")).join(format!("rank_{rank}.safetensors"))
     }
 
-    /// What the file at `path` says that it is.
+    /// The key in the metadata of the file at `path`.
     pub(crate) fn of_file(path: &Path) -> Result<Self, TransportError> {
         let file = SafetensorsFile::open(path)?;
         let text = |key: &str| {

@@ -1,4 +1,4 @@
-//! Batches, pushed: a spool that keeps them until they are acknowledged, an inbox that takes each once.
+//! Batches, which are pushed: a spool keeps them until they are acknowledged, an inbox takes each once.
 
 mod inbox;
 mod key;

@@ -1,7 +1,6 @@
-//! The receiving end: a service that takes batches into an inbox.
+//! The receiving end: a service that receives batches into an inbox.
 //!
-//! A sender that lost its connection comes back before this side has noticed; its new call takes the place of the old one,
-//! which ends.
+//! A sender that lost its connection may come back before this side has noticed. Its new call replaces the old one, which ends.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -27,7 +26,7 @@ use crate::rollouts::{BatchKey, Inbox};
 use crate::server::Server;
 use crate::{Credentials, Times, TransportError};
 
-/// Deliveries under way at once, over all connections.
+/// Most deliveries at the same time, over all connections.
 const MAX_DELIVERIES: usize = 64;
 
 /// Listens for batches until it is closed or dropped.
@@ -61,12 +60,12 @@ impl RolloutReceiver {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Stops; what is half received is resumed by the next receiver with the same inbox.
+    /// Stops. The next receiver with the same inbox resumes batches that were partly received.
     pub async fn close(&self) {
         self.server.close().await;
     }
@@ -82,16 +81,16 @@ struct Desk {
     deliveries: Arc<Semaphore>,
 }
 
-/// Who may write the parts of a place.
+/// The right to write the parts of one place.
 #[derive(Default)]
 struct Claim {
     writing: tokio::sync::Mutex<()>,
-    /// Cancelled when another call wants the place.
+    /// The token of the call that holds the place; it is cancelled when another call wants the place.
     holder: Mutex<CancellationToken>,
 }
 
 impl Claim {
-    /// Sends away whoever holds the place; the new holder's token, cancelled with `closing` too.
+    /// Cancels the holder of the place and returns the token of the new one, which is also cancelled with `closing`.
     fn take(&self, closing: &CancellationToken) -> CancellationToken {
         let mut holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
         holder.cancel();
@@ -128,12 +127,12 @@ impl Desk {
         let last = self.receive(requests, &replies).await.map(|digest| DeliverReply {
             state: Some(State::Durable(digest)),
         });
-        // One that has gone will ask again.
+        // A sender that has gone will ask again.
         let _ = replies.send(last).await;
     }
 
-    /// Takes one batch; its digest when it is durable. It is only ever given up between two writes, so that whoever has the
-    /// claim is the only one who writes.
+    /// Receives one batch and returns its digest when it is durable. It is cancelled only between two writes, so that the
+    /// holder of the claim is the only writer.
     async fn receive(
         &self,
         mut requests: Streaming<DeliverRequest>,
@@ -171,7 +170,7 @@ impl Desk {
 
     fn claim(&self, step: u64, rank: u32) -> Arc<Claim> {
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that nobody holds or waits for are forgotten.
+        // Claims without a holder or waiter are forgotten.
         claims.retain(|_, claim| Arc::strong_count(claim) > 1);
         Arc::clone(claims.entry((step, rank)).or_default())
     }
@@ -220,7 +219,7 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Of an offer's other fields.
+/// The digest of an offer's other fields.
 pub(crate) fn offer_check(offer: &Offer) -> u64 {
     let bare = Offer {
         check: 0,

@@ -1,4 +1,4 @@
-//! The sending end: delivers what is in a spool and forgets it when the receiver has it on disk.
+//! The sending end: delivers the batches of a spool and removes each when the receiver has it on disk.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,27 +20,27 @@ use crate::rollouts::receiver::offer_check;
 use crate::rollouts::spool::{self, Spooled};
 use crate::{Address, Credentials, Times, TransportError, link};
 
-/// Chunks that wait for the network.
+/// Most chunks that wait for the network.
 const CHUNKS_AHEAD: usize = 2;
 
-/// What a sender needs to know.
+/// The options of a sender.
 #[derive(Debug, Clone)]
 pub struct SenderOptions {
     /// Folder with `step_<s>/rank_<r>.safetensors`, written whole and durable.
     pub spool: PathBuf,
-    /// Of the receivers, by rank.
+    /// Addresses of the receivers, by rank.
     pub receivers: Vec<Address>,
-    /// That the receivers demand.
+    /// Credentials that the receivers demand.
     pub credentials: Credentials,
     /// Deadlines.
     pub times: Times,
 }
 
-/// Delivers batches, each until it is acknowledged.
+/// Delivers batches; it repeats each until it is acknowledged.
 #[derive(Debug)]
 pub struct RolloutSender {
     shared: Arc<Shared>,
-    /// One delivery of the whole spool at a time.
+    /// Held during a delivery of the whole spool.
     turn: Mutex<()>,
 }
 
@@ -51,7 +51,7 @@ struct Shared {
 }
 
 impl RolloutSender {
-    /// A sender that has connected to nothing yet.
+    /// A sender without a connection.
     pub fn new(options: SenderOptions) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -62,13 +62,13 @@ impl RolloutSender {
         }
     }
 
-    /// Delivers everything that is in the spool, also what an earlier process left there: per rank by ascending step, the
-    /// ranks side by side. How many batches were delivered.
+    /// Delivers every batch in the spool, also those that an earlier process left there: each rank by ascending step, all
+    /// ranks at the same time. Returns how many batches were delivered.
     ///
     /// # Errors
-    /// The first of any batch; the others are still in the spool. [`TransportError::Unreachable`] when a receiver took
-    /// nothing for `times.patience`; [`TransportError::Key`] and [`TransportError::Conflict`] when it refuses one;
-    /// [`TransportError::Superseded`] when a newer attempt has replaced one, which then leaves the spool too;
+    /// The first error of any batch; the others are still in the spool. [`TransportError::Unreachable`] when a receiver took
+    /// nothing for `times.patience`; [`TransportError::Key`] and [`TransportError::Conflict`] when it refuses a batch;
+    /// [`TransportError::Superseded`] when a newer attempt has replaced a batch, which is then removed from the spool too;
     /// [`TransportError::Corrupt`] when a file of the spool was changed.
     pub async fn deliver(&self) -> Result<usize, TransportError> {
         let _turn = self.turn.lock().await;
@@ -102,7 +102,7 @@ impl RolloutSender {
         Ok(waiting.len())
     }
 
-    /// Ends what is under way; what was not acknowledged stays in the spool.
+    /// Ends deliveries; batches that were not acknowledged stay in the spool.
     pub fn close(&self) {
         self.shared.closing.cancel();
     }
@@ -115,7 +115,7 @@ impl Drop for RolloutSender {
 }
 
 impl Shared {
-    /// Delivers one batch and takes it out of the spool.
+    /// Delivers one batch and removes it from the spool.
     async fn deliver(&self, step: u64, rank: u32) -> Result<(), TransportError> {
         let SenderOptions {
             receivers,
@@ -147,7 +147,7 @@ impl Shared {
                 Err(Fault::Final(error)) => return Err(error),
                 Err(Fault::Passing(reason) | Fault::Absent(reason)) => reason,
             };
-            // Should the way not be to blame, nothing but this file can be.
+            // If the network is not at fault, only this file can be.
             let checked = Arc::clone(&batch);
             blocking(move || checked.check()).await?;
             patience
@@ -157,7 +157,7 @@ impl Shared {
         remove(batch).await
     }
 
-    /// One connection's worth: offers the batch, sends what is wanted of it, waits until it is durable.
+    /// One try over one connection: offers the batch, sends the missing bytes, waits until it is durable.
     async fn attempt(
         &self,
         receiver: &Address,
@@ -193,7 +193,7 @@ impl Shared {
             .await?
             .map_err(|_| late("the call"))??
             .into_inner();
-        // The receiver digests what it has.
+        // The receiver first digests the bytes that it has.
         let first = self.unless_closing(timeout(times.durable, replies.message())).await?;
         let offset = match state(first.map_err(|_| late("the offer"))??)? {
             State::Durable(digest) => return durable(batch, digest),
@@ -230,7 +230,7 @@ impl Shared {
     }
 }
 
-/// An acknowledgement counts only for the bytes that were sent.
+/// Checks that the acknowledgement is for the bytes that were sent.
 fn durable(batch: &Spooled, digest: u64) -> Result<(), Fault> {
     if digest == batch.digest {
         return Ok(());
@@ -270,7 +270,7 @@ async fn send_chunks(
         };
         match timeout(times.stall, requests.send(request)).await {
             Ok(Ok(())) => {}
-            // Why is in the reply.
+            // The reply has the reason.
             Ok(Err(_)) => return Ok(()),
             Err(_) => return Err(Fault::Passing("nothing was taken for too long".to_owned())),
         }

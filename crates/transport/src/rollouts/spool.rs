@@ -1,5 +1,5 @@
-//! What a sender keeps until it is acknowledged: batch files below a root, as the orchestrator wrote them. They are
-//! written whole (temporary file, rename), so whatever is there is to be delivered.
+//! The spool: batch files below a root, which a sender keeps until they are acknowledged. The orchestrator writes them
+//! whole (temporary file, rename), so every file there must be delivered.
 
 use std::fs::{self, File};
 use std::hash::Hasher;
@@ -57,7 +57,7 @@ impl Spooled {
         })
     }
 
-    /// Whether the file is still what it was when it was opened.
+    /// Checks that the file has not changed since it was opened.
     pub(crate) fn check(&self) -> Result<(), TransportError> {
         let found = digest_prefix(&self.file, self.bytes)
             .map_err(TransportError::io("read", &self.path))?
@@ -72,10 +72,10 @@ impl Spooled {
         })
     }
 
-    /// Forgets the batch.
+    /// Removes the batch.
     pub(crate) fn remove(&self) -> Result<(), TransportError> {
         fs::remove_file(&self.path).map_err(TransportError::io("remove", &self.path))?;
-        // The folder goes with its last batch; that others are in it is no error.
+        // The folder is removed with its last batch. If there are others, it stays, which is no error.
         if let Some(directory) = self.path.parent() {
             let _ = fs::remove_dir(directory);
         }
@@ -93,7 +93,7 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// The next one; `None` after the last.
+    /// The next chunk; `None` after the last.
     pub(crate) fn next(&mut self) -> io::Result<Option<Chunk>> {
         if self.offset >= self.bytes {
             return Ok(None);
@@ -111,7 +111,7 @@ impl Chunks {
     }
 }
 
-/// (step, rank) of everything in the spool, in the order in which it is to be delivered.
+/// (step, rank) of every batch in the spool, in the order of delivery.
 pub(crate) fn list(root: &Path) -> Result<Vec<(u64, u32)>, TransportError> {
     let mut found = Vec::new();
     for (name, directory) in entries(root)? {
@@ -134,7 +134,7 @@ fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>, TransportError> {
     let listing = match fs::read_dir(directory) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        // A file where a folder is expected is none of ours.
+        // A file in the place of a folder is not part of the spool.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(Vec::new()),
         Err(error) => return Err(TransportError::io("list", directory)(error)),
     };

@@ -13,7 +13,7 @@ use crate::TransportError;
 use crate::chunk::{from_hex, hex};
 use crate::pb;
 
-/// Files of one version; a folder with more is none of ours.
+/// Most files of one version; a folder with more is no version.
 const MAX_FILES: usize = 100_000;
 
 /// A described version.
@@ -21,14 +21,14 @@ const MAX_FILES: usize = 100_000;
 pub(crate) struct Description {
     pub(crate) wire: pb::Version,
     pub(crate) manifest: Manifest,
-    /// Digest of `wire` as encoded: nodes that agree on it mean the same bytes.
+    /// Digest of the encoded `wire`: nodes with equal digests mean the same bytes.
     pub(crate) id: u64,
 }
 
 impl Description {
     /// Describes the version in a directory; `None` when there is none, or it is being replaced.
     ///
-    /// Digests are taken from the manifest; files that it does not list, which are small, are read.
+    /// Digests come from the manifest. Files that it does not list are small and are digested here.
     pub(crate) fn of_directory(directory: &Path) -> Result<Option<Self>, TransportError> {
         let Some(text) = manifest_text(directory)? else {
             return Ok(None);
@@ -56,7 +56,7 @@ impl Description {
         Self::from_wire(wire).map(Some)
     }
 
-    /// Checks what another node described.
+    /// Checks the description from another node.
     ///
     /// # Errors
     /// [`TransportError::Version`] when it contradicts itself or names files that must not be written.
@@ -98,13 +98,14 @@ impl Description {
         self.manifest.encoding == Encoding::Sparse
     }
 
-    /// For messages.
+    /// The version's name in messages.
     pub(crate) fn name(&self) -> String {
         format!("weight version {} ({})", self.manifest.version, self.manifest.digest)
     }
 }
 
-/// The files of the version's directory whose digests its manifest has; those beside sparse shards lie with their base.
+/// The files of the version's directory whose digests its manifest has. For a sparse version these are the shards only: its other files
+/// are in the directory of its base.
 fn listed_files(manifest: &Manifest) -> impl Iterator<Item = &Shard> {
     let beside = match manifest.encoding {
         Encoding::Sparse => None,
@@ -123,7 +124,7 @@ pub(crate) fn manifest_text(directory: &Path) -> Result<Option<Vec<u8>>, Transpo
     }
 }
 
-/// Whether a file travels: plain names, but neither the manifest, which comes last, nor hidden and temporary files.
+/// Whether a file is sent as a file of the version. The manifest is not, because it comes last; hidden and temporary files are not either.
 fn is_shipped(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && name != MANIFEST_FILE && !name.contains(['/', '\\', '\0', ':'])
 }

@@ -1,5 +1,5 @@
-//! A version on its way here: `.incoming-<version>-<description>` below the root, renamed to `step_<version>` when every
-//! file is whole, synced and right, the manifest last. A pull that was cut goes on with what it finds there.
+//! A version that is being received: `.incoming-<version>-<description>` below the root. It is renamed to `step_<version>` when every
+//! file is whole, checked and synced; the manifest is written last. After a cut the next pull continues with these files.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,15 +18,15 @@ use crate::weights::shelf::Shelf;
 use crate::weights::wire::Arrived;
 
 const PREFIX: &str = ".incoming-";
-/// What was replaced while someone read it; removed when nobody does any more.
+/// Prefix of a version that was replaced while a reader held it; it is removed when no reader holds it any more.
 const REPLACED: &str = ".replaced-";
 
-/// What became of a chunk.
+/// The result of taking a chunk.
 pub(crate) enum Landed {
     Taken,
-    /// It was not taken; why. The source may send it right the next time.
+    /// It was not taken, with the reason. The source may send it right the next time.
     Refused(String),
-    /// What is here is not what was described: everything of the version is in doubt.
+    /// The received file differs from its description, so every byte of the version is in doubt.
     Wrong(String),
 }
 
@@ -40,8 +40,8 @@ pub(crate) struct Landing {
 }
 
 impl Landing {
-    /// Begins a version, or goes on with it, and lets others read what is here. Whatever else was begun below this root
-    /// is removed.
+    /// Begins a version, or continues it, and lets others read its chunks. Other versions that were begun below this root
+    /// are removed.
     pub(crate) fn begin(shelf: Arc<Shelf>, description: Description) -> Result<Self, TransportError> {
         let name = format!("{PREFIX}{}-{}", description.manifest.version, hex(description.id));
         remove_others(shelf.root(), &name)?;
@@ -76,12 +76,12 @@ impl Landing {
         &self.replica.description
     }
 
-    /// Bytes that are here.
+    /// The number of received bytes.
     pub(crate) fn received(&self) -> u64 {
         self.files.iter().map(Incoming::length).sum()
     }
 
-    /// Per file, from which byte on it is wanted.
+    /// For each file, the first byte that is missing.
     pub(crate) fn offsets(&self) -> Vec<u64> {
         self.files.iter().map(Incoming::length).collect()
     }
@@ -121,7 +121,7 @@ impl Landing {
         Ok(Landed::Taken)
     }
 
-    /// Puts the complete version in its place; the directory it is in then.
+    /// Puts the complete version in its place and returns its directory.
     pub(crate) fn finish(mut self) -> Result<PathBuf, TransportError> {
         for incoming in &self.files {
             incoming.sync()?;
@@ -154,7 +154,7 @@ impl Drop for Landing {
     }
 }
 
-/// A version of this number from an earlier attempt goes, or, while someone on this machine reads it, aside.
+/// Removes a version with this number from an earlier attempt, or moves it aside while a process of this machine reads it.
 fn make_room(place: &Path, root: &Path) -> Result<(), TransportError> {
     if remove_version(place)? || !place.exists() {
         return Ok(());

@@ -1,7 +1,7 @@
-//! A file whose chunks are lent where the system keeps them: those who send the same chunk share it, and nobody copies it.
+//! A mapped file whose chunks are lent from the page cache: senders of the same chunk share it without a copy.
 //!
-//! The file must not be truncated while it is mapped, as prl's never are: they are replaced by renaming. Sending what is gone
-//! breaks a connection in the clear, and with TLS, which reads it in this process, ends the process.
+//! The file must not be truncated while it is mapped. prl never does that: it replaces files by renaming. Sending pages that are gone
+//! breaks an unencrypted connection; with TLS, which reads the pages in this process, it ends the process.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use memmap2::{Mmap, MmapOptions};
 
 use crate::chunk::chunk_length;
 
-/// A file of a known length, of which the end may not have come yet.
+/// A file of a known length whose end may be missing yet.
 #[derive(Debug, Clone)]
 pub(crate) struct MappedFile(Arc<Mmap>);
 
@@ -20,16 +20,16 @@ impl MappedFile {
     /// Maps a file that has or will have `bytes` bytes.
     pub(crate) fn new(file: &File, bytes: u64) -> io::Result<Self> {
         let length = usize::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
-        // SAFETY: nobody truncates the file (see above), and of what has not come yet nothing is touched: `read` is asked
-        // for chunks that are here.
+        // SAFETY: the file is not truncated (see above), and missing bytes are not touched: `read` is called only for
+        // chunks that have arrived.
         let map = unsafe { MmapOptions::new().len(length).map(file)? };
         Ok(Self(Arc::new(map)))
     }
 
-    /// The chunk at `offset`, which is here, in memory by then: this may wait for the disk.
+    /// Brings the chunk at `offset`, which has arrived, into memory and returns it. This may wait for the disk.
     pub(crate) fn read(&self, offset: u64) -> io::Result<Bytes> {
         let length = chunk_length(offset, self.0.len() as u64);
-        // Below the length of the map.
+        // The cast is exact: the value is below the length of the map.
         let begin = offset as usize;
         self.fill(begin, length)?;
         Ok(Bytes::from_owner(Part {
@@ -42,7 +42,7 @@ impl MappedFile {
     #[cfg(target_os = "linux")]
     fn fill(&self, begin: usize, length: usize) -> io::Result<()> {
         match self.0.advise_range(memmap2::Advice::PopulateRead, begin, length) {
-            // Systems before 5.14 do not know it: pages come when they are sent.
+            // Linux before 5.14 does not know this advice: pages come when they are sent.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             filled => filled,
         }
@@ -54,7 +54,7 @@ impl MappedFile {
     }
 }
 
-/// What a `Bytes` holds on to.
+/// The part of a map that a `Bytes` keeps.
 struct Part {
     map: Arc<Mmap>,
     begin: usize,

@@ -1,4 +1,4 @@
-//! Weight versions, pulled: directories with a manifest, served by whoever has them or is just getting them.
+//! Weight versions, which are pulled: directories with a manifest, served by every node that has or is receiving them.
 
 mod description;
 mod landing;

@@ -24,27 +24,27 @@ use crate::weights::shelf::Shelf;
 use crate::weights::stream::SendsChunks;
 use crate::{Address, Credentials, Times, TransportError};
 
-/// One receiving process per root holds it; no publisher's root has one.
+/// The one process that receives into a root holds this lock. A publisher's root has none.
 pub(crate) const LOCK_FILE: &str = ".receiving.lock";
 
 /// Which version is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// This one; `None` for the newest.
+    /// The version's number; `None` for the newest.
     pub version: Option<u64>,
-    /// With `version`: the version digest that its manifest must say. With none, whatever the source has.
+    /// With `version`: the version digest that its manifest must have. `None` accepts any digest.
     pub digest: Option<String>,
-    /// Without `version`: newer than this.
+    /// Without `version`: only a version newer than this.
     pub after: Option<u64>,
-    /// How long it may be missing while the sources answer; `None` is `Times::patience`.
+    /// How long to wait for the version while the sources answer that it is missing; `None` is `Times::patience`.
     pub wait: Option<Duration>,
-    /// Not as a sparse version; the publisher makes a full one of its newest when it is asked for.
+    /// The version must not be sparse. The publisher makes its newest version full when it is asked.
     pub full: bool,
-    /// Versions (number and version digest) that are held elsewhere, so that a sparse version's chain ends at them.
+    /// Versions (number and version digest) that the caller holds elsewhere: a sparse version's chain may end at them.
     pub held: Vec<(u64, String)>,
 }
 
-/// A version that is here.
+/// A version in the root.
 #[derive(Debug, Clone)]
 pub struct Pulled {
     /// `<root>/step_<v>`.
@@ -62,7 +62,7 @@ pub struct WeightNode {
     closing: CancellationToken,
     server: OnceCell<Server>,
     acknowledged: watch::Sender<(u64, String)>,
-    /// Held by the thread that pulls, one at a time, with the lock on the root once there was a pull.
+    /// Held by the one thread that pulls. It contains the lock on the root after the first pull.
     pulling: Arc<Mutex<Option<File>>>,
 }
 
@@ -80,9 +80,9 @@ impl WeightNode {
         }
     }
 
-    /// Listens on `listen` (`host:port`, port 0 for any) for nodes that pull from this one; where it listens then.
+    /// Listens on `listen` (`host:port`, port 0 for any) for nodes that pull from this one. Returns the address.
     ///
-    /// Versions are found as soon as their manifest is there; nothing need be announced.
+    /// Versions are found as soon as their manifest exists; they need not be announced.
     ///
     /// # Errors
     /// [`TransportError::Address`].
@@ -97,7 +97,7 @@ impl WeightNode {
         Ok(self.server.get_or_try_init(start).await?.address())
     }
 
-    /// The manifest of a version that one of `sources` has or is getting; waits for it.
+    /// The manifest of a version that one of `sources` has or is receiving; waits for it.
     ///
     /// # Errors
     /// [`TransportError::Version`] when it does not come within `wanted.wait`, [`TransportError::PassedOver`] when it is wanted in full and
@@ -109,11 +109,11 @@ impl WeightNode {
         Ok(description.manifest)
     }
 
-    /// Pulls a version, and before it those that it builds on as far as they are neither here nor in `wanted.held`.
+    /// Pulls a version, and before it those versions of its chain that are neither in the root nor in `wanted.held`.
     ///
-    /// `sources` are in order of preference, the nearest relay first, the publisher last: one that fails, stalls or is
-    /// slow is left for the next, and what has arrived is kept. When a pull is cut the next one goes on with its bytes.
-    /// This node serves what it pulls while it pulls. One pull at a time; further ones wait.
+    /// `sources` are in order of preference, the nearest relay first, the publisher last. A source that fails, stalls or is
+    /// slow is left for the next one, and the received bytes are kept. After a cut the next pull continues with them.
+    /// This node serves the version while it pulls it. Pulls run one at a time; further ones wait.
     ///
     /// # Errors
     /// As [`WeightNode::describe`], and [`TransportError::Unreachable`] when no source gave anything for `times.patience`;
@@ -125,14 +125,14 @@ impl WeightNode {
         }
         let (pull, wanted) = (self.pull_from(sources)?, wanted.clone());
         let work = async move {
-            // Until it has truly ended, however it ends.
+            // The lock is held until the work has really ended.
             let _lock = lock;
             pull.run(&wanted).await
         };
         self.unless_closing(on_own_thread(work)).await
     }
 
-    /// Tells the last of `sources`, the publisher, that a version is wherever it is needed.
+    /// Reports to the last of `sources`, the publisher, that every node which needs a version has it.
     ///
     /// # Errors
     /// [`TransportError::Unreachable`], [`TransportError::Auth`], [`TransportError::Closed`].
@@ -145,7 +145,7 @@ impl WeightNode {
     /// Waits until a version was acknowledged to this node, which listens.
     ///
     /// # Errors
-    /// [`TransportError::Unreachable`] when nobody does for `times.patience`, [`TransportError::Closed`].
+    /// [`TransportError::Unreachable`] when there is no acknowledgement for `times.patience`, [`TransportError::Closed`].
     pub async fn acknowledged(&self, version: u64, digest: &str) -> Result<(), TransportError> {
         let mut acknowledged = self.acknowledged.subscribe();
         let told = acknowledged.wait_for(|(last, of)| *last == version && of == digest);
@@ -154,17 +154,17 @@ impl WeightNode {
                 Ok(_) => Ok(()),
                 Err(_) => Err(TransportError::Unreachable {
                     what: format!("weight version {version}"),
-                    from: "whoever needs it".to_owned(),
+                    from: "the nodes that need it".to_owned(),
                     waited_s: self.times.patience.as_secs(),
-                    reason: "nobody acknowledged it".to_owned(),
+                    reason: "there was no acknowledgement".to_owned(),
                 }),
             },
             () = self.closing.cancelled() => Err(TransportError::Closed),
         }
     }
 
-    /// Removes all versions of the root but the newest `keep`, those that they build on, and those that someone on this
-    /// machine has a lease on. Nodes that are being served one go on reading it.
+    /// Removes all versions of the root except the newest `keep`, those that they build on, and those that a process of this
+    /// machine holds by a lease. Nodes that are being served a removed version continue to read it.
     ///
     /// # Errors
     /// [`TransportError::Io`].

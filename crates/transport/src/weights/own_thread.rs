@@ -1,5 +1,5 @@
-//! Work on a thread of its own, with a runtime of its own: its connections, digests and file writes share one core's cache,
-//! and while it waits for a disk it holds up nobody else.
+//! Runs work on a separate thread with a separate runtime: its connections, digests and file writes share one core's cache,
+//! and other work continues while it waits for a disk.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::TransportError;
 
 const NAME: &str = "prl-weights-pull";
 
-/// Does `work`, which may block. Dropped, it ends the work at its next wait; what the work owns is gone when it has ended.
+/// Does `work`, which may block. When this future is dropped, the work ends at its next wait and drops what it owns.
 pub(crate) async fn on_own_thread<T, W>(work: W) -> Result<T, TransportError>
 where
     T: Send + 'static,
@@ -34,7 +34,7 @@ where
                 }
             });
             if let Some(done) = done {
-                // Whoever does not listen any more has dropped the work in this moment.
+                // This fails when the caller has dropped the work in this moment.
                 let _ = told.send(done);
             }
         })

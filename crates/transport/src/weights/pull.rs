@@ -1,4 +1,4 @@
-//! One pull: which versions are needed, from whom, and going on where it was cut.
+//! One pull: it finds the versions that are needed, chooses sources, and continues after a cut.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,9 +24,9 @@ use crate::{Address, Credentials, Times, TransportError, link};
 
 /// Longest chain of sparse versions.
 const MAX_CHAIN: usize = 4096;
-/// One question's wait for a version that is not there yet.
+/// How long one call waits for a version that does not exist yet.
 const DESCRIBE_WAIT: Duration = Duration::from_secs(5);
-/// Manifests and lists of files are far smaller.
+/// Largest description; manifests and lists of files are far smaller.
 const MAX_DESCRIPTION_BYTES: usize = 64 << 20;
 
 pub(crate) struct Pull {
@@ -38,7 +38,7 @@ pub(crate) struct Pull {
 }
 
 impl Pull {
-    /// Pulls the version and what it builds on, the oldest first; in full when what it builds on is nowhere any more.
+    /// Pulls the version and its chain of bases, the oldest first. When a base exists nowhere any more, it asks for the version in full.
     pub(crate) async fn run(&self, wanted: &Wanted) -> Result<Pulled, TransportError> {
         let mut chain = vec![wanted.clone()];
         loop {
@@ -64,14 +64,14 @@ impl Pull {
                     };
                     let exact = next.exactly(manifest.version, &manifest.digest);
                     if let Some(base) = &manifest.base {
-                        // It is with its sources now or never.
+                        // The sources have the base now or never.
                         let base = Wanted {
                             wait: Some(Duration::ZERO),
                             full: false,
                             ..next.exactly(base.version, &base.digest)
                         };
                         if !self.holds(&base).await? {
-                            // What is the newest must not change while its base is pulled.
+                            // Name the version exactly: another one may become the newest while the base is pulled.
                             if let Some(last) = chain.last_mut() {
                                 *last = exact;
                             }
@@ -120,7 +120,7 @@ impl Pull {
         }
     }
 
-    /// Tells the first source that a version is wherever it is needed.
+    /// Reports to the first source that every node which needs a version has it.
     pub(crate) async fn acknowledge(&self, version: u64, digest: &str) -> Result<(), TransportError> {
         let sources = Sources::new(&self.sources);
         let mut patience = Patience::new(self.times);
@@ -149,7 +149,7 @@ impl Pull {
         }
     }
 
-    /// Whether the version is here, or held elsewhere.
+    /// Whether the version is in the root or held elsewhere.
     async fn holds(&self, wanted: &Wanted) -> Result<bool, TransportError> {
         let is_held = wanted
             .held
@@ -158,7 +158,7 @@ impl Pull {
         Ok(is_held || self.here(wanted).await?.is_some())
     }
 
-    /// The version, if its directory is here; only one that is fully named can be known to be the one that is wanted.
+    /// The version, if its directory exists. Only a version with number and digest can be known to be the wanted one.
     async fn here(&self, wanted: &Wanted) -> Result<Option<Pulled>, TransportError> {
         let (Some(version), Some(digest)) = (wanted.version, wanted.digest.clone()) else {
             return Ok(None);
@@ -210,8 +210,8 @@ impl Pull {
         }
     }
 
-    /// Gets what one source gives: `None` when the landing is complete then, its rate in bytes per second when it is left
-    /// because `is_slow` says so.
+    /// Receives from one source. Returns `None` when the landing is complete, or the rate in bytes per second when the source is
+    /// left because `is_slow` says so.
     async fn fetch(
         &self,
         wanted: &Wanted,
@@ -223,14 +223,14 @@ impl Pull {
             return Ok(None);
         };
         match self.carry(stream, landing, is_slow).await {
-            // Whatever ended the stream, nothing more was wanted of it.
+            // Everything has arrived, so it does not matter how the stream ended.
             _ if landing.as_ref().is_some_and(Landing::is_complete) => Ok(None),
             Ok(None) => Err(Fault::Passing("the source ended before the version did".to_owned())),
             other => other,
         }
     }
 
-    /// Lands what a source sends until it ends, sends what is wrong, or is slow. The landing is gone when all of it was in
+    /// Takes the chunks of a source until it ends, sends wrong bytes, or is slow. The landing is removed when every byte of it is in
     /// doubt.
     async fn carry(
         &self,
@@ -266,7 +266,7 @@ impl Pull {
         Ok(None)
     }
 
-    /// Describes the version at one source and asks for what is missing of it; `None` when nothing is.
+    /// Gets the description of the version from one source and asks for the missing bytes; `None` when none are missing.
     async fn begin(
         &self,
         wanted: &Wanted,
@@ -323,7 +323,7 @@ impl Pull {
             Ok(response) => response?.into_inner(),
             Err(_) => return Err(Fault::Passing("the source did not answer in time".to_owned())),
         };
-        // Damaged on the way or by the source; either may be better the next time.
+        // The description was damaged on the network or by the source; the next try may succeed.
         let description = Description::from_wire(version).map_err(|error| Fault::Passing(error.to_string()))?;
         let manifest = &description.manifest;
         let is_wanted = wanted.version.is_none_or(|version| version == manifest.version)
@@ -343,7 +343,7 @@ async fn finish(landing: Landing) -> Result<Pulled, TransportError> {
 }
 
 impl Wanted {
-    /// The same, of one version that is fully named.
+    /// The same request for one version, named by number and digest.
     fn exactly(&self, version: u64, digest: &str) -> Self {
         Self {
             version: Some(version),
@@ -362,7 +362,7 @@ fn name(wanted: &Wanted) -> String {
     }
 }
 
-/// Measures how fast a source is, now and then.
+/// Measures the rate of a source in windows of time.
 struct Window {
     length: Duration,
     since: Instant,

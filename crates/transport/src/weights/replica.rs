@@ -1,4 +1,4 @@
-//! A version as far as it is here: each chunk can be read by others as soon as it was checked.
+//! The present part of a version: others can read each chunk as soon as it was checked.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,15 +17,15 @@ use crate::weights::description::Description;
 use crate::weights::mapped::MappedFile;
 use crate::weights::node::blocking;
 
-/// So far apart readers share the work of bringing a chunk into memory.
+/// Readers that are at most this many chunks apart share the work of bringing a chunk into memory.
 const RECENT_CHUNKS: usize = 16;
 
-/// A version that is here or on its way here. It keeps its files mapped: what has begun to be served can be removed.
+/// A version that is in the root or being received. It keeps its files mapped, so that a version can be removed while it is served.
 #[derive(Debug)]
 pub(crate) struct Replica {
     pub(crate) description: Description,
     slots: Vec<Slot>,
-    /// What was read last, oldest first: readers that are equally far share it.
+    /// The chunks that were read last, oldest first: readers at the same place share them.
     recent: Mutex<VecDeque<Recent>>,
     failed: CancellationToken,
     why_failed: OnceLock<String>,
@@ -34,17 +34,17 @@ pub(crate) struct Replica {
 #[derive(Debug)]
 struct Slot {
     file: MappedFile,
-    /// Up to the end of each chunk that can be read.
+    /// The digest up to the end of each chunk that can be read.
     digests: RwLock<Vec<u64>>,
-    /// How many can.
+    /// How many chunks can be read.
     ready: watch::Sender<usize>,
 }
 
-/// A chunk (file, number) that someone reads or has read.
+/// A chunk (file, number) that is being read or was read.
 type Recent = ((usize, usize), Arc<OnceCell<Chunk>>);
 
 impl Replica {
-    /// A version of which nothing can be read yet; `files` in the order of the description.
+    /// A version of which no chunk can be read yet; `files` are in the order of the description.
     pub(crate) fn new(description: Description, files: Vec<MappedFile>) -> Self {
         let slots = files
             .into_iter()
@@ -63,7 +63,7 @@ impl Replica {
         }
     }
 
-    /// The version in a directory; [`Replica::check`] is what makes it readable.
+    /// The version in a directory; [`Replica::check`] makes its chunks readable.
     pub(crate) fn of_directory(description: Description, directory: &Path) -> Result<Self, TransportError> {
         let files = description
             .files()
@@ -73,7 +73,7 @@ impl Replica {
         Ok(Self::new(description, files))
     }
 
-    /// Reads every file once and lets others read behind. A file that is not what the description says fails the replica.
+    /// Reads every file once; others can read the chunks that are checked. A file that differs from the description fails the replica.
     pub(crate) fn check(&self) -> Result<(), TransportError> {
         self.check_files().inspect_err(|error| self.fail(&error.to_string()))
     }
@@ -88,7 +88,7 @@ impl Replica {
                 let bytes = slot.file.read(chunk * CHUNK_BYTES);
                 hasher.write(&bytes.map_err(TransportError::io("read", path))?);
                 digests.push(hasher.finish());
-                // The last chunk only after the whole is known to be right.
+                // The last chunk can be read only after the digest of the whole file was compared.
                 if chunk + 1 < chunks {
                     self.publish(index, &digests);
                 }
@@ -106,7 +106,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Lets the first `digests.len()` chunks of a file be read.
+    /// Makes the first `digests.len()` chunks of a file readable.
     pub(crate) fn publish(&self, file: usize, digests: &[u64]) {
         let slot = &self.slots[file];
         {
@@ -120,13 +120,13 @@ impl Replica {
         slot.ready.send_replace(digests.len());
     }
 
-    /// Ends the waits of all readers: the rest will not come, for this reason.
+    /// Ends the waits of all readers, because the rest will not come, for this reason.
     pub(crate) fn fail(&self, reason: &str) {
         self.why_failed.get_or_init(|| reason.to_owned());
         self.failed.cancel();
     }
 
-    /// Why the rest will not come; empty while it may.
+    /// Why the rest will not come; empty while it may come.
     pub(crate) fn why_failed(&self) -> &str {
         self.why_failed.get().map_or("", String::as_str)
     }
@@ -140,7 +140,7 @@ impl Replica {
         }
     }
 
-    /// A chunk that was waited for, brought into memory once for all who want it at the time.
+    /// A chunk that can be read. It is brought into memory once for all readers that want it at the time.
     pub(crate) async fn read(self: &Arc<Self>, file: usize, chunk: usize) -> Result<Chunk, TransportError> {
         let cell = self.recent(file, chunk);
         let read = cell.get_or_try_init(|| {

@@ -18,10 +18,10 @@ use crate::weights::shelf::{Lookup, Shelf};
 use crate::weights::stream::{ChunkSender, chunk_response};
 use crate::{Times, TransportError};
 
-/// Longest wait of one call for a version; whoever wants to wait longer asks again.
+/// Longest wait of one call for a version; a caller that wants to wait longer asks again.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(5);
-/// Readers at a time.
+/// Most readers at the same time.
 const MAX_READERS: usize = 256;
 
 pub(crate) struct Service {
@@ -53,7 +53,7 @@ impl Service {
         let shelf = Arc::clone(&self.shelf);
         spawn_blocking(move || {
             let digest = request.digest.as_deref();
-            // Looked for first: once there is a newer one, this one is in full already or never will be.
+            // The version is looked for first: once there is a newer one, this one is either full already or will never be.
             let wanted_full = request.version.filter(|_| request.full);
             let newer = wanted_full.map_or(Ok(None), |version| shelf.published_after(version))?;
             let lookup = match request.version {
@@ -64,11 +64,11 @@ impl Service {
             if !request.full || !found.as_ref().is_some_and(|replica| replica.description.is_sparse()) {
                 return Ok(found);
             }
-            // Whoever publishes into this root sees it; a relay's root has no publisher, and the next source is asked.
+            // The publisher of this root sees the request. A relay's root has no publisher; there the next source is asked.
             request_full(shelf.root())?;
             match (request.version, newer) {
                 (Some(version), Some(newer)) => Err(TransportError::PassedOver(format!(
-                    "weight version {version} cannot be had in full: only the newest becomes that, and it is {newer}: go on with it"
+                    "weight version {version} cannot be made full, because only the newest version can, and that is {newer}: use it instead"
                 ))),
                 _ => Ok(None),
             }
@@ -81,7 +81,7 @@ impl Service {
 
 #[tonic::async_trait]
 impl Weights for Service {
-    /// The chunks do not go this way: see `stream`.
+    /// Empty, because chunks are sent by `stream` instead.
     type FetchStream = tokio_stream::Empty<Result<Chunk, Status>>;
 
     async fn describe(&self, request: Request<DescribeRequest>) -> Result<Response<Version>, Status> {
@@ -171,7 +171,7 @@ struct Reader {
 impl Reader {
     async fn run(self, offsets: &[u64]) {
         let outcome = self.send_all(offsets).await;
-        // One that has gone resumes elsewhere.
+        // A reader that has gone resumes elsewhere.
         let _ = self.chunks.end(outcome).await;
     }
 
@@ -201,7 +201,7 @@ impl Reader {
             .read(file, chunk)
             .await
             .map_err(|error| error.to_status())?;
-        // A slow reader slows nobody else; one that takes nothing at all is left.
+        // A slow reader does not slow others. A reader that takes nothing at all is given up.
         match timeout(self.times.durable, self.chunks.send(&read)).await {
             Ok(sent) => sent,
             Err(_) => Err(Status::deadline_exceeded("nothing was taken for too long")),

@@ -11,22 +11,22 @@ use crate::weights::description::{Description, manifest_text};
 use crate::weights::node::LOCK_FILE;
 use crate::weights::replica::Replica;
 
-/// Which version is looked for.
+/// The version to look for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Lookup<'a> {
-    /// This one, of these weights if there is a digest.
+    /// The version with this number and, if given, this digest.
     Exactly(u64, Option<&'a str>),
-    /// The newest, or the newest above.
+    /// The newest, or the newest above this number.
     Newest(Option<u64>),
 }
 
-/// A root and what is known of it.
+/// A root and its known versions.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     root: PathBuf,
-    /// Those that were asked for, by version; checked against the directory each time.
+    /// Versions that were asked for, by number. Each time they are compared with their directory.
     shelved: Mutex<BTreeMap<u64, Arc<Replica>>>,
-    /// The one on its way here.
+    /// The version that is being received.
     arriving: Mutex<Option<Arc<Replica>>>,
 }
 
@@ -43,7 +43,7 @@ impl Shelf {
         &self.root
     }
 
-    /// The newest version that was published into this root, if it is newer than `version`; none in a root that receives.
+    /// The newest version that was published into this root, if it is newer than `version`; none for a root that receives.
     pub(crate) fn published_after(&self, version: u64) -> Result<Option<u64>, TransportError> {
         if self.root.join(LOCK_FILE).exists() {
             return Ok(None);
@@ -52,23 +52,23 @@ impl Shelf {
         Ok(newest.filter(|&newest| newest > version))
     }
 
-    /// Where a version lies.
+    /// The directory of a version.
     pub(crate) fn directory(&self, version: u64) -> PathBuf {
         version_directory(&self.root, version)
     }
 
-    /// Lets others read a version while it comes; `None` ends that.
+    /// Lets others read a version while it is received; `None` ends that.
     pub(crate) fn set_arriving(&self, replica: Option<Arc<Replica>>) {
         *self.arriving.lock().unwrap_or_else(PoisonError::into_inner) = replica;
     }
 
-    /// Takes up a version that has arrived whole.
+    /// Adds a version that has arrived whole.
     pub(crate) fn shelve(&self, replica: &Arc<Replica>) {
         let mut shelved = self.shelved.lock().unwrap_or_else(PoisonError::into_inner);
         shelved.insert(replica.description.manifest.version, Arc::clone(replica));
     }
 
-    /// The version that is looked for, if it is here or arriving. The check of one that nobody asked for before begins in
+    /// The wanted version, if it is in the root or being received. When it is asked for the first time, its check begins in
     /// the background.
     pub(crate) fn find(self: &Arc<Self>, lookup: Lookup<'_>) -> Result<Option<Arc<Replica>>, TransportError> {
         match lookup {
@@ -137,7 +137,7 @@ impl Shelf {
             .spawn(move || {
                 if let Err(error) = checked.check() {
                     tracing::error!(%error, "a version is not served");
-                    // Whoever asks again has it checked again: it may have been replaced.
+                    // The next request has it checked again, because it may have been replaced.
                     shelf.forget(&checked);
                 }
             })

@@ -1,10 +1,10 @@
-//! From which node to pull next: in the order given, away from those that fail or are slow while others may be better.
+//! Chooses the node to pull from: in the given order, leaving nodes that fail or are slow while others may be better.
 
 use crate::Address;
 
 /// Slower than this (bytes per second), a source is left for one that is not known to be slow.
 const SLOW: f64 = (16 << 20) as f64;
-/// A source is left for one that was so many times as fast.
+/// A source is left for one that was this many times as fast.
 const MUCH_FASTER: f64 = 2.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,7 +12,7 @@ enum Standing {
     Untried,
     /// Bytes per second.
     Rate(f64),
-    /// When it failed last, in failures of all sources.
+    /// Its last failure, numbered among the failures of all sources.
     Failed(u64),
 }
 
@@ -35,14 +35,14 @@ impl Sources {
         }
     }
 
-    /// The next to use: the first untried, else the fastest, else the one whose failure is longest ago.
+    /// The next source: the first untried one, else the fastest, else the one whose failure is longest ago.
     pub(crate) fn pick(&self) -> Option<(usize, &Address)> {
         let rank = |standing: Standing| match standing {
             Standing::Untried => f64::INFINITY,
             Standing::Rate(rate) => rate,
             Standing::Failed(at) => -1.0 - at as f64,
         };
-        // The first of equals.
+        // Of equal sources the first one is taken.
         let best = self
             .list
             .iter()
@@ -57,7 +57,7 @@ impl Sources {
         self.list[index].1 = Standing::Failed(self.failures);
     }
 
-    /// Notes how fast a source is; true when it is to be left.
+    /// Records the rate of a source; returns true when it should be left.
     pub(crate) fn measured(&mut self, index: usize, rate: f64) -> bool {
         self.list[index].1 = Standing::Rate(rate);
         self.list
@@ -71,7 +71,7 @@ impl Sources {
             })
     }
 
-    /// All of them, for messages.
+    /// The names of all sources, for messages.
     pub(crate) fn names(&self) -> String {
         self.list
             .iter()

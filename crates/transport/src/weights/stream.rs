@@ -1,4 +1,4 @@
-//! The two ends of `Weights.Fetch`, below the generated stubs: these would copy every chunk on either side.
+//! The two ends of `Weights.Fetch`, below the generated stubs, because these would copy every chunk on both sides.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,17 +19,17 @@ use crate::pb::{Chunk, FetchRequest};
 use crate::weights::wire::{Arrived, Messages, message};
 
 const PATH: &str = "/prl.transport.v1.Weights/Fetch";
-/// A chunk takes two.
+/// Frames that wait for the network; a chunk takes two.
 const FRAMES_AHEAD: usize = 4;
 
-/// Where the chunks of one call go.
+/// Sends the chunks of one call.
 pub(crate) struct ChunkSender(mpsc::Sender<Result<Frame<bytes::Bytes>, Status>>);
 
-/// The body that takes the place of a response's.
+/// The body that replaces the body of a response.
 #[derive(Clone)]
 struct Replacement(Arc<Mutex<Option<Body>>>);
 
-/// A response whose chunks go through the sender; [`SendsChunks`] must be around the service that gives it.
+/// A response whose chunks go through the sender. [`SendsChunks`] must wrap the service that returns it.
 pub(crate) fn chunk_response<T>(stub: T) -> (ChunkSender, Response<T>) {
     let (frames, waiting) = mpsc::channel(FRAMES_AHEAD);
     let body = Body::new(StreamBody::new(ReceiverStream::new(waiting)));
@@ -40,7 +40,7 @@ pub(crate) fn chunk_response<T>(stub: T) -> (ChunkSender, Response<T>) {
 }
 
 impl ChunkSender {
-    /// Waits for room; an error when whoever reads has gone.
+    /// Waits for room; fails when the reader has gone.
     pub(crate) async fn send(&self, chunk: &Chunk) -> Result<(), Status> {
         for part in message(chunk)? {
             self.frame(Frame::data(part)).await?;
@@ -104,7 +104,7 @@ pub(crate) struct ChunkReceiver {
     messages: Messages,
 }
 
-/// Asks for chunks.
+/// Asks a source for chunks.
 pub(crate) async fn fetch<S, B>(channel: &mut S, request: &FetchRequest) -> Result<ChunkReceiver, Status>
 where
     S: Service<http::Request<Body>, Response = http::Response<B>>,
@@ -145,7 +145,7 @@ where
 }
 
 impl ChunkReceiver {
-    /// The next chunk; `None` when the source ended the call well.
+    /// The next chunk; `None` when the source ended the call without an error.
     pub(crate) async fn next(&mut self) -> Result<Option<Arrived>, Status> {
         loop {
             if let Some(chunk) = self.messages.next()? {
@@ -177,7 +177,7 @@ mod tests {
     use crate::pb::{DescribeRequest, FetchRequest};
     use crate::{Credentials, Times, WeightNode};
 
-    /// The generated client stands for those of other people.
+    /// The generated client stands for clients of other programs.
     #[tokio::test]
     async fn any_grpc_client_reads_the_chunks_and_the_status() {
         let root = tempfile::tempdir().expect("a folder");

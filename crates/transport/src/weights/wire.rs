@@ -1,5 +1,5 @@
-//! A chunk as the `prl.transport.v1.Chunk` message that gRPC carries, its bytes not copied: those that leave lie where they
-//! were read, those that came lie in the frames that brought them. tonic's codec has a buffer of its own on either side.
+//! Encodes and decodes a chunk as the `prl.transport.v1.Chunk` message of gRPC without copying its bytes: sent bytes stay where they
+//! were read, received bytes stay in their frames. tonic's codec would copy them into a buffer on both sides.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::pb;
 
 /// gRPC's prefix of a message: whether it is compressed (one byte), its length (four, big endian).
 const PREFIX_BYTES: usize = 5;
-/// Of a message without its data.
+/// Most bytes of a message without its data.
 const MAX_FIELDS_BYTES: usize = 64;
 
 // Keys of the fields: number and wire type.
@@ -24,12 +24,12 @@ const WIRE_TYPE: usize = 7;
 const FIXED64: usize = 1;
 const LENGTH_DELIMITED: usize = 2;
 
-/// A chunk that came.
+/// A received chunk.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Arrived {
     pub(crate) file: usize,
     pub(crate) offset: u64,
-    /// In order.
+    /// The bytes in order.
     pub(crate) data: Vec<Bytes>,
     pub(crate) prefix_digest: u64,
 }
@@ -40,7 +40,7 @@ impl Arrived {
     }
 }
 
-/// The message, in two parts of which the second is the chunk's data.
+/// The message in two parts; the second is the chunk's data.
 pub(crate) fn message(chunk: &pb::Chunk) -> Result<[Bytes; 2], Status> {
     let pb::Chunk {
         file,
@@ -65,7 +65,7 @@ pub(crate) fn message(chunk: &pb::Chunk) -> Result<[Bytes; 2], Status> {
     Ok([fields.freeze(), data.clone()])
 }
 
-/// Takes messages out of the pieces in which a body comes, wherever these begin and end.
+/// Reads messages from the pieces of a body, wherever these begin and end.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     waiting: Pieces,
@@ -76,12 +76,12 @@ impl Messages {
         self.waiting.push(piece);
     }
 
-    /// Whether something of a message is here.
+    /// Whether no part of a message is here.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.length == 0
     }
 
-    /// The next message, if all of it is here.
+    /// The next message, if it is complete.
     pub(crate) fn next(&mut self) -> Result<Option<Arrived>, Status> {
         let Some(prefix) = self.waiting.peek::<PREFIX_BYTES>() else {
             return Ok(None);
@@ -99,7 +99,7 @@ impl Messages {
     }
 }
 
-/// Protobuf's rules: fields in any order, the last of equals counts, unknown ones are passed over.
+/// Decodes by protobuf's rules: fields in any order, the last of equal ones counts, unknown ones are skipped.
 fn decode(mut message: Pieces) -> Result<Arrived, Status> {
     let mut arrived = Arrived::default();
     while message.has_remaining() {
@@ -140,7 +140,7 @@ fn part(message: &mut Pieces, length: usize) -> Result<Pieces, Status> {
 }
 
 fn malformed() -> Status {
-    Status::data_loss("what came is no chunk")
+    Status::data_loss("the message is no chunk")
 }
 
 /// Bytes in pieces; none of them is empty.
@@ -168,7 +168,7 @@ impl Pieces {
         Some(first)
     }
 
-    /// The first `length` bytes, which are here.
+    /// The first `length` bytes; there are as many.
     fn split_front(&mut self, length: usize) -> Self {
         let mut taken = Self::default();
         while taken.length < length {
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// As if its data had come in one piece.
+    /// The chunk with its data in one piece.
     fn joined(chunk: Arrived) -> Arrived {
         Arrived {
             data: vec![chunk.data.concat().into()],
@@ -278,7 +278,7 @@ mod tests {
 
         #[test]
         fn other_bytes_are_refused_or_read_as_prost_does(mut bytes in prop::collection::vec(any::<u8>(), 0..60), key in any::<prop::sample::Index>()) {
-            // Mostly keys that exist.
+            // Most first bytes are keys that exist.
             if let Some(first) = bytes.first_mut() {
                 *first = *key.get(&[0x08, 0x10, 0x1a, 0x21, 0x28, 0x31, 0x3a, 0x45, *first]);
             }

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: deadlines that suit a test, nodes, batches, version directories, and a proxy with faults.
+//! Helpers of this crate's tests: deadlines that suit a test, nodes, batches, version directories, and a proxy with faults.
 
 #![allow(unreachable_pub, dead_code, reason = "each test binary uses some of it")]
 
@@ -16,7 +16,7 @@ use prl_weights::{
     write_manifest, write_safetensors,
 };
 
-/// Faults are noticed at once.
+/// With these deadlines faults are noticed at once.
 pub const QUICK: Times = Times {
     connect: Duration::from_millis(500),
     stall: Duration::from_millis(300),
@@ -31,12 +31,12 @@ pub fn node(root: impl Into<PathBuf>) -> WeightNode {
     WeightNode::new(root, Credentials::default(), QUICK)
 }
 
-/// Where a node listens, as one that pulls from it says it.
+/// The address of a node for one that pulls from it.
 pub fn to(address: SocketAddr) -> Address {
     address.to_string().parse().expect("an address")
 }
 
-/// That version and no other.
+/// A request for exactly this version.
 pub fn version(version: u64) -> Wanted {
     Wanted {
         version: Some(version),
@@ -53,7 +53,7 @@ pub fn cases() -> u32 {
     }
 }
 
-/// Bytes that look like nothing, the same for the same seed.
+/// Pseudo-random bytes, the same for the same seed.
 pub fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut bytes = Vec::with_capacity(length + 8);
@@ -67,13 +67,13 @@ pub fn noise(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Where the batch of (step, rank) lies below a spool or an inbox.
+/// The path of the batch of (step, rank) below a spool or an inbox.
 pub fn batch_path(root: &Path, step: u64, rank: u32) -> PathBuf {
     root.join(format!("step_{step}"))
         .join(format!("rank_{rank}.safetensors"))
 }
 
-/// Writes a batch of about `length` bytes; its bytes.
+/// Writes a batch of about `length` bytes and returns its bytes.
 pub fn write_batch(root: &Path, attempt: u32, step: u64, rank: u32, length: usize, seed: u64) -> Vec<u8> {
     let path = batch_path(root, step, rank);
     fs::create_dir_all(path.parent().expect("a parent")).expect("the folder of a step");
@@ -95,12 +95,12 @@ pub fn write_batch(root: &Path, attempt: u32, step: u64, rank: u32, length: usiz
     fs::read(&path).expect("what was written")
 }
 
-/// Publishes a full version of `shards` files of `length` bytes each below `root`; the contents of its directory by name.
+/// Publishes a full version of `shards` files of `length` bytes each below `root`; returns the contents of its files by name.
 pub fn publish(root: &Path, version: u64, shards: usize, length: usize, seed: u64) -> BTreeMap<String, Vec<u8>> {
     publish_on(root, version, None, shards, length, seed)
 }
 
-/// The same, and as a sparse version when it has a base.
+/// Publishes a version: sparse when it has a base, else full.
 pub fn publish_on(
     root: &Path,
     version: u64,
@@ -145,7 +145,7 @@ pub fn publish_on(
     contents(&directory)
 }
 
-/// Stands for a version digest; the transport does not look into weights.
+/// A substitute for a version digest; the transport does not read weights.
 pub fn version_name(version: u64, seed: u64) -> String {
     digest(format!("{version} {seed}").as_bytes())
 }

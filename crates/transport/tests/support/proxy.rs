@@ -1,4 +1,4 @@
-//! A TCP proxy that treats the bytes of each connection as badly as it is told to.
+//! A TCP proxy with planned faults for the bytes of each connection.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,16 +12,16 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What happens to the bytes of one direction of one connection.
+/// A fault in one direction of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// The connection breaks after so many bytes.
     Cut(u64),
-    /// Nothing more comes through after so many bytes, and nobody is told.
+    /// No more bytes come through after so many, without a sign to either end.
     Hang(u64),
-    /// The byte at this position is another one.
+    /// The byte at this position is changed.
     Corrupt(u64),
     /// Every piece is held back for so many milliseconds.
     Delay(u64),
@@ -31,7 +31,7 @@ pub enum Fault {
     Reorder(u64),
 }
 
-/// One of them, in the first `head` bytes, which hold what is said of the rest, or anywhere below `length`.
+/// Any fault, in the first `head` bytes, which describe the rest, or anywhere below `length`.
 pub fn any_fault(head: u64, length: u64) -> impl Strategy<Value = Fault> {
     let at = prop_oneof![0..head.min(length), 0..length];
     prop_oneof![
@@ -45,12 +45,12 @@ pub fn any_fault(head: u64, length: u64) -> impl Strategy<Value = Fault> {
     ]
 }
 
-/// What happens to one connection.
+/// The faults of one connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// From the one who connects.
+    /// From the connecting end.
     pub up: Fault,
-    /// To it.
+    /// To the connecting end.
     pub down: Fault,
 }
 
@@ -64,7 +64,7 @@ impl Plan {
     }
 }
 
-/// Forwards to one address; connections take the plans in order, and those after the last suffer nothing.
+/// Forwards to one address. Connections take the plans in order; those after the last have no faults.
 pub struct Proxy {
     address: SocketAddr,
     target: Arc<Mutex<SocketAddr>>,
