@@ -1,4 +1,4 @@
-//! Where daemons listen.
+//! Addresses of daemons.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::ClientError;
 
-/// Where one daemon listens, or a name that stands for several.
+/// The address of one daemon, or a name that stands for several.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Address {
     /// A Unix socket: `unix:/path` or `/path`.
@@ -15,16 +15,16 @@ pub enum Address {
     Tcp {
         /// Host and port.
         authority: String,
-        /// The name that the daemon's certificate must bear.
+        /// The name that the daemon's certificate must have.
         host: String,
-        /// `https`: without a certificate of the authority given with the connection this is an error.
+        /// `https`: the connection must be given an authority, which must have signed the daemon's certificate.
         tls: bool,
     },
     /// `dns:name:port`: every address that the name resolves to is a daemon, looked up again every few seconds.
     Dns {
         /// Name and port.
         authority: String,
-        /// The name that every daemon's certificate must bear.
+        /// The name that every daemon's certificate must have.
         host: String,
     },
 }

@@ -1,6 +1,6 @@
-//! One call to one daemon, sent again where that is safe.
+//! One call to one daemon, which is sent again where that is safe.
 //!
-//! A call whose request never left is always sent again. One whose reply was lost is sent again only when doing it twice is doing it once.
+//! A call whose request was never sent is always sent again. After a lost reply a call is sent again only if it is idempotent.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::node::{Node, Patience};
 use crate::outcome::{Infra, RunOutcome};
 use crate::status::{Verdict, verdict};
 
-/// For calls that only ask.
+/// Deadline of calls that only ask.
 pub(crate) const QUERY_DEADLINE: Duration = Duration::from_secs(10);
-/// For calls that move data.
+/// Deadline of calls that move data.
 pub(crate) const TRANSFER_DEADLINE: Duration = Duration::from_secs(120);
-/// Sendings of one call, lost replies included.
+/// How often one call is sent at most, lost replies included.
 pub(crate) const MAX_ATTEMPTS: u32 = 4;
-/// How long after a broken connection the embedded daemon's exit may be noticed.
+/// How long to wait, after a broken connection, for the embedded daemon's exit to be noticed.
 pub(crate) const EXIT_NOTICE: Duration = Duration::from_secs(2);
 
 /// Whether a call whose reply was lost is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// Doing it twice is doing it once.
+    /// Yes: the call is idempotent.
     Safe,
-    /// It is not: what became of it is not known then.
+    /// No: its effect is not known then.
     Once,
 }
 
@@ -37,14 +37,14 @@ pub(crate) enum Repeat {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner<'a> {
     pub(crate) repeat: Repeat,
-    /// Of one sending.
+    /// Deadline of one try.
     pub(crate) deadline: Duration,
-    /// The one daemon process that it is for.
+    /// The only daemon process that may get the call; `None` for any.
     pub(crate) instance: Option<&'a str>,
 }
 
 impl Manner<'static> {
-    /// For asking any daemon process.
+    /// A question to any daemon process.
     pub(crate) const QUERY: Self = Self {
         repeat: Repeat::Safe,
         deadline: QUERY_DEADLINE,
@@ -52,10 +52,10 @@ impl Manner<'static> {
     };
 }
 
-/// Makes a call, and takes note of the load that the reply tells.
+/// Makes a call, and records the daemon's load from the reply.
 ///
 /// # Errors
-/// Whatever there is instead of a reply.
+/// The reason why there is no reply.
 pub(crate) async fn ask<T, F>(
     node: &Node,
     manner: Manner<'_>,
@@ -101,7 +101,7 @@ where
         };
         connection.mark_lost();
         let is_final = was_sent && manner.repeat == Repeat::Once;
-        // What is asked of any process is asked of the next one.
+        // A call to any process is sent to the daemon's next process.
         if (is_final || manner.instance.is_some())
             && let Some(exit) = connection.exit(EXIT_NOTICE).await
         {

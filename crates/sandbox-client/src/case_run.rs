@@ -17,24 +17,24 @@ use crate::outcome::{Infra, RunOutcome};
 use crate::run::{self, DEFAULT_QUEUE_MS, DEFAULT_WALL_MS, GRACE};
 use crate::status::{Verdict, verdict};
 
-/// Results that wait for a slow reader; beyond them the daemon waits.
+/// Most results that wait for a slow reader; then the daemon waits.
 const WAITING_RESULTS: usize = 16;
-/// Daemons asked to take one request.
+/// Most daemons that are asked to take one request.
 const MAX_PLACES: usize = 3;
 
-/// What is known of a run of tests, in the order in which it became known.
+/// An event of a run of tests.
 #[derive(Debug)]
 pub enum TestEvent {
     /// The build has ended. No case is run when it did not exit with 0.
     Build(RunOutcome),
     /// A case has ended.
     Case {
-        /// In the request.
+        /// Index in the request.
         index: usize,
-        /// How.
+        /// How it ended.
         outcome: RunOutcome,
     },
-    /// Nothing comes after this. Cases without a result were not begun or did not end, and this is why.
+    /// The last event. If cases have no result, because they were not begun or did not end, it has the reason.
     End(Option<RunOutcome>),
 }
 
@@ -48,27 +48,27 @@ impl TestRun {
     /// The next event; `None` after [`TestEvent::End`] or an error.
     ///
     /// # Errors
-    /// Only mistakes of the caller, as of [`Client::run_once`], and only as the first.
+    /// Only mistakes of the caller, as for [`Client::run_once`], and only as the first event.
     pub async fn next(&mut self) -> Option<Result<TestEvent, ClientError>> {
         self.events.recv().await
     }
 }
 
-/// How a stream of results came to its end.
+/// How a stream of results ended.
 enum End {
     Told(TestEvent),
     Refused(ClientError),
-    /// Nothing had come: another daemon can be asked.
+    /// There was no result, so another daemon can be asked.
     Elsewhere(RunOutcome),
     /// The reader is gone.
     Unwanted,
 }
 
 impl Client {
-    /// Runs a program against cases, each in a process of its own on a clean writable layer, all in one sandbox. `cancel` kills it.
+    /// Runs a program against cases, each in a new process on a clean writable layer, all in one sandbox. `cancel` kills it.
     ///
-    /// It is never sent again once a daemon may have begun: what has no result then is INFRA. Without an idempotency key the daemon
-    /// begins a case whose sandbox was lost again.
+    /// The request is never sent again once a daemon may have begun it; cases without a result are INFRA then. Without an idempotency key
+    /// the daemon begins a case again when its sandbox was lost.
     ///
     /// # Errors
     /// [`ClientError::Request`], [`ClientError::Closed`].
@@ -88,7 +88,7 @@ impl Client {
                 End::Unwanted => return,
             };
             drop(running);
-            // An error: the reader is gone.
+            // This fails when the reader is gone.
             let _ = results.send(last).await;
         });
         Ok(TestRun { events })
@@ -185,7 +185,7 @@ impl Shared {
     }
 }
 
-/// Passes results on until the end; an error says whether any had come.
+/// Passes results on until the end; an error says whether there was any result.
 async fn pass_on(
     node: &Node,
     mut stream: Streaming<prl_sandbox_proto::RunTestsEvent>,
@@ -194,7 +194,7 @@ async fn pass_on(
     let mut began = false;
     loop {
         let Some(message) = stream.message().await.map_err(|status| (status, began))? else {
-            // Without an end record a stream is not complete, whatever the transport says.
+            // A stream without an end record is not complete, even if the transport reports success.
             let status = tonic::Status::unknown("the stream ended without an end record");
             return Err((status, began));
         };
@@ -211,7 +211,7 @@ async fn pass_on(
                 }
                 return Ok(End::Told(TestEvent::End(why(end))));
             }
-            // Of a later version.
+            // An event of a later version of the protocol is skipped.
             None => continue,
         };
         if results.send(Ok(event)).await.is_err() {
@@ -220,7 +220,7 @@ async fn pass_on(
     }
 }
 
-/// Why cases have no result, if any has none.
+/// The reason if cases have no result.
 fn why(end: RunTestsEnd) -> Option<RunOutcome> {
     match end.error_code.as_str() {
         "" => None,
@@ -241,7 +241,7 @@ fn cancelled(reason: &str) -> End {
     End::Told(TestEvent::End(Some(RunOutcome::cancelled(reason))))
 }
 
-/// When every case and the build are late beyond their own limits.
+/// The time by which every case and the build must have ended by their own limits.
 fn deadline(request: &RunTestsRequest) -> Instant {
     let inner = request.request.clone().unwrap_or_default();
     let wall = |limits: Option<&prl_sandbox_proto::Limits>| {

@@ -18,7 +18,7 @@ use crate::node::{Node, Patience, RECONNECT_DEADLINE};
 use crate::run::CANCEL_DEADLINE;
 use crate::{Address, ClientError, EmbeddedDaemon};
 
-/// On top of the cancellations' own deadline.
+/// Time on top of the deadline of the cancellations.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// How to reach daemons that run already.
@@ -92,7 +92,7 @@ impl Client {
         Ok(Self::new(fleet))
     }
 
-    /// The client of a daemon that ends with it.
+    /// A client of an embedded daemon, which ends with the client.
     ///
     /// # Errors
     /// [`ClientError::Unreachable`].
@@ -150,8 +150,8 @@ impl Client {
         Ok(by_address(self.shared.survey(question).await?))
     }
 
-    /// Cancels every run, waits for their ends, closes every box that was made here, and stops the embedded daemon. A second call waits
-    /// for the same.
+    /// Cancels every run, waits until they have ended, closes every box that was made here, and stops the embedded daemon. A second call
+    /// waits for the first.
     pub async fn close(&self) {
         let shared = &self.shared;
         if !shared.closing.is_cancelled() {
@@ -188,10 +188,10 @@ impl Shared {
         Ok(Running(Arc::clone(self)))
     }
 
-    /// Asks every daemon at once; replies come with the daemons that gave them.
+    /// Asks all daemons at the same time; returns each reply with its daemon.
     ///
     /// # Errors
-    /// When none gave any: the error of one.
+    /// The error of one daemon, when none replied.
     pub(crate) async fn survey<T, F>(
         &self,
         question: impl Fn(Arc<Node>) -> F,

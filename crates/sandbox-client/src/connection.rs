@@ -1,7 +1,7 @@
 //! One connection to one daemon process.
 //!
-//! A connection never reconnects: every call on it reaches the process whose instance id was read when it was opened, or fails. That is
-//! what makes it safe to send an idempotency key again.
+//! A connection never reconnects: every call on it either fails or reaches the process whose instance id was read when it was opened.
+//! This makes it safe to send an idempotency key again.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,13 +25,13 @@ use crate::{Address, ClientError};
 /// Large results stream without waiting for window updates.
 const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
-/// A daemon that hangs is told from one that works by its answers to pings.
+/// How often a daemon is pinged. A daemon that works answers pings, a daemon that hangs does not.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The stubs of a connection; clones share it.
 pub(crate) type Sandboxes = SandboxesClient<InterceptedService<Channel, Bearer>>;
-/// For held sandboxes.
+/// The stubs for held sandboxes.
 pub(crate) type Boxes = BoxesClient<InterceptedService<Channel, Bearer>>;
 
 /// An open connection.
@@ -41,11 +41,11 @@ pub(crate) struct Connection {
     boxes: Boxes,
     first_health: HealthReply,
     is_lost: AtomicBool,
-    /// Of the process at the other end, where it is this one's own.
+    /// Reports the end of the process at the other end, if it is the embedded daemon.
     ending: Option<Ending>,
 }
 
-/// The one stream of a connection was used up: what was to be sent on it was not.
+/// The connection is over: the request was not sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection is over")]
 pub(crate) struct ConnectionOver;
@@ -109,7 +109,7 @@ impl Connection {
         })
     }
 
-    /// Whose process is watched.
+    /// This connection, with the end of the daemon's process watched.
     pub(crate) fn watching(self, ending: Option<Ending>) -> Self {
         Self { ending, ..self }
     }
@@ -137,7 +137,7 @@ impl Connection {
         self.first_health.serving
     }
 
-    /// Nothing is to be sent on it any more.
+    /// Marks the connection, so that no request is sent on it any more.
     pub(crate) fn mark_lost(&self) {
         self.is_lost.store(true, Ordering::Release);
     }
@@ -157,7 +157,7 @@ where
         let stream = only.get_mut().ok().and_then(Option::take);
         async move { stream.ok_or(ConnectionOver) }
     });
-    // The connector ignores the URI; HTTP/2 wants an authority.
+    // The connector ignores the URI, but HTTP/2 needs an authority.
     let endpoint = match tls {
         Some(tls) => Endpoint::from_static("https://sandboxd.prl").tls_config(tls)?,
         None => Endpoint::from_static("http://sandboxd.prl"),

@@ -1,4 +1,4 @@
-//! What a client shows to daemons, and what it wants to see of them.
+//! The credentials that a client presents to daemons, and those that it demands of them.
 
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
@@ -7,18 +7,18 @@ use tonic::{Request, Status};
 
 use crate::ClientError;
 
-/// How to know daemons on TCP, and to be known by them. Everything is PEM.
+/// How the client and daemons on TCP authenticate each other. Every text is PEM, except `server_name`.
 #[derive(Debug, Clone, Default)]
 pub struct TlsOptions {
-    /// Certificates of the authority that signed the daemons'.
+    /// Certificates of the authority that signed the daemons' certificates.
     pub ca: String,
-    /// Our own certificate and its key, where daemons ask for one.
+    /// The client's certificate and its key, for daemons that ask for one.
     pub identity: Option<(String, String)>,
     /// The name in the daemons' certificates; `None` is the host of the address.
     pub server_name: Option<String>,
 }
 
-/// The same for every connection of a client.
+/// The credentials of every connection of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Credentials {
     bearer: Bearer,
@@ -41,7 +41,7 @@ impl Credentials {
         self.tls.is_some()
     }
 
-    /// For a daemon at `host`, when connections on TCP are to be encrypted.
+    /// The TLS configuration for a daemon at `host`; `None` when connections on TCP are not encrypted.
     pub(crate) fn tls(&self, host: &str) -> Option<ClientTlsConfig> {
         let TlsOptions {
             ca,

@@ -1,4 +1,4 @@
-//! Mistakes of the caller, daemons that cannot be had, and what went wrong with calls that have no result to say it in.
+//! Errors: mistakes of the caller, daemons that cannot be reached, and failures of calls that have no result to report them in.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ pub enum ClientError {
     /// The request contradicts itself or a documented bound.
     #[error("the sandbox request is refused: {0}")]
     Request(String),
-    /// The daemon cannot give the isolation asked for.
+    /// The daemon cannot give the requested isolation.
     #[error("the sandbox daemon cannot give the isolation asked for: {0}")]
     Isolation(String),
     /// No token or a wrong one.
@@ -20,7 +20,7 @@ pub enum ClientError {
     /// The address cannot be read.
     #[error("sandbox address {address:?}: {reason}")]
     Address {
-        /// As given.
+        /// The address as it was given.
         address: String,
         /// What is wrong with it.
         reason: &'static str,
@@ -28,27 +28,27 @@ pub enum ClientError {
     /// No daemon answers.
     #[error("no sandbox daemon answers at {address}: {reason}")]
     Unreachable {
-        /// Where it should be.
+        /// The daemon's address.
         address: String,
         /// What happened.
         reason: String,
     },
-    /// The call has no result, and this is why it failed.
+    /// The call failed and has no result.
     #[error("{message}")]
     Refused {
         /// One of [`ClientError::CODES`].
         code: &'static str,
-        /// Said by the daemon, or by the client about the connection.
+        /// The message of the daemon, or of the client about the connection.
         message: String,
         /// When to try again, if the daemon said so.
         retry_after: Option<Duration>,
     },
-    /// A file or directory of this machine.
+    /// A file or directory of this machine could not be read or written.
     #[error("{path}")]
     Local {
-        /// Which.
+        /// Its path.
         path: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
@@ -67,14 +67,14 @@ pub enum ClientError {
     StartTimeout {
         /// The program.
         binary: String,
-        /// How long it was given.
+        /// How long was waited, in milliseconds.
         waited_ms: u128,
         /// The last lines that it wrote.
         log: String,
     },
 }
 
-/// Tests that somebody called off by their key: for their caller they are cancelled, and no failure.
+/// The daemon's code for tests that were cancelled by their key: a cancellation is no failure for their caller.
 pub(crate) const CANCELLED: &str = "PRL_SANDBOX_CANCELLED";
 
 impl ClientError {
@@ -89,7 +89,7 @@ impl ClientError {
         "PRL_SANDBOX_START_FAILED",
         "PRL_SANDBOX_START_TIMEOUT",
         "PRL_SANDBOX_LOCAL_FILE",
-        // What a daemon refuses.
+        // Refusals of a daemon.
         "PRL_SANDBOX_BOX_UNKNOWN",
         "PRL_SANDBOX_BOX_ENDED",
         "PRL_SANDBOX_UNKNOWN",
@@ -106,7 +106,7 @@ impl ClientError {
         "PRL_SANDBOX_SETUP",
         "PRL_SANDBOX_SPAWNER",
         "PRL_SANDBOX_INIT_DIED",
-        // What happens to connections.
+        // Failures of connections.
         "PRL_SANDBOX_CONNECTION_LOST",
         "PRL_SANDBOX_DAEMON_EXITED",
         "PRL_SANDBOX_DAEMON_RESTARTED",
@@ -117,7 +117,7 @@ impl ClientError {
         CANCELLED,
     ];
 
-    /// A refusal by the daemon's code; one that this client does not know breaks the protocol, and the message keeps it.
+    /// The refusal for a daemon's code. A code that this client does not know breaks the protocol; the message keeps it.
     pub(crate) fn refused(code: &str, message: String, retry_after: Option<Duration>) -> Self {
         match Self::CODES.iter().find(|known| **known == code) {
             Some(&code) => Self::Refused {

@@ -1,8 +1,8 @@
-//! The daemons of a client, and which of them gets new work.
+//! The daemons of a client, and the choice of the one that gets new work.
 //!
-//! Two that take work are drawn at random and the less busy one is chosen; with a load that is a little out of date this spreads work
-//! better than the least busy of all, which every client would choose at once. What is held stays where it is: boxes, keys and snapshots
-//! know their daemon.
+//! Two daemons that take work are drawn at random and the less busy one is chosen. Since known loads are a little out of date, this
+//! spreads work better than taking the least busy of all, which every client would choose at the same time. Boxes, keys and snapshots
+//! stay with their daemon.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::{Address, ClientError, EmbeddedDaemon};
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(5);
 const LOOKUP_DEADLINE: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// The daemons of a client.
 #[derive(Debug)]
 pub(crate) struct Fleet {
     credentials: Credentials,
@@ -26,7 +26,7 @@ pub(crate) struct Fleet {
     named: RwLock<Vec<Named>>,
 }
 
-/// A name and the daemons that it stands for now.
+/// A name and the daemons that it stands for at present.
 #[derive(Debug, Clone)]
 struct Named {
     /// [`Address::Dns`].
@@ -71,7 +71,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Of one daemon that ends with it.
+    /// A fleet of one embedded daemon, which ends with it.
     pub(crate) fn embedded(daemon: EmbeddedDaemon, credentials: Credentials) -> Arc<Self> {
         let address = Address::Unix(daemon.socket().to_owned());
         Arc::new(Self {
@@ -87,7 +87,7 @@ impl Fleet {
         self.fixed.iter().chain(of_names).cloned().collect()
     }
 
-    /// Where new work goes, none of `tried`. Daemons that are out are asked only when all are.
+    /// The daemon for new work, none of `tried`. Daemons that are out are chosen only when all are out.
     pub(crate) fn pick(&self, work: Work, tried: &[Arc<Node>]) -> Option<Arc<Node>> {
         let mut nodes = self.nodes();
         nodes.retain(|node| !tried.iter().any(|tried| Arc::ptr_eq(tried, node)));
@@ -101,7 +101,7 @@ impl Fleet {
         }
     }
 
-    /// Sets what a name stands for now. Boxes on daemons that it no longer names keep theirs.
+    /// Sets the daemons that a name stands for. Boxes on daemons that it no longer names keep their daemon.
     fn replace(&self, name: &Address, found: Vec<Address>) {
         let mut named = self.named.write().unwrap_or_else(PoisonError::into_inner);
         let Some(entry) = named.iter_mut().find(|entry| entry.name == *name) else {
@@ -129,7 +129,7 @@ fn draw(nodes: &mut Vec<Arc<Node>>) -> Option<Arc<Node>> {
     Some(nodes.swap_remove(fastrand::usize(..nodes.len())))
 }
 
-/// Looks names up again for as long as somebody uses them.
+/// Looks names up again as long as the fleet exists.
 async fn follow(fleet: Weak<Fleet>) {
     loop {
         sleep(LOOKUP_INTERVAL).await;
@@ -189,7 +189,7 @@ mod tests {
         node.heard(&trailers);
     }
 
-    /// How often each is chosen.
+    /// How often each daemon is chosen.
     fn chosen(fleet: &Fleet, work: Work) -> Vec<usize> {
         let nodes = fleet.nodes();
         let mut counts = vec![0; nodes.len()];

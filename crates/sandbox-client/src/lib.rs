@@ -8,7 +8,7 @@
 //! Every run carries an idempotency key. A reply that was lost is asked for again with the same key and from the same daemon process,
 //! which runs a key at most once; a daemon that was restarted in between is never asked to run it again.
 //!
-//! This crate knows nothing of Node, and nothing of how a sandbox is made.
+//! This crate does not depend on Node and does not know how a sandbox is made.
 
 mod address;
 mod boxes;

@@ -1,4 +1,4 @@
-//! The end of what the embedded daemon writes, in bounded memory.
+//! The end of the embedded daemon's log, in bounded memory.
 
 use std::collections::VecDeque;
 use std::io::Read;

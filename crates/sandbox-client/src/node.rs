@@ -1,4 +1,4 @@
-//! One daemon as a client sees it: its connection, how busy it is, and whether new work is to go there.
+//! One daemon as a client sees it: its connection, its load, and whether it gets new work.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,32 +13,32 @@ use crate::credentials::Credentials;
 use crate::daemon::Ending;
 use crate::{Address, ClientError, EmbeddedDaemon};
 
-/// For getting a lost connection back.
+/// Deadline for reconnecting.
 pub(crate) const RECONNECT_DEADLINE: Duration = Duration::from_secs(5);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
-/// For a connection, when another daemon can be asked instead.
+/// Deadline for a connection when another daemon can be asked instead.
 const FIRST_TRY_DEADLINE: Duration = Duration::from_secs(2);
-/// For so long after giving up, one try is enough.
+/// For this time after the client gave up on the daemon, it makes one try only.
 const GIVEN_UP: Duration = Duration::from_secs(10);
-/// After the first failure; doubled with each further one.
+/// Pause after the first failure; it doubles with each further one.
 const FIRST_BACKOFF: Duration = Duration::from_millis(200);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 
 /// How long to try for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// Nobody else can be asked.
+    /// Try for long: no other daemon can be asked.
     Reconnect,
-    /// Somebody else can.
+    /// Try shortly: another daemon can be asked.
     FirstTry,
 }
 
-/// What a daemon is wanted for.
+/// The kind of work for a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Something that ends.
+    /// A run, which ends.
     Run,
-    /// A box.
+    /// A box, which stays.
     Hold,
 }
 
@@ -50,27 +50,27 @@ pub(crate) struct Node {
     daemon: Option<EmbeddedDaemon>,
     line: tokio::sync::Mutex<Line>,
     standing: Mutex<Standing>,
-    /// Runs of this client there.
+    /// Runs of this client on the daemon.
     ours: AtomicU32,
 }
 
-/// The way to the daemon.
+/// The state of the connection to the daemon.
 #[derive(Debug, Default)]
 struct Line {
     connection: Option<Arc<Connection>>,
-    /// When nothing more was expected of it, and why.
+    /// When and why the client gave up on it.
     given_up: Option<(Instant, String)>,
 }
 
 #[derive(Debug, Default)]
 struct Standing {
-    /// Runs of others, as last heard.
+    /// Runs of other clients, by the last report.
     others: u32,
-    /// Boxes, as last heard.
+    /// Boxes, by the last report.
     held: u32,
-    /// `None` until heard.
+    /// Most runs at the same time; `None` before the first report.
     capacity: Option<u32>,
-    /// Gets no new work; a probe looks when that can change.
+    /// The daemon gets no new work; a probe checks when that can change.
     is_out: bool,
 }
 
@@ -108,7 +108,7 @@ impl Node {
         Busy(self)
     }
 
-    /// The open connection, or a new one. All who wait for a lost one give up together.
+    /// The open connection, or a new one. All callers that wait for a lost connection give up together.
     ///
     /// # Errors
     /// [`ClientError::Unreachable`], [`ClientError::Auth`], [`ClientError::Address`].
@@ -122,7 +122,7 @@ impl Node {
         let mut patience = patience;
         match &line.given_up {
             Some((at, reason)) if *at > asked => return Err(self.unreachable(reason.clone())),
-            // Our own is started again, or says at once that it is not.
+            // An embedded daemon is started again, or reports at once that it is not.
             Some((at, _)) if at.elapsed() < GIVEN_UP && self.daemon.is_none() => patience = Patience::FirstTry,
             _ => {}
         }
@@ -154,7 +154,7 @@ impl Node {
                 continue;
             }
             let error = match timeout_at(until, Connection::open(&self.address, &self.credentials)).await {
-                // One whose process has ended meanwhile may be to the next.
+                // The process of this connection has ended meanwhile; the next one may be up.
                 Ok(Ok(_)) if ending.as_ref().is_some_and(Ending::is_over) => continue,
                 Ok(Ok(connection)) => return Ok(Arc::new(connection.watching(ending))),
                 Ok(Err(error)) => error,
@@ -184,7 +184,7 @@ impl Node {
         self.daemon.as_ref()?.ending().within(Duration::ZERO).await
     }
 
-    /// Takes note of what a reply says of the daemon's load.
+    /// Records the daemon's load from a reply.
     pub(crate) fn heard(&self, metadata: &MetadataMap) {
         let Some(Ok(text)) = metadata.get(LOAD_KEY).map(|value| value.to_str()) else {
             return;
@@ -195,18 +195,18 @@ impl Node {
         standing.others = load.running.saturating_add(load.queued).saturating_sub(ours);
         standing.held = load.held;
         standing.capacity = Some(load.capacity);
-        // It answers and has room, whatever it was put out for.
+        // It answers and has room, so it is no longer out.
         standing.is_out &= load.capacity == 0;
     }
 
-    /// How busy it is, by what was last heard of others and what is known of ours. Smaller is better.
+    /// How busy the daemon is, by the last report about other clients and by this client's own runs. Smaller is better.
     pub(crate) fn pressure(&self, work: Work) -> f64 {
         let standing = self.standing();
         let runs = f64::from(standing.others) + f64::from(self.ours.load(Ordering::Relaxed));
         match (work, standing.capacity) {
-            // It stops.
+            // The daemon stops.
             (_, Some(0)) => f64::INFINITY,
-            // Most boxes are idle most of the time: they are spread by their number.
+            // Most boxes are idle most of the time, so they are spread by their number.
             (Work::Hold, _) => runs + f64::from(standing.held),
             (Work::Run, capacity) => runs / f64::from(capacity.unwrap_or(1)),
         }
@@ -216,7 +216,7 @@ impl Node {
         self.standing().is_out
     }
 
-    /// Gives it no new work until it answers and says that it takes some. Work that it has goes on there.
+    /// Gives the daemon no new work until it answers that it takes work. Its present work continues.
     pub(crate) fn put_out(self: &Arc<Self>) {
         if std::mem::replace(&mut self.standing().is_out, true) {
             return;
@@ -230,11 +230,11 @@ impl Node {
     }
 }
 
-/// Asks a daemon that is out until it takes work again or nobody wants it any more.
+/// Asks a daemon that is out until it takes work again or no client needs it any more.
 async fn probe(node: Weak<Node>) {
     let mut backoff = FIRST_BACKOFF;
     loop {
-        // Clients that lost a daemon at one time do not ask it again at one time.
+        // The pause is random, so that clients that lost a daemon at the same time do not ask it again at the same time.
         sleep(backoff.mul_f64(0.5 + fastrand::f64())).await;
         let Some(node) = node.upgrade().filter(|node| node.is_out()) else {
             return;

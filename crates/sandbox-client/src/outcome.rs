@@ -1,4 +1,4 @@
-//! How runs end, also those that have no result of the daemon's.
+//! How runs end, including those without a result from the daemon.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ pub struct RunOutcome {
     pub retry_after: Option<Duration>,
 }
 
-/// Why there is no result of the daemon's.
+/// Why there is no result from the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Infra {
     /// The daemon's queue is full, or the run waited too long in it.
     Overloaded,
     /// The daemon stops.
     Draining,
-    /// The connection broke and could not be had again.
+    /// The connection broke and could not be made again.
     ConnectionLost,
     /// The embedded daemon is dead.
     DaemonExited,
@@ -40,7 +40,7 @@ pub enum Infra {
 }
 
 impl Infra {
-    /// As in `RunOnceResult.error_code`.
+    /// The code for `RunOnceResult.error_code`.
     pub fn code(self) -> &'static str {
         match self {
             Self::Overloaded => "PRL_SANDBOX_OVERLOADED",
@@ -56,7 +56,7 @@ impl Infra {
 }
 
 impl RunOutcome {
-    /// A result of the daemon's. One without a cause is no result: a lie by omission would count as the program's end.
+    /// A result from the daemon. One without a cause is INFRA, because it must not count as the program's end.
     pub(crate) fn finished(result: RunOnceResult) -> Self {
         if matches!(result.cause(), Cause::Unspecified) {
             return Self::infra(
@@ -75,7 +75,7 @@ impl RunOutcome {
         Self::without_output(Cause::Infra, infra.code(), reason)
     }
 
-    /// A run that was called off before it was sent.
+    /// A run that was cancelled before it was sent.
     pub(crate) fn cancelled(reason: impl Into<String>) -> Self {
         Self::without_output(Cause::Cancelled, "", reason)
     }
@@ -98,7 +98,7 @@ impl RunOutcome {
         self.result.cause() == Cause::Infra && codes.contains(&code)
     }
 
-    /// The INFRA result that an error of the infrastructure stands for.
+    /// The INFRA result for an error of the infrastructure.
     ///
     /// # Errors
     /// The error itself, when it is a mistake of the caller.
@@ -140,7 +140,7 @@ impl RunOutcome {
     }
 }
 
-/// For calls that have no result to put it in.
+/// For calls that have no result to report the outcome in.
 impl From<RunOutcome> for ClientError {
     fn from(RunOutcome { result, retry_after }: RunOutcome) -> Self {
         Self::refused(&result.error_code, result.reason, retry_after)

@@ -1,4 +1,4 @@
-//! Runs with a key: sent, cancelled, fetched again, with every end accounted for.
+//! Runs with a key: they are sent, cancelled and fetched again, and every possible end has an outcome.
 
 use std::convert::Infallible;
 use std::future::{Future, pending};
@@ -20,24 +20,24 @@ use crate::node::{Node, Patience, Work};
 use crate::outcome::{Infra, RunOutcome};
 use crate::status::{Verdict, verdict};
 
-/// Longest wait for a slot when the request does not say.
+/// Longest wait for a slot when the request has none.
 pub(crate) const DEFAULT_QUEUE_MS: u64 = 30_000;
-/// The daemon's default; only for the client's own deadline.
+/// The daemon's default wall-clock limit, which the client needs for its own deadline.
 pub(crate) const DEFAULT_WALL_MS: u64 = 10_000;
-/// On top of the run's own limits: setting up, transfers, tearing down. Generous, for a result that is late is still the truth.
+/// Time on top of the run's own limits for setting up, transfers and tearing down. It is generous, because a late result is still true.
 pub(crate) const GRACE: Duration = Duration::from_secs(60);
-/// A run that was cancelled has to end within this.
+/// A cancelled run must end within this time.
 pub(crate) const CANCEL_DEADLINE: Duration = Duration::from_secs(10);
-/// A cancellation can overtake the request that it is for; it is repeated until the daemon knows the run.
+/// A cancellation can overtake its request, so it is repeated, after this pause, until the daemon knows the run.
 const CANCEL_RETRY: Duration = Duration::from_millis(20);
-/// Daemons asked to take one run.
+/// Most daemons that are asked to take one run.
 const MAX_PLACES: usize = 3;
 
-/// A run on its way: how it is known, called off and given up.
+/// A run in flight: its key, its cancellation and its deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) key: &'a str,
-    /// Of an exec; empty: a run.
+    /// The box of an exec; empty for a run.
     pub(crate) in_box: &'a str,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) deadline: Instant,
@@ -52,19 +52,19 @@ impl Run<'_> {
     }
 }
 
-/// What became of a run at one daemon.
+/// The result of sending a run to one daemon.
 pub(crate) enum Placed {
-    /// It is over.
+    /// The run has ended.
     Ended(Box<RunOutcome>),
     /// It never began there.
     Elsewhere(Box<RunOutcome>),
 }
 
 impl Client {
-    /// Runs one command in a sandbox of its own. `cancel` kills it.
+    /// Runs one command in a fresh sandbox. `cancel` kills it.
     ///
-    /// `request.idempotency_key` must be set: a key runs at most once in the life of a daemon. A daemon that is full, stops or does not
-    /// answer before it has the run is passed over for another one.
+    /// `request.idempotency_key` must be set: a key runs at most once in the life of a daemon. If a daemon is full, stops or does not
+    /// answer before it has the run, another one is tried.
     ///
     /// # Errors
     /// Only mistakes of the caller: [`ClientError::Request`], [`ClientError::Isolation`], [`ClientError::Auth`],
@@ -94,13 +94,13 @@ impl Client {
         {
             let send = |connection: Arc<Connection>, again: Option<String>| {
                 let mut sent = request.clone();
-                // Set on a repetition only; the daemon then refuses to run what another daemon may have run.
+                // This is set on a repetition only; the daemon then refuses a run that another daemon process may have run.
                 sent.instance_id = again.unwrap_or_default();
                 async move { connection.sandboxes().run_once(sent).await }
             };
             match shared.run_on(&node, None, run, send).await? {
                 Placed::Ended(outcome) => return Ok(*outcome),
-                // Of those that are full and those that are gone, the full ones say when to come back.
+                // An outcome with a time to come back, from a full daemon, is kept before one of a daemon that is gone.
                 Placed::Elsewhere(outcome) if last.retry_after.is_none() => last = *outcome,
                 Placed::Elsewhere(_) => {}
             }
@@ -110,13 +110,13 @@ impl Client {
     }
 }
 
-/// When a run is late beyond its own limits.
+/// The time by which a run must have ended by its own limits.
 pub(crate) fn deadline(queue_ms: u64, wall_ms: Option<u64>) -> Instant {
     Instant::now() + Duration::from_millis(queue_ms.saturating_add(wall_ms.unwrap_or(DEFAULT_WALL_MS))) + GRACE
 }
 
 impl Shared {
-    /// Runs at this daemon, and there only in the process `instance` if one is named. `send` gets the instance that may have got the run
+    /// Runs on this daemon, and only in the process `instance` if that is given. `send` gets the instance that may have received the run
     /// already.
     pub(crate) async fn run_on<F>(
         &self,
@@ -191,7 +191,7 @@ impl Shared {
                     lost = reason;
                 }
             }
-            // What was never sent, and to no process in particular, goes to the next.
+            // A run that was never sent and is for any process goes to the next daemon.
             if let Some(exit) = connection.exit(EXIT_NOTICE).await
                 && (sent_to.is_some() || instance.is_some())
             {
@@ -204,7 +204,7 @@ impl Shared {
         ))
     }
 
-    /// Sends the run once and waits for its end, whatever that is.
+    /// Sends the run once and waits for its end.
     async fn attempt(
         &self,
         node: &Node,
@@ -229,7 +229,7 @@ impl Shared {
                     () = run.cancel.cancelled() => {}
                     () = self.closing.cancelled() => {}
                     () = sleep_until(run.deadline) => {
-                        // Nobody waits for it any more, so it has to end; that it may already have is why this is no CANCELLED.
+                        // No caller waits for the run any more, so it must end. It may have ended before, so the outcome is not CANCELLED.
         let _ = timeout(CANCEL_RETRY, connection.sandboxes().cancel(run.cancellation())).await;
                         return late("no result within the run's own limits and the grace on top");
                     }
@@ -259,7 +259,7 @@ async fn without_connection(node: &Node, error: &ClientError, lost: &str) -> Run
     RunOutcome::infra(Infra::ConnectionLost, format!("{before}{error}"))
 }
 
-/// Asks for the kill until the daemon knows the run, then never returns: the run's own result says what became of it.
+/// Asks for the kill until the daemon knows the run, then never returns: the run's result says how it ended.
 async fn kill(connection: &Connection, run: Run<'_>) -> Infallible {
     loop {
         if matches!(connection.sandboxes().cancel(run.cancellation()).await, Ok(reply) if reply.get_ref().found) {
@@ -273,7 +273,7 @@ fn late(reason: &str) -> Verdict {
     Verdict::Ended(Box::new(RunOutcome::infra(Infra::Deadline, reason)))
 }
 
-/// What can be seen to be wrong before anything is sent.
+/// Finds mistakes in a request before it is sent.
 pub(crate) fn check(request: &RunOnceRequest) -> Result<(), ClientError> {
     if request.command.is_empty() {
         return Err(ClientError::Request("the command is empty".to_owned()));

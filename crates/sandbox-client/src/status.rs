@@ -1,4 +1,4 @@
-//! What an error status means.
+//! The meaning of an error status.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use crate::ClientError;
 use crate::connection::ConnectionOver;
 use crate::outcome::{Infra, RunOutcome};
 
-/// What an error status means.
+/// The meaning of an error status.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// The caller's mistake.
+    /// The caller made a mistake.
     Refused(ClientError),
-    /// Not the caller's, and asking again would not give another answer.
+    /// It is no mistake of the caller, and asking again would not give another answer.
     Ended(Box<RunOutcome>),
-    /// The transport broke: whether the daemon did it is not known.
+    /// The transport broke; it is not known whether the daemon did the work.
     Lost(String),
-    /// The transport was broken before: the daemon does not know of it.
+    /// The transport was broken before, so the daemon did not get the request.
     NotSent(String),
 }
 
-/// Sorts an error status. The daemon marks every one of its own with a code; what carries none comes from the transport.
+/// Sorts an error status. The daemon puts a code into every status that it sends; a status without a code comes from the transport.
 pub(crate) fn verdict(status: &Status) -> Verdict {
     let message = status.message().to_owned();
     let metadata = |key| status.metadata().get(key).and_then(|value| value.to_str().ok());
@@ -58,7 +58,7 @@ pub(crate) fn verdict(status: &Status) -> Verdict {
     }
 }
 
-/// On HTTP/2 hyper calls cancelled what was still waiting to be sent when the connection closed, and nothing else.
+/// On HTTP/2 hyper reports exactly those requests as cancelled that still waited to be sent when the connection closed.
 fn never_sent(status: &Status) -> bool {
     let mut source = std::error::Error::source(status);
     while let Some(inner) = source {
@@ -71,7 +71,7 @@ fn never_sent(status: &Status) -> bool {
     false
 }
 
-/// The message of an error and those of its sources that it does not already contain.
+/// The message of an error, then those messages of its sources that it does not already contain.
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

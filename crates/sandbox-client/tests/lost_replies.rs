@@ -1,4 +1,4 @@
-//! What the client makes of a daemon that drops connections, restarts, refuses or hangs: a server that does so on purpose, over a real
+//! The client with a daemon that drops connections, restarts, refuses or hangs: a server that does so on purpose, over a real
 //! Unix socket.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use tokio_stream::wrappers::UnixListenerStream;
 use tokio_util::sync::CancellationToken as Token;
 use tonic::{Code, Request, Response, Status};
 
-/// A daemon that keeps results by key, and whose commands say what goes wrong.
+/// A daemon that keeps results by key. The commands say which fault happens.
 #[derive(Default)]
 struct Daemon {
     instance: String,
@@ -125,14 +125,14 @@ impl Sandboxes for Daemon {
     }
 }
 
-/// A server on a runtime of its own, so that ending it ends every connection as the death of a process does.
+/// A server on a separate runtime, so that ending it ends every connection like the death of a process.
 struct Server {
     stop: Token,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Server {
-    /// Serves until dropped; a cut ends the connections of the moment, and new ones are taken again.
+    /// Serves until it is dropped. A cut ends the present connections; new ones are accepted again.
     fn start(daemon: Daemon, socket: PathBuf) -> Self {
         let stop = Token::new();
         let stopped = stop.clone();
@@ -267,7 +267,7 @@ async fn a_daemon_that_was_restarted_is_not_asked_to_run_a_key_again() {
     assert_eq!(outcome.result.cause(), Cause::Infra);
     assert_eq!(outcome.result.error_code, "PRL_SANDBOX_DAEMON_RESTARTED");
     assert_eq!(bench.executions.load(Ordering::SeqCst), 0);
-    // A key that was never sent may run there.
+    // A key that was never sent may run on the new process.
     let next = client
         .run_once(request("echo", "k2"), &never)
         .await
@@ -335,7 +335,10 @@ async fn cancelling_kills_the_run_and_gives_its_own_result() {
     };
     let (outcome, ()) = tokio::join!(run, abort);
     assert_eq!(outcome.result.cause(), Cause::Cancelled);
-    assert!(outcome.result.stdout.is_some(), "the daemon's result, not one made up");
+    assert!(
+        outcome.result.stdout.is_some(),
+        "the daemon's result, not one of the client"
+    );
     let before = client
         .run_once(request("echo", "k2"), &cancel)
         .await

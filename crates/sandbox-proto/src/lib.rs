@@ -1,8 +1,8 @@
 //! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages, client and server stubs; and `grpc.health.v1`, which
-//! it serves beside it.
+//! the daemon serves too.
 //!
-//! `pb.rs` and `health_pb.rs` are generated from `proto/` and committed, so that a build needs no protobuf compiler;
-//! `tests/codegen.rs` holds them together and rewrites them under `PRL_BLESS=1`.
+//! `pb.rs` and `health_pb.rs` are generated from `proto/` and committed, so that a build needs no protobuf compiler.
+//! `tests/codegen.rs` checks that they match and writes them anew with `PRL_BLESS=1`.
 
 #[rustfmt::skip]
 #[expect(missing_docs, clippy::allow_attributes, clippy::large_enum_variant, reason = "generated code")]

@@ -1,4 +1,4 @@
-//! How busy a daemon is, as it says in the trailers of every reply.
+//! The load of a daemon, which it sends in the trailers of every reply.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,18 +7,18 @@ use std::str::FromStr;
 /// Metadata key of the trailers that carry a [`Load`].
 pub const LOAD_KEY: &str = "prl-load";
 
-/// Counts of the moment when a reply ended.
+/// The load at the moment when a reply ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Load {
     /// Runs, and execs in held sandboxes.
     pub running: u32,
-    /// Waiting for a slot.
+    /// Runs that wait for a slot.
     pub queued: u32,
     /// Sandboxes made in advance.
     pub parked: u32,
     /// Held sandboxes.
     pub held: u32,
-    /// Runs at the same time, at most; 0 when it takes none.
+    /// Most runs at the same time; 0 when the daemon takes none.
     pub capacity: u32,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Load {
     }
 }
 
-/// What is missing or unknown counts as 0: daemons of other versions may say more or less.
+/// Missing counts are 0 and unknown ones are skipped, because daemons of other versions may send fewer or more.
 impl FromStr for Load {
     type Err = Infallible;
 

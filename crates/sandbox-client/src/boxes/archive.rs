@@ -1,7 +1,7 @@
 //! Directories between this machine and a held sandbox, as tar streams.
 //!
-//! What comes out of a box is not to be trusted: it is unpacked into a new directory only, without owners and set-id bits, and nothing in
-//! it may be or name anything outside. What could is left out and told.
+//! An archive from a box is not trusted: it is unpacked only into a new directory, without owners and set-id bits, and no entry may be
+//! or name a file outside. Entries that could are left out and reported.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -20,24 +20,24 @@ use crate::ClientError;
 use crate::call::{QUERY_DEADLINE, Repeat, TRANSFER_DEADLINE};
 use crate::outcome::{Infra, RunOutcome};
 
-/// Chunks between the disk and the connection; beyond them the faster side waits.
+/// Most chunks between the disk and the connection; then the faster side waits.
 const WAITING_CHUNKS: usize = 8;
-/// However many files a box makes up.
+/// Most entries that are unpacked; a box can make any number of files.
 const MAX_ENTRIES: usize = 1_000_000;
 
-/// What came out of a box.
+/// The result of unpacking an archive from a box.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unpacked {
     /// Files, directories and links that were made.
     pub entries: usize,
-    /// In files.
+    /// Bytes of the files together.
     pub bytes: u64,
-    /// What was not made, by its path in the archive: links out of the directory, devices, names that go up.
+    /// Entries that were not made, by their paths in the archive: links out of the directory, devices, names that go up.
     pub left_out: Vec<String>,
 }
 
 impl HeldBox {
-    /// Copies a directory of this machine into one of the box, made when missing. Links are copied as links.
+    /// Copies a directory of this machine into one of the box, which is made when it is missing. Links are copied as links.
     ///
     /// # Errors
     /// [`ClientError::Local`]; as of [`HeldBox::stat`].
@@ -66,7 +66,7 @@ impl HeldBox {
             }
         };
         let sent: Result<ArchiveReply, ClientError> = sending.await;
-        // An archive that could not be packed is the cause of whatever the daemon says of its end.
+        // If packing failed, that is the cause of the daemon's error.
         let packed = packing.await.map_err(|error| local(from, io::Error::other(error)))?;
         match packed {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(local(from, error)),
@@ -103,7 +103,7 @@ impl HeldBox {
         .await;
         if received.is_err() {
             let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "the stream was cut short");
-            // An error: unpacking has ended already.
+            // This fails when unpacking has ended already.
             let _ = chunks.send(Err(cut)).await;
         }
         drop(chunks);
@@ -169,7 +169,7 @@ fn pack(source: &Path, first: WriteFileRequest, messages: mpsc::Sender<WriteFile
     builder.follow_symlinks(false);
     builder.mode(tar::HeaderMode::Deterministic);
     builder.append_dir_all(".", source)?;
-    // Without this message the daemon keeps nothing.
+    // Without this last message the daemon keeps nothing.
     builder.into_inner()?.send(true)
 }
 
@@ -248,7 +248,7 @@ fn unpack(archive: impl Read, target: &Path, max_bytes: u64) -> io::Result<Unpac
         };
         match made {
             Ok(()) => unpacked.entries += 1,
-            // Of the archive's making: a link where a directory should be, two entries of one name, a device.
+            // The archive is at fault: a link where a directory should be, two entries with one name, a device.
             Err(error) if is_the_archives(&error) => unpacked.left_out.push(path.display().to_string()),
             Err(error) => return Err(error),
         }
@@ -274,8 +274,8 @@ fn plain(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Whether a link at `inside` names something in the directory: it goes up first, no further than it is deep, and then
-/// down. Up after down may go anywhere, for what it went down may be a link.
+/// Whether a link at `inside` names a path in the directory: first it goes up, at most as far as it is deep, and then
+/// down. A link that goes up after down could lead anywhere, because a component that it went down may be a link.
 fn stays_inside(inside: &Path, link: &Path) -> bool {
     let mut depth = inside.components().count() - 1;
     let mut goes_down = false;
@@ -290,7 +290,7 @@ fn stays_inside(inside: &Path, link: &Path) -> bool {
     true
 }
 
-/// Makes the directories above. One that is a link is never followed.
+/// Makes the directories above. A link among them is never followed.
 fn parents(target: &Path, inside: &Path) -> io::Result<()> {
     let mut above = target.to_owned();
     for name in inside.parent().into_iter().flat_map(Path::components) {
@@ -324,7 +324,7 @@ mod tests {
 
     use super::*;
 
-    /// An archive as only somebody with bad intentions makes it: names and links are written as they are.
+    /// An archive as an attacker makes it: names and links are written without checks.
     fn archive(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
         for (kind, name, content) in entries {
@@ -422,7 +422,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is in an archive, everything that can be reached through the result lies in it.
+        /// Whatever an archive contains, every path through the result stays inside it.
         #[test]
         fn everything_stays_inside(entries in prop::collection::vec(entry(), 0..12)) {
             let entries: Vec<_> = entries.iter().map(|(kind, name, content)| (*kind, name.as_str(), content.as_str())).collect();

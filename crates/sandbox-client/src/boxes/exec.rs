@@ -12,7 +12,7 @@ use crate::outcome::RunOutcome;
 use crate::run::{Placed, Run, check_key, check_size, deadline};
 
 impl HeldBox {
-    /// Runs one command to its end. `cancel` kills it; processes that it left behind go on.
+    /// Runs one command to its end. `cancel` kills it; processes that it left behind continue.
     ///
     /// `request.idempotency_key` must be set; `request.box` is set here. A box that is gone is INFRA, not an error, unless it was closed
     /// by this client.

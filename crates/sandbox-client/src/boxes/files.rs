@@ -36,7 +36,7 @@ impl FileReader {
         }
     }
 
-    /// The next bytes; `None` at the end. Every bit of a file that is cut short by a lost connection is an error.
+    /// The next bytes; `None` at the end. A file that a lost connection cuts short ends with an error.
     ///
     /// # Errors
     /// As of [`HeldBox::read`].
@@ -102,7 +102,7 @@ impl HeldBox {
             .await
     }
 
-    /// What a path names; a symbolic link is not followed.
+    /// Describes the file at a path; a symbolic link is not followed.
     ///
     /// # Errors
     /// [`ClientError::Refused`]: PRL_SANDBOX_FILE_UNKNOWN, _FILE, _BOX_ENDED, _CONNECTION_LOST, _DAEMON_RESTARTED;
@@ -141,7 +141,7 @@ impl HeldBox {
             .await
     }
 
-    /// Makes a directory and those above it; one that is there is no error.
+    /// Makes a directory and those above it; an existing one is no error.
     ///
     /// # Errors
     /// As of [`HeldBox::stat`].
@@ -198,7 +198,7 @@ impl HeldBox {
     }
 }
 
-/// A file in messages: the first names it, the last says that it is whole.
+/// The messages that write a file: the first has its path, the last says that it is whole.
 fn messages(id: &str, path: &str, mode: u32, content: &Bytes) -> Vec<WriteFileRequest> {
     let mut messages = vec![WriteFileRequest {
         r#box: id.to_owned(),

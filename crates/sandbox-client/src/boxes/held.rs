@@ -1,4 +1,4 @@
-//! Making, finding, closing held sandboxes, and what every call to one has in common.
+//! Making, finding and closing held sandboxes, and the common part of every call to one.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -21,12 +21,12 @@ use crate::{CancellationToken, ClientError};
 
 /// The daemon's default.
 const DEFAULT_LEASE_MS: u64 = 60_000;
-/// Daemons asked to take one box.
+/// Most daemons that are asked to take one box.
 const MAX_PLACES: usize = 3;
-/// For the client's own deadlines where a box's limits are not known.
+/// Wall-clock limit for the client's deadlines when a box's limits are not known.
 const UNKNOWN_WALL_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// A held sandbox. Clones are the same box; its lease is renewed as long as one of them lives, and ends it when none does.
+/// A held sandbox. Clones are the same box. Its lease is renewed as long as one of them exists, and ends the box after that.
 #[derive(Debug, Clone)]
 pub struct HeldBox {
     pub(crate) held: Arc<Held>,
@@ -37,14 +37,14 @@ pub(crate) struct Held {
     pub(crate) shared: Arc<Shared>,
     pub(crate) node: Arc<Node>,
     info: BoxInfo,
-    /// Of its execs that do not say.
+    /// Wall-clock limit of execs whose request has none.
     pub(crate) wall_ms: u64,
     is_closed: AtomicBool,
-    /// Set once: why it is gone.
+    /// Why it is gone; set once.
     ended: OnceLock<RunOutcome>,
 }
 
-/// Where snapshots are.
+/// The daemons that keep snapshots, by the snapshots' ids.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotPlaces(Mutex<HashMap<String, Arc<Node>>>);
 
@@ -67,11 +67,11 @@ impl SnapshotPlaces {
 impl Client {
     /// Makes a held sandbox. `request.id` must be chosen by the caller, and never be used again.
     ///
-    /// A daemon that is full, stops or does not answer is passed over for another one; one that is made from a snapshot is made where the
-    /// snapshot is. Its lease is renewed from now on.
+    /// If a daemon is full, stops or does not answer, another one is tried. A box from a snapshot is made on the daemon that keeps the
+    /// snapshot. The box's lease is renewed from now on.
     ///
     /// # Errors
-    /// Mistakes of the caller as of [`Client::run_once`], and [`ClientError::Refused`]: overloaded, draining, connection lost.
+    /// Mistakes of the caller as for [`Client::run_once`], and [`ClientError::Refused`]: overloaded, draining, connection lost.
     pub async fn create(&self, mut request: CreateRequest) -> Result<HeldBox, ClientError> {
         let shared = &self.shared;
         let _running = shared.enter()?;
@@ -166,7 +166,8 @@ impl Client {
         Ok(replies.await?.into_iter().flat_map(of_node).collect())
     }
 
-    /// Closes every box of the caller with all of these labels, also those of other clients; gives their ids. Without labels none.
+    /// Closes every box of the caller with all of these labels, also those of other clients; returns their ids. Without labels it closes
+    /// none.
     ///
     /// # Errors
     /// As of [`Client::list`].
@@ -205,7 +206,7 @@ async fn create_on(
     .await
 }
 
-/// Whether another daemon may do better.
+/// Whether another daemon may succeed.
 fn is_passed_over(error: &ClientError) -> bool {
     let codes = [Infra::Overloaded, Infra::Draining, Infra::ConnectionLost].map(Infra::code);
     codes.contains(&error.code()) || matches!(error, ClientError::Unreachable { .. })
@@ -213,7 +214,7 @@ fn is_passed_over(error: &ClientError) -> bool {
 
 async fn close_on(node: &Node, request: CloseRequest) -> Result<Vec<String>, ClientError> {
     if node.exit().await.is_some() {
-        // They ended with it, and it is not started again for that.
+        // The boxes ended with the daemon, which is not started again for this call.
         return Ok(Vec::new());
     }
     let reply = ask(node, Manner::QUERY, |connection| {
@@ -224,7 +225,7 @@ async fn close_on(node: &Node, request: CloseRequest) -> Result<Vec<String>, Cli
 }
 
 impl Shared {
-    /// Closes every box that is held here: one call for each daemon.
+    /// Closes every box that this client holds, with one call for each daemon.
     pub(crate) async fn close_boxes(&self) {
         for (node, boxes) in self.leases.held() {
             let ids = boxes.iter().map(|held| held.id().to_owned()).collect();
@@ -235,7 +236,7 @@ impl Shared {
                 ids,
                 labels: HashMap::new(),
             };
-            // What cannot be closed now ends with its lease.
+            // A box that cannot be closed now ends with its lease.
             let closed = timeout(QUERY_DEADLINE, close_on(&node, request)).await;
             if !matches!(closed, Ok(Ok(_))) {
                 tracing::debug!(address = %node.address(), "boxes were left to their leases");
@@ -279,11 +280,11 @@ impl Held {
     }
 
     pub(crate) fn end(&self, outcome: RunOutcome) {
-        // The first reason stays.
+        // If a reason is set already, it stays.
         let _ = self.ended.set(outcome);
     }
 
-    /// Why no exec can take place any more.
+    /// Why no exec can run any more; `None` while it can.
     ///
     /// # Errors
     /// [`ClientError::Closed`]: closed by the caller.
@@ -294,7 +295,7 @@ impl Held {
         Ok(self.ended.get().cloned())
     }
 
-    /// Notes when an error says that the box is gone.
+    /// Records that the box is gone, when an error says so.
     pub(crate) fn note(&self, error: &ClientError) {
         if let ClientError::Refused { code, message, .. } = error {
             let infra = match *code {
@@ -329,7 +330,7 @@ impl Held {
         asked.inspect_err(|error| self.note(error))
     }
 
-    /// The connection to the process that holds the box, for a stream of its own.
+    /// The connection to the daemon process that holds the box, for a stream.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, ClientError> {
         if let Some(outcome) = self.ending()? {
             return Err(outcome.into());
@@ -343,7 +344,7 @@ impl Held {
         Ok(connection)
     }
 
-    /// What a broken stream means: an error, or `None` when the connection is to be had again.
+    /// The meaning of a broken stream: an error, or `None` when the caller should connect again.
     pub(crate) fn broken(&self, connection: &Connection, status: &Status) -> Option<ClientError> {
         let error = match verdict(status) {
             Verdict::Refused(error) => error,
@@ -359,17 +360,17 @@ impl Held {
 }
 
 impl HeldBox {
-    /// Chosen when it was made.
+    /// The id that the caller chose when the box was made.
     pub fn id(&self) -> &str {
         self.held.id()
     }
 
-    /// As it was when it was made or found.
+    /// The description from when the box was made or found.
     pub fn info(&self) -> &BoxInfo {
         &self.held.info
     }
 
-    /// Ends it so long after now whatever happens; `None`: never.
+    /// Ends the box after `lifetime` from now, even if it is in use; `None` removes the limit.
     ///
     /// # Errors
     /// As of [`HeldBox::stat`].
@@ -386,7 +387,7 @@ impl HeldBox {
             .await
     }
 
-    /// Kills everything in it and frees it. Closing again, or what is gone, is no error.
+    /// Kills everything in the box and frees it. Closing a box that is gone is no error.
     ///
     /// # Errors
     /// [`ClientError::Unreachable`]; the box then ends with its lease.
@@ -405,7 +406,7 @@ impl HeldBox {
         Ok(())
     }
 
-    /// Execs of it that are under way are cancelled with this.
+    /// The token that cancels its running execs.
     pub(crate) fn closing(&self) -> &CancellationToken {
         &self.held.shared.closing
     }

@@ -1,4 +1,4 @@
-//! Renewal: one call for each daemon in each third of the shortest lease, for all boxes held there.
+//! Renewal of leases: in each third of the shortest lease, one call to each daemon for all boxes held there.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,7 +15,7 @@ use crate::outcome::{Infra, RunOutcome};
 
 /// Renewals in one lease.
 const PER_LEASE: u32 = 3;
-/// However short leases are.
+/// Shortest pause between renewals, however short leases are.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The boxes held by a client.
@@ -24,17 +24,17 @@ pub(crate) struct Leases {
     by_node: Mutex<HashMap<usize, Arc<Renewal>>>,
 }
 
-/// Those on one daemon.
+/// The boxes on one daemon.
 #[derive(Debug)]
 struct Renewal {
     node: Arc<Node>,
     boxes: Mutex<Vec<Weak<Held>>>,
-    /// A box was added: its lease may be shorter than the pause.
+    /// Signals that a box was added, whose lease may be shorter than the pause.
     added: Notify,
 }
 
 impl Leases {
-    /// Renews this box's lease as long as somebody holds it.
+    /// Renews this box's lease as long as a handle of it exists.
     pub(crate) fn keep(&self, held: &Arc<Held>) {
         let mut by_node = self.by_node.lock().unwrap_or_else(PoisonError::into_inner);
         let renewal = by_node.entry(Arc::as_ptr(&held.node).addr()).or_insert_with(|| {
@@ -54,7 +54,7 @@ impl Leases {
         renewal.added.notify_one();
     }
 
-    /// Every box that is not over, by its daemon.
+    /// Every box that has not ended, by its daemon.
     pub(crate) fn held(&self) -> Vec<(Arc<Node>, Vec<Arc<Held>>)> {
         let by_node = self.by_node.lock().unwrap_or_else(PoisonError::into_inner);
         let of_node = |renewal: &Arc<Renewal>| (Arc::clone(&renewal.node), renewal.live());
@@ -67,7 +67,7 @@ impl Leases {
 }
 
 impl Renewal {
-    /// Forgets those that are over, or that nobody holds.
+    /// Forgets boxes that have ended or have no handle, and returns the others.
     fn live(&self) -> Vec<Arc<Held>> {
         let mut boxes = self.boxes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut live = Vec::with_capacity(boxes.len());
@@ -92,7 +92,7 @@ async fn renew(renewal: Weak<Renewal>) {
     loop {
         let Some(renewal) = renewal.upgrade() else { return };
         let Some(pause) = renewal.pause() else {
-            // Wakes now and then to see whether the client is gone.
+            // The wait is short, so that this task notices when the client is gone.
             let _ = timeout(Duration::from_secs(1), renewal.added.notified()).await;
             continue;
         };

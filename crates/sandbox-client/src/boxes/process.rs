@@ -19,11 +19,11 @@ use crate::connection::Connection;
 use crate::outcome::{Infra, RunOutcome};
 use crate::run::{CANCEL_DEADLINE, deadline};
 
-/// Longest silence of an attached stream: the daemon says that it is alive when nothing else is to be said.
+/// Longest silence of an attached stream: the daemon sends a sign of life when it has nothing else to send.
 const SILENCE: Duration = Duration::from_secs(60);
-/// Before a broken stream is attached again.
+/// Pause before a broken stream is attached again.
 const REATTACH_PAUSE: Duration = Duration::from_millis(50);
-/// Ends an interpreter whose evaluation is called off.
+/// The signal that ends an interpreter whose evaluation is cancelled.
 const SIGKILL: u32 = 9;
 
 /// A process in a held sandbox, whether it runs or has ended.
@@ -33,42 +33,42 @@ pub struct Process {
     info: ProcessInfo,
 }
 
-/// What an attached process does.
+/// An event of a process whose output is read.
 #[derive(Debug)]
 pub enum ProcessEvent {
     /// Output, and the position of its first byte: greater than expected when bytes were dropped.
     Stdout {
-        /// In bytes from the start.
+        /// Position in bytes from the start of the stream.
         offset: u64,
         /// Never empty.
         data: bytes::Bytes,
     },
-    /// As stdout; never with a pty.
+    /// The same for stderr; never with a pty.
     Stderr {
-        /// In bytes from the start.
+        /// Position in bytes from the start of the stream.
         offset: u64,
         /// Never empty.
         data: bytes::Bytes,
     },
-    /// It is over, and so is the stream. INFRA: how it ended, and whether it has, cannot be known.
+    /// The process has ended; this is the last event. INFRA means that it cannot be known whether and how it ended.
     Ended(Box<RunOutcome>),
 }
 
-/// What became of code in an interpreter.
+/// The outcome of code that ran in an interpreter.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// EXITED with 0 when the code ended, with 1 when it raised.
+    /// EXITED with code 0 when the code ended, with 1 when it raised an exception.
     pub outcome: RunOutcome,
     /// The repr of the last expression; empty without one.
     pub value: String,
-    /// The last line of what was raised.
+    /// The last line of the exception.
     pub error: String,
-    /// Whether the interpreter takes more.
+    /// Whether the interpreter takes more code.
     pub alive: bool,
 }
 
 impl HeldBox {
-    /// Starts a process. `request.process` is its id, chosen by the caller: starting it again is the same process.
+    /// Starts a process. The caller chooses its id, `request.process`; a second start with the same id gives the same process.
     ///
     /// # Errors
     /// As of [`HeldBox::stat`]; [`ClientError::Request`].
@@ -105,7 +105,7 @@ impl HeldBox {
         Ok(asked.await?.processes.into_iter().map(of).collect())
     }
 
-    /// A process by its id; whether there is one shows with the first call.
+    /// A process by its id. The first call shows whether it exists.
     pub fn process(&self, id: &str) -> Process {
         Process {
             in_box: self.clone(),
@@ -119,17 +119,17 @@ impl HeldBox {
 }
 
 impl Process {
-    /// Chosen when it was started.
+    /// The id that the caller chose when it was started.
     pub fn id(&self) -> &str {
         &self.info.process
     }
 
-    /// As it was when it was started or found.
+    /// The description from when the process was started or found.
     pub fn info(&self) -> &ProcessInfo {
         &self.info
     }
 
-    /// Its output from these positions on, then its end. Lost connections are had again without a gap.
+    /// Its output from these positions on, then its end. After a lost connection the output continues without a gap.
     pub fn output(&self, stdout_from: u64, stderr_from: u64) -> ProcessOutput {
         ProcessOutput {
             process: self.clone(),
@@ -140,7 +140,7 @@ impl Process {
         }
     }
 
-    /// Appends to its input at `offset`; gives the bytes that were accepted so far. `end`: nothing comes after.
+    /// Appends to its input at `offset` and returns how many bytes were accepted so far. `end` closes the input after that.
     ///
     /// # Errors
     /// As of [`HeldBox::stat`].
@@ -176,7 +176,7 @@ impl Process {
         asked.await.map(drop)
     }
 
-    /// Tells its terminal a new size.
+    /// Changes the size of its terminal.
     ///
     /// # Errors
     /// As of [`HeldBox::stat`].
@@ -195,7 +195,7 @@ impl Process {
 
     /// Runs code in an interpreter that was started with `repl`. `cancel` ends the interpreter.
     ///
-    /// It is never sent twice: a reply that was lost is INFRA, and the interpreter's state is then not known.
+    /// The code is never sent twice: a lost reply is INFRA, and the interpreter's state is then not known.
     ///
     /// # Errors
     /// Only mistakes of the caller, as of [`HeldBox::exec`].
@@ -229,7 +229,7 @@ impl Process {
             () = sleep_until(until) => false,
         };
         let end = async {
-            // One that has ended by itself needs no signal.
+            // An interpreter that has ended by itself needs no signal.
             let _ = self.signal(SIGKILL).await;
             asked.await
         };
@@ -266,7 +266,7 @@ impl Evaluation {
     }
 }
 
-/// What a process writes, until its end.
+/// The output of a process, until its end.
 #[derive(Debug)]
 pub struct ProcessOutput {
     process: Process,

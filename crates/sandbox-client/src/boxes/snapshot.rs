@@ -1,4 +1,4 @@
-//! Copies of boxes' writable layers, to begin others with. They stay on the daemon that made them.
+//! Snapshots: copies of boxes' writable layers, from which other boxes can be made. They stay on the daemon that made them.
 
 use std::collections::HashMap;
 use std::sync::Arc;

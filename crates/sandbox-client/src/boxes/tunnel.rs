@@ -1,6 +1,6 @@
-//! Ports of a held sandbox, reached by a port of this machine's loopback.
+//! Ports on this machine's loopback that lead to ports of a held sandbox.
 //!
-//! Whoever can open connections on this machine can use it as long as it stands.
+//! Any process that can open connections on this machine can use such a port as long as it is open.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener as StdListener};
@@ -19,15 +19,15 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::held::{Held, HeldBox};
 use crate::ClientError;
 
-/// Connections at a time; further ones wait.
+/// Most connections at the same time; further ones wait.
 const MAX_CONNECTIONS: usize = 256;
 const READ_BYTES: usize = 64 << 10;
-/// Messages on their way to the daemon; beyond them the local side waits.
+/// Most messages that wait for the daemon; then the local side waits.
 const WAITING_MESSAGES: usize = 8;
-/// After an accept that failed, for example for want of descriptors.
+/// Pause after a failed accept, for example when there are no free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// A port that stands; dropping it closes it and every connection through it.
+/// An open port. Dropping it closes the port and every connection through it.
 #[derive(Debug)]
 pub struct PortForward {
     address: SocketAddr,
@@ -35,16 +35,16 @@ pub struct PortForward {
 }
 
 impl PortForward {
-    /// On 127.0.0.1.
+    /// The address of the port, on 127.0.0.1.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
 impl HeldBox {
-    /// Makes a port of this machine's loopback reach `port` of the box's own loopback. Must be called within a tokio runtime.
+    /// Opens a port of this machine's loopback that leads to `port` of the box's loopback. Must be called within a tokio runtime.
     ///
-    /// Whether anything listens there shows with each connection: one that cannot be made is reset.
+    /// It is not checked whether a program listens there: a connection that cannot be made is reset.
     ///
     /// # Errors
     /// [`ClientError::Local`]: no port is free. [`ClientError::Closed`], [`ClientError::Refused`]: the box is gone.
@@ -79,7 +79,7 @@ impl HeldBox {
     }
 }
 
-/// Takes connections until it is dropped, which ends them too.
+/// Accepts connections until this future is dropped, which ends the connections too.
 async fn accept(listener: TcpListener, held: Arc<Held>, port: u16) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
@@ -106,12 +106,12 @@ async fn accept(listener: TcpListener, held: Arc<Held>, port: u16) {
     }
 }
 
-/// Carries bytes both ways until both sides have ended, or one broke. What cannot be carried on is reset, not ended: the
-/// caller must not take it for an answer.
+/// Carries bytes both ways until both sides have ended, or one broke. A broken connection is reset, not ended, so that the
+/// caller does not mistake it for a complete answer.
 async fn carry(mut stream: TcpStream, held: &Held, port: u16) -> Result<(), String> {
     let carried = exchange(&mut stream, held, port).await;
     if carried.is_err() {
-        // An error: the connection is reset already.
+        // This fails when the connection is reset already.
         let _ = stream.set_zero_linger();
     }
     carried
@@ -134,7 +134,7 @@ async fn exchange(stream: &mut TcpStream, held: &Held, port: u16) -> Result<(), 
         loop {
             let length = read.read(&mut buffer).await.map_err(|error| error.to_string())?;
             if length == 0 {
-                // Dropping the sender tells the box that nothing more comes.
+                // Dropping the sender ends the input of the box's side.
                 return Ok::<_, String>(());
             }
             let data = bytes::Bytes::copy_from_slice(&buffer[..length]);

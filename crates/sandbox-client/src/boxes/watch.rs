@@ -11,7 +11,7 @@ use crate::call::{QUERY_DEADLINE, Repeat};
 use crate::connection::Connection;
 use crate::outcome::{Infra, RunOutcome};
 
-/// A watch that stands; dropping it ends it.
+/// A watch of a directory; dropping it ends it.
 #[derive(Debug)]
 pub struct BoxWatch {
     held: Arc<Held>,
@@ -20,7 +20,7 @@ pub struct BoxWatch {
 }
 
 impl HeldBox {
-    /// Watches a directory, and with `recursive` those below it. When this returns every later change is seen, or told as an overflow.
+    /// Watches a directory, and with `recursive` those below it. After this returns, every change is reported, singly or as an overflow.
     ///
     /// # Errors
     /// As of [`HeldBox::stat`].
@@ -44,7 +44,7 @@ impl HeldBox {
             stream,
         };
         match tokio::time::timeout(QUERY_DEADLINE, watch.next()).await {
-            // The first event says that it stands.
+            // The first event says that the watch is set up.
             Ok(Ok(Some(_))) => Ok(watch),
             Ok(Ok(None)) => Err(RunOutcome::infra(Infra::Protocol, "the watch ended before it stood").into()),
             Ok(Err(error)) => Err(error),
@@ -54,7 +54,7 @@ impl HeldBox {
 }
 
 impl BoxWatch {
-    /// The next change; `None` when what is watched is gone. Waits as long as nothing changes.
+    /// The next change; `None` when the directory is gone. Waits as long as nothing changes.
     ///
     /// # Errors
     /// As of [`HeldBox::stat`]; a lost connection ends the watch, and changes may have been missed.

@@ -1,26 +1,26 @@
-//! How often a daemon that keeps ending is started again.
+//! Bounds how often a daemon that keeps ending is started again.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Starts within `WINDOW`.
+/// Most starts within `WINDOW`.
 pub(super) const MOST: usize = 6;
 pub(super) const WINDOW: Duration = Duration::from_secs(600);
-/// Before the first; doubled with each that was begun in the window.
+/// Pause before the first start; it doubles with each start in the window.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// The starts of late.
+/// The recent starts.
 #[derive(Debug, Default)]
 pub(super) struct Budget(VecDeque<Instant>);
 
 impl Budget {
-    /// Takes one start, and says how long to wait before it: between half of the pause and one and a half, for whatever ended one
-    /// daemon may have ended others.
+    /// Takes one start and returns how long to wait before it: a random time from half of the pause to one and a half of it, because the
+    /// cause that ended one daemon may have ended others.
     ///
     /// # Errors
-    /// None is left; how long until there is one.
+    /// When no start is left, the time until there is one.
     pub(super) fn take(&mut self, now: Instant) -> Result<Duration, Duration> {
         while self.0.front().is_some_and(|start| *start + WINDOW <= now) {
             self.0.pop_front();

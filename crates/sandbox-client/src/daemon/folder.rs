@@ -1,4 +1,4 @@
-//! The private folder of a daemon of one's own.
+//! The private folder of an embedded daemon.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +22,7 @@ pub(super) struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Makes one, and removes those whose owners died without doing so.
+    /// Makes a folder, and removes folders whose owners died without removing them.
     pub(super) fn create() -> io::Result<Self> {
         let mut base = std::env::temp_dir();
         // The name's random part has six characters.
@@ -39,18 +39,18 @@ impl PrivateFolder {
         Ok(Self { dir, _lock: lock })
     }
 
-    /// Where the daemon is to listen.
+    /// The socket for the daemon to listen on.
     pub(super) fn socket(&self) -> PathBuf {
         self.dir.path().join(SOCKET_FILE)
     }
 
-    /// Removes it before its handle is gone. What cannot be removed is swept by the next start.
+    /// Removes the folder before its handle is dropped. A later start sweeps a folder that cannot be removed now.
     pub(super) fn remove(&self) {
         let _ = fs::remove_dir_all(self.dir.path());
     }
 }
 
-/// Removes the folders of dead owners. What cannot be removed belongs to somebody else.
+/// Removes the folders of dead owners. A folder that cannot be removed belongs to another user.
 fn sweep(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {

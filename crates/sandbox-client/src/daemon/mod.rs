@@ -1,7 +1,7 @@
-//! A daemon of one's own: on a Unix socket in a private folder, gone with its handle and with this process, however that ends.
+//! An embedded daemon: it listens on a Unix socket in a private folder and ends with its handle or with this process, however that ends.
 //!
-//! When its process ends by itself, or is killed, another one takes its place as soon as something is asked of it, a few times
-//! within some minutes (`budget`). What the first had is lost with it.
+//! When the daemon's process ends by itself, or is killed, the next call starts another one, a few times within some minutes
+//! (`budget`). The state of the first process is lost.
 
 mod budget;
 mod folder;
@@ -24,7 +24,7 @@ use folder::PrivateFolder;
 use process::DaemonProcess;
 pub(crate) use process::Ending;
 
-/// For starting, when the caller does not say.
+/// Default of the longest wait for a start.
 const START_DEADLINE: Duration = Duration::from_secs(20);
 const READY_POLL: Duration = Duration::from_millis(2);
 
@@ -45,17 +45,17 @@ pub struct EmbeddedDaemon {
     kept: Arc<Kept>,
 }
 
-/// What whoever starts it again needs too.
+/// The parts that a restart needs.
 #[derive(Debug)]
 struct Kept {
     options: DaemonOptions,
     socket: PathBuf,
     process: Mutex<Arc<DaemonProcess>>,
-    /// Held by the one who starts it again.
+    /// Held during a restart.
     starting: tokio::sync::Mutex<()>,
     budget: Mutex<Budget>,
     stopping: CancellationToken,
-    /// Declared last: the folder and its lock outlive everything above.
+    /// Declared last, so that the folder and its lock are dropped after everything above.
     folder: PrivateFolder,
 }
 
@@ -84,25 +84,25 @@ impl EmbeddedDaemon {
         Ok(Self { kept: Arc::new(kept) })
     }
 
-    /// Where it listens.
+    /// The socket on which it listens.
     pub fn socket(&self) -> &Path {
         &self.kept.socket
     }
 
-    /// The id of its process, which may have ended.
+    /// The id of its latest process, which may have ended.
     pub fn pid(&self) -> u32 {
         self.kept.process().pid()
     }
 
-    /// How the process that there is now ends.
+    /// Reports how its present process ends.
     pub(crate) fn ending(&self) -> Ending {
         self.kept.process().ending().clone()
     }
 
-    /// Starts it again if its process has ended. A start that was begun goes on when its caller gives up.
+    /// Starts it again if its process has ended. A start continues even when its caller gives up.
     ///
     /// # Errors
-    /// [`ClientError::Unreachable`]: why there is none, and when it is tried again. [`ClientError::Closed`].
+    /// [`ClientError::Unreachable`], with the reason and the time of the next try; [`ClientError::Closed`].
     pub(crate) async fn revive(&self) -> Result<(), ClientError> {
         let kept = Arc::clone(&self.kept);
         let reviving = tokio::spawn(async move { kept.revive().await });
@@ -111,12 +111,12 @@ impl EmbeddedDaemon {
             .unwrap_or_else(|error| Err(self.kept.unreachable(error.to_string())))
     }
 
-    /// Ends it in order, and kills it when that takes too long. Returns when it is gone; it is not started again.
+    /// Stops the daemon, and kills it when that takes too long. Returns when it is gone; it is not started again.
     pub async fn stop(&self) {
         self.kept.stopping.cancel();
         let process = Arc::clone(&self.kept.process());
         process.stop().await;
-        // The handle may live on, unused.
+        // The handle may exist longer, without a use.
         self.kept.folder.remove();
     }
 }

@@ -1,4 +1,4 @@
-//! One process of a daemon of one's own.
+//! One process of an embedded daemon.
 
 use std::io;
 use std::path::Path;
@@ -15,12 +15,12 @@ use tokio::time::timeout;
 use super::DaemonOptions;
 use crate::log_tail::LogTail;
 
-/// For an orderly end, before it is killed.
+/// Longest wait for an orderly end, before it is killed.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
-/// For the rest of its log, after its end.
+/// Longest wait for the rest of its log after its end.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// Dropping it stops it.
+/// A process of the daemon; dropping it stops the process.
 #[derive(Debug)]
 pub(super) struct DaemonProcess {
     pid: Pid,
@@ -30,7 +30,7 @@ pub(super) struct DaemonProcess {
     ending: Ending,
 }
 
-/// How a process ends, for those who had work there.
+/// Reports how a process ends, to those who had work there.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     exit: watch::Receiver<Option<ExitStatus>>,
@@ -42,7 +42,7 @@ impl Ending {
         self.exit.borrow().is_some()
     }
 
-    /// Resolves to how it ended, when it has.
+    /// Waits for the end and returns how the process ended.
     pub(super) async fn status(&self) -> String {
         let mut exit = self.exit.clone();
         match exit.wait_for(Option::is_some).await {
@@ -51,7 +51,7 @@ impl Ending {
         }
     }
 
-    /// How it ended, with its last lines, if it did within `notice`.
+    /// How the process ended, with its last lines, if it did within `notice`.
     pub(crate) async fn within(&self, notice: Duration) -> Option<String> {
         let status = timeout(notice, self.status()).await.ok()?;
         Some(format!(
@@ -62,7 +62,7 @@ impl Ending {
 }
 
 impl DaemonProcess {
-    /// Begins one that will listen there. `log` gets what it writes.
+    /// Starts a process that will listen on `socket`. `log` gets its output.
     pub(super) async fn spawn(options: &DaemonOptions, socket: &Path, log: &Arc<LogTail>) -> io::Result<Self> {
         let mut command = Command::new(&options.binary);
         command
@@ -77,7 +77,7 @@ impl DaemonProcess {
         let (exited, exit) = watch::channel(None);
         let log = Arc::clone(log);
         let keeper_log = Arc::clone(&log);
-        // A thread of its own, for it has to wait for the daemon's end.
+        // A separate thread, because it waits for the daemon's end.
         thread::Builder::new().name("prl-sandboxd".to_owned()).spawn(move || {
             keep(command, keeper_log, spawned, &exited);
         })?;
@@ -98,7 +98,7 @@ impl DaemonProcess {
         &self.ending
     }
 
-    /// Ends it in order, and kills it when that takes too long. Returns when it is gone.
+    /// Stops the process, and kills it when that takes too long. Returns when it is gone.
     pub(super) async fn stop(&self) {
         signal(&self.pidfd, Signal::TERM);
         if timeout(STOP_DEADLINE, self.ending.status()).await.is_err() {
@@ -135,12 +135,12 @@ impl Drop for DaemonProcess {
     }
 }
 
-/// By the descriptor, which never names another process. One that is gone is no error.
+/// Sends a signal through the descriptor, which never names another process. A process that is gone is no error.
 fn signal(pidfd: &OwnedFd, signal: Signal) {
     let _ = pidfd_send_signal(pidfd, signal);
 }
 
-/// What a spawned daemon is held by.
+/// The handles of a spawned daemon.
 struct Started {
     pid: Pid,
     pidfd: OwnedFd,
@@ -162,7 +162,7 @@ fn keep(
         }
     };
     let pid = Pid::from_child(&child);
-    // Before anybody waits for it, so that the id is its own.
+    // The descriptor is opened before any wait for the process, so that no other process can have its id.
     let started = pidfd_open(pid, PidfdFlags::empty())
         .map_err(io::Error::from)
         .map(|pidfd| Started {
@@ -180,7 +180,7 @@ fn keep(
         });
     }
     let status = child.wait();
-    // Its last words are worth a moment; whatever it left behind could hold the pipe open for ever.
+    // Wait a moment for the last lines of the log. A process that the daemon left behind could hold the pipe open for ever.
     let _ = log_end.recv_timeout(LAST_WORDS);
     if let Ok(status) = status {
         exited.send_replace(Some(status));
