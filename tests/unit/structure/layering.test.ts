@@ -67,7 +67,8 @@ describe("the layering of ts/", () => {
   test("no area goes through its own index", () => {
     const circles = files.filter(({ file, area }) =>
       imports(file).some(
-        (specifier) => specifier.startsWith(".") && relative(TS, resolve(dirname(file), specifier)) === `${area}/index.ts`,
+        (specifier) =>
+          specifier.startsWith(".") && relative(TS, resolve(dirname(file), specifier)) === `${area}/index.ts`,
       ),
     );
     expect(circles.map(({ file }) => relative(TS, file))).toEqual([]);
