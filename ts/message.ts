@@ -1,4 +1,4 @@
-/** A prompt and the messages that it is made of, in the shape of the OpenAI chat API: templates and endpoints read them as they are. */
+/** A prompt and its messages, in the shape of the OpenAI chat API, which templates and endpoints read. */
 
 export interface ToolCall {
   id: string;
@@ -10,14 +10,14 @@ export interface ToolCall {
   };
 }
 
-/** A type and no interface, so that templates take it as an object of any keys. */
+/** This is a type, not an interface, so that templates accept it as an object with any keys. */
 export type Message = {
   role: "system" | "user" | "assistant" | "tool";
   content: string;
   /** Thinking of an assistant; absent when there was none, "" when it was empty. */
   reasoning_content?: string;
   tool_calls?: readonly ToolCall[];
-  /** Of a tool message: the call that it answers. */
+  /** In a tool message: the call that it answers. */
   tool_call_id?: string;
 };
 
@@ -55,7 +55,7 @@ function sameCalls(a: readonly ToolCall[], b: readonly ToolCall[]): boolean {
   );
 }
 
-/** JSON with sorted keys; what is no JSON stays as it is. */
+/** JSON with sorted keys; text that is not JSON stays the same. */
 function canonical(text: string): string {
   const sorted = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(sorted);

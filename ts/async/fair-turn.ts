@@ -1,11 +1,11 @@
 /**
  * Turns on the event loop for work that comes in bursts: one turn per round of the loop, so that timers and other connections are served
- * between two of them. Without it, a thousand answers that arrive together are a thousand rollouts scored in one go.
+ * between two of them. Without it, a thousand answers that arrive together are a thousand rollouts scored without a break.
  */
 const waiting: (() => void)[] = [];
 let head = 0;
 
-/** Resolves in a round of its own, first come first served. */
+/** Resolves in a separate round of the loop, first come, first served. */
 export function fairTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);

@@ -1,7 +1,7 @@
 /**
- * An abort of its own that also follows another signal, until it is released.
+ * An abort controller that also follows another signal, until it is released.
  *
- * AbortSignal.any does the same and is let go by the garbage collector only: for work that lasts a millisecond under a signal that lasts
+ * AbortSignal.any does the same, but only the garbage collector releases it: for work that lasts a millisecond under a signal that lasts
  * as long as the run, that costs more than the work.
  */
 import { setMaxListeners } from "node:events";
@@ -16,7 +16,7 @@ export class LinkedAbort {
   constructor(outer: AbortSignal) {
     this.#outer = outer;
     this.#follow = () => this.#controller.abort(outer.reason);
-    // That many follow one signal is no leak.
+    // Many listeners on one signal are expected here and are not a leak.
     setMaxListeners(0, outer);
     if (outer.aborted) this.#follow();
     else outer.addEventListener("abort", this.#follow, { once: true });
@@ -26,7 +26,7 @@ export class LinkedAbort {
     return this.#controller.signal;
   }
 
-  /** The time of `abortAfter` was up before anything else. */
+  /** The time of `abortAfter` passed before any other abort. */
   get isLate(): boolean {
     return this.#isLate;
   }
@@ -43,7 +43,7 @@ export class LinkedAbort {
     return this;
   }
 
-  /** Stops the clock and lets the other signal go. */
+  /** Stops the clock and stops following the other signal. */
   release(): void {
     clearTimeout(this.#timer);
     this.#outer.removeEventListener("abort", this.#follow);

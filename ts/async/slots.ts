@@ -1,4 +1,4 @@
-/** A bound on how many things run at once; the rest wait in the order they came. */
+/** Bounds how many calls run at once; the others wait in the order of their arrival. */
 
 export class Slots {
   #free: number;

@@ -2,7 +2,7 @@
  * CSV by RFC 4180, read as it comes: fields in quotes hold delimiters, line ends and doubled quotes.
  *
  * Lines end with CRLF or LF. A quote inside a field that does not begin with one is an ordinary character. An empty line is a record with
- * one empty field; `csvRows` leaves such out. Knows no files.
+ * one empty field; `csvRows` leaves these out. This file knows no file system.
  */
 import { PrlError } from "../errors.ts";
 
@@ -55,7 +55,7 @@ type State =
   | "start"
   | "plain"
   | "quoted"
-  /** Behind a quote inside quotes: the end of the field, or the first half of a doubled one. */
+  /** After a quote inside quotes: it ends the field, or is the first half of a doubled quote. */
   | "quote";
 
 class CsvReader {
@@ -90,7 +90,7 @@ class CsvReader {
     yield this.#endRecord();
   }
 
-  /** Takes over what needs no decision: up to a quote inside quotes, up to a special character in a plain field. */
+  /** Copies text without special meaning: up to a quote inside quotes, or up to a special character in a plain field. */
   #run(piece: string, from: number, until: string | null): number {
     if (until === null && (this.#state !== "plain" || this.#heldReturn)) return from;
     let to = from;

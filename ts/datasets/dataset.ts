@@ -1,4 +1,4 @@
-/** Which files of a dataset's repository are the split that is asked for. */
+/** Finds the files of a split in a dataset's repository. */
 import { PrlError } from "../errors.ts";
 import { type Format, formatOf, FORMATS } from "./files.ts";
 import { download } from "./hub/download.ts";
@@ -10,15 +10,18 @@ export interface DatasetReference {
   readonly dataset: string;
   /** `train`, `test`, `validation`, ... */
   readonly split: string;
-  /** Where a dataset has several. */
+  /** Name of the config, where a dataset has several. */
   readonly config?: string | undefined;
-  /** Branch, tag or commit; default `main`. Only a commit is the same tomorrow. */
+  /** Branch, tag or commit; default `main`. Only a commit never changes. */
   readonly revision?: string | undefined;
-  /** Which files, where their names do not say: paths with `*` for what has no slash and `**` for anything. Then `split` decides nothing. */
+  /**
+   * Pattern of the files, where their names do not show the split: `*` matches text without a slash, `**` any text. `split` has no
+   * effect then.
+   */
   readonly files?: string | undefined;
 }
 
-/** At once, so that a dataset of many files comes fast and the hub is not flooded. */
+/** Downloads at the same time: a dataset of many files comes fast, and the hub is not flooded. */
 const DOWNLOADS = 4;
 
 /** Local paths of the split's files in the order of their names, downloaded where they are not in the cache. Errors: PRL_HUB_... */
@@ -38,14 +41,14 @@ export async function datasetFiles(
   return paths;
 }
 
-/** What a split may be called in file names. */
+/** Names of a split in file names. */
 const ALIASES: readonly (readonly string[])[] = [
   ["train", "training"],
   ["validation", "valid", "val", "dev"],
   ["test", "testing", "eval", "evaluation"],
 ];
 
-/** Errors: PRL_HUB_UNKNOWN when no file, or those of several configs, could be meant; the message lists what is there. */
+/** Errors: PRL_HUB_UNKNOWN when no file fits, or files of several configs do; the message lists the files. */
 export function splitFiles(reference: DatasetReference, all: readonly HubFile[]): HubFile[] {
   const { dataset, split, config, files: pattern } = reference;
   const data = all.filter(({ path }) => formatOf(path) !== null);
@@ -84,7 +87,7 @@ function has(path: string, word: string): boolean {
 /** `00000-of-00004`, and the digest that older datasets put behind it. */
 const SHARD_WORD = /^(\d+|of|[0-9a-f]{16})$/u;
 
-/** What is left of a path without the split's name and the numbers of shards: the same for all files of one config. */
+/** The path without the split's name and the numbers of shards: it is equal for all files of one config. */
 function withoutSplit(path: string, names: readonly string[]): string {
   const words = path.toLowerCase().split(/[/._-]/u);
   return words.filter((word) => !names.includes(word) && !SHARD_WORD.test(word)).join("/");

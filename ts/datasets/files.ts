@@ -22,13 +22,13 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
   ".json.gz": "json",
 };
 
-/** Null: no data file that we read. */
+/** Null: a kind of file that we do not read. */
 export function formatOf(path: string): Format | null {
   const extension = /\.[a-z]+(\.gz)?$/u.exec(path.toLowerCase())?.[0] ?? "";
   return EXTENSIONS[extension] ?? EXTENSIONS[extension.replace(/^\.[a-z]+(?=\.[a-z]+\.gz$)/u, "")] ?? null;
 }
 
-/** A row and where it stands, `train.csv:17`. */
+/** A row and its place, `train.csv:17`. */
 export interface RawRow {
   readonly row: unknown;
   readonly at: string;
@@ -36,7 +36,7 @@ export interface RawRow {
 
 /**
  * The rows of a file in their order.
- * @param columns the keys that are wanted, null: all; only parquet reads less for it.
+ * @param columns the wanted keys, null: all; only parquet then reads less.
  * Errors: PRL_DATA_FILE, PRL_DATA_FORMAT naming file and line.
  */
 export async function* fileRows(path: string, columns: readonly string[] | null): AsyncGenerator<RawRow> {

@@ -1,8 +1,9 @@
 /**
- * The rows of a `.json` text, read as it comes: the elements of one list, or objects one after the other, as some name their JSON lines.
+ * The rows of a `.json` text, read as it comes: the elements of one list, or objects one after the other (JSON lines that are named
+ * `.json`).
  *
- * Only brackets, strings and commas are looked at to find where a row ends; each row then is parsed as JSON, so what is malformed is found there.
- * At most one row is held. Knows no files.
+ * Only brackets, strings and commas decide where a row ends; each row is then parsed as JSON, which finds malformed text.
+ * At most one row is held. This file knows no file system.
  */
 import { PrlError } from "../errors.ts";
 
@@ -23,7 +24,7 @@ export async function* jsonRows(pieces: AsyncIterable<string> | Iterable<string>
 }
 
 type Form =
-  /** Nothing but spaces so far. */
+  /** Only spaces so far. */
   | "unknown"
   | "list"
   | "objects"
@@ -32,7 +33,7 @@ type Form =
 
 class RowReader {
   #form: Form = "unknown";
-  /** Of the row that is being read. */
+  /** Text of the row that is being read. */
   #text = "";
   #rowLine = 1;
   #hasBegun = false;
@@ -44,7 +45,7 @@ class RowReader {
   #isOwed = false;
 
   *push(piece: string): Generator<JsonRow> {
-    /** Where the part of the row begins that is not in `#text` yet. */
+    /** Start of the part of the row that is not in `#text` yet. */
     let from = 0;
     for (let at = 0; at < piece.length; at++) {
       const character = piece[at] as string;
@@ -84,7 +85,7 @@ class RowReader {
     else if (character === "}" || character === "]") this.#depth -= 1;
   }
 
-  /** What stands between rows; in a list that ends the row before it, if there is one. */
+  /** Handles a character between rows; in a list it ends the row before it, if there is one. */
   #between(character: string, before: string): JsonRow | null {
     if (this.#form === "list") {
       const isEmpty = `${this.#text}${before}`.trim() === "";

@@ -1,13 +1,13 @@
 /**
  * Rows of a parquet file, one row group in memory at a time.
  *
- * Values become JSON: integers numbers (as text beyond 2^53), times ISO texts, bytes base64, null what is absent.
+ * Values become JSON: integers become numbers (text beyond 2^53), times ISO texts, bytes base64, absent values null.
  */
 import { PrlError } from "../errors.ts";
 
 /**
- * @param columns those to read; null: all. One that is not there is left out, the schema of the rows says whether it must be.
- * Errors: PRL_DATA_FILE when it cannot be read, PRL_DATA_FORMAT when it is no parquet file that we can read.
+ * @param columns the columns to read; null: all. A missing column is left out; the schema of the rows says whether it is required.
+ * Errors: PRL_DATA_FILE when it cannot be read, PRL_DATA_FORMAT when it is not a parquet file that we can read.
  */
 export async function* parquetRows(
   path: string,

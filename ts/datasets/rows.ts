@@ -1,7 +1,7 @@
 /**
- * `rows(source, schema)`: data as typed task rows, read as they are asked for.
+ * `rows(source, schema)`: data as typed task rows, read on demand.
  *
- * The schema says what a row is: unknown keys are dropped or refused as it says, texts of a CSV become numbers where it coerces.
+ * The schema defines a row: it drops or refuses unknown keys, and turns texts of a CSV into numbers where it coerces.
  */
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -17,15 +17,15 @@ import { fileRows, type RawRow } from "./files.ts";
 export type DataSource = { readonly file: string | readonly string[] } | DatasetReference;
 
 export interface RowsOptions {
-  /** Draws the order. A reservoir of `shuffleBuffer` rows is kept: data with at most so many rows are in any order equally likely. */
+  /** Draws the order. A reservoir of `shuffleBuffer` rows is kept: for data with at most this many rows every order is equally likely. */
   readonly shuffle?: Rng;
   /** Default 10,000. */
   readonly shuffleBuffer?: number;
-  /** For data without a split of its own: only the rows that belong to this one, decided by what is in them, one of eight to `eval`. */
+  /** For data without splits: gives only the rows of this split. The content of a row decides; one of eight goes to `eval`. */
   readonly use?: Use;
-  /** Rows at most, after all else. */
+  /** Most rows, counted after all other options. */
   readonly limit?: number;
-  /** Given up when it is aborted: downloads too. */
+  /** An abort ends the reading, downloads included. */
   readonly signal?: AbortSignal;
 }
 
@@ -61,13 +61,13 @@ export async function* rows<Schema extends z.ZodType>(
   for await (const { row } of placedRows(source, schema, options)) yield row;
 }
 
-/** A row and where it stands, `train.csv:17`. */
+/** A row and its place, `train.csv:17`. */
 export interface PlacedRow<Row> {
   readonly row: Row;
   readonly at: string;
 }
 
-/** The same with the place of each row, for those who find faults that the schema does not see. */
+/** The same with the place of each row, for callers that find errors which the schema does not see. */
 export async function* placedRows<Schema extends z.ZodType>(
   source: DataSource,
   schema: Schema,
@@ -115,7 +115,7 @@ function parse<Schema extends z.ZodType>({ row, at }: RawRow, schema: Schema): z
   throw new PrlError("PRL_DATA_ROW", `${at} does not fit: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
 }
 
-/** The keys of a plain object's schema; null where it says nothing about the keys that a row has. */
+/** The keys of a plain object's schema; null where it does not fix a row's keys. */
 function columnsOf(schema: z.ZodType): readonly string[] | null {
   if (schema instanceof z.ZodPipe && schema.def.in instanceof z.ZodObject) return columnsOf(schema.def.in);
   if (!(schema instanceof z.ZodObject)) return null;

@@ -25,7 +25,7 @@ export async function* readText(path: string): AsyncGenerator<string> {
   }
 }
 
-/** Its lines without their ends, LF or CRLF; what is behind the last one is a line unless it is empty. */
+/** Its lines without their ends, LF or CRLF; text behind the last line end is a line, too. */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let rest = "";
   for await (const piece of readText(path)) {

@@ -1,7 +1,7 @@
 /**
  * Environments: tasks, rollouts, rewards, and the processes that run them. Public as `prl-lm/environments`.
  *
- * What authors use comes first (`z` is zod, for `config`); below it is what the orchestrator and the command line use.
+ * Exports for authors come first (`z` is zod, for `config`), those for the orchestrator and the command line follow.
  */
 export { z } from "zod";
 export { defineEnvironment, isEnvironment } from "./model/environment.ts";

@@ -2,7 +2,8 @@
  * Whole-file replacement: readers see the old bytes or the new ones, never a mixture and never a torn file.
  *
  * The new bytes go to a temporary file in the same directory, are synced, then renamed over the target; the directory is synced last.
- * When anything fails (a full disk above all) the target keeps what it had and the temporary file is removed. Knows nothing of formats.
+ * When anything fails (most often because of a full disk) the target keeps its content and the temporary file is removed. This file
+ * knows no formats.
  */
 import { randomBytes } from "node:crypto";
 import { open, rename, rm, writeFile } from "node:fs/promises";
@@ -36,7 +37,7 @@ export async function atomicWriteFile(path: string, data: string | Uint8Array | 
   await syncDirectory(directory);
 }
 
-/** Makes a rename in `directory` durable. Some file systems refuse to sync directories; there the rename stands as it is. */
+/** Makes a rename in `directory` durable. Some file systems refuse to sync directories; there this does nothing. */
 async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, "r");
   try {

@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange whose answer is wanted as a whole, at the price of its bytes: no stream, no signal, nothing to listen to. For what is asked
- * thousands of times a second; undici's `request` costs several times as much.
+ * One HTTP exchange whose answer is read as a whole, with little overhead: no stream, no signal, no listeners. It is for requests that
+ * are sent thousands of times a second, where undici's `request` costs several times as much.
  */
 import type { Dispatcher } from "undici";
 
@@ -19,7 +19,7 @@ export interface Answer {
   body: Uint8Array;
 }
 
-/** A question under way. */
+/** An exchange under way. */
 export class Asking implements Dispatcher.DispatchHandler {
   /** Rejects with the reason of `cancel`, or with undici's error. */
   readonly answer: Promise<Answer>;

@@ -1,6 +1,6 @@
-/** A streamed completion put together: chunks of `POST /inference/v1/generate` in, the whole answer out. Knows no HTTP. */
+/** Joins a streamed completion: takes chunks of `POST /inference/v1/generate` and gives the whole answer. This file knows no HTTP. */
 
-/** The server's answer, as far as it is read; nothing of it is taken for granted. */
+/** The part of the server's answer that is read; every field may be missing. */
 export interface WireResponse {
   choices?: {
     token_ids?: number[];
@@ -8,7 +8,7 @@ export interface WireResponse {
     finish_reason?: string | null;
     stop_reason?: number | string | null;
     policy_versions?: [number, number][];
-    /** vLLM's: the weights that `[start, end)` of `token_ids` are of, by their notes; in a stream it comes with the last tokens, for all. */
+    /** In vLLM: the weights that sampled `[start, end)` of `token_ids`, by their notes; a stream sends it with the last tokens, for all. */
     weight_versions?: { version: string; start: number; end: number }[] | null;
   }[];
   prompt_logprobs?: (Record<string, { logprob?: number }> | null)[] | null;
@@ -45,7 +45,7 @@ export class CompletionChunks {
     return ids;
   }
 
-  /** As a request that is not streamed would have been answered; null before the end. */
+  /** The answer as without streaming; null before the end. */
   get whole(): WireResponse | null {
     if (this.#end === null) return null;
     const isKnown = this.#policyVersions.length > 0 || this.#tokenIds.length === 0;

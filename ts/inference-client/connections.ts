@@ -1,9 +1,9 @@
 /**
  * Connections to one server, one request at a time on each. undici's `Pool` looks through all of them for a free one at every request; here
- * the one that was free last is taken, so that a thousand cost no more than one and those that nobody needs any more fall idle.
+ * the one that became free last is taken, so that a thousand cost no more than one and unused ones become idle.
  *
  * A connection is opened when none is free, `connections` at most; further requests wait, first come first served. One that breaks fails its
- * request and is opened anew for another one. It ends by `destroy`. Knows nothing of what is sent.
+ * request and is opened anew for another one. `destroy` ends all of them. This file does not know what is sent.
  */
 import { buildConnector, Client, Dispatcher } from "undici";
 
@@ -11,7 +11,7 @@ export interface ConnectionsOptions extends Pick<
   Client.Options,
   "keepAliveTimeout" | "bodyTimeout" | "headersTimeout"
 > {
-  /** Most at once. */
+  /** Most connections at once. */
   connections: number;
 }
 
@@ -29,7 +29,7 @@ export class Connections extends Dispatcher {
   readonly #all: Connection[] = [];
   readonly #free: Connection[] = [];
   readonly #waiting: Request[] = [];
-  /** Whatever is asked of it fails. */
+  /** A client on which every request fails, after `destroy`. */
   #ended: Client | null = null;
 
   /** `origin`: scheme, host and port. */
@@ -40,7 +40,7 @@ export class Connections extends Dispatcher {
     this.#most = connections;
   }
 
-  /** Connections there are, open or to be opened anew. */
+  /** Number of connections, open or to be opened anew. */
   get size(): number {
     return this.#all.length;
   }
@@ -57,7 +57,7 @@ export class Connections extends Dispatcher {
     return this.#free.length > 0 || this.#all.length < this.#most;
   }
 
-  /** What is under way and what waits fails with undici's UND_ERR_DESTROYED. */
+  /** Requests under way and waiting ones fail with undici's UND_ERR_DESTROYED. */
   override async destroy(): Promise<void> {
     this.#ended ??= new Client(this.#origin);
     const ended = [this.#ended, ...this.#all.map(({ client }) => client)].map((client) => client.destroy());
@@ -73,9 +73,9 @@ export class Connections extends Dispatcher {
     return connection;
   }
 
-  /** It can take a request: one that waits, or it is free. */
+  /** The connection can take a request: it takes a waiting one, or becomes free. */
   #drained(connection: Connection): void {
-    // A request that fails at once is told of twice.
+    // undici reports a request that fails at once twice.
     if (connection.isFree || this.#ended !== null) return;
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       if (!connection.client.dispatch(...next)) return;

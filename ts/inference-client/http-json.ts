@@ -1,7 +1,7 @@
 /**
  * One HTTP exchange with an inference server: JSON out, JSON in, a deadline, errors with our codes.
  *
- * Used by the sampling client and by the admin client, each with a connection pool of its own.
+ * The sampling client and the admin client use it, each with its own connection pool.
  */
 import type { Dispatcher } from "undici";
 
@@ -15,12 +15,12 @@ export interface Exchange {
   /** JSON text of the body. */
   body?: string;
   headers?: Record<string, string>;
-  /** For the whole exchange. */
+  /** Deadline of the whole exchange. */
   deadlineMs: number;
   signal?: AbortSignal | undefined;
-  /** How often it is sent again when the server could not be reached or the connection broke. Only for what is safe to repeat. */
+  /** How often it is sent again when the server could not be reached or the connection broke. Set it only where a repetition is safe. */
   retries: number;
-  /** Hears the data of each server-sent event of a 2xx answer; nothing is sent again once it has. */
+  /** Called with the data of each server-sent event of a 2xx answer; after the first call nothing is sent again. */
   onEvent?: (data: string) => void;
 }
 
@@ -56,8 +56,9 @@ const CONNECTION_CODES = new Set([
 ]);
 
 /**
- * The body of a 2xx answer as text, empty where `onEvent` heard it. Errors: PRL_INFERENCE_UNREACHABLE (no connection), PRL_INFERENCE_TIMEOUT (the deadline),
- * PRL_INFERENCE_CONTEXT (a prompt that is too long), PRL_INFERENCE_REQUEST (other 4xx), PRL_INFERENCE_AUTH, PRL_INFERENCE_UNSUPPORTED (501), PRL_INFERENCE_FAILED (other); an abort rejects with its reason.
+ * The body of a 2xx answer as text, empty where `onEvent` got it. Errors: PRL_INFERENCE_UNREACHABLE (no connection),
+ * PRL_INFERENCE_TIMEOUT (the deadline), PRL_INFERENCE_CONTEXT (a prompt that is too long), PRL_INFERENCE_REQUEST (other 4xx),
+ * PRL_INFERENCE_AUTH, PRL_INFERENCE_UNSUPPORTED (501), PRL_INFERENCE_FAILED (other); an abort rejects with its reason.
  */
 export async function exchange(dispatcher: Dispatcher, url: string, request: Exchange): Promise<string> {
   const { signal } = request;
@@ -114,7 +115,7 @@ async function send(dispatcher: Dispatcher, url: string, request: Exchange, sign
       request.body === undefined ? { ...request.headers } : { "content-type": "application/json", ...request.headers },
     body: request.body ?? null,
     signal,
-    // The exchange has a deadline of its own.
+    // The exchange has its own deadline.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -132,7 +133,7 @@ async function send(dispatcher: Dispatcher, url: string, request: Exchange, sign
 /** vLLM has no code for a prompt that is too long. */
 const VLLM_CONTEXT = /maximum context length|longer than the maximum model length/iu;
 
-/** What a server says in an answer other than 2xx, or as an event of a stream that it ends early. */
+/** The error in an answer other than 2xx, or in an event of a stream that the server ends early. */
 export function httpError(what: string, status: number, text: string): InferenceHttpError {
   const { code, message } = errorBody(text);
   const ours: ErrorCode =
@@ -179,7 +180,7 @@ function isConnectionError(error: unknown): boolean {
   return isConnectionError(error.cause);
 }
 
-/** Full jitter: a uniform share of a wait that doubles. Retries have no part in what is sampled, so chance does no harm here. */
+/** Full jitter: a uniform share of a wait that doubles. What is sampled does not depend on retries, so the wait may be random. */
 async function backoff(attempt: number, signal: AbortSignal): Promise<void> {
   const longest = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LONGEST_BACKOFF_MS);
   await new Promise<void>((resolve, reject) => {

@@ -2,7 +2,7 @@
  * Sampling over HTTP: the client of `POST /inference/v1/generate` for env workers and the orchestrator.
  *
  * Token ids in, token ids with log-probabilities and policy versions out. A request is a pure function of its seed and the weights, so it
- * is sent again when a connection breaks. Control calls are not here: they have connections of their own (`ts/inference/clients`).
+ * is sent again when a connection breaks. Control calls are elsewhere and have separate connections (`ts/inference/clients`).
  */
 
 import { PrlError } from "../errors.ts";
@@ -12,7 +12,7 @@ import { exchange, type Exchange, httpError } from "./http-json.ts";
 import { notedVersion, readWeightInfo } from "./weight-note.ts";
 
 export interface SamplingOptions {
-  /** Most tokens, the stop token included. Default: what the context has left. */
+  /** Most tokens, the stop token included. Default: the rest of the context. */
   maxTokens?: number;
   minTokens?: number;
   /** 0 is greedy, with the log-probabilities of temperature 1. Default 1. */
@@ -38,12 +38,12 @@ export interface GenerateOptions {
   priority?: number;
   requestId?: string;
   signal?: AbortSignal;
-  /** For the whole request, waiting included. Default: the client's. */
+  /** Deadline of the whole request, with its wait. Default: the client's. */
   deadlineMs?: number;
-  /** Hears the tokens as they are sampled, all of them by the end. A request that it has heard of is not sent again. */
+  /** Called with the tokens as they are sampled, all of them by the end. A request that has passed tokens on is not sent again. */
   onTokens?: (tokenIds: readonly number[]) => void;
   /**
-   * Aborted, it makes the server end the request and answer with what it has (`finishReason` is `abort`); a server that has not answered
+   * An abort makes the server end the request and answer with the tokens so far (`finishReason` is `abort`); a server that has not answered
    * `CUT_MS` later, or cannot cut, is left like one whose request was aborted. Needs `requestId`.
    */
   cut?: AbortSignal;
@@ -63,13 +63,13 @@ export interface Completion {
 }
 
 export interface PromptLogprobs {
-  /** `[t]` is of token t given its predecessors at temperature 1; 0 for the first. */
+  /** `[t]` is the value of token t given its predecessors at temperature 1; 0 for the first. */
   logprobs: Float32Array;
   /** Policy version of the weights that computed them. */
   policyVersion: number;
 }
 
-/** `frozen`: a model of somebody else's, on whatever serves it. */
+/** `frozen`: a model other than the policy, on any server. */
 export type InferenceApi = "prl" | "vllm" | "frozen";
 
 export interface InferenceClientOptions {
@@ -78,12 +78,12 @@ export interface InferenceClientOptions {
   /** Model named in requests; the server checks it. Default: none. */
   model?: string;
   /**
-   * How it is known which version sampled. `vllm` names the weights by the notes that they were given (`weight_versions`); a server that does
+   * How the client learns which version sampled. `vllm` names the weights by their notes (`weight_versions`); a server that does
    * not (before 0.32) is asked for the note before and after each request, and one during which it changed is PRL_INFERENCE_FAILED. What
-   * `frozen` sampled is of no version of the policy, and is called 0. Neither is sent priorities. Default `prl`.
+   * `frozen` sampled has no version of the policy and gets version 0. Neither gets priorities. Default `prl`.
    */
   api?: InferenceApi;
-  /** What the server wants to see. Default: nothing is shown. */
+  /** API key of the server. Default: none. */
   apiKey?: string;
   /** Most connections, and so most requests under way; further ones wait here. Default 1024. */
   connections?: number;
@@ -95,12 +95,12 @@ const DEFAULT_CONNECTIONS = 1024;
 const DEFAULT_DEADLINE_MS = 600_000;
 /** Idle connections are closed before the server's keep-alive ends (75 s). */
 const KEEP_ALIVE_MS = 30_000;
-/** What servers write for minus infinity, and vLLM for what is no number: of a token that was sampled it can be neither. */
+/** Servers write this for minus infinity, and vLLM for NaN; a sampled token can have neither. */
 const NO_LOGPROB = -9999;
 const RETRIES = 3;
 const GENERATE = "/inference/v1/generate";
 const ABORT_REQUESTS = "/abort_requests";
-/** For a server to answer a request that was cut. */
+/** How long a server may take to answer a request that was cut. */
 const CUT_MS = 1_000;
 
 /** Samples from one inference server. */
@@ -111,7 +111,7 @@ export class InferenceClient {
   readonly #pool: Connections;
   readonly #deadlineMs: number;
   readonly #headers: Record<string, string>;
-  /** The server has told which weights sampled. */
+  /** The server has reported which weights sampled. */
   #tellsWeights = false;
 
   constructor(options: InferenceClientOptions) {
@@ -196,7 +196,7 @@ export class InferenceClient {
     return new PrlError("PRL_INFERENCE_FAILED", message);
   }
 
-  /** What vLLM notes of its weights. */
+  /** vLLM's note of its weights. */
   async #weights({ signal, deadlineMs = this.#deadlineMs }: GenerateOptions): Promise<string | null> {
     const text = await exchange(this.#pool, this.url, {
       method: "GET",
@@ -218,7 +218,7 @@ export class InferenceClient {
       method: "POST",
       path: ABORT_REQUESTS,
       headers: this.#headers,
-      // Ours as they are; vLLM knows those of its generate endpoint with a prefix, and passes over what it does not know.
+      // Our server knows the id itself; vLLM knows ids of its generate endpoint with a prefix, and ignores unknown ones.
       body: JSON.stringify({ request_ids: [requestId, `generate-tokens-${requestId}`] }),
       deadlineMs: CUT_MS,
       signal,

@@ -1,8 +1,9 @@
 /**
- * Log-probabilities of given tokens by a model that somebody else serves: a teacher.
+ * Log-probabilities of given tokens by the model of a foreign server: a teacher.
  *
  * `generate` is `POST /inference/v1/generate` of our server and of vLLM, `completions` OpenAI's `POST /v1/completions` with vLLM's
- * `prompt_logprobs`; `POST /tokenize` is vLLM's. Scores are of temperature 1. Nothing is sampled where the server lets it be; vLLM wants a token.
+ * `prompt_logprobs`; `POST /tokenize` is vLLM's. Scores are at temperature 1. Nothing is sampled where the server allows that; vLLM
+ * samples at least one token.
  */
 
 import { PrlError } from "../errors.ts";
@@ -16,7 +17,7 @@ export interface PromptScorerOptions {
   /** Default `generate`. */
   api?: "generate" | "completions";
   apiKey?: string;
-  /** For one score, waiting included. */
+  /** Deadline of one score, with its wait. */
   deadlineMs: number;
   /** Most scores under way at once; further ones wait here. */
   connections: number;
@@ -30,14 +31,14 @@ interface Answer {
 }
 
 const RETRIES = 3;
-/** What vLLM's /v1/completions says of a prompt that fills the context: it has nothing left of what was asked for. */
+/** vLLM's error of /v1/completions for a prompt that fills the context, so that no token fits behind it. */
 const NO_ROOM = /max_tokens must be at least 1, got 0/u;
 
 export class PromptScorer {
   readonly url: string;
   readonly #options: PromptScorerOptions;
   readonly #pool: Connections;
-  /** What the server takes for "score only". */
+  /** The `max_tokens` that this server accepts for scoring only. */
   #maxTokens = 0;
 
   constructor(options: PromptScorerOptions) {
@@ -47,8 +48,8 @@ export class PromptScorer {
   }
 
   /**
-   * `[t]` is of token t given its predecessors; 0 for the first. Errors: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _CONTEXT, _REQUEST, _UNSUPPORTED,
-   * _FAILED; an abort rejects with its reason.
+   * `[t]` is the value of token t given its predecessors; 0 for the first. Errors: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _CONTEXT,
+   * _REQUEST, _UNSUPPORTED, _FAILED; an abort rejects with its reason.
    */
   async score(tokenIds: Uint32Array, signal?: AbortSignal): Promise<Float32Array> {
     const entries = await this.#entries(tokenIds, signal);
@@ -61,7 +62,7 @@ export class PromptScorer {
     });
   }
 
-  /** A text's token ids, no special ones added. Errors as `score`; PRL_INFERENCE_UNSUPPORTED where the server has no `/tokenize`. */
+  /** A text's token ids, without added special tokens. Errors as `score`; PRL_INFERENCE_UNSUPPORTED where the server has no `/tokenize`. */
   async tokenize(prompt: string, signal?: AbortSignal): Promise<Uint32Array> {
     const { model } = this.#options;
     let answer: Answer;

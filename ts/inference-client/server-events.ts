@@ -6,7 +6,7 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Wherever the pieces were cut. What stands behind the last blank line is no event. */
+/** Parses pieces that may be cut anywhere. Text behind the last blank line is not an event. */
 export class EventStreamParser {
   readonly #decoder = new TextDecoder();
   #rest = "";

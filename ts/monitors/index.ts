@@ -1,4 +1,4 @@
-/** What a run shows of itself: the lifeline of its processes, metrics and events, progress, plots, tables. */
+/** Observation of runs: the lifeline of processes, metrics and events, progress, plots, tables. */
 export { atomicWriteFile, atomicWriteJson } from "../files/atomic-write.ts";
 export { HEARTBEAT_INTERVAL_MS, joinRun, LIFELINE_FD, readyFilePath } from "./lifeline.ts";
 export type { JoinRunOptions, ReadyFile, ReadyInfo, RunMember } from "./lifeline.ts";

@@ -1,9 +1,9 @@
 /**
  * The child's end of the lifeline: a socket on fd 3 that ties a process of a run to its launcher.
  *
- * Upwards go heartbeats, one byte each second; downwards nothing is ever sent: end of file or an error means that the launcher is gone,
- * and this process is down within `LAUNCHER_GONE_EXIT_MS` whatever it is doing. A process started by hand has no socket on fd 3; then
- * all of this is idle and only the ready file is written. Nothing here keeps the process alive.
+ * The child sends heartbeats, one byte each second; the launcher never sends anything: end of file or an error means that the launcher
+ * is gone, and this process ends within `LAUNCHER_GONE_EXIT_MS`, whatever it is doing. A process without a launcher has no socket on fd
+ * 3; then only the ready file is written. This code never keeps the process alive.
  */
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
@@ -33,7 +33,7 @@ export interface JoinRunOptions {
   fd?: number | null;
 }
 
-/** What a process says about itself when it can take work. */
+/** The data of a process that can take work. */
 export interface ReadyInfo {
   /** Base address of its HTTP server, if it has one. */
   url?: string;
@@ -71,7 +71,7 @@ export function readyFilePath(runDir: string, component: string, index: number):
   return join(runDir, "run", `${component}-${index}.json`);
 }
 
-/** Joins the run as one of its processes: heartbeats start at once, `ready()` announces it, `noteFailure` leaves word of its failure. */
+/** Joins the run as one of its processes: heartbeats start at once, `ready()` announces it, `noteFailure` records its failure. */
 export function joinRun(options: JoinRunOptions): RunMember {
   tellFailureAt(options);
   const gone = new AbortController();
@@ -116,14 +116,14 @@ export function joinRun(options: JoinRunOptions): RunMember {
   };
 }
 
-/** A socket that was destroyed on purpose has nothing more to tell. */
+/** Errors of a socket that was destroyed on purpose are ignored. */
 function ignoreAfterLeaving(): void {}
 
 function isSocket(fd: number): boolean {
   try {
     return fstatSync(fd).isSocket();
   } catch {
-    // EBADF: the descriptor is not there, so this process was started by hand.
+    // EBADF: the descriptor does not exist, so there is no launcher.
     return false;
   }
 }

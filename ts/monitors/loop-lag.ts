@@ -1,7 +1,7 @@
 /**
- * How late the event loop of this process is: the time between when a timer is due and when it runs.
+ * Measures the lag of this process's event loop: the time between when a timer is due and when it runs.
  *
- * Whatever keeps the loop from turning, a long piece of JavaScript or a full collection of garbage, shows here.
+ * A long piece of JavaScript or a full garbage collection blocks the loop and shows here.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 

@@ -1,4 +1,4 @@
-/** Plain-text tables: a header, a rule, rows; numbers to the right, the first column to the left. */
+/** Plain-text tables: a header, a rule, rows; numbers are aligned to the right, the first column to the left. */
 
 /** Lines of a table whose columns are as wide as their widest cell; every row has as many cells as the header. */
 export function renderTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {

@@ -12,14 +12,14 @@ type Addon = typeof import("#native");
 let loaded: Addon | undefined;
 
 /**
- * The native addon. Throws `PRL_NATIVE_MISSING` with the cure when it is not built. `PRL_NATIVE_ADDON` names another build's loader
- * (`index.js`): tests use it for theirs.
+ * The native addon. Throws `PRL_NATIVE_MISSING`, which says how to build it, when it is not built. `PRL_NATIVE_ADDON` names another
+ * build's loader (`index.js`): tests use it for theirs.
  */
 export function addon(): Addon {
   if (loaded !== undefined) return loaded;
   const specifier = process.env["PRL_NATIVE_ADDON"] ?? "#native";
   try {
-    // Synchronous, because packing, losses and codecs are; the generated loader is an ES module without await.
+    // The load is synchronous, because packing, losses and codecs are; the generated loader is an ES module without await.
     loaded = createRequire(import.meta.url)(specifier) as Addon;
     return loaded;
   } catch (cause) {

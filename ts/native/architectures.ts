@@ -7,11 +7,11 @@ export const ARCHITECTURES: Readonly<Record<string, string>> = {
   qwen2: "Qwen2ForCausalLM",
   qwen3: "Qwen3ForCausalLM",
 };
-/** Of a value that a file holds, in a message. */
+/** Most characters of a file's value in a message. */
 const SHOWN_CHARACTERS = 200;
 
 /**
- * Checks what can be said of a model without loading it. `file` is named in messages.
+ * Checks a model's architecture without loading the model. `file` is named in messages.
  *
  * Errors: PRL_ENGINE_ARCHITECTURE_UNSUPPORTED naming the key, what it says and what the engine runs.
  */

@@ -1,5 +1,5 @@
 /**
- * Numbers on their way into native code, whose conversions wrap -1, cut 1.5 and take NaN for 0 without a word.
+ * Checks numbers before they enter native code, whose conversions silently wrap -1, cut 1.5 and turn NaN into 0.
  */
 
 import { PrlError, type ErrorCode } from "../errors.ts";

@@ -45,7 +45,7 @@ export interface GenerateRequest {
 export interface GenerateIncrement {
   id: string;
   tokenIds: Uint32Array;
-  /** Of the processed distribution (after temperature), one per token. */
+  /** Log-probabilities of the processed distribution (after temperature), one per token. */
   logprobs: Float32Array;
   /** `[first token, version]`: which policy version sampled from which token of the completion on. */
   policyVersions: [number, number][];
@@ -129,7 +129,7 @@ export interface Model {
     dir: string,
     options?: { version?: number; digest?: string },
   ): Promise<{ version: number; digest: string | null }>;
-  /** keep freezes running requests, wait lets them end, abort ends them. Resolves when nothing runs any more. */
+  /** `keep` freezes running requests, `wait` lets them end, `abort` ends them. Resolves when nothing runs any more. */
   pause(mode: "keep" | "wait" | "abort"): Promise<void>;
   resume(): Promise<void>;
   resetPrefixCache(): Promise<void>;

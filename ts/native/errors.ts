@@ -7,8 +7,8 @@ const PATTERN = /^\[(PRL_[A-Z0-9_]+)\] ([\s\S]*)$/;
 const ARGUMENT = /^InvalidArg$|Expected$/;
 
 /**
- * The `PrlError` that a native error stands for. Two kinds come from napi itself and bear no code of ours: an argument of the wrong type
- * (PRL_ENGINE_INPUT) and a panic that it caught (PRL_NATIVE_PANIC). What is not from native code is returned as it is.
+ * The `PrlError` of a native error. Two kinds come from napi itself and have no code of ours: an argument of the wrong type
+ * (PRL_ENGINE_INPUT) and a panic that it caught (PRL_NATIVE_PANIC). Other errors are returned unchanged.
  */
 export function fromNative(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof PrlError) return error;

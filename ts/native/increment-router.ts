@@ -2,7 +2,7 @@
  * Hands the engine's increments, which arrive for all requests together, to the `generate` call that each belongs to.
  *
  * One pump pulls while the engine has any request of ours. Increments of a call wait in its own queue; a call that stops early aborts
- * what is left of it, and the pump goes on until the engine has ended that. The engine knows requests by numbers of ours, so that an id
+ * its unfinished requests, and the pump goes on until the engine has ended them. The engine knows requests by our numbers, so that an id
  * can be used again while the engine still ends the request that had it.
  */
 
@@ -28,7 +28,7 @@ interface Call {
   unfinished: Map<string, string>;
   wake: (() => void) | undefined;
   failure: unknown;
-  /** Its caller has stopped reading; what the engine still ends of it is dropped. */
+  /** Its caller has stopped reading; further increments are dropped. */
   isLeft: boolean;
 }
 
@@ -74,7 +74,7 @@ export class IncrementRouter {
     await this.#pump;
   }
 
-  /** Hands the requests to the engine, and pulls from then on; those that are wrong have their refusal in the call's queue. */
+  /** Hands the requests to the engine, and pulls from then on; invalid requests get their refusal in the call's queue. */
   #submit(requests: readonly GenerateRequest[], call: Call): void {
     const accepted = this.#accept(requests, call);
     if (accepted.size === 0) return;
@@ -104,7 +104,7 @@ export class IncrementRouter {
     return accepted;
   }
 
-  /** Ends what is left of a call. An engine that is closed or gone has ended it already, and says so to the pump. */
+  /** Ends a call's unfinished requests. An engine that is closed or gone has ended them already, and the pump learns it. */
   #abort({ unfinished }: Call): void {
     if (unfinished.size === 0) return;
     try {
@@ -132,7 +132,7 @@ export class IncrementRouter {
     }
   }
 
-  /** Why the engine is gone; null while it is there. An increment has the text of an error, and this tells whose fault it is. */
+  /** Why the engine is gone; null while it exists. An increment has only the text of an error; this gives its code. */
   #engineFailure(): PrlError | null {
     try {
       native(() => this.#engine.abort([]));

@@ -1,4 +1,4 @@
-/** Everything that stands on the native addon. Nothing else in `ts/` imports `#native`. */
+/** All code that uses the native addon. Only this folder imports `#native`. */
 
 export { addon } from "./addon.ts";
 export {

@@ -1,14 +1,14 @@
-/** How the user gets a compiled part (the addon, the sandbox daemon) that is not where it belongs. */
+/** Says how the user gets a missing compiled part (the addon, the sandbox daemon). */
 import { existsSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { fileURLToPath } from "node:url";
 
-/** Sources and build output lie equally deep below the package's folder. */
+/** Sources and build output are equally deep below the package's folder. */
 const PACKAGE_ROOT = new URL("../../", import.meta.url);
 
 /**
- * One sentence with what to do. A checkout builds the part; an installed package got it from the checkout that packed it, and cannot
- * build it; in a bundle the package's folder is gone, so that nothing beside it can be found.
+ * One sentence with advice. A checkout builds the part; an installed package got it from the checkout that packed it, and cannot
+ * build it; a bundle has no package folder, so files beside it cannot be found.
  *
  * @param what the part, with its article: `the native addon`
  * @param script the npm script of a checkout that builds it
@@ -25,7 +25,7 @@ export function cureForMissing(what: string, script: string, cause: unknown): st
   );
 }
 
-/** `#native` is a name of this package's manifest: where it is unknown, the code has left its package. */
+/** `#native` is a name in this package's manifest: where it is unknown, the code was bundled without its package. */
 function isBundled(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false;
   const code = "code" in cause ? cause.code : undefined;

@@ -11,12 +11,12 @@ import { addon } from "./addon.ts";
 import { whole, wholes } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 
-/** What the three losses make of each token, [T]. Absent: 1 for `rl` on the mask, 0 for the others. */
+/** Weights of each token in the three losses, [T]. Absent: 1 for `rl` on the mask, 0 for the others. */
 export interface LossStreams {
   rlWeights?: Float32Array;
   ceWeights?: Float32Array;
   refKlWeights?: Float32Array;
-  /** Of a reference policy, where `refKlWeights` or the loss asks for it. */
+  /** Log-probabilities of a reference policy, where `refKlWeights` or the loss needs them. */
   referenceLogprobs?: Float32Array;
 }
 
@@ -25,7 +25,7 @@ export interface Sample extends LossStreams {
   tokenIds: Uint32Array;
   /** 1 where the token was sampled and trains. The first token's is 0. */
   mask: Uint8Array;
-  /** Of the sampler; 0 where nothing was sampled. */
+  /** Log-probabilities of the sampler; 0 where nothing was sampled. */
   logprobs: Float32Array;
   advantages: Float32Array;
   temperature: number;
@@ -89,7 +89,7 @@ export function flopModel(config: string | object): FlopModel {
 export interface PackOptions {
   seqLen: number;
   ranks?: number;
-  /** What the ranks are balanced by: a number per sample, or a model's operations; default: tokens. */
+  /** The cost by which the ranks are balanced: a number per sample, or a model's operations; default: tokens. */
   cost?: ArrayLike<number> | FlopModel;
   /**
    * Class of each sample; those of different classes (other modalities, router replay or none) share no bin, and bins that the ranks run
@@ -209,13 +209,13 @@ export function batchOptions(options: BatchOptions) {
   };
 }
 
-/** What a batch file says of itself (ARCHITECTURE.md, "Batch format"). */
+/** The key in a batch file (ARCHITECTURE.md, "Batch format"). */
 export interface BatchKey {
   runId: string;
   attempt: number;
   step: number;
   rank: number;
-  /** Names that the batch's `envIds` stand for. */
+  /** Names that the batch's `envIds` index. */
   envNames: string[];
 }
 
@@ -255,7 +255,7 @@ export class PackedBatch {
     return fromNative(native(() => this.native.columns()));
   }
 
-  /** Leaves its memory to the next step. Nothing can be read from it any more; a write under way is finished. */
+  /** Frees its memory for the next step. Nothing can be read from it any more; a write under way is finished. */
   close(): void {
     this.native.close();
   }

@@ -13,7 +13,7 @@ const INPUT = "PRL_PACKING_INPUT";
 export interface TraceColumns {
   /** [T] */
   tokenIds: Uint32Array;
-  /** [T], 1 where the policy sampled the token and it is to train. */
+  /** [T], 1 where the policy sampled the token and it trains. */
   mask: Uint8Array;
   /** [T], 0 where not sampled. */
   logprobs: Float32Array;
@@ -26,17 +26,17 @@ export interface TraceColumns {
   branchOffsets: Uint32Array;
 }
 
-/** What an algorithm says of each token of a trace: [T] each, over all its branches. Absent ones have the defaults of a sample. */
+/** Weights that an algorithm gives each token of a trace: [T] each, over all its branches. Absent ones have the defaults of a sample. */
 export interface TraceStreams extends LossStreams {
-  /** In place of one advantage for all sampled tokens. */
+  /** Advantages of the tokens, in place of one advantage for all sampled tokens. */
   advantages?: Float32Array;
 }
 
-/** What a rollout's tokens train with. */
+/** The values with which a rollout's tokens train. */
 export interface RolloutWorth {
-  /** Of its sampled tokens. */
+  /** Advantage of its sampled tokens. */
   advantage: number;
-  /** Of the sampling. */
+  /** Temperature of the sampling. */
   temperature: number;
   envId: number;
 }
@@ -57,7 +57,7 @@ export class RolloutSamples {
     return new RolloutSamples(native(() => addon().NativeRollout.parse(blob, traces)));
   }
 
-  /** Of all samples. */
+  /** Tokens of all samples. */
   get tokens(): number {
     return this.#native.tokens();
   }
@@ -84,7 +84,7 @@ export class RolloutSamples {
   }
 }
 
-/** The samples that a step trains on: rollouts, each with what it is worth. */
+/** The samples that a step trains on: rollouts, each with its advantages. */
 export class SampleSet {
   readonly #native = new (addon().NativeSampleSet)();
   #size = 0;
@@ -95,8 +95,8 @@ export class SampleSet {
   }
 
   /**
-   * Adds every sample of a rollout, or of one of its traces; with `streams` the trace's tokens are told apart. Errors: PRL_PACKING_INPUT when
-   * a stream does not have one entry per token.
+   * Adds every sample of a rollout, or of one of its traces; with `streams` each token of the trace has its own weights. Errors:
+   * PRL_PACKING_INPUT when a stream does not have one entry per token.
    */
   add(rollout: RolloutSamples, worth: RolloutWorth, trace?: number, streams?: TraceStreams): void {
     const advantage = finite(INPUT, "advantage", worth.advantage);

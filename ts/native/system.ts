@@ -1,4 +1,4 @@
-/** What only native code can ask the operating system, and what the addon says of itself. */
+/** Questions to the operating system that only native code can ask, and facts about the addon. */
 
 import { addon } from "./addon.ts";
 import { nativeAsync } from "./errors.ts";

@@ -18,13 +18,13 @@ export type TrainBatch = Pick<
   Partial<Batch> & {
     /** Denominators of the three streams over the whole (global) batch. */
     counts?: { rl: number; ce: number; refKl: number };
-    /** Tokens of sequences sampled wholly by this version feed the `mismatch_on_policy/*` metrics. */
+    /** Tokens of sequences that this version sampled completely are counted in the `mismatch_on_policy/*` metrics. */
     onPolicyVersion?: number;
   };
 
 export interface StepMetrics {
   loss: number;
-  /** Means over tokens: entropy/all, mismatch_kl/all, is_masked, ...; of a batch with `envIds` also entropy/<id> and mismatch_kl/<id>. */
+  /** Means over tokens: entropy/all, mismatch_kl/all, is_masked, ...; for a batch with `envIds` also entropy/<id> and mismatch_kl/<id>. */
   metrics: Record<string, number>;
 }
 
@@ -33,7 +33,7 @@ export interface TrainerOptions {
   /** 0 takes every core that this process may run on. */
   threads?: number;
   isa?: string;
-  /** A loss by name with its parameters, or a function of your own. */
+  /** A loss by name with its parameters, or a custom function. */
   loss?: ({ type: string } & Record<string, unknown>) | OwnLoss;
   optim?: {
     /** adamw, sgd or muon (matrices inside the layers; AdamW for the rest). */
@@ -65,8 +65,8 @@ export interface Trainer {
   readonly vocabSize: number;
   readonly threads: number;
   /**
-   * Adds the batch's gradients to the accumulated ones. Bins run one after the other, and a loss of your own is asked once for each; what it
-   * throws is what this rejects with. Leave the columns as they are until it is done.
+   * Adds the batch's gradients to the accumulated ones. Bins run one after the other, and a custom loss is called once for each; its
+   * exception is the rejection. Do not change the columns until it is done.
    */
   forwardBackward(batch: TrainBatch): Promise<StepMetrics>;
   /** Hugging Face name; f32, before clipping; a tied tensor once. */
@@ -81,7 +81,7 @@ export interface Trainer {
   save(dir: string): Promise<{ digest: string; shards: { file: string; bytes: number; digest: string }[] }>;
   /** Writes the optimizer's state to a file, durably; its digest. With the folder of `save` it is the whole trainer. */
   saveOptimizer(path: string): Promise<string>;
-  /** Goes on from such a file. Errors: PRL_ENGINE_INPUT when it is of another optimizer or model, PRL_WEIGHTS_*. */
+  /** Restores the optimizer's state from that file. Errors: PRL_ENGINE_INPUT when it is of another optimizer or model, PRL_WEIGHTS_*. */
   loadOptimizer(path: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -186,7 +186,7 @@ const batchSchema = only<TrainBatch>({
   ceWeights: float32.optional(),
   refKlWeights: float32.optional(),
   referenceLogprobs: float32.optional(),
-  // Refused by name: there is no mixture of experts.
+  // It is refused by name, because there is no mixture of experts.
   routedExperts: z.unknown().optional(),
   counts: only<NonNullable<TrainBatch["counts"]>>({ rl: z.number(), ce: z.number(), refKl: z.number() }).optional(),
   rlSequences: z.number().optional(),

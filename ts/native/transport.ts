@@ -1,21 +1,21 @@
-/** The ends of the network transports behind handles. What travels, and by which rules: crates/transport/README.md. */
+/** Handles for the ends of the network transports. Their protocol: crates/transport/README.md. */
 
 import { addon } from "./addon.ts";
 import { native, nativeAsync } from "./errors.ts";
 import { parseManifest, type WeightManifest } from "./weights/weight-manifest.ts";
 
 export interface TransportOptions {
-  /** Bearer token that callers must present, and that is presented to others; null for none. */
+  /** Bearer token that callers must present, and that this end presents to others; null for none. */
   token: string | null;
   /** Without any progress for this long an exchange fails (PRL_TRANSPORT_UNREACHABLE). */
   patienceMs: number;
-  /** Encrypts connections; unset: they are in the clear. Errors: PRL_TRANSPORT_TLS. */
+  /** Encrypts connections; unset: they are not encrypted. Errors: PRL_TRANSPORT_TLS. */
   tls?: TransportTls | null;
 }
 
-/** What a node shows and whom it believes; everything is PEM. */
+/** A node's certificate and the authorities that it trusts, all in PEM. */
 export interface TransportTls {
-  /** Its certificate: its listener encrypts with it, and it is shown to listeners that ask for one. */
+  /** Its certificate: its listener encrypts with it, and it presents it to listeners that ask for one. */
   certificate?: string;
   key?: string;
   /** Authority of the nodes that it connects to; it connects to no other. */
@@ -32,7 +32,7 @@ function optionsOf({ token, patienceMs, tls }: TransportOptions) {
   return { token, patienceMs, tls: { certificate, key, ca, clientCa, serverName } };
 }
 
-/** Takes batches into a folder, each as `step_<s>/rank_<r>.safetensors` when it is whole and durable. */
+/** Receives batches into a folder; each appears as `step_<s>/rank_<r>.safetensors` when it is whole and durable. */
 export interface NetworkInbox {
   /** `host:port` where it listens. */
   readonly address: string;
@@ -59,8 +59,8 @@ export async function listenForRollouts(
 /** Delivers the batches of a spool folder and removes each when its receiver has it on disk. */
 export interface NetworkSpool {
   /**
-   * Delivers all that is there; how many batches. Errors: PRL_TRANSPORT_UNREACHABLE, _KEY, _CONFLICT, _SUPERSEDED, _CORRUPT; what was not
-   * acknowledged stays.
+   * Delivers all batches in the spool and returns their number. Errors: PRL_TRANSPORT_UNREACHABLE, _KEY, _CONFLICT, _SUPERSEDED,
+   * _CORRUPT; batches that were not acknowledged stay.
    */
   deliver(): Promise<number>;
   /** Ends a delivery under way (PRL_TRANSPORT_CLOSED). */
@@ -87,20 +87,20 @@ export interface WantedWeights {
   waitMs?: number;
 }
 
-/** Serves the versions of a folder and pulls others into it; it serves what it is still pulling. */
+/** Serves the versions of a folder and pulls others into it; it serves a version also while it is still pulling it. */
 export interface WeightNode {
-  /** Serves on `host:port`, port 0 for any; where. Errors: PRL_TRANSPORT_ADDRESS. */
+  /** Serves on `host:port`, port 0 for any, and returns the address. Errors: PRL_TRANSPORT_ADDRESS. */
   listen(listen: string): Promise<string>;
   /** The manifest of a version that one of `sources` has or is getting. Errors: PRL_TRANSPORT_VERSION when it does not come in time. */
   describe(wanted: WantedWeights, sources: readonly string[]): Promise<WeightManifest>;
-  /** Brings a version, and what it builds on, here; `sources` in order of preference. */
+  /** Pulls a version and the versions that it builds on; `sources` are in order of preference. */
   pull(
     wanted: WantedWeights,
     sources: readonly string[],
   ): Promise<{ directory: string; version: number; digest: string }>;
-  /** Tells the last of `sources`, the publisher, that a version is wherever it is needed. */
+  /** Tells the last of `sources`, the publisher, that a version has arrived everywhere. */
   acknowledge(version: number, digest: string, sources: readonly string[]): Promise<void>;
-  /** Waits until this node, which listens, was told so. Errors: PRL_TRANSPORT_UNREACHABLE after `patienceMs`. */
+  /** Waits until this listening node gets that acknowledgement. Errors: PRL_TRANSPORT_UNREACHABLE after `patienceMs`. */
   acknowledged(version: number, digest: string): Promise<void>;
   /** Removes all but the newest versions and what these build on. */
   prune(keep: number): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * Every random choice of a run follows from its seed and from what is chosen, never from arrival order, engine, worker
+ * Every random choice of a run depends on its seed and on the purpose of the choice, never on arrival order, engine, worker
  * or retry.
  */
 import { digest } from "../native/index.ts";
@@ -8,7 +8,7 @@ import { digest } from "../native/index.ts";
  * XXH3-64 (seed 0) of the UTF-8 JSON array `[runSeed,purpose,env,taskKey,epoch,sample,turn]` (no spaces), its low 53
  * bits: a non-negative integer that a double holds exactly.
  *
- * @param purpose what the number is for: `"sample"` of a training rollout, `"eval"`, `"tasks"`, ...
+ * @param purpose the purpose of the number: `"sample"` of a training rollout, `"eval"`, `"tasks"`, ...
  * @param env name of the environment or source.
  * @param epoch how often the task had been given out before.
  * @param sample index within the group.
@@ -26,7 +26,7 @@ export function seed(
   return lowBits(digest(JSON.stringify([runSeed, purpose, env, taskKey, epoch, sample, turn])));
 }
 
-/** Seed of a later model call of a rollout whose first call has `rolloutSeed`: that one for turn 0. */
+/** Seed of a model call of a rollout whose first call has `rolloutSeed`; turn 0 has `rolloutSeed` itself. */
 export function turnSeed(rolloutSeed: number, turn: number): number {
   return turn === 0 ? rolloutSeed : seed(rolloutSeed, "turn", "", "", 0, 0, turn);
 }

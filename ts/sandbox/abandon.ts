@@ -1,8 +1,8 @@
 /** Giving up on something that is being made. */
 
 /**
- * What `making` gives, unless `signal` is aborted before: then it rejects with the signal's reason at once, and what comes of `making`
- * later is handed to `discard`.
+ * The result of `making`, unless `signal` is aborted before: then it rejects with the signal's reason at once, and the result of `making`
+ * is later handed to `discard`.
  */
 export async function unlessAborted<T>(
   making: Promise<T>,
@@ -14,7 +14,7 @@ export async function unlessAborted<T>(
   const aborted = new Promise<never>((_, reject) => {
     abort = (): void => {
       reject(signal.reason as Error);
-      // Nobody is left to be told that it could not be made, or was gone before it was discarded.
+      // The caller has left, so failures of making or discarding are ignored.
       void making.then(discard).catch(() => undefined);
     };
     if (signal.aborted) abort();

@@ -10,33 +10,34 @@ export interface DaemonSettings {
   maxQueued?: number;
   /** Boxes held at the same time; further ones are refused as overloaded. Default: the daemon's. */
   maxHeld?: number;
-  /** Of all snapshots together. Default: the daemon's. */
+  /** Bytes of all snapshots together. Default: the daemon's. */
   snapshotBytes?: number;
-  /** Of results that their callers have not read yet, all together; nothing new is begun while there are more. Default: the daemon's. */
+  /** Bytes of all results that their callers have not read yet; nothing new begins while there are more. Default: the daemon's. */
   resultBytes?: number;
   /** Sandboxes made in advance for any program. Default: the daemon's. */
   parked?: number;
   /**
-   * Made in advance with an interpreter that has started: `{ python: 50, numpy: 8 }`. `node` counts those for code and those for files each,
-   * of about 30 MB. Default: the daemon's; none when only `parked` is given.
+   * Sandboxes made in advance with a started interpreter: `{ python: 50, numpy: 8 }`. `node` makes this many for code and as many for
+   * files, of about 30 MB. Default: the daemon's; none when only `parked` is given.
    */
   warm?: Readonly<Record<string, number>>;
   /** Further warm Pythons by name, with the modules that they have loaded: `{ science: ["numpy", "scipy.stats"] }`. */
   preload?: Readonly<Record<string, readonly string[]>>;
   /**
-   * The interpreter that programs find first as `python3`, warm or not: an absolute path, also in a virtual environment. Programs are shown what
-   * it needs; nothing of it may be below /tmp or /work, which they have of their own. Default: the one in the sandboxes' PATH.
+   * The interpreter that programs find first as `python3`, warm or not: an absolute path, also in a virtual environment. Programs see
+   * the files that it needs; none of them may be below /tmp or /work, which are private in each sandbox. Default: the one in the
+   * sandboxes' PATH.
    */
   python?: string;
   /** Further directories of the machine that programs see, read-only: absolute paths. Default: the system's own only. */
   readable?: readonly string[];
   /** Root file systems that requests may name: an unpacked directory, or an OCI layout. */
   images?: Readonly<Record<string, string>>;
-  /** Processors' worth of time that each sandbox is rationed to, for example 0.5. Default: not rationed. */
+  /** Limit of each sandbox's processor time in processors, for example 0.5. Default: no limit. */
   cpus?: number;
   /**
    * Where it answers `GET /metrics` for Prometheus, to anybody: `9400` (on 127.0.0.1) or `10.0.0.1:9400`; port 0: any that is free, which only its
-   * first line of output tells. Default: nowhere.
+   * first line of output shows. Default: nowhere.
    */
   metricsAddress?: string;
 }

@@ -1,13 +1,13 @@
-/** What several daemons say of themselves, as one answer. */
+/** Merges the answers of several daemons into one. */
 
 import type { NativeSandboxCapabilities, NativeSandboxHealth } from "../native/index.ts";
 import { isolationOf } from "./run-result.ts";
 import type { Isolation, RunCause, SandboxCapabilities, SandboxHealth } from "./types.ts";
 
-/** From the weakest. */
+/** Isolation tiers from the weakest to the strongest. */
 export const ISOLATION_ORDER: readonly (Isolation | null)[] = [null, "process", "rootless", "full"];
 
-/** Of several, what each of them can: the weakest's tier and facilities, every cause that one of them cannot observe. */
+/** What all of several daemons can do: the weakest's tier and facilities, and every cause that one of them cannot observe. */
 export function mergedCapabilities(daemons: readonly NativeSandboxCapabilities[]): SandboxCapabilities {
   const rank = (daemon: NativeSandboxCapabilities): number => ISOLATION_ORDER.indexOf(isolationOf(daemon.isolation));
   const weakest = daemons.reduce((a, b) => (rank(b) < rank(a) ? b : a));

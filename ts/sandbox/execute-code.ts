@@ -14,9 +14,9 @@ export interface CodeTest {
 export interface CodeOptions {
   /** Default python. C is compiled with gcc, where the machine or the image has it. */
   language?: "python" | "javascript" | "shell" | "c";
-  /** Of each test. */
+  /** Limits of each test. */
   limits?: RunLimits;
-  /** After the first test that fails no further one is begun: those have no verdict. Default false. */
+  /** Begin no test after the first one that fails; the others have no verdict. Default false. */
   stopOnFailure?: boolean;
   signal?: AbortSignal;
 }
@@ -34,9 +34,9 @@ export interface CodeTestResult {
 export interface CodeResult {
   /** Every test passed; null when none failed but one has no verdict. */
   passed: boolean | null;
-  /** In the order of the tests. */
+  /** Results in the order of the tests. */
   results: CodeTestResult[];
-  /** Of the compiler; null where there is none. */
+  /** Result of the compiler; null where there is none. */
   build: RunResult | null;
   /** Wall time of the whole call. */
   latencyMs: number;
@@ -60,7 +60,7 @@ const CODE: Readonly<Record<keyof CodeOptions, true>> = {
   stopOnFailure: true,
   signal: true,
 };
-/** A compiler takes longer than a program should. */
+/** A compiler may take longer than a program. */
 const BUILD_LIMITS: RunLimits = { wallMs: 30_000, cpuMs: 30_000 };
 
 /** Errors: PRL_SANDBOX_REQUEST without tests, PRL_SANDBOX_UNSUPPORTED for another language. */

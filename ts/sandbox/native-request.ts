@@ -1,4 +1,4 @@
-/** Runs and tests as users write them, checked and in the shape that crosses the border. Errors: PRL_SANDBOX_REQUEST. */
+/** Turns users' requests for runs and tests into checked native requests. Errors: PRL_SANDBOX_REQUEST. */
 
 import type { NativeRunRequest, NativeTestsRequest } from "../native/index.ts";
 import {
@@ -67,7 +67,7 @@ export function toNativeRequest(request: RunRequest, key: string, poolIsolation:
   };
 }
 
-/** `cancel` is by what they are called off. */
+/** `cancel` is the key for cancelling them. */
 export function toNativeTests(
   request: TestsRequest,
   cancel: string,

@@ -1,8 +1,8 @@
 /**
- * Runs untrusted programs, each in a sandbox of its own that never served another run, and holds sandboxes. Public as `prl-lm/sandbox`.
+ * Runs untrusted programs, each in a new sandbox that never served another run, and holds sandboxes. Public as `prl-lm/sandbox`.
  *
  * However a run ends, its promise resolves to a result with a cause; only mistakes of the caller reject. A lost connection or a dead
- * daemon is INFRA, never success. A reply that was lost is fetched again by its key, which a daemon runs at most once.
+ * daemon is INFRA, never success. A lost reply is fetched again by its key, which a daemon runs at most once.
  */
 
 import { randomUUID } from "node:crypto";
@@ -40,7 +40,7 @@ import type {
 const DEFAULT_CONCURRENCY = 64;
 
 export interface StartOptions extends DaemonSettings {
-  /** Refuse to start (PRL_SANDBOX_ISOLATION) when this machine gives less. Default: whatever it gives; see `capabilities()`. */
+  /** Refuse to start (PRL_SANDBOX_ISOLATION) when this machine offers less. Default: accept any; see `capabilities()`. */
   minIsolation?: Isolation;
   /** Longest wait until the daemon answers. Default 20000. */
   startTimeoutMs?: number;
@@ -48,9 +48,9 @@ export interface StartOptions extends DaemonSettings {
 
 /** Certificates of connections on TCP, as PEM. */
 export interface TlsOptions {
-  /** Of the authority that signed the daemons'. */
+  /** Certificate of the authority that signed the daemons' certificates. */
   ca: string;
-  /** Our own and its key, where daemons ask for one. */
+  /** Our certificate and its key, where daemons ask for one. */
   certificate?: string;
   key?: string;
   /** The name in the daemons' certificates. Default: the host of the address. */
@@ -93,8 +93,8 @@ export class SandboxPool {
   }
 
   /**
-   * Starts a daemon of this process's own: it listens on a Unix socket that only this user can reach, and dies with this process. When it
-   * ends by itself, the next call starts another one; what it had is lost.
+   * Starts a daemon for this process: it listens on a Unix socket that only this user can reach, and dies with this process. When it
+   * ends by itself, the next call starts another one; its boxes and results are lost.
    *
    * Errors: PRL_SANDBOX_MISSING, PRL_SANDBOX_START_FAILED, PRL_SANDBOX_START_TIMEOUT (both with the end of the daemon's log),
    * PRL_SANDBOX_ISOLATION.
@@ -134,7 +134,7 @@ export class SandboxPool {
     return SandboxPool.#of(handle, minIsolation);
   }
 
-  /** Fails closed: daemons that give less than `minIsolation` are let go. */
+  /** Fails closed: the pool is closed when daemons offer less than `minIsolation`. */
   static async #of(handle: NativeSandboxPool, minIsolation: Isolation | undefined): Promise<SandboxPool> {
     const pool = new SandboxPool(handle, minIsolation);
     if (minIsolation === undefined) return pool;
@@ -179,8 +179,8 @@ export class SandboxPool {
   }
 
   /**
-   * Runs one program against many cases in one sandbox: an optional build, then per case a process of its own on a clean writable layer
-   * over what the files and the build made. Rejects as `runOnce` does.
+   * Runs one program against many cases in one sandbox: an optional build, then a new process for each case on a clean writable layer
+   * over the files and the result of the build. Rejects as `runOnce` does.
    */
   async runTests(request: TestsRequest): Promise<TestsResult> {
     const { signal, key: cancel = randomUUID() } = request;
@@ -241,7 +241,7 @@ export class SandboxPool {
   // ---- held sandboxes ----
 
   /**
-   * Makes a sandbox that keeps files and processes until it is closed. Rejects when there is none to be had: PRL_SANDBOX_OVERLOADED,
+   * Makes a sandbox that keeps files and processes until it is closed. Rejects when that is not possible: PRL_SANDBOX_OVERLOADED,
    * PRL_SANDBOX_DRAINING, PRL_SANDBOX_CONNECTION_LOST, PRL_SANDBOX_SETUP; and for mistakes as `runOnce` does.
    */
   async create(request: BoxRequest = {}): Promise<Box> {
@@ -253,19 +253,19 @@ export class SandboxPool {
     return unlessAborted(made, signal, async (box) => box.close());
   }
 
-  /** A held sandbox that exists already, also of another process; its lease is renewed here from now on. PRL_SANDBOX_BOX_UNKNOWN. */
+  /** An existing box, also of another process; this pool renews its lease from now on. PRL_SANDBOX_BOX_UNKNOWN. */
   async open(id: string): Promise<Box> {
     return new Box(this.#handle, await nativeAsync(() => this.#handle.open(id)));
   }
 
-  /** Held sandboxes with all of these labels, also of other processes with the same token. */
+  /** Boxes with all of these labels, also of other processes with the same token. */
   async list(options: { labels?: Labels } = {}): Promise<BoxInfo[]> {
     knownKeys(options, { labels: true }, "");
     const labels = strings(options.labels, "labels");
     return (await nativeAsync(() => this.#handle.list(labels))).map(toBoxInfo);
   }
 
-  /** Closes every held sandbox with all of these labels, also of other processes with the same token; gives their ids. */
+  /** Closes every box with all of these labels, also of other processes with the same token; returns their ids. */
   async closeAll(options: { labels: Labels }): Promise<string[]> {
     knownKeys(options, { labels: true }, "");
     const labels = strings(options.labels, "labels");
@@ -281,7 +281,7 @@ export class SandboxPool {
     return found.map(({ createdAt, ...rest }) => ({ ...rest, createdAt: new Date(createdAt) }));
   }
 
-  /** Deletes a snapshot; boxes that began with it stay as they are. PRL_SANDBOX_UNKNOWN. */
+  /** Deletes a snapshot; boxes that began with it do not change. PRL_SANDBOX_UNKNOWN. */
   async deleteSnapshot(snapshot: Snapshot | string): Promise<void> {
     const id = typeof snapshot === "string" ? snapshot : snapshot.id;
     await nativeAsync(() => this.#handle.deleteSnapshot(id));
@@ -300,8 +300,8 @@ export class SandboxPool {
   }
 
   /**
-   * Kills what runs (CANCELLED), closes the boxes that were made or opened here and stops an embedded daemon; resolves when it is gone.
-   * Later calls are PRL_SANDBOX_CLOSED.
+   * Kills running programs (CANCELLED), closes the boxes that were made or opened here and stops an embedded daemon; resolves when it
+   * is gone. Later calls are PRL_SANDBOX_CLOSED.
    */
   async close(): Promise<void> {
     await nativeAsync(() => this.#handle.close());

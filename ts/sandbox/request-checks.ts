@@ -1,11 +1,11 @@
-/** Checks that every request shares. Mistakes are told by the key at fault: PRL_SANDBOX_REQUEST. */
+/** Checks for all requests. Errors are PRL_SANDBOX_REQUEST and name the key at fault. */
 
 import { PrlError } from "../errors.ts";
 import { shortened } from "../options.ts";
 import type { NativeRunLimits, NativeRunRequest, NativeNetwork } from "../native/index.ts";
 import type { FileContent, Files, Isolation, Network, RunLimits } from "./types.ts";
 
-/** Permission bits of a file without any given: the daemon's default. */
+/** Permission bits of a file without given ones: the daemon's default. */
 const DEFAULT_MODE = 0;
 const MAX_MODE = 0o777;
 const MAX_PORT = 65_535;

@@ -2,7 +2,7 @@
 
 /**
  * Runs `work` for each item, at most `concurrency` at a time; the results are in the items' order. The first rejection stops new work
- * and is thrown when what had begun has ended.
+ * and is thrown when the work under way has ended.
  */
 export async function inOrder<Item, Result>(
   items: readonly Item[],

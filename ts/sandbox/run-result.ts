@@ -1,4 +1,4 @@
-/** Results as users see them, from what crosses the border. */
+/** Turns native results into the results for users. */
 
 import { constants } from "node:os";
 import { PrlError } from "../errors.ts";
@@ -6,7 +6,7 @@ import type { NativeRunResult, NativeTestsResult } from "../native/index.ts";
 import type { Isolation, LimitName, RunCause, RunResult, TestsResult } from "./types.ts";
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
-/** Signals that share a number go by the name that programs print. */
+/** Signals that share a number get the name that programs print. */
 for (const name of ["SIGABRT", "SIGIO", "SIGSYS"] as const) SIGNAL_NAMES.set(constants.signals[name], name);
 const CODE_PREFIX = "PRL_SANDBOX_";
 
@@ -37,8 +37,8 @@ export function toRunResult(result: NativeRunResult): RunResult {
 }
 
 /**
- * The run's own result. Throws PRL_SANDBOX_INFRA when the infrastructure failed or the run was called off, which says nothing of the
- * program: a rollout that ends so is tried again and never scored.
+ * Returns the run's own result. Throws PRL_SANDBOX_INFRA when the infrastructure failed or the run was cancelled, which says nothing
+ * about the program: the rollout is then tried again and never scored.
  */
 export function requireRun(result: RunResult): RunResult {
   const { cause, reason, detail } = result;
@@ -47,7 +47,7 @@ export function requireRun(result: RunResult): RunResult {
   throw new PrlError("PRL_SANDBOX_INFRA", `the sandboxed program has no result: ${message}`);
 }
 
-/** A case without a result has that of the infrastructure, or of the abort; where there is none it was not begun. */
+/** A case without a result gets that of the infrastructure's failure, or of the abort; without these it was not begun. */
 export function toTestsResult({ build, cases, endedEarly }: NativeTestsResult): TestsResult {
   const early = endedEarly === null ? null : toRunResult(endedEarly);
   return {
@@ -56,7 +56,7 @@ export function toTestsResult({ build, cases, endedEarly }: NativeTestsResult): 
   };
 }
 
-/** The result of a run that was called off before it began. */
+/** The result of a run that was cancelled before it began. */
 export function cancelledResult(): RunResult {
   return {
     cause: "CANCELLED",

@@ -1,4 +1,4 @@
-/** What goes into a run and what comes out of it (ARCHITECTURE.md, "Sandbox ends"). Types only. */
+/** Inputs and outputs of a run (ARCHITECTURE.md, "Sandbox ends"). Types only. */
 
 /** How a run ended; the first kill wins. Only INFRA may be retried or masked out of a loss. */
 export type RunCause =
@@ -15,19 +15,19 @@ export type RunCause =
   | "CANCELLED"
   | "INFRA";
 
-/** Limits of one run; what is left out takes the default. */
+/** Limits of one run; missing ones have their defaults. */
 export interface RunLimits {
   /** Default 10000. */
   wallMs?: number;
   /** CPU time of the whole tree. Default 10000. */
   cpuMs?: number;
-  /** Of the whole tree, tmpfs and shared memory included. Default 512 MiB. */
+  /** Memory of the whole tree, with tmpfs and shared memory. Default 512 MiB. */
   memoryBytes?: number;
   /** Default 64. */
   processes?: number;
   /** Default 256. */
   openFiles?: number;
-  /** Kept per stream, head and tail. Default 1 MiB. */
+  /** Output kept per stream, as head and tail. Default 1 MiB. */
   outputBytes?: number;
   /** A program that writes more than this to a stream is killed: OUTPUT_LIMIT. Default 64 MiB. */
   outputKillBytes?: number;
@@ -35,13 +35,13 @@ export interface RunLimits {
   diskBytes?: number;
   /** Default 10000. */
   inodes?: number;
-  /** Over all collected files. Default 16 MiB. */
+  /** Bytes of all collected files. Default 16 MiB. */
   collectBytes?: number;
 }
 
 /**
- * How well a run is kept apart, from the weakest: landlock, seccomp and rlimits; namespaces too; limits of the whole tree by control
- * groups too.
+ * How strongly a run is isolated, from the weakest: landlock, seccomp and rlimits; then also namespaces; then also limits of the whole
+ * tree by control groups.
  */
 export type Isolation = "process" | "rootless" | "full";
 
@@ -51,7 +51,7 @@ export type FileContent = string | Uint8Array;
 /** Relative path to content, with permission bits when they matter. */
 export type Files = Readonly<Record<string, FileContent | { content: FileContent; mode: number }>>;
 
-/** What a sandbox reaches besides its own loopback; name resolution included, nothing else exists. */
+/** The network that a sandbox reaches besides its own loopback, with name resolution. */
 export type Network =
   | "none"
   | {
@@ -64,14 +64,14 @@ export type Network =
       forward?: readonly { listen: number; to: string }[];
     };
 
-/** What a program runs on: `exec` always executes it, the others are warm interpreters; further ones are profiles of `preload`. */
+/** The runtime of a program: `exec` always executes it, the others are warm interpreters; more are profiles of `preload`. */
 export type RuntimeName = "exec" | "python" | "numpy" | "node" | (string & {});
 
-/** What runs and tests have in common. */
+/** Options of both runs and tests. */
 export interface ProgramOptions {
   /** Written to the working directory before the start. */
   files?: Files;
-  /** Added to the sandbox's own small environment. */
+  /** Variables in addition to the sandbox's own small environment. */
   env?: Readonly<Record<string, string>>;
   /** Absolute, or relative to the work directory; made when missing. Default: the work directory. */
   cwd?: string;
@@ -88,13 +88,13 @@ export interface ProgramOptions {
    * Names this execution: one key runs at most once per daemon, and asking again gives the same result. Default: a new one per call.
    */
   key?: string;
-  /** Default: chosen by the command. One that the daemon cannot give is PRL_SANDBOX_ISOLATION or PRL_SANDBOX_UNSUPPORTED. */
+  /** Default: the command decides. A runtime that the daemon lacks is PRL_SANDBOX_ISOLATION or PRL_SANDBOX_UNSUPPORTED. */
   runtime?: RuntimeName;
-  /** Name of an image that the daemon was started with. Default: the machine's own system directories. */
+  /** Name of an image that the daemon knows. Default: the machine's own system directories. */
   image?: string;
 }
 
-/** One program to run in a sandbox of its own. */
+/** One program to run in a new sandbox. */
 export interface RunRequest extends ProgramOptions {
   /** Program and arguments; no shell in between. */
   command: readonly string[];
@@ -105,20 +105,20 @@ export interface RunRequest extends ProgramOptions {
   limits?: RunLimits;
 }
 
-/** Many tests of one program in one sandbox: each case is a process of its own on a clean writable layer. */
+/** Many tests of one program in one sandbox: each case is a new process on a clean writable layer. */
 export interface TestsRequest extends ProgramOptions {
   /** Program and arguments; no shell in between. */
   program: readonly string[];
   /** `args` are appended to the program's. */
   cases: readonly { stdin?: FileContent; args?: readonly string[] }[];
-  /** Disk and inodes are also those of the files and the build. */
+  /** Limits of each case; those of disk and inodes hold for the files and the build, too. */
   limitsPerCase?: RunLimits;
-  /** After a case that did not exit with 0 no further one is begun. Default false. */
+  /** Begin no case after one that did not exit with 0. Default false. */
   stopOnFailure?: boolean;
   /** Program and arguments, run once before the cases, for example a compiler; when it does not exit with 0 no case is run. */
   build?: readonly string[];
   buildLimits?: RunLimits;
-  /** Names this execution, of which nothing runs twice. Default: none; a case whose sandbox was lost is then begun again. */
+  /** Names this execution, so that nothing of it runs twice. Default: none; a case whose sandbox was lost is then begun again. */
   key?: string;
 }
 
@@ -133,7 +133,7 @@ export interface TestsResult {
   results: (RunResult | null)[];
 }
 
-/** What a run used; null is what the machine's tier cannot observe. */
+/** The resources that a run used; null where the machine's tier cannot observe them. */
 export interface RunUsage {
   cpuMs: number | null;
   peakMemoryBytes: number | null;
@@ -141,7 +141,7 @@ export interface RunUsage {
   processes: number | null;
 }
 
-/** Where the time went. */
+/** Times of a run's phases. */
 export interface RunTimings {
   /** Waiting for a free sandbox. */
   queueMs: number;
@@ -153,10 +153,10 @@ export interface RunTimings {
   drainMs: number;
 }
 
-/** A limit that a run came up against. */
+/** A limit that a run reached. */
 export type LimitName = "wall" | "cpu" | "memory" | "processes" | "output" | "disk" | "inodes" | "collect";
 
-/** How one run ended, with everything that it left. */
+/** The result of one run: how it ended, its output and files. */
 export interface RunResult {
   cause: RunCause;
   /**
@@ -166,13 +166,13 @@ export interface RunResult {
   reason: string;
   /** With INFRA, for people; else null. */
   detail: string | null;
-  /** Limits that the run came up against, whether or not they ended it. */
+  /** Limits that the run reached, whether or not they ended it. */
   limitsHit: LimitName[];
   /** Null unless the program exited by itself. */
   exitCode: number | null;
   /** Name of the signal that ended the program (`SIGSEGV`); null when none did. */
   signal: string | null;
-  /** Head and tail of what was written, joined. */
+  /** Head and tail of the output, joined. */
   stdout: Buffer;
   stderr: Buffer;
   /** Bytes dropped between head and tail; 0 when nothing is missing. */
@@ -183,23 +183,23 @@ export interface RunResult {
   stderrGapAt: number;
   /** Collected files by path. */
   files: Record<string, Buffer>;
-  /** What matched `collect` and did not come, and why. */
+  /** Files that matched `collect` and were not collected, and why. */
   uncollected: { path: string; reason: string }[];
   usage: RunUsage;
   timings: RunTimings;
-  /** What the run had; null when it did not take place. */
+  /** Isolation of the run; null when it did not take place. */
   isolation: Isolation | null;
   /** The kept result of an earlier call with the same key. */
   replayed: boolean;
   /** With INFRA `overloaded`: when to try again. */
   retryAfterMs: number | null;
-  /** What it ran on; null when it did not take place. */
+  /** Runtime of the run; null when it did not take place. */
   runtime: RuntimeName | null;
 }
 
-/** What the daemons of a pool can enforce and observe. Of several, what each of them can. */
+/** What all daemons of a pool can enforce and observe. */
 export interface SandboxCapabilities {
-  /** The tier that results; null when nothing can be run. */
+  /** The resulting tier; null when nothing can be run. */
   isolation: Isolation | null;
   cgroups: "v2" | "v1" | "hybrid" | "none";
   /** Kernel facilities: what was found, or what is missing and how to get it. */

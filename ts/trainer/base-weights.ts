@@ -1,6 +1,7 @@
 /**
- * Which weights a run is bound to beside its own: those of its model's folder, and those of the reference that its loss pulls towards. Both are
- * known by a name, and what lies under a name may change; so the trainer's half of a checkpoint has their digests, and whoever goes on compares.
+ * The weights that a run depends on besides its own: those of its model's folder, and those of its loss's reference model. Both are
+ * known by a name, and the content behind a name may change; so the trainer's half of a checkpoint has their digests, and a resume
+ * compares them.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -17,7 +18,7 @@ const schema = z.strictObject({ model: z.string().nullable(), reference: z.strin
 /** Digests of two folders' weights; null: not known, or none. */
 export type BaseWeights = z.output<typeof schema>;
 
-/** Digest over the safetensors files of a model folder by their names; of a folder without any it is that of nothing. Errors: PRL_IO. */
+/** Digest over the safetensors files of a model folder by their names; a folder without any has the digest of no data. Errors: PRL_IO. */
 export async function weightsDigest(folder: string): Promise<string> {
   const names = (await ifThere(readdir(folder), folder)) ?? [];
   const files = names.filter((name) => name.endsWith(".safetensors")).toSorted();
@@ -26,7 +27,7 @@ export async function weightsDigest(folder: string): Promise<string> {
   return digest(found.join(""));
 }
 
-/** Into the trainer's half of a checkpoint. */
+/** Writes the digests into the trainer's half of a checkpoint. */
 export async function writeBaseWeights(half: string, base: BaseWeights): Promise<void> {
   await atomicWriteJson(join(half, FILE), base);
 }

@@ -13,7 +13,7 @@ export function canaryTokenIds(vocabSize: number, longest: number): Uint32Array 
   return Uint32Array.from(ids);
 }
 
-/** Scores the canary with the trainer's current weights at temperature 1. Errors: PRL_TRAIN_NON_FINITE when a score is no number to compare with. */
+/** Scores the canary with the trainer's current weights at temperature 1. Errors: PRL_TRAIN_NON_FINITE when a score is not finite. */
 export async function scoreCanary(trainer: Trainer, tokenIds: Uint32Array): Promise<Canary> {
   const logprobs = await trainer.logprobs(tokenIds, Uint32Array.of(0, tokenIds.length));
   const bad = logprobs.findIndex((value) => !Number.isFinite(value));

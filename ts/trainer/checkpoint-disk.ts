@@ -1,4 +1,4 @@
-/** The disk that checkpoints go to, under prime-rl's names. */
+/** Metrics of the disk that holds the checkpoints, under prime-rl's names. */
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -6,7 +6,10 @@ import { isMissing } from "../files/file-presence.ts";
 
 const GIB = 2 ** 30;
 
-/** Of the file system of `root`, which need not be there yet; what is free is what is left to this user. Errors: those of `statfs`. */
+/**
+ * Space of the file system of `root`, which may not exist yet; free space is the space that this user may use. Errors: those of
+ * `statfs`.
+ */
 export async function checkpointDisk(root: string): Promise<Record<string, number>> {
   try {
     const { bsize, blocks, bfree, bavail } = await statfs(root);

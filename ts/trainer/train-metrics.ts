@@ -1,7 +1,7 @@
-/** What the engine says of a training step, under prime-rl's names. */
+/** The engine's metrics of a training step, under prime-rl's names. */
 
 const BY_ENVIRONMENT = /^(entropy|mismatch_kl)\/(\d+)$/u;
-/** Means over tokens of which prime-rl logs further statistics, too. */
+/** Means over tokens for which prime-rl also logs other statistics. */
 const MEAN =
   /^(loss|(entropy|mismatch_kl)\/.+|(un)?masked_mismatch_kl|is_masked(_low|_high)?|masked_advantage_(positive|negative)|ref_kl\/.+)$/u;
 
@@ -22,8 +22,8 @@ export function trainMetrics(metrics: Record<string, number>, envNames: readonly
   return values;
 }
 
-/** Of this process since its start, in GiB. */
+/** Peak memory of this process since its start, in GiB. */
 export function peakMemory(): number {
-  // It is counted in KiB.
+  // maxRSS is in KiB.
   return process.resourceUsage().maxRSS / 2 ** 20;
 }

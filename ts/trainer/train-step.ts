@@ -1,18 +1,18 @@
 /**
- * Optimizer steps that survive what is not finite: a loss or gradient that is not changes nothing, is told and counted; so many in a row
+ * Optimizer steps that survive non-finite values: a non-finite loss or gradient changes nothing, is logged and counted; too many in a row
  * end the training.
  */
 import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
 import type { TrainBatch, Trainer } from "../native/index.ts";
 
-/** So many steps in a row that were not finite are no accident. */
+/** This many non-finite steps in a row are no accident. */
 const MAX_SKIPPED_STEPS = 10;
 
 export interface StepOutcome {
-  /** Of the batch; NaN when it could not be computed. */
+  /** Loss of the batch; NaN when it could not be computed. */
   loss: number;
-  /** The loss's own, the gradient's norm, and `optim/skipped`: 1 when nothing was changed. */
+  /** The loss's own metrics, the gradient's norm, and `optim/skipped`: 1 when nothing was changed. */
   metrics: Record<string, number>;
 }
 
@@ -29,7 +29,7 @@ export class TrainSteps {
   /**
    * One step; the weights change only when `saved`, which writes the ones before, has ended.
    *
-   * @throws PrlError PRL_TRAIN_NON_FINITE for the last of too many in a row, and what else the trainer throws
+   * @throws PrlError PRL_TRAIN_NON_FINITE for the last of too many in a row, and other errors of the trainer
    */
   async take(step: number, batch: TrainBatch, lr: number, saved: Promise<void>): Promise<StepOutcome> {
     let [loss, metrics]: [number, Record<string, number>] = [Number.NaN, {}];

@@ -19,7 +19,7 @@ export interface RunProcess {
   attempt: number;
 }
 
-/** Where the trainer listens; a process that uses files only listens nowhere. */
+/** Addresses that the trainer listens on; absent where batches or weights travel by files. */
 export interface TrainerAddresses {
   rollouts?: string;
   weights?: string;
@@ -37,7 +37,7 @@ export function transportToken(env: Readonly<Record<string, string | undefined>>
   return token === "" ? null : token;
 }
 
-/** Opens what the trainer receives batches and sends weights by. Errors: PRL_TRANSPORT_ADDRESS. */
+/** Opens the transports by which the trainer receives batches and sends weights. Errors: PRL_TRANSPORT_ADDRESS. */
 export async function openTrainerTransports(
   { runDir, runId, attempt }: RunProcess,
   { rollout_transport: batches, weight_broadcast: broadcast }: TransportConfig,
@@ -60,7 +60,10 @@ export interface OrchestratorTransports {
   weights: WeightFollower;
 }
 
-/** Opens what the orchestrator sends batches and follows weights by; `trainer` is where the trainer says that it listens. */
+/**
+ * Opens the transports by which the orchestrator sends batches and follows weights; `trainer` has the addresses from the trainer's
+ * ready file.
+ */
 export function openOrchestratorTransports(
   { runDir, runId, attempt }: RunProcess,
   { rollout_transport: batches, weight_broadcast: broadcast }: TransportConfig,
@@ -84,7 +87,7 @@ export function openOrchestratorTransports(
   };
 }
 
-/** Opens what inference server `index` pulls weights by; null when they come by files. */
+/** Opens the transport by which inference server `index` pulls weights; null when they come by files. */
 export async function openInferencePuller(
   runDir: string,
   index: number,

@@ -3,8 +3,8 @@
  * trainer's half only.
  *
  * Each half is written by its process and ends with `half.json`, the list of its files with their digests; the manifest, written last, joins
- * both. A checkpoint exists when its manifest does: whole or absent, never half. Whoever resumes compares every file with its digest first.
- * A half of an earlier attempt is written over: only halves of one attempt are joined.
+ * both. A checkpoint exists when its manifest does: whole or absent, never half. A resume first compares every file with its digest.
+ * A half of an earlier attempt is overwritten: only halves of one attempt are joined.
  */
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ const manifestSchema = z.strictObject({
 });
 export type CheckpointManifest = z.output<typeof manifestSchema>;
 
-/** Which steps are saved, and which saved ones stay. */
+/** Rules for the steps that are saved, and for the checkpoints that stay. */
 export interface CheckpointRules {
   /** Steps between the rolling checkpoints, of which the newest stays. */
   recovery_interval: number;
@@ -52,7 +52,7 @@ export interface CheckpointRules {
   keep_interval: number | null;
 }
 
-/** Who writes: the run and its attempt. */
+/** The run and the attempt that write. */
 export interface CheckpointWriter {
   root: string;
   run: string;
@@ -73,7 +73,7 @@ export async function writeHalf(
   write: (dir: string) => Promise<void>,
 ): Promise<void> {
   const dir = join(checkpointDir(root, step), half);
-  // What an earlier attempt left of this step is not what this one means by it.
+  // Removes the manifest that an earlier attempt may have left for this step.
   await rm(join(checkpointDir(root, step), MANIFEST_FILE), { force: true });
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
@@ -108,9 +108,9 @@ export async function joinHalves(
 export interface FoundCheckpoint {
   step: number;
   dir: string;
-  /** Of the run, in which it was written. */
+  /** Attempt of the run that wrote it. */
   attempt: number;
-  /** Newer ones that were passed over, and why. */
+  /** Newer checkpoints that were passed over, and why. */
   skipped: { step: number; reason: string }[];
 }
 
@@ -173,19 +173,19 @@ export async function verifyCheckpoint(root: string, step: number): Promise<Chec
   return manifest;
 }
 
-/** Deletes whole checkpoints that the rules let go now that `newest` is whole; returns their steps. */
+/** Deletes whole checkpoints that the rules do not keep now that `newest` is whole; returns their steps. */
 export async function pruneCheckpoints(root: string, newest: number, rules: CheckpointRules): Promise<number[]> {
   const older = (await stepsIn(root)).filter((step) => step < newest);
   const gone = older.filter((step) => !staying([...older, newest], rules).has(step));
   for (const step of gone) {
-    // Without its manifest it does not exist any more, however far the deletion gets.
+    // Without its manifest the checkpoint does not exist any more, even if the deletion is interrupted.
     await rm(join(checkpointDir(root, step), MANIFEST_FILE), { force: true });
     await rm(checkpointDir(root, step), { recursive: true, force: true });
   }
   return gone;
 }
 
-/** A new run keeps its checkpoints where there are none: another run's would be taken for its own. Errors: PRL_RUN_EXISTS. */
+/** Refuses a folder that holds checkpoints of another run, because a new run would take them for its own. Errors: PRL_RUN_EXISTS. */
 export async function refuseCheckpoints(root: string): Promise<void> {
   const steps = await stepsIn(root);
   if (steps.length === 0) return;
@@ -196,7 +196,7 @@ export async function refuseCheckpoints(root: string): Promise<void> {
   );
 }
 
-/** Deletes checkpoints of later steps: the run goes on from `step`. */
+/** Deletes checkpoints of later steps, because the run continues from `step`. */
 export async function dropLaterCheckpoints(root: string, step: number): Promise<void> {
   for (const later of (await stepsIn(root)).filter((found) => found > step)) {
     await rm(join(checkpointDir(root, later), MANIFEST_FILE), { force: true });

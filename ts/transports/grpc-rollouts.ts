@@ -1,8 +1,8 @@
 /**
  * Batches over the network: the orchestrator keeps each in its spool until the trainer's machine has it on disk.
  *
- * The spool is `spool/` in the sender's run directory. The receiver's inbox is `rollouts/` in its own, where files appear as the filesystem
- * transport puts them; so they are waited for, checked and read the same way. Protocol: crates/transport/README.md.
+ * The spool is `spool/` in the sender's run directory. The receiver's inbox is `rollouts/` in its run directory, where files appear as
+ * the filesystem transport writes them, so they are awaited, checked and read in the same way. Protocol: crates/transport/README.md.
  */
 
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { listenForRollouts, openSpool, writeBatch, type TransportOptions } from 
 import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
 import { makeFolder } from "../files/make-folder.ts";
 
-/** Sends to the receivers at `addresses`, one per rank. What an earlier process of the run left in the spool goes first. */
+/** Sends to the receivers at `addresses`, one per rank. Batches that an earlier process of the run left in the spool are sent first. */
 export function grpcRolloutSender(
   runDir: string,
   runId: string,

@@ -17,7 +17,7 @@ import {
 } from "../native/index.ts";
 import { filesystemWeights, MENDED_BY_FULL, type WeightFollower, type WeightSender } from "./weights.ts";
 
-/** How long a trainer is told that a version is where it is needed. */
+/** How long the orchestrator tries to send the trainer an acknowledgement. */
 const ACKNOWLEDGE_PATIENCE_MS = 10_000;
 
 /** Publishes into `weights/` of the run directory and serves it on `listen` (`host:port`, port 0 for any). */
@@ -50,7 +50,7 @@ export async function grpcWeightSender(
 
 /** Follows the versions of the node at `address`. */
 export function grpcWeightFollower(runDir: string, address: string, options: TransportOptions): WeightFollower {
-  // They pull nothing, so that nothing is ever written there.
+  // Followers pull nothing, so nothing is written there.
   const root = join(runDir, "received", "orchestrator");
   const node = openWeightNode(root, options);
   const patienceMs = Math.min(options.patienceMs, ACKNOWLEDGE_PATIENCE_MS);
@@ -73,8 +73,8 @@ export function grpcWeightFollower(runDir: string, address: string, options: Tra
 }
 
 /**
- * An answer that was lost must not fail a run whose trainer has heard what it waited for and is gone. When it has not heard, it is the one
- * that says so, by name.
+ * A lost answer must not fail a run whose trainer got the acknowledgement and has ended. When the trainer did not get it, the trainer fails
+ * with an error that names it.
  */
 async function acknowledge(node: WeightNode, version: number, digest: string, address: string): Promise<void> {
   try {
@@ -96,18 +96,18 @@ async function describe(node: WeightNode, version: number, address: string, dead
   }
 }
 
-/** An engine's end: what it pulls, it serves. */
+/** An engine's end: it serves what it pulls. */
 export interface WeightPuller {
-  /** `host:port` where it serves. */
+  /** `host:port` of its server. */
   readonly address: string;
-  /** Brings a version here, from the first of `sources` that works. */
+  /** Pulls a version from the first of `sources` that works. */
   fetch(version: number, digest: string, sources: readonly string[]): Promise<void>;
-  /** The same, and gives it as a complete folder, which stays until it is released. */
+  /** The same, and returns a complete folder, which stays until it is released. */
   receive(version: number, digest: string, sources: readonly string[]): Promise<ReceivedWeights>;
   close(): Promise<void>;
 }
 
-/** Pulls into `root`, which this process has to itself, and serves it on `listen`; the newest `keep` versions stay. */
+/** Pulls into `root`, which no other process uses, and serves it on `listen`; the newest `keep` versions stay. */
 export async function openWeightPuller(
   root: string,
   { keep }: { keep: number },
@@ -130,7 +130,7 @@ export async function openWeightPuller(
         return await receiver.receive(version);
       } catch (error) {
         if (!(error instanceof PrlError) || !MENDED_BY_FULL.has(error.code)) throw error;
-        // Something here is damaged: everything is pulled again, down to a full version.
+        // A local version is damaged, so everything is pulled again, down to a full version.
         for (const name of await readdir(root)) {
           if (/^step_\d+$|^\.received$/.test(name)) await rm(join(root, name), { recursive: true });
         }
@@ -155,7 +155,7 @@ async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener("abort", onAbort);
-    // Nobody listens any more.
+    // The work's own rejection has no listener any more.
     work.catch(() => {});
   }
 }

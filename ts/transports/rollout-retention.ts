@@ -1,8 +1,8 @@
 /**
- * How long batches and the traces of training stay in `rollouts/`: `rollout_transport.keep` of a run that would fill its disk.
+ * How long batches and training traces stay in `rollouts/`: `rollout_transport.keep`, for runs that would fill their disk.
  *
- * Only what is trained goes, so that a batch which is still waited for, or one that a resumed run cuts anew, is never touched. Evaluations stay:
- * they are few, and one of an old version may be written still.
+ * Only trained batches are deleted, so a batch that is still awaited, or one that a resumed run cuts anew, is never touched.
+ * Evaluations stay: they are few, and one of an old version may still be written.
  */
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,10 @@ import { ifThere } from "../files/file-presence.ts";
 const STEP = /^step_(\d+)$/;
 const EVALUATIONS = "eval";
 
-/** Deletes what steps up to `trained` left in the run directory's `rollouts/`, but for the newest `keep`; null: nothing. Errors: PRL_IO. */
+/**
+ * Deletes files of steps up to `trained` in the run directory's `rollouts/`, except the newest `keep`; null deletes nothing. Errors:
+ * PRL_IO.
+ */
 export async function pruneRollouts(runDir: string, trained: number, keep: number | null): Promise<void> {
   if (keep === null) return;
   const root = join(runDir, "rollouts");
@@ -30,7 +33,7 @@ async function prune(dir: string): Promise<void> {
     for (const name of gone) await rm(join(dir, name), { recursive: true, force: true });
     if (gone.length === names.length) await rmdir(dir);
   } catch (cause) {
-    // Trainer and orchestrator of one run directory both come here, and an evaluation may just begin.
+    // Trainer and orchestrator of one run directory both call this, and an evaluation may just begin.
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
     if (code !== "ENOENT" && code !== "ENOTEMPTY")
       throw new PrlError("PRL_IO", `cannot delete what is in ${dir}`, { cause });

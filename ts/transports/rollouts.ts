@@ -14,13 +14,13 @@ import { readBatch, writeBatch, type Batch, type BatchKey, type PackedBatch } fr
 
 /** The orchestrator's end. */
 export interface RolloutSender {
-  /** Ships the batches of a step, one per rank; they survive whatever happens to this process when it resolves. */
+  /** Ships the batches of a step, one per rank; when it resolves, they survive the end of this process. */
   send(step: number, batches: readonly (Batch | PackedBatch)[], envNames: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ReceivedBatch extends Batch {
-  /** Names that its `envIds` stand for. */
+  /** Names that its `envIds` index. */
   envNames: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export function rolloutsDir(runDir: string, step: number): string {
   return join(runDir, "rollouts", `step_${step}`);
 }
 
-/** Episodes of one source's evaluation of a version; it is there when they have all ended. */
+/** Path of the episodes of one source's evaluation of a version; the file exists when all have ended. */
 export function evaluationFile(runDir: string, version: number, source: string): string {
   return join(rolloutsDir(runDir, version), "eval", `${source}.jsonl`);
 }
@@ -73,7 +73,10 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
   };
 }
 
-/** What arrives at the trainer is the run's own: a file that was cut is no mistake in what a user gave (PRL_WEIGHTS_FORMAT). */
+/**
+ * A file that arrives at the trainer was written by the run, so a truncated file is PRL_BATCH_INVALID, not a mistake of the user
+ * (PRL_WEIGHTS_FORMAT).
+ */
 async function readSound(path: string): ReturnType<typeof readBatch> {
   try {
     return await readBatch(path);
@@ -87,7 +90,7 @@ function nameOf({ runId, attempt, step, rank }: Omit<BatchKey, "envNames">): str
   return `run ${runId}, attempt ${attempt}, step ${step}, rank ${rank}`;
 }
 
-/** Waits until a file exists; PRL_DEADLINE, in which `what` names it, when it does not come in time. An abort rejects at once. */
+/** Waits until a file exists; PRL_DEADLINE, which names it as `what`, when it does not come in time. An abort rejects at once. */
 export async function waitForFile(path: string, deadlineMs: number, signal: AbortSignal, what: string): Promise<void> {
   const end = performance.now() + deadlineMs;
   signal.throwIfAborted();

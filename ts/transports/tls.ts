@@ -13,7 +13,7 @@ export interface TlsFiles {
   tls_server_name: string | null;
 }
 
-/** Null when nothing is named: connections are in the clear. Errors: PRL_TRANSPORT_TLS for a file that cannot be read. */
+/** Null when no file is named: connections are not encrypted. Errors: PRL_TRANSPORT_TLS for a file that cannot be read. */
 export function readTls(files: TlsFiles): TransportTls | null {
   const tls: TransportTls = {
     ...read("certificate", files.tls_cert),

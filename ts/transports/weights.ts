@@ -2,7 +2,7 @@
  * Weight versions on their way from the trainer to the engines.
  *
  * The filesystem transport publishes folders `weights/step_<v>/` in the run directory by the rules of crates/weights/README.md: a version
- * is there when its `manifest.json` is, 16-bit weights travel as what changed, and what someone reads stays.
+ * exists when its `manifest.json` does, 16-bit weights travel as their changes, and versions that are being read stay.
  *
  * No engine misses a version: when v is the next to be loaded, batch v + max_async_level is the last that can have been shipped, so the
  * newest version is at most v + max_async_level, and `keep` is more than max_async_level (the config is checked for it).
@@ -30,16 +30,16 @@ export interface PublishedWeights {
   manifest: WeightManifest;
 }
 
-/** Where an engine gets a version: a folder, or nodes to pull it from (`host:port`, the preferred first). */
+/** The source of a version for an engine: a folder, or nodes to pull it from (`host:port`, the preferred first). */
 export type WeightSource = { dir: string } | { grpc: string[] };
 
 /** A version that engines can load. */
 export interface AvailableWeights {
   readonly manifest: WeightManifest;
   readonly source: WeightSource;
-  /** All engines have it: whoever published it need not wait for them any more. */
+  /** All engines have it: the publisher does not need to wait for them any more. */
   acknowledge(): Promise<void>;
-  /** No engine will load it any more, not even one that is started anew. What is in a folder stays there until then. */
+  /** No engine will load it any more, not even one that is started anew. Its folder stays until then. */
   release(): Promise<void>;
 }
 
@@ -55,29 +55,30 @@ export interface WeightSender {
     canary: Canary | null,
     options?: { full?: boolean },
   ): Promise<PublishedWeights>;
-  /** Waits until the newest version is where it is needed, or does not need this process to get there. */
+  /** Waits until the newest version has arrived where it is needed, or can arrive without this process. */
   delivered(signal: AbortSignal): Promise<void>;
-  /** Lets others publish there. */
+  /** Allows other publishers in the folder. */
   close(): Promise<void>;
 }
 
 /** The orchestrator's end. */
 export interface WeightFollower {
   /**
-   * Waits for a version: that one, with its digest. Errors: PRL_DEADLINE when it does not come in time, PRL_WEIGHTS_MANIFEST when it is not
-   * what its folder says, PRL_WEIGHTS_SUPERSEDED when it cannot be read and never will be, because a newer one is there: ask for that.
+   * Waits for exactly this version and returns it with its digest. Errors: PRL_DEADLINE when it does not come in time,
+   * PRL_WEIGHTS_MANIFEST when it is not the version that its folder names, PRL_WEIGHTS_SUPERSEDED when it will never be readable,
+   * because a newer one exists: ask for that.
    */
   receive(version: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<AvailableWeights>;
   close(): Promise<void>;
 }
 
 const MANIFEST = "manifest.json";
-/** How soon a receiver that asks for a full version is heard, and sees it. */
+/** Time between two checks for requests of a full version, and for the version itself. */
 const FULL_REQUEST_POLL_MS = 200;
-/** What a full version mends: a base that is gone, bytes that were damaged. */
+/** Errors that a full version repairs: a missing base, damaged bytes. */
 export const MENDED_BY_FULL: ReadonlySet<unknown> = new Set(["PRL_WEIGHTS_BASE", "PRL_WEIGHTS_DIGEST"]);
 
-/** Its `receive` gives complete folders, whatever was published. */
+/** Its `receive` gives complete folders, for full and for sparse versions. */
 export interface FilesystemWeights extends WeightSender, WeightFollower {
   receive(...args: Parameters<WeightFollower["receive"]>): Promise<AvailableWeights & Pick<ReceivedWeights, "dir">>;
   close(): Promise<void>;
@@ -125,7 +126,7 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
         if (!(error instanceof PrlError) || !MENDED_BY_FULL.has(error.code)) throw error;
         await weights.requestFull();
         for (;;) {
-          // Looked for first: once there is a newer one, this one is in full already or never will be.
+          // This check comes first: once there is a newer version, this one is already full or never will be.
           const isPast = await hasNewer(root, version);
           if ((await readManifest(dir)).encoding === "full") break;
           if (isPast) throw superseded(version, error);

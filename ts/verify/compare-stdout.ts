@@ -53,11 +53,11 @@ function sameToken(a: string, b: string, tolerance: number): boolean {
 }
 
 const WHOLE = /^[-+]?\d+$/u;
-/** Beyond it, two different whole numbers that a double cannot tell apart are far apart anyway, or not worth the time. */
+/** Longer whole numbers are compared as doubles, to save time. */
 const MOST_DIGITS = 400;
 
 function difference(a: string, b: string): number {
-  // Doubles cannot tell large whole numbers apart.
+  // Doubles cannot distinguish large whole numbers.
   const areWhole = WHOLE.test(a) && WHOLE.test(b) && Math.max(a.length, b.length) <= MOST_DIGITS;
   return areWhole ? Number(BigInt(a) - BigInt(b)) : Number(a) - Number(b);
 }
@@ -67,7 +67,7 @@ function exactDecimal(text: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^([-+]?)(\d*)\.?(\d*)(?:[eE]([-+]?\d+))?$/u.exec(text) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/u, "");
-  // By hand: a pattern for it would look at a long run of zeros again and again.
+  // This is a loop, because a regular expression would scan a long run of zeros again and again.
   let length = digits.length;
   while (digits[length - 1] === "0") length -= 1;
   const significant = digits.slice(0, length);

@@ -1,8 +1,8 @@
 /**
  * A worker thread that does jobs in order, each within its deadline.
  *
- * Only the job at the head costs time, so only it has a timer: waiting behind others, a busy main thread, or the start of the thread is
- * charged to nobody.
+ * Only the job at the head is running, so only it has a timer: waiting behind others, a busy main thread, or the start of the thread do
+ * not count for any job.
  * A job that is late ends the thread; the next one gets a new one. The thread never keeps the process alive while it has nothing to do.
  */
 import { Worker } from "node:worker_threads";
@@ -10,18 +10,18 @@ import { Worker } from "node:worker_threads";
 import { PrlError } from "../errors.ts";
 import { threadScript } from "../async/thread-script.ts";
 
-/** What the thread is sent. */
+/** Message to the thread. */
 export interface NumberedJob<Job> {
   readonly id: number;
   readonly job: Job;
 }
 
-/** What the thread says first: it has loaded and takes jobs. */
+/** First message from the thread: it has loaded and takes jobs. */
 export const READY: NumberedResult<null> = { id: -1, result: null };
 /** A thread that has not loaded by then never will. */
 const START_MS = 60_000;
 
-/** What it answers, in the order of the jobs. */
+/** Answer of the thread, in the order of the jobs. */
 export interface NumberedResult<Result> {
   readonly id: number;
   readonly result: Result;
@@ -47,7 +47,7 @@ export class DeadlineThread<Job, Result> {
   #worker: Worker | null = null;
   #timer: NodeJS.Timeout | undefined;
   #next = 0;
-  /** In order; the first `#sent` are in the thread. */
+  /** Jobs in order; the first `#sent` are in the thread. */
   readonly #queue: Waiting<Job, Result>[] = [];
   #sent = 0;
   #isReady = false;
@@ -116,7 +116,7 @@ export class DeadlineThread<Job, Result> {
       return;
     }
     this.#timer = setTimeout(() => {
-      // What the thread answered while this thread was busy comes first.
+      // Answers that arrived while this thread was busy are handled first.
       setImmediate(() => {
         if (this.#queue[0] === head) this.#late();
       });
@@ -130,7 +130,7 @@ export class DeadlineThread<Job, Result> {
     this.#feed();
   }
 
-  /** The thread died under its head: out of memory, for example. */
+  /** The thread died while it did the head's job: out of memory, for example. */
   #failHead(worker: Worker, cause: Error): void {
     if (worker !== this.#worker) return;
     const head = this.#queue.shift();
@@ -149,7 +149,7 @@ export class DeadlineThread<Job, Result> {
   }
 }
 
-/** Errors: PRL_VERIFY_OPTIONS for a deadline that is none. */
+/** Errors: PRL_VERIFY_OPTIONS for an invalid deadline. */
 export function checkDeadline(deadlineMs: number): void {
   if (deadlineMs > 0 && deadlineMs <= 600_000) return;
   throw new PrlError("PRL_VERIFY_OPTIONS", `deadlineMs: expected a number from 1 to 600000, got ${deadlineMs}`);

@@ -1,4 +1,4 @@
-/** What pytest reported, test by test. */
+/** Reads pytest's report, test by test. */
 
 export type PytestOutcome = "passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed";
 

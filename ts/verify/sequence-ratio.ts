@@ -113,7 +113,7 @@ function longestMatch(
   return { aStart, bStart, length };
 }
 
-/** A lone surrogate is an element of its own, as in a Python string. */
+/** A lone surrogate is a separate element, as in a Python string. */
 function codePoints(text: string): Uint32Array {
   const points = new Uint32Array(text.length);
   let count = 0;

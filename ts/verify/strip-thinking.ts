@@ -1,10 +1,10 @@
-/** What stands behind a reply's thinking. */
+/** The part of a reply behind its thinking. */
 import { z } from "zod";
 
 import { checkOptions, only } from "../options.ts";
 
 export interface StripThinkingOptions {
-  /** Without a closing tag there is no reply: "". Else the text stays as it is. Default true. */
+  /** True: without a closing tag the reply is "". False: the text then stays the same. Default true. */
   strict?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { PrlError } from "../errors.ts";
 import { checkOptions, only } from "../options.ts";
 import type { Message } from "../message.ts";
 
-/** A field, or several names for it; the first is its own. */
+/** A field, or several names for it; the first is its main name. */
 export type XmlField = string | readonly [string, ...string[]];
 
 export interface XmlParserOptions {
@@ -14,7 +14,7 @@ export interface XmlParserOptions {
 }
 
 export interface XmlParser {
-  /** Trimmed contents by field name and by every name of it that stood there; null for what is missing. The last tag counts. */
+  /** Trimmed contents by the field's name and by each of its names that occurred; null for missing fields. The last tag counts. */
   parse(text: string): Record<string, string | null>;
   /** The answer field of the last assistant message that has it, or of a text. */
   parseAnswer(completion: string | readonly Message[]): string | null;

@@ -1,4 +1,4 @@
-/** Files of the cache that several processes write: whole or absent, each made by one of them. */
+/** Files of the cache that several processes may write: they are whole or absent, and one process makes each. */
 import { randomBytes } from "node:crypto";
 import { mkdir, open, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -13,14 +13,15 @@ export async function writeWhole(path: string, content: string): Promise<void> {
   await rename(unfinished, path);
 }
 
-/** A holder shows so often that it lives, */
+/** How often a holder shows that it is alive. */
 const HEARTBEAT_MS = 2_000;
-/** and is taken for dead when it has not for this long. */
+/** A holder that was silent for this long counts as dead. */
 const DEAD_MS = 15_000;
 const POLL_MS = 100;
 
 /**
- * Does `work` while no other process does it under the same lock file. Waits as long as the holder lives, whose own waits have deadlines.
+ * Does `work` while no other process does it under the same lock file. Waits as long as the holder is alive; the holder's own waits
+ * have deadlines.
  */
 export async function exclusively<Result>(
   lock: string,

@@ -1,7 +1,7 @@
 /**
  * A file of a dataset's repository on this disk: `blobs/<digest>`, with a link to it at its path below `snapshots/<commit>/`.
  *
- * A blob is there only when its digest has been checked. What has come of one is kept and gone on from, by whichever process comes next.
+ * A blob exists only when its digest has been checked. The part that has arrived is kept, and the next process continues from it.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -16,7 +16,7 @@ import { nextPiece, PassingFailure, request, withRetries } from "./request.ts";
 import type { HubSettings } from "./settings.ts";
 
 /**
- * Path of the file in the snapshot, downloaded unless it is there.
+ * Path of the file in the snapshot; it is downloaded unless it exists.
  * Errors: PRL_HUB_OFFLINE, PRL_HUB_DIGEST (twice other bytes than the hub's digest says), PRL_HUB_UNREACHABLE, PRL_HUB_UNKNOWN, PRL_HUB_AUTH.
  */
 export async function download(
@@ -76,7 +76,7 @@ async function fetchBlob(
   await rename(unfinished, blob);
 }
 
-/** Goes on from what is there until all bytes are. */
+/** Continues the download from the existing bytes until all have arrived. */
 async function append(
   settings: HubSettings,
   asked: { url: string; what: string; signal: AbortSignal | undefined },
@@ -92,7 +92,7 @@ async function append(
   const range = have === 0 ? {} : { headers: { range: `bytes=${have}-` } };
   const response = await request(settings, { ...asked, ...range, accept: [206, 416] });
   const reader = response.body?.getReader();
-  // The hub would not go on from there: all from the beginning.
+  // The hub did not continue there, so the download begins again.
   const starts = Number(/^bytes (\d+)-/u.exec(response.headers.get("content-range") ?? "")?.[1] ?? 0);
   if (response.status === 416 || (response.status === 206 && starts !== have)) {
     await reader?.cancel().catch(() => undefined);

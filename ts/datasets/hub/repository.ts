@@ -1,5 +1,5 @@
 /**
- * What a dataset's repository holds at a revision.
+ * The files of a dataset's repository at a revision.
  *
  * A branch or tag becomes a commit once and is then taken from the cache for a while; the list of files of a commit never changes.
  */
@@ -127,7 +127,7 @@ async function listFiles(
   return files;
 }
 
-/** The hub names the next page in a Link header; one elsewhere is not followed. */
+/** The hub names the next page in a Link header; a link to another host is not followed. */
 function nextPage(link: string | null, from: string): string | null {
   const next = /<([^>]+)>;\s*rel="next"/u.exec(link ?? "")?.[1];
   if (next === undefined) return null;
@@ -135,7 +135,7 @@ function nextPage(link: string | null, from: string): string | null {
   return url.origin === new URL(from).origin ? url.href : null;
 }
 
-/** Paths become paths in the cache. */
+/** Refuses unsafe paths, because they become paths in the cache. */
 function checkPath(what: string, path: string): void {
   const parts = path.split("/");
   if (parts.every((part) => part !== "" && part !== "." && part !== "..") && !/[\\\0]/u.test(path)) return;
@@ -147,7 +147,7 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return text === null ? null : (JSON.parse(text) as unknown);
   } catch {
-    return null; // Damaged: it is asked for again.
+    return null; // The file is damaged, so the hub is asked again.
   }
 }
 

@@ -1,4 +1,4 @@
-/** One request to the hub: who may ask, how often it is sent again, and what its failures are called. */
+/** One request to the hub: its token, its retries, and the codes of its failures. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { PrlError } from "../../errors.ts";
@@ -6,7 +6,7 @@ import type { HubSettings } from "./settings.ts";
 
 export interface HubRequest {
   readonly url: string;
-  /** What is asked for, in messages: `the dataset owner/name`. */
+  /** Name of the requested thing, for messages: `the dataset owner/name`. */
   readonly what: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses besides 200 that are answers. */
@@ -14,7 +14,7 @@ export interface HubRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What may pass when it is tried again. */
+/** A failure that may disappear when the request is tried again. */
 export class PassingFailure extends Error {
   readonly waitMs: number;
 
@@ -25,8 +25,8 @@ export class PassingFailure extends Error {
 }
 
 /**
- * Does `work` until it no longer fails in passing. `progress()` in it begins a new row of failures.
- * Errors: PRL_HUB_UNREACHABLE after too many in a row; what else `work` throws; the signal's reason.
+ * Repeats `work` while it fails with a `PassingFailure`. `progress()` resets the count of failures.
+ * Errors: PRL_HUB_UNREACHABLE after too many in a row; any other error of `work`; the signal's reason.
  */
 export async function withRetries<Result>(
   settings: HubSettings,
@@ -81,7 +81,7 @@ export async function request(settings: HubSettings, asked: HubRequest): Promise
   throw failureOf(response, what);
 }
 
-/** What the socket said is the cause of the cause. */
+/** The socket's error is the cause of the cause. */
 function connectionText(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;
   return `the connection failed${inner instanceof Error && inner.message !== "" ? ` (${inner.message})` : ""}`;
@@ -91,7 +91,7 @@ function failureOf(response: Response, what: string): Error {
   const { status } = response;
   const reason = response.headers.get("x-error-message") ?? response.statusText;
   const code = response.headers.get("x-error-code");
-  // The hub answers 401 for what is not there, so as not to tell what is private.
+  // The hub answers 401 for a missing dataset, too, to hide which private ones exist.
   if (code === "RepoNotFound" || code === "RevisionNotFound" || code === "EntryNotFound" || status === 404) {
     return new PrlError(
       "PRL_HUB_UNKNOWN",
@@ -131,7 +131,7 @@ export async function nextPiece(
   }
 }
 
-/** A JSON answer of at most 64 MiB. Throws as `withRetries`; PRL_HUB_ANSWER for what is no JSON. */
+/** A JSON answer of at most 64 MiB. Throws as `withRetries`; PRL_HUB_ANSWER when it is not JSON. */
 export async function requestJson(
   settings: HubSettings,
   asked: HubRequest,

@@ -1,4 +1,4 @@
-/** Which hub, as whom, how patiently, and where what it sends is kept. */
+/** Settings of the hub: its address, the token, retries and deadlines, the cache. */
 import { join } from "node:path";
 
 import { cacheDir } from "../../config/index.ts";
@@ -7,7 +7,7 @@ export interface HubSettings {
   /** Without a slash at its end. */
   readonly endpoint: string;
   readonly token: string | null;
-  /** Only what is in the cache. */
+  /** Use only the cache. */
   readonly offline: boolean;
   /** Folder of the cache. */
   readonly root: string;
@@ -21,11 +21,11 @@ export interface HubSettings {
   readonly answerMs: number;
   /** Between two pieces of a body. */
   readonly stallMs: number;
-  /** How long a branch's or tag's commit is taken as known, so that all processes of a run see the same one. */
+  /** How long a branch's or tag's commit counts as known, so that all processes of a run see the same one. */
   readonly refMs: number;
 }
 
-/** HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE, as Hugging Face's own programs read them; the cache is below PRL_CACHE_DIR. */
+/** HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE, with the meaning that they have in Hugging Face's programs; the cache is below PRL_CACHE_DIR. */
 export function hubSettings(env: Readonly<Record<string, string | undefined>> = process.env): HubSettings {
   return {
     endpoint: (env["HF_ENDPOINT"] || "https://huggingface.co").replace(/\/+$/u, ""),

@@ -1,6 +1,6 @@
 /**
- * Rollouts by an agent program: it runs in the rollout's sandbox, in whatever language it is written, and takes the interception server
- * for its model. Its requests are the turns of the trace.
+ * Rollouts by an agent program: it runs in the rollout's sandbox, may be written in any language, and uses the interception server
+ * as its model. Its requests become the turns of the trace.
  */
 import { z } from "zod";
 
@@ -22,7 +22,7 @@ import { promptOf } from "./multi-turn.ts";
 import type { Trace } from "../episode/trace.ts";
 import { MODEL_PORT, type Requirements } from "../sandboxes/sandboxes.ts";
 
-/** What may depend on the task. */
+/** A value, or a function that computes it from the task. */
 type ForTask<Row, Config, Value> =
   | Value
   | ((task: Row, context: RolloutContext<Row, Config>) => Value | Promise<Value>);
@@ -30,25 +30,25 @@ type ForTask<Row, Config, Value> =
 export interface AgentProgramOptions<Row, Config = unknown> extends Pick<SessionParts, "maxOutputTokens" | "formats"> {
   /** Program and arguments; no shell in between. */
   command: ForTask<Row, Config, readonly string[]>;
-  /** Model calls at most; then it stops as `max_turns`. Default 100. */
+  /** Most model calls; then it stops as `max_turns`. Default 100. */
   maxTurns?: number | ((config: Config) => number);
-  /** Checked before each turn but the first: the first that holds gives the stop condition its name. */
+  /** Checked before each turn except the first: the first that is true gives the stop condition its name. */
   stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
-  /** Name of an image that the sandbox daemon was started with. Default: the machine's own system directories. */
+  /** Name of an image known to the sandbox daemon. Default: the machine's own system directories. */
   image?: string;
-  /** Added to the addresses and keys of the policy. */
+  /** Variables in addition to the addresses and keys of the policy. */
   env?: ForTask<Row, Config, Readonly<Record<string, string>>>;
-  /** Written to the work directory before the start: the program itself, and what the task comes with. */
+  /** Files written to the work directory before the start: the program itself, and files of the task. */
   files?: ForTask<Row, Config, Files>;
   /** Default: the row's `prompt`, messages as JSON. */
   prompt?: (task: Row, context: RolloutContext<Row, Config>) => string | Promise<string>;
   /** How the prompt gets to the program: on standard input (default), in a file, or in a variable. */
   promptIn?: "stdin" | { readonly file: string } | { readonly env: string };
-  /** For the program; then it is killed and the rollout stops as `agent_timeout`. Default 600000. */
+  /** Time for the program; then it is killed and the rollout stops as `agent_timeout`. Default 600000. */
   timeoutMs?: number;
   /** CPU time is by default as long as `timeoutMs`. */
   limits?: RunLimits;
-  /** What it reaches besides the policy. Default: nothing. */
+  /** Hosts that it can reach besides the policy. Default: none. */
   network?: Exclude<Network, "none">;
 }
 
@@ -74,15 +74,15 @@ const optionsSchema = only<AgentProgramOptions<never>>({
 });
 
 const TIMEOUT_MS = 600_000;
-/** For a program whose rollout has stopped to end by itself. */
+/** Time that a program has to end when its rollout has stopped. */
 const STOP_GRACE_MS = 2_000;
-/** Of each stream, in the trace. */
+/** Characters of each stream that the trace keeps. */
 const SHOWN_CHARACTERS = 4_000;
 
 /**
  * The program finds OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY. How it ended is `trace.info.agent`; a program
- * that fails is scored (`agent_failed`, `agent_timeout`, `agent_oom`, ...), one that never called the model is PRL_AGENT_SILENT. What the
- * model's side failed with, and was not mended by a later turn, is the rollout's error.
+ * that fails is scored (`agent_failed`, `agent_timeout`, `agent_oom`, ...), one that never called the model is PRL_AGENT_SILENT. A
+ * failure of the model's side that no later turn repaired is the rollout's error.
  */
 export function agent<Row extends object, Config = unknown>(
   options: AgentProgramOptions<Row, Config>,
@@ -121,7 +121,7 @@ async function run<Row extends object, Config>(
   try {
     const result = await execute(options, context, session, stopped.signal);
     if (!(context.signal.reason instanceof RolloutStop)) context.signal.throwIfAborted();
-    // Nothing that the program left behind takes a turn while it is scored.
+    // Processes that the program left behind cannot take a turn while it is scored.
     close();
     await session.settled();
     return toEnd(result, session, context.signal.aborted);
@@ -174,9 +174,9 @@ function withMode(file: Files[string]): { content: FileContent; mode: number | n
   return typeof file === "string" || file instanceof Uint8Array ? { content: file, mode: null } : file;
 }
 
-/** `isStopped`: by a limit of the environment's, whose name the rollout has already. */
+/** `isStopped`: a limit of the environment stopped it, and the rollout has that limit's name already. */
 function toEnd(result: RunResult, session: InterceptionSession, isStopped: boolean): RolloutEnd {
-  // Called off by us: the rollout has stopped and the program would not end.
+  // This process cancelled the run: the rollout has stopped and the program did not end.
   if (result.cause !== "CANCELLED" || (session.stopCondition === null && !isStopped)) requireRun(result);
   if (session.failure !== null) throw session.failure;
   const { cause, exitCode, signal, usage, timings } = result;

@@ -1,8 +1,8 @@
 /**
- * What becomes of a conversation before the policy sees it again: `edit` of `multiTurn` and `toolUse`.
+ * Edits a conversation before the policy sees it again: `edit` of `multiTurn` and `toolUse`.
  *
- * An edited history is another branch of the trace: what was sampled before it stays where it was and trains there, what is sampled behind it
- * trains behind the tokens that the policy really saw. Branches are counted (metric `branches`). Knows no tokens.
+ * An edited history is another branch of the trace: tokens that were sampled before the edit train in the earlier branch, later ones
+ * train behind the tokens that the policy saw. Branches are counted (metric `branches`). This file knows no tokens.
  */
 import { z } from "zod";
 
@@ -11,7 +11,7 @@ import type { RolloutContext } from "../model/environment.ts";
 import type { Message } from "../../message.ts";
 import { stripThinking } from "../../verify/index.ts";
 
-/** From the messages that would be sent next to those that are; called before every model call but the first. */
+/** Turns the messages that would be sent next into those that are sent; called before every model call except the first. */
 export type ContextEdit<Row = unknown, Config = unknown> = (
   messages: readonly Message[],
   context: RolloutContext<Row, Config>,
@@ -20,7 +20,7 @@ export type ContextEdit<Row = unknown, Config = unknown> = (
 const count = z.int().positive("must be a whole number from 1 on");
 const pruningSchema = only<{ keepTurns: number }>({ keepTurns: count });
 
-/** Keeps the prompt and the last turns, a turn being a reply and what was said to it. */
+/** Keeps the prompt and the last turns; a turn is a reply and the answer to it. */
 export function pruning(options: { keepTurns: number }): ContextEdit {
   checkOptions("PRL_ENVIRONMENT_INVALID", "pruning", pruningSchema, options);
   const { keepTurns } = options;
@@ -36,7 +36,7 @@ export function pruning(options: { keepTurns: number }): ContextEdit {
 export interface SummarizingOptions {
   /** Replies after which the policy is asked for its notes. Default 4. */
   everyTurns?: number;
-  /** How it is asked. */
+  /** The request for notes. */
   instruction?: string;
 }
 
@@ -50,8 +50,8 @@ const INSTRUCTION =
   "what is left to do.";
 
 /**
- * Memory outside of the conversation: every few turns the policy writes notes, which are a turn of its own and train, and goes on with the
- * prompt, the notes and what was said last. Notes know the notes before them.
+ * Memory outside of the conversation: every few turns the policy writes notes, which are a separate turn and train, and continues with the
+ * prompt, the notes and the last messages. The policy sees the earlier notes when it writes new ones.
  */
 export function summarizing(options: SummarizingOptions = {}): ContextEdit {
   checkOptions("PRL_ENVIRONMENT_INVALID", "summarizing", summarizingSchema, options);
@@ -72,7 +72,7 @@ function replies(messages: readonly Message[]): number[] {
   return messages.flatMap(({ role }, index) => (role === "assistant" ? [index] : []));
 }
 
-/** Templates want no two messages of a user after one another. */
+/** Templates do not allow two user messages in a row. */
 function joinUsers(messages: readonly Message[]): Message[] {
   const joined: Message[] = [];
   for (const message of messages) {

@@ -1,8 +1,8 @@
 /**
- * The tools of a server of the Model Context Protocol, for `toolUse`: each rollout has a connection (and where the server is a program, a
- * process) of its own, from its start to its end.
+ * The tools of a server of the Model Context Protocol, for `toolUse`: each rollout has its own connection (and, where the server is a
+ * program, its own process) from its start to its end.
  *
- * What a tool answers, errors included, is told to the policy. A program that cannot be started is the environment's error; a server that
+ * The policy sees the answer of a tool, also an error. A program that cannot be started is the environment's error; a server that
  * is late, or is lost while it serves, is an `infra` error, and the rollout may be tried again. The official SDK is loaded when the first server is opened.
  */
 import { availableParallelism } from "node:os";
@@ -22,7 +22,7 @@ export interface McpProgram {
   /** Speaks the protocol on its standard input and output. */
   readonly command: string;
   readonly args?: readonly string[];
-  /** Added to the few variables that a program inherits (PATH, HOME, ...). */
+  /** Variables in addition to the few that a program inherits (PATH, HOME, ...). */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
@@ -34,27 +34,27 @@ export interface McpAddress {
 }
 
 export interface McpOptions {
-  /** For one call of a tool. Default 30000. */
+  /** Time for one call of a tool. Default 30000. */
   readonly timeoutMs?: number;
-  /** For the server to be there and to list its tools. Default 30000. */
+  /** Time for the server to start and to list its tools. Default 30000. */
   readonly startTimeoutMs?: number;
   /** Only these of its tools, by the server's names. Default: all. */
   readonly only?: readonly string[];
-  /** Put before the names of its tools, so that two servers do not clash. Default: nothing. */
+  /** Prefix for the names of its tools, so that two servers do not clash. Default: none. */
   readonly prefix?: string;
 }
 
 const TIMEOUT_MS = 30_000;
 const CLOSE_DEADLINE_MS = 5_000;
-/** Pages of a server's list of tools. */
+/** Most pages of a server's list of tools. */
 const MOST_PAGES = 100;
 /** Codes of the protocol's own errors. */
 const CONNECTION_CLOSED = -32_000;
 const REQUEST_TIMEOUT = -32_001;
 
 /**
- * Programs that start at once, in this process. A start is work for the processor: with as many as there are rollouts none would answer in
- * its time.
+ * Programs that this process starts at the same time. A start needs the processor: if all rollouts started one at once, none would
+ * answer in time.
  */
 const starting = new Slots(Math.max(2, availableParallelism()));
 
@@ -76,7 +76,7 @@ const addressSchema = only<McpAddress & McpOptions>({ ...OPTIONS, url: z.string(
 
 type McpServer = (McpProgram | McpAddress) & McpOptions;
 
-/** Among `servers` of `toolUse`. */
+/** A server for `servers` of `toolUse`. */
 export function mcpTools(server: McpServer): ToolSource {
   checkOptions("PRL_ENVIRONMENT_INVALID", "mcpTools", "url" in server ? addressSchema : programSchema, server);
   const what = "url" in server ? server.url : server.command;
@@ -122,7 +122,7 @@ async function connect(server: McpServer, what: string, outer: AbortSignal): Pro
     outer.throwIfAborted();
     const isLate = late.aborted;
     const why = isLate ? `it does not answer within ${server.startTimeoutMs ?? TIMEOUT_MS} ms` : textOf(cause);
-    // A program that cannot be started is the environment's error. One that is slow may be so because the machine is busy.
+    // A program that cannot be started is the environment's error. A slow one may be slow because the machine is busy.
     const code = "url" in server || isLate ? "PRL_TOOL_SERVER" : "PRL_ENVIRONMENT_FAILED";
     throw new PrlError(code, `the MCP server ${what} cannot be opened: ${why}`, { cause });
   }
@@ -197,7 +197,7 @@ function toTool(
         if (code === CONNECTION_CLOSED)
           throw new PrlError("PRL_TOOL_SERVER", `the MCP server of ${name} is gone`, { cause: error });
         const message = code === REQUEST_TIMEOUT ? `the tool did not end within ${timeoutMs} ms` : textOf(error);
-        // Whatever has a code was said in the protocol: wrong arguments, an unknown tool. The rest is the way to the server.
+        // An error with a code comes from the protocol: wrong arguments, an unknown tool. Others come from the connection.
         if (code === null)
           throw new PrlError("PRL_TOOL_SERVER", `the MCP server of ${name}: ${message}`, { cause: error });
         return { text: `Error: ${message}`, failed: true };
@@ -206,7 +206,7 @@ function toTool(
   };
 }
 
-/** Text as it is; of the rest, what it is. */
+/** Text stays as it is; other content is replaced by its type. */
 function contentText(content: readonly unknown[]): string {
   const parts = content.map((part) => {
     const { type, text, mimeType, uri, resource } = part as Readonly<Record<string, unknown>>;
@@ -219,11 +219,11 @@ function contentText(content: readonly unknown[]): string {
 
 async function close(client: Client): Promise<void> {
   const late = AbortSignal.timeout(CLOSE_DEADLINE_MS);
-  // A server that does not close has been told to; its process is killed by the SDK.
+  // The server was asked to close; when it does not, the SDK kills its process.
   await untilAborted(() => client.close(), late).catch(() => undefined);
 }
 
-/** Of an error of the protocol; null for any other. */
+/** The code of a protocol error; null for any other error. */
 function codeOf(error: unknown): number | null {
   if (typeof error !== "object" || error === null || !("code" in error)) return null;
   const { code } = error;

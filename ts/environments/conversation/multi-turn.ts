@@ -8,21 +8,24 @@ import type { Rollout, RolloutContext, RolloutEnd } from "../model/environment.t
 import { type Message, type Prompt, promptMessages } from "../../message.ts";
 import type { Trace } from "../episode/trace.ts";
 
-/** What is said next: messages, a user's text, or null when the conversation is over; `stop` ends it under a name. */
+/** The answer to the policy: messages, a user's text, or null when the conversation is over; `stop` ends it under a name. */
 export type Response = string | readonly Message[] | { readonly stop: string } | null;
 
 export interface MultiTurnOptions<Row, Config = unknown> {
-  /** Model calls at most; then it stops as `max_turns`. Default 10. */
+  /** Most model calls; then it stops as `max_turns`. Default 10. */
   maxTurns?: number;
-  /** Sampled tokens at most, checked before each call; then it stops as `max_output_tokens`. Default: no limit. */
+  /** Most sampled tokens, checked before each call; then it stops as `max_output_tokens`. Default: no limit. */
   maxOutputTokens?: number;
   /** Default: the row's `prompt`. */
   prompt?: (task: Row, context: RolloutContext<Row, Config>) => Prompt | Promise<Prompt>;
-  /** What the environment, or a user that it plays, says to the last reply. */
+  /** The answer of the environment, or of a simulated user, to the last reply. */
   respond: (trace: Trace, task: Row, context: RolloutContext<Row, Config>) => Response | Promise<Response>;
-  /** What the policy sees of the conversation from its second call on: `pruning(...)`, `summarizing(...)` or one of your own. Default: all. */
+  /**
+   * The part of the conversation that the policy sees from its second call on: `pruning(...)`, `summarizing(...)` or your own function.
+   * Default: all.
+   */
   edit?: ContextEdit<Row, Config>;
-  /** Checked before `respond`: the first that holds gives the stop condition its name. */
+  /** Checked before `respond`: the first that is true gives the stop condition its name. */
   stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
 }
 
@@ -36,7 +39,7 @@ const optionsSchema = only<MultiTurnOptions<never>>({
   stops: table.optional(),
 });
 
-/** Errors: PRL_ENVIRONMENT_INVALID at once for limits that are no counts. */
+/** Errors: PRL_ENVIRONMENT_INVALID at once for limits that are not counts. */
 export function multiTurn<Row extends object, Config = unknown>(
   options: MultiTurnOptions<Row, Config>,
 ): Rollout<Row, Config> {

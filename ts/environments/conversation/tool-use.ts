@@ -12,18 +12,21 @@ import type { Trace } from "../episode/trace.ts";
 
 export interface ToolUseOptions<Row, Config, State> {
   tools?: Readonly<Record<string, Tool<Row, Config, State>>>;
-  /** Whose tools there are besides, opened for each rollout: `mcpTools(...)`. */
+  /** Additional sources of tools, opened for each rollout: `mcpTools(...)`. */
   servers?: readonly ToolSource[] | ((task: Row, context: RolloutContext<Row, Config>) => readonly ToolSource[]);
-  /** Model calls at most; then it stops as `max_turns`. Default 10. */
+  /** Most model calls; then it stops as `max_turns`. Default 10. */
   maxTurns?: number;
   /** Default: the row's `prompt`. */
   prompt?: (task: Row, context: RolloutContext<Row, Config>) => Prompt | Promise<Prompt>;
-  /** What the policy sees of the conversation from its second call on: `pruning(...)`, `summarizing(...)` or one of your own. Default: all. */
+  /**
+   * The part of the conversation that the policy sees from its second call on: `pruning(...)`, `summarizing(...)` or your own function.
+   * Default: all.
+   */
   edit?: ContextEdit<Row, Config>;
-  /** What tools share in one rollout and the model never sees. `close` runs at the end, whatever happened. */
+  /** State that the tools of one rollout share and the model never sees. `close` always runs at the end. */
   state?: (context: RolloutContext<Row, Config>) => State | Promise<State>;
   close?: (state: State) => void | Promise<void>;
-  /** Checked after every reply: the first that holds gives the stop condition its name. */
+  /** Checked after every reply: the first that is true gives the stop condition its name. */
   stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
 }
 
@@ -59,7 +62,7 @@ export function toolUse<Row extends object, Config = unknown, State = undefined>
   return async (context): Promise<RolloutEnd> => {
     const { task, config, trace, signal, sample } = context;
     const opened = await openAll(typeof servers === "function" ? servers(task, context) : servers, signal);
-    // Without `state` its type is undefined.
+    // Without `state` the type State is undefined.
     let state = undefined as State;
     let hasState = false;
     try {
@@ -89,7 +92,7 @@ export function toolUse<Row extends object, Config = unknown, State = undefined>
 
 type Opened = Awaited<ReturnType<ToolSource["open"]>>;
 
-/** All of them, or none when one of them cannot be opened. */
+/** Opens all of them, or none when one fails. */
 async function openAll(servers: readonly ToolSource[], signal: AbortSignal): Promise<Opened[]> {
   const settled = await Promise.allSettled(servers.map((server) => server.open(signal)));
   const opened = settled.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
@@ -123,7 +126,7 @@ async function answerCalls<Row, Config, State>(
   return Promise.all(
     toolCalls.map(async (call): Promise<Message> => {
       count("tool_calls");
-      // Only calls that were read are in the message; the others are answered as what they are, text.
+      // Only well-formed calls are in the message; others are text, and the answer to them is text, too.
       const id = call.status === "ok" ? message.tool_calls?.[read++]?.id : undefined;
       const answer = (content: string): Message => ({
         role: "tool",

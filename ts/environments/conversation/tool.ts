@@ -1,4 +1,4 @@
-/** A function that the policy may call: described by a zod schema, run with a deadline, its failures told to the policy. */
+/** A function that the policy may call: a zod schema describes it, it runs with a deadline, and the policy sees its failures. */
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
@@ -8,11 +8,11 @@ import { LinkedAbort } from "../../async/linked-abort.ts";
 import { untilAborted } from "../model/reward.ts";
 
 export interface ToolDefinition<Parameters extends z.ZodObject, Row = never, Config = never, State = unknown> {
-  /** For the model. */
+  /** Description for the model. */
   description: string;
   /** The arguments that the model gives; descriptions of their fields are for the model too. */
   parameters: Parameters;
-  /** What comes back is shown to the policy: a text as it is, anything else as JSON. `state` is the rollout's own. */
+  /** The policy sees the result: a text unchanged, anything else as JSON. `state` is that of the rollout. */
   execute: (args: z.output<Parameters>, context: ToolContext<Row, Config, State>) => unknown;
   /** Default 30000. */
   timeoutMs?: number;
@@ -21,24 +21,24 @@ export interface ToolDefinition<Parameters extends z.ZodObject, Row = never, Con
 export interface ToolContext<Row, Config, State> {
   readonly task: Row;
   readonly config: Config;
-  /** What `state` of `toolUse` made for this rollout: sessions, handles, secrets that the model never sees. */
+  /** The state that `state` of `toolUse` made for this rollout: sessions, handles, secrets that the model never sees. */
   readonly state: State;
   /** Aborted at the tool's deadline or the rollout's end. */
   readonly signal: AbortSignal;
 }
 
-/** A tool with its argument types closed over. */
+/** A tool with its argument types hidden inside. */
 export interface Tool<Row = never, Config = never, State = never> {
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** What the policy is shown. Never rejects for what the policy wrote or the tool threw: that is `failed`. */
+  /** The text for the policy. It does not reject for wrong calls or errors of the tool: these are `failed`. */
   call(args: unknown, context: ToolContext<Row, Config, State>): Promise<{ text: string; failed: boolean }>;
 }
 
-/** Tools that are known only when a rollout begins, such as those of a server. */
+/** Tools that are known only when a rollout begins, such as a server's. */
 export interface ToolSource {
-  /** For one rollout, whose end closes it. */
+  /** Opens the source for one rollout, whose end closes it. */
   open(signal: AbortSignal): Promise<{
     readonly tools: Readonly<Record<string, Tool<unknown, unknown, unknown>>>;
     close(): Promise<void>;
@@ -53,7 +53,7 @@ const definitionSchema = only<ToolDefinition<z.ZodObject>>({
 });
 
 const TIMEOUT_MS = 30_000;
-/** What is longer is cut in its middle, so that a tool cannot fill the context. */
+/** A longer result is cut in its middle, so that a tool cannot fill the context. */
 const MAX_RESULT_CHARS = 100_000;
 
 export function tool<Parameters extends z.ZodObject, Row = unknown, Config = unknown, State = unknown>(
@@ -97,7 +97,7 @@ export function toolSchemas(
   }));
 }
 
-/** What the policy is shown of a tool's result. */
+/** The text of a tool's result for the policy. */
 export function shown(result: unknown): string {
   const text = typeof result === "string" ? result : (JSON.stringify(result) ?? "");
   if (text.length <= MAX_RESULT_CHARS) return text;

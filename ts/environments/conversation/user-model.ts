@@ -1,8 +1,8 @@
 /**
- * A user played by another model, for `respond` of `multiTurn`.
+ * A user that another model plays, for `respond` of `multiTurn`.
  *
- * The user sees the conversation with the roles exchanged and never the policy's system prompt, thinking or tools. What it says is not
- * sampled by the policy and does not train. Knows no rollout but the one that asks it.
+ * The user sees the conversation with the roles exchanged and never the policy's system prompt, thinking or tools. The policy does not
+ * sample its messages, so they do not train. It knows only the rollout that asks it.
  */
 import { z } from "zod";
 
@@ -18,13 +18,13 @@ import type { Trace } from "../episode/trace.ts";
 import { stripThinking } from "../../verify/index.ts";
 
 export interface UserModelOptions<Row, Config = unknown> {
-  /** Who plays the user, as the arguments say. */
+  /** The model that plays the user, from the arguments. */
   endpoint: (context: { config: Config }) => EndpointConfig | ReplyClient;
-  /** Who the user is and what it wants. */
+  /** A description of the user and its goal. */
   system: string | ((task: Row, context: RolloutContext<Row, Config>) => string);
-  /** What the user says when it is done; what stands before it is not answered. Default `###DONE###`. */
+  /** The mark by which the user ends the conversation; text before it gets no answer. Default `###DONE###`. */
   done?: string;
-  /** Messages of the user after the prompt at most; then the rollout stops as `max_user_turns`. Default 10. */
+  /** Most messages of the user after the prompt; then the rollout stops as `max_user_turns`. Default 10. */
   maxTurns?: number;
   sampling?: Partial<Sampling>;
 }
@@ -47,7 +47,7 @@ export function userModel<Row extends object, Config = unknown>(
   checkOptions("PRL_ENVIRONMENT_INVALID", "userModel", optionsSchema, options);
   const { endpoint, system, done = "###DONE###", maxTurns = 10, sampling = {} } = options;
   return async (trace, task, context) => {
-    // Each reply of the policy but the first answers the user.
+    // Each reply of the policy except the first answers the user.
     if (trace.turns > maxTurns) return { stop: "max_user_turns" };
     const client = replyClientOf(endpoint(context));
     const persona = typeof system === "string" ? system : system(task, context);
@@ -63,7 +63,10 @@ export function userModel<Row extends object, Config = unknown>(
   };
 }
 
-/** The policy's replies as what the user hears, the user's as its own; the rest is between the policy and its tools. */
+/**
+ * Exchanges the roles: the policy's replies become the user model's input, the user's messages its own replies; tool messages are left
+ * out.
+ */
 function exchanged(messages: readonly Message[]): Message[] {
   return messages.flatMap(({ role, content }): Message[] => {
     if (role === "user") return [{ role: "assistant", content }];

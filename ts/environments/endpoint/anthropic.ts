@@ -1,4 +1,4 @@
-/** Anthropic's messages: our prompts to their bodies, their answers to replies. */
+/** Anthropic's messages: makes request bodies of our prompts, and replies of their answers. */
 import { z } from "zod";
 
 import type { ParsedToolCall } from "../../renderers/index.ts";
@@ -7,7 +7,7 @@ import type { Reply, ReplyRequest } from "../rollout/reply-client.ts";
 import { parse } from "./openai.ts";
 
 export const ANTHROPIC_VERSION = "2023-06-01";
-/** The API wants a limit. */
+/** The API requires a limit. */
 const MAX_TOKENS = 4096;
 
 const answerSchema = z.looseObject({
@@ -55,7 +55,7 @@ export function messagesBody(model: string, request: ReplyRequest): Record<strin
   };
 }
 
-/** User and assistant take turns: messages of one side that follow each other, tools' answers too, are one. Empty texts are not allowed. */
+/** User and assistant alternate: consecutive messages of one side, with the answers of tools, become one. Empty texts are not allowed. */
 function toTurns(messages: readonly Message[]): { role: "user" | "assistant"; content: Block[] }[] {
   const turns: { role: "user" | "assistant"; content: Block[] }[] = [];
   for (const message of messages) {
@@ -81,7 +81,7 @@ function toBlocks({ role, content, tool_calls: calls = [], tool_call_id: id }: M
   return [...text, ...uses];
 }
 
-/** From OpenAI's shape. */
+/** Converts a tool from OpenAI's shape. */
 function toTool(tool: Readonly<Record<string, unknown>>): Block {
   const { name, description, parameters } = (tool["function"] ?? tool) as Block;
   return { name, description, input_schema: parameters };

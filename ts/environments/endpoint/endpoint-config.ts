@@ -1,4 +1,4 @@
-/** An endpoint as an environment's `args` name it: who plays an opponent, a user or a judge. */
+/** An endpoint in an environment's `args`: the model of an opponent, a user or a judge. */
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
@@ -12,13 +12,16 @@ export const endpointConfig = z.strictObject({
   api: z.enum(["openai", "chat", "anthropic"]).default("openai").describe("its dialect"),
   api_key_var: z.string().nullable().default(null).describe("environment variable that holds the key"),
   max_retries: z.int().nonnegative().default(5).describe("how often one call is sent again"),
-  stream: z.boolean().default(false).describe("let answers come in pieces, so that a slow one is told from a dead one"),
-  timeout_s: z.number().positive().default(600).describe("for one attempt of a call"),
+  stream: z
+    .boolean()
+    .default(false)
+    .describe("stream the answers, so that a slow endpoint can be distinguished from a dead one"),
+  timeout_s: z.number().positive().default(600).describe("time limit for one attempt of a call"),
 });
 
 export type EndpointConfig = z.output<typeof endpointConfig>;
 
-/** Opens what a config names; no connection yet. Throws PRL_CONFIG_ENVIRONMENT when the key's variable is not set. */
+/** Makes the endpoint of a config, without a connection yet. Throws PRL_CONFIG_ENVIRONMENT when the key's variable is not set. */
 export function openConfiguredEndpoint({ url, model, api, stream, ...config }: EndpointConfig): Endpoint {
   const { api_key_var: variable, max_retries: maxRetries, timeout_s: timeoutS } = config;
   const apiKey = variable === null ? undefined : process.env[variable];
@@ -32,10 +35,10 @@ export function openConfiguredEndpoint({ url, model, api, stream, ...config }: E
   return openEndpoint({ url, model, api, stream, maxRetries, timeoutMs: timeoutS * 1000, ...key });
 }
 
-/** One endpoint per config, so that its connections and its waits are shared by all who ask. */
+/** One endpoint per config, so that all callers share its connections and its waits. */
 const OPENED = new WeakMap<EndpointConfig, Endpoint>();
 
-/** A client as it is; a config is opened once and lives as long as the arguments that it stands in. */
+/** Returns a client unchanged; a config is opened once and kept as long as the arguments that hold it. */
 export function replyClientOf(endpoint: EndpointConfig | ReplyClient): ReplyClient {
   if ("reply" in endpoint) return endpoint;
   const known = OPENED.get(endpoint) ?? openConfiguredEndpoint(endpoint);

@@ -1,4 +1,4 @@
-/** A model behind an endpoint that somebody else runs, as the policy of rollouts. */
+/** A model behind a foreign endpoint, as the policy of rollouts. */
 import { z } from "zod";
 
 import { checkOptions, number, only } from "../../options.ts";
@@ -9,7 +9,7 @@ import { anthropicJoiner, openaiJoiner } from "./stream-joiners.ts";
 import { chatBody, readChat, readText, textBody } from "./openai.ts";
 
 /**
- * `openai`: messages go to chat completions, texts as they are to text completions. `chat`: a text is one user message.
+ * `openai`: messages go to chat completions, texts unchanged to text completions. `chat`: a text is one user message.
  * `anthropic`: messages of Anthropic's API.
  */
 export type EndpointApi = "openai" | "chat" | "anthropic";
@@ -22,15 +22,18 @@ export interface EndpointOptions {
   readonly api?: EndpointApi;
   readonly apiKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Fields that are added to every body, over ours; null takes a field of ours out. */
+  /** Fields that are added to every body and replace ours; null removes one of our fields. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
   /** How often one call is sent again. Default 5. */
   readonly maxRetries?: number;
-  /** For one attempt of a call. Default 600000. */
+  /** Time for one attempt of a call. Default 600000. */
   readonly timeoutMs?: number;
   /** First wait before a retry, doubled with each. Default 500. */
   readonly backoffMs?: number;
-  /** Answers come in pieces: a slow one is told from a dead one, and `onText` of a request hears it. Default false. */
+  /**
+   * Stream the answers: a slow endpoint can then be distinguished from a dead one, and `onText` of a request gets the text. Default
+   * false.
+   */
   readonly stream?: boolean;
   /** Longest silence in a stream. Default 120000. */
   readonly idleTimeoutMs?: number;
@@ -55,7 +58,7 @@ export interface Endpoint extends ReplyClient {
   close(): Promise<void>;
 }
 
-/** Opens no connection yet. */
+/** Makes the endpoint, without a connection yet. */
 export function openEndpoint(options: EndpointOptions): Endpoint {
   checkOptions("PRL_ENVIRONMENT_INVALID", "openEndpoint", optionsSchema, options);
   const { model, api = "openai", apiKey, headers = {}, extraBody = {} } = options;
@@ -93,7 +96,7 @@ export function openEndpoint(options: EndpointOptions): Endpoint {
   };
 }
 
-/** Anthropic counts in any case. */
+/** Anthropic always reports usage. */
 function streamBody(api: EndpointApi): Record<string, unknown> {
   return api === "anthropic" ? { stream: true } : { stream: true, stream_options: { include_usage: true } };
 }

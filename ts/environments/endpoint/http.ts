@@ -1,8 +1,8 @@
 /**
- * JSON calls to a model endpoint that somebody else runs: retried within a budget, patient with rate limits, bounded in time and bytes.
+ * JSON calls to a foreign model endpoint: with a budget of retries, waits at rate limits, and bounds of time and bytes.
  *
- * What is safe to repeat is: a lost connection, a broken answer, 408, 429 and 5xx. Waits double and are jittered; one that the endpoint
- * asks for holds back every call to it. Knows no dialect.
+ * Safe failures are retried: a lost connection, a broken answer, 408, 429 and 5xx. Waits double and are jittered; a wait that the endpoint
+ * asks for holds back every call to it. This file knows no dialect.
  */
 import type { Dispatcher } from "undici";
 
@@ -19,29 +19,29 @@ export interface HttpOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** How often one call is sent again. */
   readonly maxRetries: number;
-  /** For one attempt. */
+  /** Time for one attempt. */
   readonly timeoutMs: number;
   /** First wait before a retry; it doubles with each. */
   readonly backoffMs: number;
 }
 
-/** An answer that comes in pieces. */
+/** How a streamed answer is read. */
 export interface StreamReading {
-  /** A new one for each attempt. */
+  /** Makes a new joiner for each attempt. */
   readonly joiner: () => StreamJoiner;
   /** Longest silence between two pieces. */
   readonly idleTimeoutMs: number;
-  /** Hears the reply's text as it comes. What has been heard is not tried again. */
+  /** Called with the reply's text as it comes. A call that has passed text on is not tried again. */
   readonly onText?: (text: string) => void;
 }
 
 const LONGEST_BACKOFF_MS = 30_000;
-/** An endpoint that wants us to wait longer than this is as good as closed. */
+/** An endpoint that asks for a longer wait counts as closed. */
 const LONGEST_ASKED_WAIT_MS = 300_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const SHOWN_CHARACTERS = 500;
 
-/** A failed attempt and what follows from it. */
+/** A failed attempt, and whether and when it may be retried. */
 class Failure extends PrlError {
   readonly retryable: boolean;
   readonly waitMs: number | null;
@@ -73,7 +73,7 @@ export class EndpointHttp {
   }
 
   /**
-   * Sends `body` and resolves to what `read` makes of the answer's text; what `read` throws counts as a broken answer.
+   * Sends `body` and resolves to the result of `read` on the answer's text; an exception of `read` counts as a broken answer.
    * Errors: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _AUTH (401, 403), _RATE_LIMIT (429), _REQUEST (other 4xx), _UNSUPPORTED (501), _FAILED
    * (other 5xx), _ANSWER (half an answer, or nonsense); an abort rejects with its reason.
    */
@@ -151,7 +151,7 @@ export class EndpointHttp {
     } finally {
       time.release();
     }
-    // Answers arrive in bursts; what follows from each is not done in one go.
+    // Answers arrive in bursts, so each is handled in a separate turn of the event loop.
     await fairTurn();
     try {
       return read(text);
@@ -189,7 +189,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
 }
 
-/** The whole answer. The attempt's own end rejects as it is. */
+/** The whole answer. An abort of the attempt rejects with its own error. */
 async function joinStream(
   body: Dispatcher.ResponseData["body"],
   what: string,
@@ -225,7 +225,7 @@ async function joinStream(
   }
 }
 
-/** A prompt that is too long, in the words of our server and OpenAI's, of vLLM and Anthropic. */
+/** Codes for a prompt that is too long, in our server and OpenAI's API; texts in vLLM and Anthropic's API. */
 const CONTEXT_CODES: ReadonlySet<string> = new Set(["PRL_INFERENCE_CONTEXT", "context_length_exceeded"]);
 const TOO_LONG = /maximum context length|longer than the maximum model length|prompt is too long/iu;
 
@@ -249,7 +249,7 @@ function codeOf(status: number): ErrorCode {
   return status >= 400 && status < 500 ? "PRL_INFERENCE_REQUEST" : "PRL_INFERENCE_FAILED";
 }
 
-/** OpenAI's and Anthropic's `{error: {message, code?, type?}}`, else the text as it is. */
+/** OpenAI's and Anthropic's `{error: {message, code?, type?}}`, else the plain text. */
 function errorBody(text: string): { message: string; code?: unknown; type?: unknown } {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown; code?: unknown; type?: unknown } };
@@ -260,7 +260,7 @@ function errorBody(text: string): { message: string; code?: unknown; type?: unkn
   return { message: text.slice(0, SHOWN_CHARACTERS) };
 }
 
-/** Between half of the wait and all of it. Chance has no part in what is sampled. */
+/** A random time between half of the wait and all of it. What is sampled does not depend on it. */
 function jittered(ms: number): number {
   return Math.min(ms, LONGEST_BACKOFF_MS) * (0.5 + Math.random() / 2);
 }

@@ -1,4 +1,7 @@
-/** OpenAI's chat and text completions, as every compatible server speaks them: our prompts to their bodies, their answers to replies. */
+/**
+ * OpenAI's chat and text completions, which every compatible server has: makes request bodies of our prompts, and replies of their
+ * answers.
+ */
 import { z } from "zod";
 
 import type { ParsedToolCall } from "../../renderers/index.ts";
@@ -60,7 +63,7 @@ export function chatBody(model: string, request: ReplyRequest): Record<string, u
   };
 }
 
-/** Body of `/completions`: the text as it is. */
+/** Body of `/completions`, with the unchanged text. */
 export function textBody(
   model: string,
   prompt: string,
@@ -76,12 +79,12 @@ export function textBody(
   };
 }
 
-/** What does nothing is left out: some servers do not know it. */
+/** Settings without effect are left out, because some servers do not know them. */
 function samplingBody({ temperature, topP, topK }: Sampling, seed: number): Record<string, unknown> {
   return { temperature, seed, ...(topP === 1 ? {} : { top_p: topP }), ...(topK > 0 ? { top_k: topK } : {}) };
 }
 
-/** A tool's answer to a call that could not be read belongs to no call; it is told as the user. */
+/** A tool's answer to a malformed call belongs to no call, so it is sent as a user message. */
 function toWire({ role, content, tool_calls: calls, tool_call_id: id }: Message): Record<string, unknown> {
   if (role === "tool" && id === undefined) return { role: "user", content };
   return {
@@ -134,14 +137,14 @@ export function readText(text: string): Reply {
   };
 }
 
-/** No arguments at all count as none: some servers leave them out for a function without parameters. */
+/** Missing arguments count as empty: some servers leave them out for a function without parameters. */
 function readCall(name: string | null, raw: string): ParsedToolCall {
   const text = raw.trim() === "" ? "{}" : raw;
   let value: unknown = null;
   try {
     value = JSON.parse(text);
   } catch {
-    // Said by the status.
+    // The status reports it.
   }
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const args = isObject ? (value as Record<string, unknown>) : null;
@@ -149,7 +152,7 @@ function readCall(name: string | null, raw: string): ParsedToolCall {
   return { status: args === null ? "invalid_json" : "ok", name, arguments: args, raw: text };
 }
 
-/** The text as the schema has it. Throws naming what is wrong. */
+/** The text as a value of the schema. Throws an error that names the problem. */
 export function parse<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {
   let json: unknown;
   try {

@@ -1,7 +1,7 @@
-/** What all calls to one endpoint wait at while it takes no requests. */
+/** A gate where all calls to one endpoint wait while it takes no requests. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Those who waited do not all set out at once. */
+/** Waiting calls start spread over this time. */
 const SPREAD_MS = 500;
 
 export class RateGate {
@@ -14,7 +14,7 @@ export class RateGate {
     }
   }
 
-  /** Keeps it shut for so long from now, or longer when it was to be shut longer. */
+  /** Keeps the gate shut for this long from now, or longer when it was already shut for longer. */
   shut(ms: number): void {
     this.#opensAt = Math.max(this.#opensAt, performance.now() + ms);
   }

@@ -1,12 +1,12 @@
 /**
- * Streams of each dialect put together to the answer that would have come without streaming.
+ * Joins the events of a stream, in each dialect, into the answer that would have come without streaming.
  *
- * A stream that ends before it says that it is done is no answer, and neither is one that tells an error.
+ * A stream that ends before its end mark is not an answer, and neither is one with an error.
  */
 import type { ServerEvent } from "../../inference-client/index.ts";
 
 export interface StreamJoiner {
-  /** The text that the event adds to the reply. Throws `StreamError` for an error that is told, else for what makes no sense. */
+  /** The text that the event adds to the reply. Throws `StreamError` for an error in the stream, another error for malformed events. */
   push(event: ServerEvent): string;
   /** The whole answer, JSON. Throws when the stream broke off. */
   whole(): string;
@@ -17,7 +17,7 @@ export class StreamError extends Error {}
 
 type Fields = Record<string, unknown>;
 
-/** Of chat completions, and of text completions (`text`). */
+/** Joins chat completions, or text completions (`text`). */
 export function openaiJoiner(): StreamJoiner {
   const message: Fields & { content: string } = { role: "assistant", content: "" };
   const calls: { id: unknown; type: "function"; function: { name: string; arguments: string } }[] = [];
@@ -56,7 +56,7 @@ export function openaiJoiner(): StreamJoiner {
   };
 }
 
-/** Of Anthropic's messages. */
+/** Joins Anthropic's messages. */
 export function anthropicJoiner(): StreamJoiner {
   const blocks: Fields[] = [];
   const inputs = new Map<number, string>();

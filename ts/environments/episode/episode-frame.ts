@@ -27,10 +27,10 @@ export interface EpisodeFrame {
   columns: TraceColumns[];
 }
 
-/** An episode as it is received: its columns are in native memory. */
+/** A received episode: its columns are in native memory. */
 export interface ReceivedEpisode {
   episode: Episode;
-  /** Null when nothing was received but an error. */
+  /** Null when only an error was received. */
   samples: RolloutSamples | null;
 }
 
@@ -43,7 +43,7 @@ export function encodeEpisode({ episode, columns }: EpisodeFrame): Buffer {
   return Buffer.concat([head, encodeTraceColumns(columns)]);
 }
 
-/** The blob alone. */
+/** Encodes the blob alone. */
 export function encodeTraceColumns(columns: readonly TraceColumns[]): Uint8Array {
   return encodeSafetensors(Object.fromEntries(columns.flatMap((trace, index) => tensorsOf(trace, index))));
 }
@@ -64,7 +64,7 @@ export function decodeEpisode(bytes: Uint8Array): ReceivedEpisode {
 }
 
 /**
- * Splits a frame into its checked JSON and its blob, which is a view of `bytes` and not looked into. Throws
+ * Splits a frame into its checked JSON and its blob, which is a view of `bytes` and is not read. Throws
  * PRL_EPISODE_INVALID.
  */
 export function decodeEpisodeFrame(bytes: Uint8Array): { episode: Episode; blob: Uint8Array } {
@@ -91,7 +91,7 @@ function parseEpisode(bytes: Uint8Array): Episode {
   return parsed.data;
 }
 
-/** By descending element size, as everywhere in our files. */
+/** Tensors by descending element size, as in all our files. */
 function tensorsOf(
   { tokenIds, logprobs, versionSpans, branchOffsets, mask }: TraceColumns,
   index: number,

@@ -1,8 +1,8 @@
 /**
- * An episode: the result of one rollout, as it crosses from env worker to orchestrator and as it stands in
+ * An episode: the result of one rollout, as an env worker sends it to the orchestrator and as it is written to
  * `traces.jsonl`.
  *
- * Keys are snake_case, as in the file. Token arrays are not in it: they travel beside it as columns
+ * Keys are snake_case, as in the file. It has no token arrays: they travel beside it as columns
  * (`episode-frame.ts`), one set per trace. An episode with errors trains nothing; its reward is null, never 0.
  */
 import { z } from "zod";
@@ -11,9 +11,9 @@ import { PrlError } from "../../errors.ts";
 import { thrownAt } from "../model/thrown-at.ts";
 
 /**
- * Who is to blame. `infra` (an engine or worker is gone, cancelled) and `provider` (an engine answered wrongly or late)
- * are worth a retry with the same seed; `environment` (its code threw or hung) and `model` (the reply made the rollout
- * impossible) are not.
+ * The part at fault. `infra` (an engine or worker is gone, cancelled) and `provider` (an engine answered wrongly or late)
+ * may be retried with the same seed; `environment` (its code threw or hung) and `model` (the reply made the rollout
+ * impossible) may not.
  */
 export const ERROR_CLASSES = ["infra", "provider", "environment", "model"] as const;
 
@@ -52,24 +52,27 @@ const messageSchema = z.strictObject({
 
 const traceSchema = z.strictObject({
   id: z.string(),
-  /** Who sampled it, one of the environment's agents. */
+  /** The agent that sampled it. */
   agent: z.string().default("agent"),
-  /** False: somebody else played, or the agent is not to learn. */
+  /** False: another model played, or the agent does not train. */
   trainable: z.boolean().default(true),
   nodes: z.array(
     z.strictObject({
       parent: count.nullable(),
       message: messageSchema,
       sampled: z.boolean(),
-      /** What the message adds to the tokens of a branch; absent where an endpoint gives none. */
+      /** Number of tokens that the message adds to a branch; absent where an endpoint gives none. */
       tokens: count.optional(),
     }),
   ),
-  /** What all its prompts were besides messages; `varied`: not all the same, or replies were begun, forced or stopped by the caller. Absent where nothing was sampled. */
+  /**
+   * The form of its prompts besides the messages; `varied`: they differ, or the caller began, forced or stopped replies. Absent where
+   * nothing was sampled.
+   */
   asked: z
     .union([
       z.strictObject({
-        /** Raw texts, which no template touched. */
+        /** The prompts are raw texts without a template. */
         is_text: z.boolean(),
         tools: z.array(z.record(z.string(), z.unknown())).optional(),
       }),
@@ -80,19 +83,19 @@ const traceSchema = z.strictObject({
   /** Sum of score times weight; null when the episode has errors. */
   reward: z.number().nullable(),
   metrics: z.record(z.string(), z.number()),
-  /** What the rollout told beside numbers. */
+  /** Facts from the rollout that are not numbers. */
   info: z.record(z.string(), z.unknown()).optional(),
-  /** Why it ended: `agent_completed`, `max_output_tokens`, or a name that the environment gave; null when it failed before its end. */
+  /** Why it ended: `agent_completed`, `max_output_tokens`, or a name from the environment; null when it failed before its end. */
   stop_condition: z.string().nullable(),
-  /** It ran to its end and was scored. */
+  /** The rollout ran to its end and was scored. */
   is_completed: z.boolean(),
   /** The last completion was cut by its token limit. */
   is_truncated: z.boolean(),
-  /** Tokens sent and sampled, over all turns. */
+  /** Tokens that were sent and sampled, over all turns. */
   usage: z.strictObject({ prompt_tokens: count, completion_tokens: count }),
   /**
-   * `start`: seconds since 1970. `generation_ms` covers the rollout, environment code included; `model_ms` is what of it the trace's agent waited for
-   * its own replies, where that was taken.
+   * `start`: seconds since 1970. `generation_ms` covers the rollout, environment code included; `model_ms` is the part of it in which the
+   * trace's agent waited for its own replies, where that was measured.
    */
   timing: z.strictObject({
     start: z.number(),
@@ -102,11 +105,11 @@ const traceSchema = z.strictObject({
     total_ms: z.number(),
   }),
   /**
-   * Where it asked for them (`keep_partial`): `[first, end)` of each turn's reply among its tokens, and how it ended, `abort` where it was cut.
+   * With `keep_partial`: `[first, end)` of each turn's reply among its tokens, and how it ended, `abort` where it was cut.
    * Absent where the conversation forked.
    */
   turns: z.array(turnSpanSchema).optional(),
-  /** Lowest and highest policy version that sampled a token of it; null when an endpoint sampled it, which gives no tokens. */
+  /** Lowest and highest policy version that sampled one of its tokens; null when an endpoint sampled it, which gives no tokens. */
   policy: z.strictObject({ start: count, end: count }).nullable(),
 });
 
@@ -118,7 +121,7 @@ export const episodeSchema = z.strictObject({
   run: z.strictObject({ type: z.enum(["train", "eval"]), step: count }),
   ok: z.boolean(),
   errors: z.array(episodeErrorSchema),
-  /** One per agent that sampled anything. */
+  /** One trace per agent that sampled anything. */
   traces: z.array(traceSchema),
 });
 
@@ -159,7 +162,7 @@ const CLASS_OF_CODE: Partial<Record<string, EpisodeErrorClass>> = {
   PRL_SANDBOX_INFRA: "infra",
 };
 
-/** An exception as an error of the episode: by its code where that says who is to blame, else the environment's. */
+/** An exception as an error of the episode: its class follows from its code, else the environment is at fault. */
 export function toEpisodeError(error: unknown): EpisodeError {
   if (error instanceof PrlError) {
     return { class: CLASS_OF_CODE[error.code] ?? "environment", code: error.code, message: error.message };
@@ -179,7 +182,7 @@ export function rewardOf({ ok, traces }: Pick<Episode, "ok" | "traces">): number
   return counted.reduce((sum, { reward }) => sum + (reward ?? Number.NaN), 0) / counted.length;
 }
 
-/** Whether the same rollout may be sent again with the same seed. */
+/** Whether the rollout may be tried again with the same seed. */
 export function isRetryable(error: EpisodeError): boolean {
   return error.class === "infra" || error.class === "provider";
 }

@@ -1,9 +1,9 @@
 /**
- * A zod schema as a predicate: whether a value that was parsed from JSON is already what the schema would make of it. What comes thousands of
- * times a second is nearly always right; zod is left for what is not: it puts in defaults and says what is wrong.
+ * A zod schema as a predicate: whether a value that was parsed from JSON already equals the schema's output. A message that comes
+ * thousands of times a second is nearly always correct; zod handles the others: it fills in defaults and says what is wrong.
  *
- * True means that the schema accepts the value and that its output equals it. False means only: ask zod. A kind of schema that is not among
- * those below fits nothing.
+ * True means that the schema accepts the value and that its output equals it. False only means that zod has to be asked. A kind of
+ * schema that is not among those below fits nothing.
  */
 import { z } from "zod";
 
@@ -36,7 +36,7 @@ function hasChecks({ _zod }: z.core.$ZodType): boolean {
   return (_zod.def.checks ?? []).length > 0;
 }
 
-/** Whole numbers, from 0 on where that is asked for. */
+/** Whole numbers, where requested from 0 on. */
 function wholeNumber({ _zod }: z.ZodNumber): Fits {
   const checks = (_zod.def.checks ?? []).map(({ _zod: { def } }) => def as Partial<z.core.$ZodCheckGreaterThanDef>);
   if (checks.length === 0) return Number.isSafeInteger;
@@ -59,7 +59,7 @@ function list(fits: Fits): Fits {
   return (value) => Array.isArray(value) && value.every(fits);
 }
 
-/** zod leaves `__proto__` out. */
+/** zod drops `__proto__`, so a record with this key does not fit. */
 function dictionary(fits: Fits): Fits {
   return (value) => {
     if (!isObject(value)) return false;
@@ -68,7 +68,7 @@ function dictionary(fits: Fits): Fits {
   };
 }
 
-/** Each key is one of the shape's, and none is missing but the optional ones. */
+/** Every key is in the shape, and only optional ones are missing. */
 function strictObject(shape: Readonly<Record<string, z.core.$ZodType>>): Fits {
   const keys = new Map(Object.entries(shape).map(([key, schema]) => [key, exactFit(schema)]));
   const required = [...keys.keys()].filter((key) => !(shape[key] instanceof z.ZodOptional));

@@ -1,12 +1,12 @@
 /**
- * Keeps the long texts of a received episode out of the JavaScript heap: as bytes in native memory, of which a string is made each time that one
- * is read. Hundreds of rollouts of 100,000 tokens wait for a batch at once; collections of garbage are the longer the more there is to look at.
+ * Keeps the long texts of a received episode outside the JavaScript heap, as bytes in native memory, and makes a string of them at each
+ * read. Hundreds of rollouts of 100,000 tokens wait for a batch at once, and garbage collection takes longer with a larger heap.
  *
- * Whoever reads, spreads or serialises a message sees what was there before, character for character.
+ * Reading, spreading and serialising a message give the same text as before, character for character.
  */
 import type { Episode } from "./episode.ts";
 
-/** Characters from which on a text is worth it. */
+/** Texts with at least this many characters are moved. */
 const LONG = 4096;
 const ONE_BYTE = /^[^\u0100-\uffff]*$/;
 
@@ -25,7 +25,7 @@ export function keepLongTextsNative({ traces }: Episode): void {
 function keepNative<Key extends string>(owner: { [key in Key]?: string | undefined }, key: Key): void {
   const text = owner[key];
   if (text === undefined || text.length < LONG) return;
-  // Both are exact for any string, also for half a surrogate pair, which UTF-8 is not.
+  // Both encodings are exact for any string; UTF-8 is not for half a surrogate pair.
   const encoding = ONE_BYTE.test(text) ? "latin1" : "utf16le";
   const bytes = Buffer.from(text, encoding);
   Object.defineProperty(owner, key, { enumerable: true, configurable: true, get: () => bytes.toString(encoding) });

@@ -1,9 +1,10 @@
 /**
- * What a rollout had sampled when it was cut, and how a later one of the same task and sample goes on from it.
+ * The tokens that a rollout had sampled when it was cut, and how a later one of the same task and sample continues from them.
  *
  * The later one runs the environment from its beginning. A call of the policy whose prompt is, token for token, that of the recorded turn in its
- * place gets the recorded reply: whole, or as the beginning of what is sampled now. From the first prompt on that differs everything is sampled
- * afresh: nothing is patched. Every token keeps the log-probability and the policy version that it was sampled with. Knows no HTTP.
+ * place gets the recorded reply: whole, or as the beginning of the new reply. From the first different prompt on everything is sampled
+ * afresh: nothing is patched. Every token keeps the log-probability and the policy version that it was sampled with. This file knows no
+ * HTTP.
  */
 import { z } from "zod";
 
@@ -13,10 +14,10 @@ import type { PolicyCompletion } from "../rollout/policy-client.ts";
 import { joined } from "../rollout/reply-tokens.ts";
 import { UNSAMPLED_VERSION, type TraceColumns } from "./trace-columns.ts";
 
-/** Numbers of 4 bytes, little endian, as base64: exact, and a third of their decimals. */
+/** Numbers of 4 bytes, little endian, as base64, which is exact and a third as long as decimals. */
 const words = z.base64();
 
-/** As it travels: the tokens of the one branch, and which of them each turn sampled. */
+/** The form on the wire: the tokens of the one branch, and which of them each turn sampled. */
 export const partialRolloutSchema = z.strictObject({
   token_ids: words,
   logprobs: words,
@@ -26,10 +27,10 @@ export const partialRolloutSchema = z.strictObject({
 });
 export type PartialRollout = z.output<typeof partialRolloutSchema>;
 
-/** A reply that was sampled before; `finishReason` `abort`: it is to be gone on with. */
+/** A reply that was sampled before; `finishReason` `abort`: the rest has to be sampled. */
 export type RecordedReply = PolicyCompletion;
 
-/** Null where there is nothing to go on from: several traces, a conversation that forked, nothing sampled. */
+/** Null where no rollout can continue from it: several traces, a conversation that forked, nothing sampled. */
 export function partialOf(traces: readonly EpisodeTrace[], columns: readonly TraceColumns[]): PartialRollout | null {
   const [[trace, ...otherTraces], [own]] = [traces, columns];
   if (trace?.turns === undefined || trace.turns.length === 0 || own === undefined) return null;
@@ -66,7 +67,7 @@ export class RecordedTurns {
     }
   }
 
-  /** The reply to a prompt, in the order of the turns; null from the first one on that was not asked like this. */
+  /** The reply to a prompt, in the order of the turns; null from the first prompt on that differs. */
   take(turn: number, promptIds: Uint32Array): RecordedReply | null {
     const span = this.#turns[turn];
     if (span === undefined || this.#isOff) return null;
@@ -82,13 +83,13 @@ export class RecordedTurns {
     };
   }
 
-  /** Nothing more of it is used. */
+  /** Stops using the recorded turns. */
   leave(): null {
     this.#isOff = true;
     return null;
   }
 
-  /** Of the sampled tokens from `first` on, counted from there; empty when some were not sampled. */
+  /** Versions of the sampled tokens from `first` on, with indices from there; empty when some were not sampled. */
   #versions(first: number, end: number): [number, number][] {
     const found: [number, number][] = [];
     for (let i = 0; i + 1 < this.#spans.length; i += 2) {
@@ -102,7 +103,7 @@ export class RecordedTurns {
   }
 }
 
-/** A reply and what was sampled behind it, as one. */
+/** Joins a reply and the tokens that were sampled behind it. */
 export function joinReplies(begun: RecordedReply, rest: PolicyCompletion): PolicyCompletion {
   const { length } = begun.tokenIds;
   const logprobs = new Float32Array(length + rest.logprobs.length);
@@ -122,7 +123,7 @@ function toBase64({ buffer, byteOffset, byteLength }: Uint32Array | Float32Array
   return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }
 
-/** Aligned, and of no other buffer. */
+/** The bytes in a new, aligned buffer. */
 function fromBase64(text: string): ArrayBuffer {
   const bytes = Uint8Array.from(Buffer.from(text, "base64"));
   return bytes.buffer.slice(0, bytes.byteLength - (bytes.byteLength % 4));

@@ -1,4 +1,4 @@
-/** A trace as an episode records it, without its tokens, for those who score it later. */
+/** A trace as an episode records it, without its tokens, for scoring it later. */
 import type { EpisodeTrace } from "./episode.ts";
 import type { Message } from "../../message.ts";
 import type { Trace, TraceNode } from "./trace.ts";
@@ -7,7 +7,7 @@ export class RecordedTrace implements Trace {
   /** Index of its episode among those of the group. */
   readonly episode: number;
   readonly agent: string;
-  /** So far: without what is being computed. */
+  /** The reward without the scores that are being computed. */
   readonly reward: number;
   readonly rewards: EpisodeTrace["rewards"];
   readonly metrics: EpisodeTrace["metrics"];
@@ -26,7 +26,7 @@ export class RecordedTrace implements Trace {
     this.nodes = record.nodes.map(({ message, tokens: _tokens, ...node }) => ({
       ...NO_TOKENS,
       ...node,
-      // As it was parsed from JSON, what is not there is absent.
+      // The message was parsed from JSON, so optional keys are absent, never undefined.
       message: message as Message,
     }));
     this.promptTokens = record.usage.prompt_tokens;

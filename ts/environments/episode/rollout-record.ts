@@ -1,4 +1,4 @@
-/** What remains of a rollout: its episode and the token columns of its traces. */
+/** The record of a rollout: its episode and the token columns of its traces. */
 import { randomUUID } from "node:crypto";
 
 import type { BusyTime } from "../rollout/busy-time.ts";
@@ -11,7 +11,7 @@ import type { AgentRole } from "../rollout/seats.ts";
 import type { PromptForm, TraceGraph } from "./trace.ts";
 import { versionRange } from "./trace-columns.ts";
 
-/** Times of a rollout: `start` in seconds since 1970, the others by `performance.now()`, 0 while they have not come. */
+/** Times of a rollout: `start` in seconds since 1970, the others by `performance.now()`, 0 until they happen. */
 export interface Clock {
   start: number;
   begun: number;
@@ -23,7 +23,7 @@ export function startClock(): Clock {
   return { start: Date.now() / 1000, begun: performance.now(), generated: 0, scored: 0 };
 }
 
-/** Who sampled, and what. */
+/** One agent's trace and how it was sampled. */
 export interface SeatRecord<Agent extends string = string> {
   readonly role: AgentRole<Agent>;
   readonly trace: TraceGraph;
@@ -35,7 +35,7 @@ export interface RolloutOutcome {
   clock: Clock;
   errors: EpisodeError[];
   end: RolloutEnd;
-  /** Of each seat, in their order; null when the rollout failed. */
+  /** Scores of the seats, in their order; null when the rollout failed. */
   scores: readonly Score[] | null;
 }
 
@@ -73,10 +73,10 @@ function recordOf(
   { clock, end }: RolloutOutcome,
   now: number,
 ): Omit<EpisodeTrace, "policy"> {
-  // Conversations that were only scored have no generation of their own.
+  // Conversations that were only scored have no generation time.
   const hasEnded = clock.generated > 0 || score !== null;
   const generated = clock.generated || now;
-  // Turns that could not extend the tokens of the one before, and further branches: never hidden, and no noise where there are none.
+  // Turns that could not extend the tokens of the turn before, and additional branches, are recorded when there are any.
   const rerendered = sampler?.rerendered() ?? 0;
   const branches = trace.branches().length;
   // Tokens that an earlier rollout had sampled.
@@ -110,7 +110,7 @@ function recordOf(
     timing: {
       start: clock.start,
       generation_ms: generated - clock.begun,
-      // A call that was given up may end later.
+      // A call that was given up may end after the generation.
       ...(calls !== undefined && { model_ms: Math.min(calls.ms, generated - clock.begun) }),
       scoring_ms: (clock.scored || now) - generated,
       total_ms: now - clock.begun,

@@ -1,17 +1,17 @@
 /**
- * The tokens of a trace as flat columns: what an episode's binary part holds and what training samples are cut from.
+ * The tokens of a trace as flat columns: an episode's binary part holds them, and training samples are cut from them.
  *
- * All branches stand one after the other, T tokens in total; `x[t]` belongs to `tokenIds[t]`.
+ * The branches follow each other, T tokens in total; `x[t]` belongs to `tokenIds[t]`.
  */
 import type { TraceColumns } from "../../native/index.ts";
 import type { TraceNode } from "./trace.ts";
 
 export type { TraceColumns } from "../../native/index.ts";
 
-/** Stands for a policy version where no policy sampled. */
+/** The policy version of tokens that no policy sampled. */
 export const UNSAMPLED_VERSION = 0xffff_ffff;
 
-/** Branches without tokens, sampled behind an endpoint, have no place in them. */
+/** Branches without tokens, from an endpoint, are left out. */
 export function toTraceColumns(all: readonly (readonly TraceNode[])[]): TraceColumns {
   const branches = all.filter((branch) => branch.some(({ tokenIds }) => tokenIds.length > 0));
   const total = branches.flat().reduce((sum, node) => sum + node.tokenIds.length, 0);
@@ -38,7 +38,7 @@ export function toTraceColumns(all: readonly (readonly TraceNode[])[]): TraceCol
       const sampledStart = cursor + node.promptTokens;
       const end = cursor + node.tokenIds.length;
       if (sampledStart < end) {
-        // What branches share trains once.
+        // Tokens that branches share train once.
         if (!trained.has(node)) columns.mask.fill(1, sampledStart, end);
         trained.add(node);
         columns.logprobs.set(node.logprobs, sampledStart);

@@ -5,7 +5,7 @@
  * prompt and completion ids that the policy saw; only completion tokens are sampled (mask 1) and carry log-probabilities
  * and policy versions. A turn continues the deepest path whose messages and tokens its prompt begins with and forks where
  * either differs: nothing is patched. A branch is a path from the root to a leaf and one training sample; a sampled node
- * that several branches share trains in the first of them. Knows no text beyond the messages and no tokenizer.
+ * that several branches share trains in the first of them. This file knows no text beyond the messages and no tokenizer.
  */
 import { PrlError } from "../../errors.ts";
 import { type Message, sameMessage } from "../../message.ts";
@@ -17,22 +17,22 @@ export interface TraceNode {
   readonly message: Message;
   /** The policy wrote this message. */
   readonly sampled: boolean;
-  /** What this message adds to the tokens of its parent's path. */
+  /** Tokens that this message adds to its parent's path. */
   readonly tokenIds: Uint32Array;
   /** How many of them come from the prompt (template scaffold, or all); the rest was sampled. */
   readonly promptTokens: number;
-  /** Of the sampled tokens. */
+  /** Log-probabilities of the sampled tokens. */
   readonly logprobs: Float32Array;
   /** `[index among the sampled tokens, version]`, ascending. */
   readonly policyVersions: readonly (readonly [number, number])[];
 }
 
-/** What a prompt was besides its messages. */
+/** The form of a prompt besides its messages. */
 export interface PromptForm {
-  /** A raw text, which no template touched. */
+  /** The prompt is raw text without a template. */
   readonly isText: boolean;
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
-  /** The reply was begun by somebody else, had to call a tool, or could end at a stop string: no conversation says so. */
+  /** The caller began the reply, forced a tool call, or gave stop strings, which the conversation does not show. */
   readonly isShaped?: boolean;
 }
 
@@ -49,32 +49,32 @@ export interface Turn {
   readonly policyVersions?: readonly (readonly [number, number])[];
   /** For each message of the prompt the end of its tokens in `promptIds`; without it new messages own their tokens together. */
   readonly messageSpans?: readonly number[];
-  /** What the prompt was besides its messages. Default: messages for a template, and no tools. */
+  /** The form of the prompt besides its messages. Default: messages for a template, and no tools. */
   readonly asked?: PromptForm;
-  /** What the completion says. */
+  /** The completion as a message. */
   readonly response: Message;
   readonly finishReason?: "stop" | "length" | "abort";
   /** The stop token or text that ended it, if one did. */
   readonly stopReason?: number | string | null;
-  /** Tokens as an endpoint counts them that gives no ids. */
+  /** Token counts of an endpoint that gives no ids. */
   readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** Where a prompt joins the tree. */
+/** The place where a prompt joins the tree. */
 export interface PreparedTurn {
-  /** Messages at its beginning that are in the tree. */
+  /** Number of messages at its beginning that are in the tree. */
   readonly matchedMessages: number;
-  /** Tokens of those. */
+  /** Number of tokens of those messages. */
   readonly pathTokens: number;
   /** Prompt and completion of the turn that the match ends with, to be extended; null when it does not end with a sampled message. */
   readonly bridgeAnchor: { readonly promptIds: Uint32Array; readonly completionIds: Uint32Array } | null;
 }
 
-/** Where a turn's reply stands among the tokens of its trace, and how it ended: `abort` where it was cut. */
+/** The place of a turn's reply among the tokens of its trace, and how it ended: `abort` where it was cut. */
 export interface TurnSpan {
   /** Index of its first sampled token. */
   readonly first: number;
-  /** Behind its last one. */
+  /** Index behind its last sampled token. */
   readonly end: number;
   readonly finishReason: "stop" | "length" | "abort";
   readonly stopReason: number | string | null;
@@ -88,20 +88,20 @@ export interface TraceSample {
   readonly logprobs: Float32Array;
 }
 
-/** What rewards and metrics see of a rollout. */
+/** The view of a rollout for rewards and metrics. */
 export interface Trace {
   readonly nodes: readonly TraceNode[];
   /** Text of the last message that the policy wrote, "" when there is none. */
   readonly lastReply: string;
   /** Messages of the last branch, from its root. */
   readonly messages: readonly Message[];
-  /** Model calls. */
+  /** Number of model calls. */
   readonly turns: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** The last completion ended because it was long enough, not because it was finished. */
+  /** The last completion was cut at its token limit before it was finished. */
   readonly truncated: boolean;
-  /** What the rollout told beside its messages, for example how an agent program ended. */
+  /** Facts from the rollout besides its messages, for example how an agent program ended. */
   readonly info: Readonly<Record<string, unknown>>;
 }
 
@@ -117,7 +117,7 @@ export class TraceGraph implements Trace {
   #promptTokens = 0;
   #completionTokens = 0;
 
-  /** A conversation without tokens, to be scored: its assistant messages count as sampled. */
+  /** Makes a conversation without tokens for scoring: its assistant messages count as sampled. */
   static ofMessages(messages: readonly Message[]): TraceGraph {
     const graph = new TraceGraph();
     let parent: number | null = null;
@@ -144,12 +144,12 @@ export class TraceGraph implements Trace {
     return this.#turns;
   }
 
-  /** The form of all prompts; null while there was none. */
+  /** The form of all prompts; null while there is none. */
   get asked(): PromptForm | "varied" | null {
     return this.#asked;
   }
 
-  /** Prompt tokens that the policy was sent, over all turns. */
+  /** Prompt tokens that were sent to the policy, over all turns. */
   get promptTokens(): number {
     return this.#promptTokens;
   }
@@ -162,7 +162,7 @@ export class TraceGraph implements Trace {
     return this.#truncated;
   }
 
-  /** Where a prompt would join the tree, by its messages. Changes nothing. */
+  /** Finds where a prompt would join the tree, by its messages. It changes nothing. */
   prepareTurn(prompt: readonly Message[]): PreparedTurn {
     const match = this.#match(prompt, null);
     const path = match.node === null ? [] : this.#path(match.node);
@@ -222,7 +222,7 @@ export class TraceGraph implements Trace {
     return this.#leaves().map((leaf) => this.#path(leaf));
   }
 
-  /** The turns of a conversation that never forked, in their order; null where it has, or its tokens are not known. */
+  /** The turns of a conversation that never forked, in order; null where it has forked, or its tokens are not known. */
   turnSpans(): TurnSpan[] | null {
     const [path, ...others] = this.branches();
     if (path === undefined || others.length > 0) return null;
@@ -257,7 +257,7 @@ export class TraceGraph implements Trace {
 
   /**
    * The deepest path whose messages begin `prompt` and, when given, whose tokens begin `promptIds`; of equally deep ones the newest. Every
-   * sibling is tried, as an older one may be the one that goes on.
+   * sibling is tried, because an older one may match further.
    */
   #match(prompt: readonly Message[], promptIds: Uint32Array | null): Match {
     const root: Match = { node: null, messages: 0, tokens: 0 };

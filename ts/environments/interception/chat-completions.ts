@@ -1,8 +1,8 @@
 /**
  * OpenAI's chat completions, as agents send and expect them.
  *
- * Sampling parameters are the run's, not the agent's: they have no effect here, `max_tokens` and `stop` excepted. What would change the
- * reply in kind (choices, log-probabilities, images) is refused by name; every other field is nobody's concern.
+ * The run sets the sampling parameters, not the agent: they have no effect here, except `max_tokens` and `stop`. A field that would
+ * change the kind of reply (choices, log-probabilities, images) is refused by name; all other fields are ignored.
  */
 import { z } from "zod";
 
@@ -129,7 +129,7 @@ const namedChoice = z.looseObject({
   function: z.looseObject({ name: z.string() }).optional(),
 });
 
-/** Null where the policy is free to call or not. Both of OpenAI's dialects. */
+/** Null where the policy may call a tool or not. It serves both of OpenAI's dialects. */
 export function toolChoiceOf(
   choice: unknown,
   tools: readonly Readonly<Record<string, unknown>>[],
@@ -142,7 +142,7 @@ export function toolChoiceOf(
   return forcedCall("tool_choice", name, tools);
 }
 
-/** Of both of OpenAI's dialects. */
+/** The format of the reply, in both of OpenAI's dialects. */
 export function formatOf(
   field: string,
   format: { readonly type: string } | null | undefined,
@@ -155,7 +155,7 @@ export function formatOf(
   throw unsupported(`${field}.type`, `${JSON.stringify(type)}: text, json_object, and json_schema with a schema`);
 }
 
-/** The body as its schema has it. Errors: PRL_AGENT_REQUEST naming every field that is wrong. */
+/** The body as a value of its schema. Errors: PRL_AGENT_REQUEST naming every wrong field. */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -1,5 +1,5 @@
 /**
- * What agent programs speak, reduced to what a rollout needs: a request, a reply, a problem, and the dialect that reads and writes them.
+ * The interface of API dialects of agent programs: a request, a reply, a problem, and the dialect that reads and writes them.
  *
  * A dialect is pure: bodies in, bodies out. It knows no connection, no rollout and no model.
  */
@@ -12,26 +12,26 @@ import type { SoFar } from "./reply-progress.ts";
 /** One model call that an agent asks for. */
 export interface AgentRequest {
   readonly messages: readonly Message[];
-  /** In the shape of OpenAI's chat API; empty without any. */
+  /** Tools in the shape of OpenAI's chat API; empty when there are none. */
   readonly tools: readonly Readonly<Record<string, unknown>>[];
-  /** As the agent calls the model; it is told the same name again. */
+  /** The agent's name for the model; the reply has the same name. */
   readonly model: string;
   readonly stream: boolean;
-  /** Most tokens that the agent wants; the rollout's own limit holds beside it. */
+  /** Most tokens that the agent wants; the rollout's own limit holds, too. */
   readonly maxTokens: number | null;
-  /** It wants one tool call per reply at most. */
+  /** The agent wants at most one tool call per reply. */
   readonly oneCall: boolean;
-  /** Usage at the end of a stream. */
+  /** Whether usage is sent at the end of a stream. */
   readonly streamUsage: boolean;
-  /** The reply that `messages` go on from, by its id without prefix; null: `messages` are all. */
+  /** Id without prefix of the reply that `messages` continue from; null: `messages` are the whole conversation. */
   readonly follows: string | null;
   /** Texts that end the reply. */
   readonly stop: readonly string[];
-  /** It has to call a tool: any, or the one of this name. */
+  /** The policy has to call a tool: any, or the one with this name. */
   readonly toolChoice: SampleOptions["toolChoice"] | null;
-  /** What the reply begins with; it is not told again. */
+  /** The beginning of the reply; the answer does not repeat it. */
   readonly begun: string;
-  /** What the reply is to be; null: any text. */
+  /** The required format of the reply; null: any text. */
   readonly format: ReplyFormat | null;
 }
 
@@ -43,7 +43,7 @@ export interface ReplyFormat {
   readonly schema: unknown;
 }
 
-/** What is known of a reply before it is sampled. */
+/** The part of a reply that is known before it is sampled. */
 export interface ReplyHead {
   /** Hex; each dialect puts its prefix before it. */
   readonly id: string;
@@ -52,7 +52,7 @@ export interface ReplyHead {
   readonly model: string;
 }
 
-/** What the policy said. */
+/** A reply of the policy. */
 export interface AgentReply extends ReplyHead {
   readonly message: Message;
   readonly finishReason: "stop" | "length" | "tool_calls";
@@ -61,7 +61,7 @@ export interface AgentReply extends ReplyHead {
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** What the agent is told when there is no reply. */
+/** The answer to the agent when there is no reply. */
 export interface Problem {
   /** HTTP status. */
   readonly status: number;
@@ -73,15 +73,15 @@ export interface Problem {
 export interface StreamEvent {
   /** Its name where the dialect has names. */
   readonly event?: string;
-  /** JSON, or text as it is. */
+  /** JSON, or plain text. */
   readonly data: unknown;
 }
 
-/** Tells one reply in pieces; an SDK that puts them together has the answer. */
+/** Writes one reply in pieces, which an SDK joins into the answer. */
 export interface StreamWriter {
-  /** With everything that is certain so far. */
+  /** The events for the text that is certain so far. */
   grow(soFar: SoFar): readonly StreamEvent[];
-  /** What is missing. */
+  /** The remaining events. */
   end(reply: AgentReply): readonly StreamEvent[];
 }
 
@@ -92,7 +92,7 @@ export interface Dialect {
   answer(reply: AgentReply): unknown;
   stream(head: ReplyHead, request: AgentRequest): StreamWriter;
   error(problem: Problem): unknown;
-  /** In a stream that has begun. */
+  /** The event of a problem in a stream that has begun. */
   errorEvent(problem: Problem): StreamEvent;
 }
 
@@ -104,12 +104,12 @@ export function unsupported(field: string, problem: string): PrlError {
   return new PrlError("PRL_AGENT_UNSUPPORTED", `${field}: ${problem}`);
 }
 
-/** A field that may be there only with one of the values that change nothing. */
+/** Refuses a field unless it has one of the values that change nothing. */
 export function refuseUnless(field: string, value: unknown, harmless: readonly unknown[], problem: string): void {
   if (value !== undefined && value !== null && !harmless.includes(value)) throw unsupported(field, problem);
 }
 
-/** The stop strings of a field that is one or several. */
+/** The stop strings of a field that holds one or several. */
 export function stopsOf(field: string, stops: unknown): string[] {
   const list = stops === undefined || stops === null ? [] : [stops].flat();
   for (const stop of list)
@@ -117,7 +117,7 @@ export function stopsOf(field: string, stops: unknown): string[] {
   return list as string[];
 }
 
-/** A choice that forces a call, with a function that is there. */
+/** A choice that forces a call; the function has to exist. */
 export function forcedCall(
   field: string,
   name: string | null,
@@ -147,7 +147,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   PRL_EPISODE_CANCELLED: 503,
 };
 
-/** Anything that was thrown, for the agent: what the model's side did is a 5xx. */
+/** Turns an exception into a problem for the agent: failures of the model's side are a 5xx. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof RolloutStop) return { status: 400, code: "PRL_AGENT_STOPPED", message: error.message };
   if (!(error instanceof PrlError)) {
@@ -160,7 +160,7 @@ export function toProblem(error: unknown): Problem {
   return { status: STATUS[error.code] ?? 502, code: error.code, message: error.message };
 }
 
-/** OpenAI's `{error}`, of both of its dialects. */
+/** OpenAI's `{error}`, in both of its dialects. */
 export function openaiError({ status, code, message }: Problem): { error: Record<string, unknown> } {
   const type = status < 500 ? (status === 429 ? "rate_limit_error" : "invalid_request_error") : "server_error";
   return { error: { message, type, param: null, code } };

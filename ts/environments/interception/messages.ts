@@ -1,8 +1,8 @@
 /**
  * Anthropic's messages, as agents send and expect them.
  *
- * Sampling parameters are the run's, `max_tokens` and `stop_sequences` excepted. Server tools, images and documents are refused by name;
- * every other field is nobody's concern.
+ * The run sets the sampling parameters, except `max_tokens` and `stop_sequences`. Server tools, images and documents are refused by name;
+ * all other fields are ignored.
  */
 import { z } from "zod";
 
@@ -82,14 +82,14 @@ function read(value: unknown): AgentRequest {
   };
 }
 
-/** A last message of the model is what its reply begins with. */
+/** A final message of the model is the beginning of its reply. */
 function splitBegun(messages: z.output<typeof body>["messages"]): { messages: typeof messages; begun: string } {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return { messages, begun: "" };
   return { messages: messages.slice(0, -1), begun: toText(last.content, `messages[${messages.length - 1}].content`) };
 }
 
-/** Results of tools are messages of their own; texts between them are the user's. */
+/** Results of tools become separate messages; texts between them are user messages. */
 function toInput(blocks: readonly Block[], field: string): Message[] {
   const messages: Message[] = [];
   let texts: Block[] = [];
@@ -144,7 +144,7 @@ function toText(value: z.output<typeof content>, field: string): string {
     .join("\n\n");
 }
 
-/** Into OpenAI's shape. */
+/** Converts a tool into OpenAI's shape. */
 function toTool(tool: Readonly<Record<string, unknown>>, index: number): Record<string, unknown> {
   const { type, name, description, input_schema: parameters } = tool;
   if (type !== undefined && type !== null && type !== "custom")
@@ -159,7 +159,7 @@ function blocksOf({ id, message }: AgentReply): Record<string, unknown>[] {
   const calls = message.tool_calls ?? [];
   const { reasoning_content: thinking, content: text } = message;
   return [
-    // The signature is what the agent hands back with it; nobody checks it.
+    // The agent sends the signature back with the thinking; it is not checked.
     ...(thinking === undefined ? [] : [{ type: "thinking", thinking, signature: id }]),
     ...(text === "" && calls.length > 0 ? [] : [{ type: "text", text }]),
     ...calls.map((call) => ({

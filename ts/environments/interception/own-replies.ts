@@ -3,9 +3,9 @@ import { type Message, sameMessage } from "../../message.ts";
 import type { TraceNode } from "../episode/trace.ts";
 
 /**
- * The messages with the thinking that the agent left out put back: most agents hand back what was said and drop what was thought, and the
- * history would no longer be the one that the policy has seen. Only replies of this trace are completed, where everything before them is
- * the same too.
+ * The messages with the thinking that the agent left out: most agents send back the text of a reply and drop its thinking, so the
+ * history would no longer be the one that the policy has seen. Only replies of this trace are completed, and only where everything
+ * before them is the same too.
  */
 export function withOwnThinking(messages: readonly Message[], nodes: readonly TraceNode[]): readonly Message[] {
   const children = new Map<number | null, number[]>();
@@ -18,7 +18,7 @@ export function withOwnThinking(messages: readonly Message[], nodes: readonly Tr
   let here: (number | null)[] = [null];
   for (const [index, message] of messages.entries()) {
     const next = here.flatMap((parent) => children.get(parent) ?? []).filter((child) => says(nodes[child], message));
-    // Of several the newest: an agent goes on from what it heard last.
+    // Of several replies the newest is taken: an agent continues from the reply that it got last.
     const own = nodes[Math.max(...next)];
     if (own === undefined) break;
     completed[index] = own.message;

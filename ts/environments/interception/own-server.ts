@@ -1,4 +1,4 @@
-/** The interception server of this process: started when the first program is to reach the policy, for all rollouts there are. */
+/** The interception server of this process, for all rollouts; it is started when the first program needs the policy. */
 import { InterceptionServer } from "./server.ts";
 
 let own: Promise<InterceptionServer> | null = null;

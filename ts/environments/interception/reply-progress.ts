@@ -1,4 +1,4 @@
-/** What is certain of a reply while it is sampled, for the connections that wait for it. */
+/** The certain part of a reply while it is sampled, for the connections that wait for it. */
 import type { ReplyDelta } from "../../renderers/index.ts";
 
 export interface SoFar {
@@ -12,7 +12,7 @@ export class ReplyProgress {
   #content = "";
   #reasoning = "";
 
-  /** `begun`: what the agent wrote of the reply itself; it is not told again. */
+  /** `begun`: the beginning that the agent wrote itself; it is not sent back. */
   constructor(begun = "") {
     this.#begun = begun;
   }
@@ -23,7 +23,7 @@ export class ReplyProgress {
     if (this.#isNew) for (const hear of this.#listeners) hear(this.#soFar);
   }
 
-  /** Hears what there is, if anything, and then whenever it has grown, until the function is called that this gives. */
+  /** Calls `hear` with the present text, if any, and whenever it has grown, until the returned function is called. */
   listen(hear: (soFar: SoFar) => void): () => void {
     this.#listeners.add(hear);
     if (this.#isNew) hear(this.#soFar);
@@ -40,7 +40,7 @@ export class ReplyProgress {
   }
 }
 
-/** A reply as the agent that has begun it expects it: from there on. */
+/** A reply without the beginning that the agent wrote. */
 export function withoutBegun(content: string, begun: string): string {
   if (content.startsWith(begun)) return content.slice(begun.length);
   return begun.startsWith(content) ? "" : content;

@@ -1,7 +1,7 @@
 /** Replies as OpenAI's responses: a whole answer and its items. */
 import type { AgentReply } from "./dialect.ts";
 
-/** Before the id of a reply. */
+/** Prefix of the id of a reply. */
 export const PREFIX = "resp_";
 
 export type OutputItem = Record<string, unknown> & { id: string; type: string };
@@ -53,7 +53,7 @@ export function answer(reply: AgentReply): Record<string, unknown> {
   };
 }
 
-/** Items of text: what is before their ids, and the kind of text in names of events. */
+/** Items of text: the prefix of their ids, and the kind of text in names of events. */
 export const KINDS = {
   reasoning: { prefix: "rs_", text: "reasoning_text" },
   message: { prefix: "msg_", text: "output_text" },

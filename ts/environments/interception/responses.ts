@@ -1,9 +1,9 @@
 /**
  * OpenAI's responses, as agents send and expect them.
  *
- * Items of one turn of the model (reasoning, message, calls) are one message of ours. `previous_response_id` goes on from a reply of the
- * same rollout. Sampling parameters are the run's, `max_output_tokens` excepted. Built-in tools, images, files, background work and
- * stored conversations are refused by name; every other field is nobody's concern.
+ * Items of one turn of the model (reasoning, message, calls) are one message of ours. `previous_response_id` continues from a reply of the
+ * same rollout. The run sets the sampling parameters, except `max_output_tokens`. Built-in tools, images, files, background work and
+ * stored conversations are refused by name; all other fields are ignored.
  */
 import { z } from "zod";
 
@@ -130,7 +130,7 @@ function toText(value: z.output<typeof content> | null | undefined, field: strin
     .join("");
 }
 
-/** Into the shape of chat completions. */
+/** Converts a tool into the shape of chat completions. */
 function toTool(tool: Readonly<Record<string, unknown>>, index: number): Record<string, unknown> {
   const { type, name, description, parameters, strict } = tool;
   if (type !== "function")

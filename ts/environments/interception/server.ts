@@ -1,9 +1,10 @@
 /**
  * The interception server: a model endpoint for agent programs, in three dialects, for any number of rollouts at the same time.
  *
- * The key of a request names the rollout. A stream tells a reply as it is sampled, as far as it is certain, and calls of tools at its end;
- * it says that it is alive in between. What the agent has heard of a reply that then fails is in no trace. Every error is in the dialect and tells SDKs not to try again: what is worth trying
- * again has been. Bodies are bounded; a request ends with its rollout. Knows no sandbox.
+ * The key of a request names the rollout. A stream sends a reply as it is sampled, as far as it is certain, and calls of tools at its end;
+ * between them it sends signs of life. A reply that fails is in no trace, even if the agent has got a part of it. Every error is in the
+ * dialect and makes SDKs not try again, because useful retries were already made. Bodies are bounded; a request ends with its rollout.
+ * This file knows no sandbox.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,11 +22,11 @@ import { type AnswerOnItsWay, InterceptionSession, type SessionParts } from "./s
 export interface InterceptionOptions {
   /** Default 127.0.0.1. */
   host?: string;
-  /** Default: a free one. */
+  /** Default: a free port. */
   port?: number;
-  /** Of a request's body. Default 32 MiB. */
+  /** Limit of a request's body. Default 32 MiB. */
   maxBodyBytes?: number;
-  /** How often a stream that has nothing to say yet says that it is alive. Default 3000. */
+  /** How often a stream without new text sends a sign of life. Default 3000. */
   keepAliveMs?: number;
 }
 
@@ -45,7 +46,7 @@ export interface Interception {
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 const KEEP_ALIVE_MS = 3_000;
-/** For the body to arrive. */
+/** Time for the body to arrive. */
 const REQUEST_TIMEOUT_MS = 120_000;
 const DIALECTS: Readonly<Record<string, Dialect>> = {
   "/chat/completions": chatCompletions,
@@ -67,7 +68,7 @@ export class InterceptionServer {
     this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
       void this.#handle(request, response);
     });
-    // A program that waits for nothing else may end.
+    // The server must not keep alive a program that waits for nothing else.
     this.#server.unref();
   }
 
@@ -160,7 +161,7 @@ export class InterceptionServer {
     else sendJson(response, 200, dialect.answer(await coming.reply));
   }
 
-  /** Errors before the first sign of life have a status of their own. */
+  /** Errors before the first sign of life are sent with their HTTP status. */
   async #stream(
     response: ServerResponse,
     dialect: Dialect,
@@ -191,7 +192,7 @@ export class InterceptionServer {
   }
 }
 
-/** Without the version, which SDKs put before it or not. */
+/** The path without the version, which only some SDKs put before it. */
 function pathOf(request: IncomingMessage): string {
   const [path = "/"] = (request.url ?? "/").split("?");
   return path.replace(/^(\/v\d+)+(?=\/)/u, "").replace(/(?<=.)\/+$/u, "");
@@ -243,7 +244,7 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
     return;
   }
   const retry = status >= 400 ? { "x-should-retry": "false" } : {};
-  // What is left of a body that nobody reads is not worth the connection.
+  // The rest of a body that is too large is not read, so the connection is closed.
   const rest = status === 413 ? { connection: "close" } : {};
   response.writeHead(status, { "content-type": "application/json", ...retry, ...rest });
   response.end(JSON.stringify(body));

@@ -1,8 +1,8 @@
 /**
  * One rollout's side of the interception server: accepted requests become turns of its trace, each exactly once.
  *
- * A request that an SDK sends again is answered with the reply that is there or on its way: it says that it is a retry, has an idempotency
- * key, or its body is that of a request whose answer nobody received. Limits and stops are checked before each turn. Knows no HTTP.
+ * A request that an SDK sends again gets the same reply, finished or under way. Such a request says that it is a retry, has an idempotency
+ * key, or has the body of a request whose answer was not received. Limits and stops are checked before each turn. This file knows no HTTP.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 
@@ -24,47 +24,47 @@ import {
 import { withOwnThinking } from "./own-replies.ts";
 import { ReplyProgress, withoutBegun } from "./reply-progress.ts";
 
-/** What a session needs of the rollout that it belongs to. */
+/** The parts of a rollout that its session needs. */
 export interface SessionParts {
   readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
   readonly trace: Trace;
   readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
   /** Its abort ends every request. */
   readonly signal: AbortSignal;
-  /** Model calls at most; then it stops as `max_turns`. Default 100. */
+  /** Most model calls; then it stops as `max_turns`. Default 100. */
   readonly maxTurns?: number;
-  /** Sampled tokens at most, over all turns; then it stops as `max_output_tokens`. Default: no limit. */
+  /** Most sampled tokens, over all turns; then it stops as `max_output_tokens`. Default: no limit. */
   readonly maxOutputTokens?: number;
-  /** Checked before each turn but the first: the first that holds gives the stop condition its name. */
+  /** Checked before each turn except the first: the first that is true gives the stop condition its name. */
   readonly stops?: Readonly<Record<string, (trace: Trace) => boolean | Promise<boolean>>>;
   /**
-   * What becomes of requests for JSON (`response_format`, `text.format`), which nothing makes the policy keep to. `refused` (default): by name.
-   * `checked`: they are sampled like others, and replies that are not as asked are counted (`format_misses`).
+   * How requests for JSON (`response_format`, `text.format`) are handled, which sampling cannot enforce. `refused` (default): an error
+   * names the field. `checked`: they are sampled like others, and replies in another format are counted (`format_misses`).
    */
   readonly formats?: "refused" | "checked";
   /** Called once, when the first request is refused because of a limit or stop. */
   readonly onStop?: () => void;
 }
 
-/** How a request came in, as far as it tells whether it came before. */
+/** The parts of a request that show whether it came before. */
 export interface Arrival {
-  /** Dialect and body. */
+  /** Digest of dialect and body. */
   readonly digest: string;
   readonly idempotencyKey: string | null;
-  /** The SDK says so. */
+  /** The SDK marks it as a retry. */
   readonly isRetry: boolean;
 }
 
-/** The answer to one request, before it is there. */
+/** The answer to one request, which may still be under way. */
 export interface AnswerOnItsWay {
   readonly head: ReplyHead;
-  /** Rejects with PRL_AGENT_STOPPED when the rollout takes no more turns, else with what the turn failed with. */
+  /** Rejects with PRL_AGENT_STOPPED when the rollout takes no more turns, else with the turn's error. */
   readonly reply: Promise<AgentReply>;
-  /** Grows only where the first to ask wanted a stream. */
+  /** Grows only when the first request asked for a stream. */
   readonly progress: ReplyProgress;
 }
 
-/** One accepted request and those that repeat it. */
+/** One accepted request and its repetitions. */
 interface Accepted extends AnswerOnItsWay {
   readonly digest: string;
   /** Connections that wait for the answer. */
@@ -75,7 +75,7 @@ interface Accepted extends AnswerOnItsWay {
 const MAX_TURNS = 100;
 
 export class InterceptionSession {
-  /** What the agent authenticates with; names the rollout. */
+  /** The agent's API key; it names the rollout. */
   readonly key = `prl-${randomBytes(24).toString("base64url")}`;
   readonly #parts: SessionParts;
   readonly #accepted = new Map<string, Accepted>();
@@ -92,17 +92,17 @@ export class InterceptionSession {
     this.#parts = parts;
   }
 
-  /** Requests that were accepted. */
+  /** Number of accepted requests. */
   get turns(): number {
     return this.#turns;
   }
 
-  /** Why further requests are refused; null as long as they are not. */
+  /** Why further requests are refused; null while they are accepted. */
   get stopCondition(): string | null {
     return this.#stopCondition;
   }
 
-  /** What the last turn failed with; null when it did not. */
+  /** The last turn's error; null when it succeeded. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -128,7 +128,7 @@ export class InterceptionSession {
     return [...this.#accepted.values()].filter(({ delivered, waiting }) => !delivered && waiting === 0).length;
   }
 
-  /** A name for a body. */
+  /** A digest of a body, as its name. */
   static digest(dialect: string, body: Uint8Array): string {
     return createHash("sha256").update(dialect).update("\0").update(body).digest("hex");
   }
@@ -170,7 +170,7 @@ export class InterceptionSession {
     this.#accepted.set(name, accepted);
     this.#pending.add(accepted.reply);
     void accepted.reply
-      // What failed is tried again by whoever asks again.
+      // A failed request is forgotten, so that a repetition is tried again.
       .catch(() => this.#accepted.get(name) === accepted && this.#accepted.delete(name))
       .finally(() => this.#pending.delete(accepted.reply));
     return accepted;
@@ -199,14 +199,14 @@ export class InterceptionSession {
       turn = await sample(messages, options);
       this.#failure = null;
     } catch (error) {
-      // A limit of the environment's is an end, as one of ours is.
+      // A limit of the environment ends the rollout just as a limit of the session.
       if (error instanceof RolloutStop) this.#stopCondition ??= error.stopCondition;
       else this.#failure = error;
       throw error;
     }
     this.#malformedCalls += turn.toolCalls.filter(({ status }) => status !== "ok").length;
     const { tool_calls: calls = [] } = turn.message;
-    // An agent that asked for one call hears of one; should it go on from that, it is another history than the policy's.
+    // An agent that asked for one call gets one; if it continues from that, its history differs from the policy's.
     const message =
       request.oneCall && calls.length > 1 ? { ...turn.message, tool_calls: calls.slice(0, 1) } : turn.message;
     if (format !== null && calls.length === 0) {
@@ -224,7 +224,7 @@ export class InterceptionSession {
     return reply;
   }
 
-  /** The whole history. Instructions are not part of what a reply goes on from: those of the new request hold. */
+  /** The whole history. Instructions do not carry over from an earlier reply: those of the new request hold. */
   #conversation({ messages, follows }: AgentRequest): readonly Message[] {
     if (follows === null) return messages;
     const earlier = this.#conversations.get(follows);
@@ -252,7 +252,7 @@ export class InterceptionSession {
   }
 }
 
-/** Throws PRL_AGENT_UNSUPPORTED where formats are refused, or the schema says what cannot be checked. */
+/** Throws PRL_AGENT_UNSUPPORTED where formats are refused, or the schema has a keyword that cannot be checked. */
 async function checkFormat({ field, schema }: ReplyFormat, formats: "refused" | "checked"): Promise<void> {
   if (formats === "refused")
     throw unsupported(field, 'nothing makes the policy keep to it; with formats: "checked" it is sampled and checked');

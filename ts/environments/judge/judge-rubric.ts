@@ -1,4 +1,4 @@
-/** Rubrics: what a judge is asked about each criterion, how its verdicts are read, and what they come to. */
+/** Rubrics: the questions to a judge about each criterion, the reading of its verdicts, and their score. */
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
@@ -8,11 +8,11 @@ import { stripThinking } from "../../verify/index.ts";
 
 export interface RubricCriterion {
   readonly name: string;
-  /** What is to be decided. */
+  /** The question to decide. */
   readonly text: string;
   /** Default 1. */
   readonly weight?: number;
-  /** From the worst to the best, at least two; worth 0 to 1 in equal steps. Default no, yes. */
+  /** At least two choices from the worst to the best, worth 0 to 1 in equal steps. Default no, yes. */
   readonly choices?: readonly string[];
 }
 
@@ -26,7 +26,7 @@ const verdictsSchema = z.looseObject({
   verdicts: z.array(z.looseObject({ name: z.string(), verdict: z.string() })),
 });
 
-/** Throws PRL_ENVIRONMENT_FAILED for a rubric that is none. */
+/** Throws PRL_ENVIRONMENT_FAILED for an invalid rubric. */
 export function rubricPrompt(response: string | readonly Message[], criteria: readonly RubricCriterion[]): string {
   checkRubric(criteria);
   const listed = criteria.map(({ name, text, choices = CHOICES }) => `- ${name} (${choices.join(", ")}): ${text}`);
@@ -44,7 +44,7 @@ export function rubricPrompt(response: string | readonly Message[], criteria: re
   ].join("\n\n");
 }
 
-/** The verdicts of an answer's last object that has any, one for each criterion; null unless each is there once with one of its choices. */
+/** The verdicts in an answer's last object that has any, one for each criterion; null unless each occurs once with one of its choices. */
 export function readVerdicts(answer: string, criteria: readonly RubricCriterion[]): RubricVerdict[] | null {
   if (answer.lastIndexOf("<think>") > answer.lastIndexOf("</think>")) return null;
   const found = objects(stripThinking(answer, { strict: false })).flatMap((value) => {
@@ -101,7 +101,7 @@ function same(a: string, b: string): boolean {
   return a.trim().toLowerCase() === b.trim().toLowerCase();
 }
 
-/** Everything in a text that parses as a JSON object, from its first brace on; what stands inside of one is not counted again. */
+/** Everything in a text that parses as a JSON object, from its first brace on, without objects inside of others. */
 function objects(text: string): unknown[] {
   const found: unknown[] = [];
   for (let start = text.indexOf("{"); start >= 0; start = text.indexOf("{", start)) {

@@ -1,8 +1,8 @@
-/** What the judge of one rollout cost, as the rollout's metrics. */
+/** The cost of one rollout's judge, as metrics of the rollout. */
 import type { Reply } from "../rollout/reply-client.ts";
 
 export class JudgeUsage {
-  /** Verdicts that were known already. */
+  /** Verdicts that were remembered. */
   remembered = 0;
   /** Answers that held no verdict. */
   withoutVerdict = 0;
@@ -29,12 +29,12 @@ export class JudgeUsage {
     }
   }
 
-  /** `judge/calls` and so on; empty where nobody was asked. `judge/seconds` adds up calls at the same time. */
+  /** `judge/calls` and so on; empty where the judge was not asked. `judge/seconds` adds up calls at the same time. */
   get metrics(): Readonly<Record<string, number>> {
     return this.#named("judge");
   }
 
-  /** The same of the rewards of a group, which each of its traces has: `group_judge/calls` and so on. */
+  /** The same for the rewards of a group; each of its traces has them: `group_judge/calls` and so on. */
   get groupMetrics(): Readonly<Record<string, number>> {
     return this.#named("group_judge");
   }

@@ -1,8 +1,8 @@
 /**
- * Verdicts of a model about replies, for rewards: the same as a reference answer, or by the criteria of a rubric.
+ * Verdicts of a model about replies, for rewards: whether a reply equals a reference answer, or its score by a rubric.
  *
- * A verdict is one of the choices that were asked for, read strictly; an answer without one is asked for again, and then an error, never a
- * verdict. What was judged once is known by its content for as long as the judge lives. Knows no rewards.
+ * A verdict is one of the given choices, read strictly; an answer without one is asked for again, and is then an error, never a
+ * verdict. A verdict is remembered by the content of its question as long as the judge exists. This file knows no rewards.
  */
 import { PrlError } from "../../errors.ts";
 import { checkOptions, number, only, table } from "../../options.ts";
@@ -18,11 +18,11 @@ import { judgeChoice } from "../../verify/index.ts";
 
 export interface JudgeOptions {
   readonly endpoint: EndpointConfig | ReplyClient;
-  /** How often an answer without a verdict is asked for again, not greedily any more. Default 2. */
+  /** How often an answer without a verdict is sampled again, then not greedily. Default 2. */
   readonly retries?: number;
   /** Verdicts that are remembered. Default 10000. */
   readonly cacheSize?: number;
-  /** Of the first time that a thing is asked. Default: greedy, at most 4096 tokens. */
+  /** Sampling of the first answer to a question. Default: greedy, at most 4096 tokens. */
   readonly sampling?: Partial<Sampling>;
 }
 
@@ -34,28 +34,28 @@ const optionsSchema = only<JudgeOptions>({
 });
 
 export interface RubricQuestion {
-  /** What is judged: a reply, or a whole conversation. */
+  /** A reply, or a whole conversation, to judge. */
   readonly response: string | readonly Message[];
   readonly criteria: readonly RubricCriterion[];
 }
 
-/** All of them reject with PRL_JUDGE_VERDICT when no answer holds a verdict, else with the endpoint's codes. */
+/** All methods reject with PRL_JUDGE_VERDICT when no answer holds a verdict, else with the endpoint's codes. */
 export interface Judge {
   /** The judge's choice; `prompt` should say what the choices are and how the verdict is written. */
   choose(prompt: string, choices: readonly string[]): Promise<string>;
-  /** Whether a reply says the same as the reference. An empty reply does not, and nobody is asked. */
+  /** Whether a reply says the same as the reference. An empty reply does not; the model is not asked then. */
   reference(question: ReferenceQuestion): Promise<boolean>;
-  /** The weighted mean of the criteria in [0, 1], and that of each. PRL_ENVIRONMENT_FAILED for a rubric that is none. */
+  /** The weighted mean of the criteria in [0, 1], and that of each. PRL_ENVIRONMENT_FAILED for an invalid rubric. */
   rubric(question: RubricQuestion): Promise<{ score: number; criteria: Record<string, number> }>;
 }
 
-/** Where rewards get their judge. */
+/** Gives rewards their judge. */
 export interface JudgeSource {
-  /** The judge as one reward uses it: its questions end with `signal`, and what they cost is added to `usage`. */
+  /** The judge for one reward: its questions end with `signal`, and their cost is added to `usage`. */
   within(signal: AbortSignal, usage?: JudgeUsage): Judge;
 }
 
-/** What rewards get to use. */
+/** The judge's part of the context of rewards. */
 export interface JudgeAccess {
   /** The environment's judge. PRL_ENVIRONMENT_INVALID when its definition names none. */
   readonly judge: Judge;
@@ -64,7 +64,7 @@ export interface JudgeAccess {
 const RETRIES = 2;
 const CACHE_SIZE = 10_000;
 const GREEDY: Sampling = { temperature: 0, maxCompletionTokens: 4096, topP: 1, topK: -1 };
-/** A greedy answer would only be given again. */
+/** A greedy answer would only repeat itself. */
 const RETRY_TEMPERATURE = 1;
 
 /** The judge of a configured environment. */
@@ -73,7 +73,7 @@ export class EndpointJudge implements JudgeSource {
   readonly #retries: number;
   readonly #cacheSize: number;
   readonly #sampling: Sampling;
-  /** By content; the oldest first. */
+  /** Answers by the digest of the question; the oldest first. */
   readonly #known = new Map<string, unknown>();
 
   constructor(options: JudgeOptions) {
@@ -109,7 +109,7 @@ export class EndpointJudge implements JudgeSource {
     { signal, usage }: { signal: AbortSignal; usage: JudgeUsage },
   ): Promise<Verdict> {
     const id = digest(JSON.stringify([prompt, key]));
-    // Only this prompt with these choices has this id, and only `read` of these put it there.
+    // Only this prompt with these choices has this id, and its value came from the same kind of `read`.
     if (this.#known.has(id)) {
       usage.remembered += 1;
       return this.#known.get(id) as Verdict;
@@ -158,5 +158,5 @@ const NOBODY: Judge = {
   rubric: async () => noJudge(),
 };
 
-/** Stands where there is no judge; whoever asks it is told so. */
+/** Stands in when there is no judge; its methods throw an error that says so. */
 export const NO_JUDGE: JudgeSource = { within: () => NOBODY };

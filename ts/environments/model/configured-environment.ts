@@ -1,7 +1,7 @@
 /**
  * An environment with its arguments filled in: gives tasks and demonstrations, runs and scores rollouts.
  *
- * A rollout never rejects: what goes wrong is in its episode, with the class that says who is to blame. Knows no HTTP
+ * A rollout never rejects: its errors are in its episode, with a class that names the part at fault. This file knows no HTTP
  * and no process.
  */
 import { setMaxListeners } from "node:events";
@@ -40,10 +40,10 @@ import { type Task, TaskReader, type TaskSource } from "./tasks.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 import { type Trace, TraceGraph } from "../episode/trace.ts";
 
-/** For a stopped rollout to end what it runs in its sandbox; longer than a daemon's confirmation may take. */
+/** Time that a stopped rollout has to end its programs in the sandbox; longer than a daemon's confirmation may take. */
 const STOPPED_MS = 12_000;
 
-/** One rollout to run, whoever the policy is. */
+/** One rollout to run, for any kind of policy. */
 export interface RolloutOrder {
   episodeId: string;
   groupId: string;
@@ -53,22 +53,22 @@ export interface RolloutOrder {
   sampling: Sampling;
   seed: number;
   run: Episode["run"];
-  /** Its turns are told, also when it is cancelled: those that it has had, and what it has of the one under way. */
+  /** The episode holds the turns also when the rollout is cancelled: the complete ones, and the tokens of the one under way. */
   keepsPartial?: boolean;
   /** Aborted with a PrlError as reason at the deadline or on cancel; the episode then carries that error. */
   signal: AbortSignal;
 }
 
-/** With a policy that takes and gives token ids. */
+/** A rollout of a policy that takes and gives token ids. */
 export interface RolloutRequest extends RolloutOrder {
   client: PolicyClient;
   tokenizer: PolicyTokenizer;
   renderer: PolicyRenderer;
-  /** Turns of an earlier rollout of the task and sample, to go on from; of its first agent. */
+  /** Turns of the first agent in an earlier rollout of the task and sample, to continue from. */
   partial?: PartialRollout;
 }
 
-/** With a policy that takes and gives messages: the trace has no tokens and cannot train. */
+/** A rollout of a policy that takes and gives messages: the trace has no tokens and cannot train. */
 export interface EndpointRolloutRequest extends RolloutOrder {
   endpoint: ReplyClient;
 }
@@ -79,7 +79,7 @@ export interface Score {
   metrics: Record<string, number>;
 }
 
-/** The conversations of an episode that is there already, by agent. */
+/** The conversations of an existing episode, by agent. */
 export type Conversations = Readonly<Record<string, readonly (readonly Message[])[]>>;
 
 export interface ConfiguredEnvironment {
@@ -87,7 +87,7 @@ export interface ConfiguredEnvironment {
   readonly version: string;
   readonly tags: readonly string[];
   readonly requires: Requirements;
-  /** Who takes part in an episode, the one that `score` is about first. */
+  /** The agents of an episode; `score` is about the first one. */
   readonly agents: readonly string[];
   /** Whether it has a check of its gold answers. */
   readonly validates: boolean;
@@ -95,7 +95,7 @@ export interface ConfiguredEnvironment {
    * A reader of the split's tasks for a run's seed. The same for every source of this environment with these arguments.
    */
   tasks(split: Split, runSeed: number): TaskSource;
-  /** What makes two tasks the same one: the definition's `contentKey`, or what the row asks. */
+  /** Equal for equal tasks: the definition's `contentKey`, or the text of the prompt. */
   contentKey(task: Task): string;
   /**
    * The endless stream of demonstrations for a run's seed. Throws PRL_ENVIRONMENT_UNSUPPORTED when the environment has
@@ -103,29 +103,31 @@ export interface ConfiguredEnvironment {
    */
   demonstrations(runSeed: number): Iterable<Demonstration>;
   run(request: RolloutRequest | EndpointRolloutRequest): Promise<EpisodeFrame>;
-  /** Whether some of its rewards or metrics compare the rollouts of a group: `scoreGroup` is to follow the last of them. */
+  /** Whether some of its rewards or metrics compare the rollouts of a group: `scoreGroup` has to follow the last of them. */
   readonly scoresGroups: boolean;
-  /** The scores that the group's episodes add to one another. Never rejects. */
+  /** The scores of group rewards and group metrics. Never rejects. */
   scoreGroup(task: Task, episodes: readonly Episode[], signal: AbortSignal): Promise<GroupScores>;
   /**
-   * The first agent's score of a conversation, without sampling and in a group of its own; a text is the only reply. Rejects as a reward
-   * does.
+   * The first agent's score of a conversation, without sampling and as a group of one; a text stands for the only reply. Rejects as a
+   * reward does.
    */
   score(task: Task, reply: string | readonly Message[]): Promise<Score>;
-  /** An episode of these conversations, scored without sampling and without what a group adds. Rejects as a reward does. */
+  /** An episode of these conversations, scored without sampling and without group rewards. Rejects as a reward does. */
   scoreConversations(task: Task, conversations: Conversations): Promise<Episode>;
   /**
-   * Scores a recorded episode whose rollout came to its end again: rewards and metrics of each trace are those of now, what the rollout
-   * itself told stays. Those of a group are `scoreGroup`'s. Rejects as a reward does, and with PRL_ENVIRONMENT_UNSUPPORTED where one asks for the rollout's sandbox.
+   * Scores a recorded and completed episode again: rewards and metrics of each trace are computed anew, metrics that the rollout
+   * itself recorded stay. `scoreGroup` computes those of a group. Rejects as a reward does, and with PRL_ENVIRONMENT_UNSUPPORTED where
+   * one asks for the rollout's sandbox.
    */
   rescore(episode: Episode, signal: AbortSignal): Promise<Episode>;
   /**
-   * Runs the environment's own check of a task's gold answer; nothing when it has none (`validates`). Gives what the check had scored, in its order.
+   * Runs the environment's own check of a task's gold answer; does nothing when it has none (`validates`). Returns the replies that the
+   * check scored, in order.
    */
   validate(task: Task): Promise<readonly ScoredReply[]>;
 }
 
-/** A reply that an environment's own check had scored. */
+/** A reply that an environment's own check scored. */
 export interface ScoredReply {
   readonly reply: string | readonly Message[];
   readonly reward: number;
@@ -145,12 +147,12 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
   const judges = judged === null ? NO_JUDGE : new EndpointJudge(judged);
   const limits = checkLimits(name, typeof bounds === "function" ? bounds({ config }) : bounds);
   /**
-   * The border where a row that came over the wire gets its type back: this environment made it, and its hash was
+   * Here a row that came over the wire gets its type back: this environment made it, and its hash was
    * checked.
    */
   const rowOf = (task: Task): Row => task.data as Row;
   const scoresGroups = hasGroupRewards({ ...rewards, ...metrics });
-  /** For what asks for sandboxes outside of a rollout: made when they are asked for. */
+  /** Gives sandboxes to code outside of a rollout; they are made at the first request. */
   const withSandboxes = async <Result>(work: (access: SandboxAccess) => Promise<Result>): Promise<Result> => {
     const sandboxes = new RolloutSandboxes(source, definition);
     try {
@@ -284,7 +286,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
   const stop = (reason: RolloutStop): void => time.abort(reason);
   const { timeMs } = limits;
   if (timeMs !== undefined) time.abortAfter(timeMs, () => new RolloutStop("max_time"));
-  // Every agent, tool and reward listens to it.
+  // Every agent, tool and reward listens to the signal.
   setMaxListeners(0, request.signal, signal);
   const seats = new Seats(roles, { ...request, signal }, new TurnLimits(limits, stop));
   const { first } = seats;
@@ -313,7 +315,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
       untilAborted(() => rollout, signal),
       request.signal,
     );
-    // What it runs in its sandbox is to be over before anything there is scored.
+    // Programs in its sandbox have to end before anything there is scored.
     if (signal.aborted && sandboxes.required) end = { ...(await lateEndOf(rollout, request.signal)), ...end };
     time.release();
     for (const { trace } of seats.spoken) trace.info = end.info ?? {};
@@ -330,7 +332,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
       end = { ...end, metrics: { ...end.metrics, "timing/sandbox_wait": sandboxes.waitedSeconds } };
   } catch (error) {
     errors.push(toEpisodeError(seats.blame(error)));
-    // What the engine answers a call with that was cut.
+    // Waits for the engine's answer to the call that was cut.
     if (request.keepsPartial === true && request.signal.aborted) await seats.settled();
   }
   time.release();
@@ -338,7 +340,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
   return toFrame(definition, request, seats.spoken, { clock, errors, end, scores });
 }
 
-/** How a rollout ended; a stop that was thrown is one of its ends, unless it was cancelled meanwhile. */
+/** How a rollout ended; a thrown stop is a normal end, unless the rollout was cancelled meanwhile. */
 async function endOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal): Promise<RolloutEnd> {
   try {
     return (await rollout) ?? {};
@@ -349,7 +351,7 @@ async function endOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal
   }
 }
 
-/** What a rollout that was stopped from outside still tells. Rejects where its sandbox failed it, or when it is cancelled. */
+/** The end that a stopped rollout still reports. Rejects when its sandbox failed, or when it is cancelled. */
 async function lateEndOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal): Promise<RolloutEnd> {
   const time = new LinkedAbort(cancelled).abortAfter(STOPPED_MS, () => new RolloutStop("late"));
   try {
@@ -371,7 +373,7 @@ async function scoreTraces<Config, Row extends object, Agent extends string>(
   seats: readonly { readonly role: AgentRole<Agent>; readonly trace: Trace }[],
 ): Promise<Score[]> {
   const of = (agent: Agent): Trace[] => seats.filter(({ role }) => role.name === agent).map(({ trace }) => trace);
-  // All of `agents` are there, with those who said nothing.
+  // The record has all of `agents`, also those that said nothing.
   const traces = Object.fromEntries(agents.map((agent) => [agent, of(agent)])) as Record<Agent, Trace[]>;
   return Promise.all(
     seats.map(async ({ role, trace }) => {

@@ -1,5 +1,5 @@
 /**
- * What makes two rows the same task: the text that the policy is asked, whatever its white space, case and punctuation. Two rows of equal
+ * Finds equal tasks by the text of their prompts, without regard to white space, case and punctuation. Two rows of equal
  * keys are one task, also when one of them is in `train` and the other in `eval`.
  */
 import { type Prompt, promptMessages } from "../../message.ts";
@@ -15,10 +15,10 @@ const ANSWERS: ReadonlySet<string> = new Set([
   "expected",
   "label",
 ]);
-/** Marks that end or enclose words. Those between digits or letters, as in `2.5` and `a-b`, may make another task. */
+/** Marks that end or enclose words. Marks between digits or letters, as in `2.5` and `a-b`, stay, because they may make another task. */
 const PUNCTUATION = /(?<![^\s"'“”‘’`])["'“”‘’`]+|[.,;:?"'“”‘’`]+(?!\S)/gu;
 
-/** Of the row's prompt, or of its JSON without answers and without the order of its lists when it has none. */
+/** The key of the row's prompt; without a prompt, that of its JSON without answers and without the order of its lists. */
 export function contentKeyOf(row: object): string {
   const prompt = promptOfRow(row);
   if (prompt !== null) return folded(prompt.map(({ content }) => content).join("\n"));
@@ -33,7 +33,7 @@ export function promptOfRow(row: object): ReturnType<typeof promptMessages> | nu
   return promptMessages(prompt as Prompt);
 }
 
-/** With the items of every list of numbers or of texts sorted: in another order they are mostly the same task. */
+/** The value with every list of numbers or texts sorted: another order mostly means the same task. */
 function unordered(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(unordered);

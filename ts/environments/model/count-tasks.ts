@@ -1,4 +1,4 @@
-/** How many tasks a split has, without waiting for ever. */
+/** Counts the tasks of a split, with a deadline. */
 import { PrlError } from "../../errors.ts";
 import { checkOptions, number, only } from "../../options.ts";
 import type { TaskPage } from "./tasks.ts";
@@ -7,18 +7,18 @@ import type { Split } from "../../datasets/index.ts";
 import { untilAborted } from "./reward.ts";
 
 export interface TaskCount {
-  /** Tasks seen; all there are when `complete`. */
+  /** Tasks counted; all of the split when `complete`. */
   readonly count: number;
-  /** Nothing but `count` are there; false for endless tasks and for more than were counted. */
+  /** The split has exactly `count` tasks; false for endless tasks and when there are more. */
   readonly complete: boolean;
   readonly endless: boolean;
-  /** Rows of the data that gave no task, as far as they were read. */
+  /** Data rows that gave no task, as far as they were read. */
   readonly leftOut: number;
 }
 
 export interface CountOptions {
   seed?: number;
-  /** Counting ends there. Default 1,000,000. */
+  /** Counting stops at this many. Default 1,000,000. */
   most?: number;
   /** Default 60000. */
   deadlineMs?: number;
@@ -33,7 +33,7 @@ const optionsSchema = only<CountOptions>({
 const PAGE = 1000;
 
 /**
- * Reads tasks until they end, `most` have been seen, or they say that they never end.
+ * Reads tasks until they end, `most` were read, or they are known to be endless.
  * Errors: PRL_DEADLINE after `deadlineMs`, and those of reading tasks.
  */
 export async function countTasks(

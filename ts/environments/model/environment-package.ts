@@ -1,7 +1,7 @@
 /**
  * Environments that are npm packages: `"prl": { "environment": "./dist/index.js" }` in package.json, keyword `prl-environment`.
  *
- * Packages are looked for as Node does, in the `node_modules` of the folder and of those above it; a folder inside the package's own
+ * Packages are found as Node finds them, in the `node_modules` of the folder and of those above it; a folder inside the package's own
  * source tree finds that package. Nothing is imported here.
  */
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
@@ -13,15 +13,15 @@ import { PrlError } from "../../errors.ts";
 export const ENVIRONMENT_KEYWORD = "prl-environment";
 
 export interface EnvironmentPackage {
-  /** As npm calls it: `my-env`, `@owner/my-env`. */
+  /** Name in npm: `my-env`, `@owner/my-env`. */
   readonly name: string;
   readonly version: string;
   readonly dir: string;
-  /** Its module, absolute, with `#export` when package.json names one. */
+  /** Absolute path of its module, with `#export` when package.json names one. */
   readonly entry: string;
 }
 
-/** What an id asks for: `owner/name@1.2.0` and `@owner/name@1.2.0` are the package `@owner/name`, in that version. */
+/** Parses an id: `owner/name@1.2.0` and `@owner/name@1.2.0` are the package `@owner/name`, in that version. */
 export function parsePackageId(id: string): { name: string; version: string | null } | null {
   const match = /^(?:@?([a-z0-9][\w.-]*)\/)?([a-z0-9][\w.-]*)(?:@([\w.+-]+))?$/iu.exec(id);
   if (match === null) return null;
@@ -32,7 +32,7 @@ export function parsePackageId(id: string): { name: string; version: string | nu
 
 /**
  * The package of this name seen from a folder, null when there is none.
- * Throws PRL_ENVIRONMENT_INVALID for one that is no environment or cannot be read.
+ * Throws PRL_ENVIRONMENT_INVALID for a package that is not an environment or cannot be read.
  */
 export function findEnvironmentPackage(name: string, from: string): EnvironmentPackage | null {
   for (const folder of upwards(from)) {

@@ -1,8 +1,8 @@
 /**
- * `defineEnvironment`: what an environment is made of, with types that flow from config and task rows to rollout and
+ * `defineEnvironment`: the definition of an environment, with types that flow from config and task rows to rollout and
  * rewards.
  *
- * Here are only definitions and the checks of a definition; `configured-environment.ts` runs them.
+ * This file has only definitions and their checks; `configured-environment.ts` runs them.
  */
 import type { Split } from "../../datasets/index.ts";
 import { z } from "zod";
@@ -32,10 +32,10 @@ import type { PolicyTokenizer } from "./tokenizer.ts";
 
 export interface TasksContext<Config> {
   readonly config: Config;
-  /** Seeded for this run, environment and split; the only randomness that tasks may use. */
+  /** Random numbers seeded for this run, environment and split; tasks must not use others. */
   readonly rng: Rng;
   readonly split: Split;
-  /** Counts a row of the data that gives no task: whoever reads the tasks is told how many there were. */
+  /** Counts a data row that gives no task; readers of the tasks get the count. */
   readonly leaveOut: () => void;
 }
 
@@ -44,19 +44,19 @@ export interface RolloutContext<Row, Config = unknown, Agent extends string = st
   readonly config: Config;
   /**
    * One model call: the prompt becomes tokens (a text as it is, messages by the chat template, extending the tokens of
-   * earlier turns where that is exact), the completion joins the trace. It is that of the first agent.
+   * earlier turns where that is exact), the completion joins the trace. The call is made by the first agent.
    */
   readonly sample: AgentSeat["sample"];
-  /** Tokens of a prompt that begins anew, as the policy would see it. PRL_ENVIRONMENT_UNSUPPORTED behind an endpoint. */
+  /** Number of tokens of a new prompt, as the policy would see it. PRL_ENVIRONMENT_UNSUPPORTED behind an endpoint. */
   readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
-  /** Of the first agent. */
+  /** Trace of the first agent. */
   readonly trace: Trace;
   /**
-   * One of the environment's `agents`, with a trace of its own; the same for the same name and index. Index 0, 1, ... are several at the
-   * same time, such as the attempts of one solver. Throws PRL_ENVIRONMENT_FAILED for a name that the environment does not have.
+   * One of the environment's `agents`, with its own trace; equal name and index give the same seat. Index 0, 1, ... are several seats
+   * at the same time, such as the attempts of one solver. Throws PRL_ENVIRONMENT_FAILED for a name that the environment does not have.
    */
   readonly agent: (name: Agent, index?: number) => AgentSeat<Agent>;
-  /** Token ids in, token ids out, without any record in the trace. */
+  /** Takes and returns token ids, without any record in the trace. */
   readonly client: PolicyClient;
   readonly tokenizer: PolicyTokenizer;
   readonly sampling: Sampling;
@@ -66,65 +66,65 @@ export interface RolloutContext<Row, Config = unknown, Agent extends string = st
   readonly signal: AbortSignal;
 }
 
-/** Somebody who takes part in an episode: makes model calls, and has a trace and a reward of its own. */
+/** An agent's place in an episode: it makes model calls, and has its own trace and reward. */
 export interface AgentSeat<Agent extends string = string> {
   readonly name: Agent;
   readonly trace: Trace;
   readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
 }
 
-/** How one agent plays. */
+/** Settings of one agent. */
 export interface AgentOptions {
-  /** Whether what it says is trained on. Default true, false behind an endpoint. */
+  /** Whether its tokens train. Default true, false behind an endpoint. */
   readonly trains?: boolean;
-  /** Who plays it instead of the policy: a frozen opponent, a helper. */
+  /** A model that plays this agent instead of the policy: a frozen opponent, a helper. */
   readonly endpoint?: EndpointConfig | ReplyClient | null;
 }
 
 export interface SampleOptions {
   /** JSON schemas of functions that the policy may call, in the shape of the OpenAI API. */
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
-  /** Of this completion, where it is less than the rollout's own limit. */
+  /** Limit of this completion, where it is less than the rollout's limit. */
   readonly maxCompletionTokens?: number;
-  /** Texts that end the reply and are no part of it; their tokens were sampled and train. */
+  /** Texts that end the reply and are not part of it; their tokens were sampled and train. */
   readonly stop?: readonly string[];
-  /** It has to call a function: any, or the one of this name. The beginning of a call is put before what the policy samples. */
+  /** The policy has to call a function: any, or the one of this name. The beginning of a call is put before the sampled tokens. */
   readonly toolChoice?: "required" | { readonly name: string };
-  /** What the reply begins with: part of the prompt, which does not train, and of the message. */
+  /** The beginning of the reply: it is part of the message, and of the prompt, which does not train. */
   readonly begun?: string;
-  /** Hears the reply as it is sampled, as far as it is certain; calls of tools are not in it. */
+  /** Called with the text of the reply while it is sampled, as far as it is certain; without tool calls. */
   readonly onDelta?: (delta: ReplyDelta) => void;
 }
 
 export interface SampledTurn extends PolicyCompletion {
   /** The completion without special tokens. */
   readonly text: string;
-  /** The completion as a message, to be put behind the prompt's messages for the next turn. */
+  /** The completion as a message, to append to the prompt's messages for the next turn. */
   readonly message: Message;
-  /** Every attempt to call a tool, also those that could not be read. */
+  /** Every attempt to call a tool, also malformed ones. */
   readonly toolCalls: readonly ParsedToolCall[];
   /** Null when an endpoint does not say. */
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
 }
 
-/** Why a rollout ended, when it was not that the policy was done or out of tokens. A stop is no error: it is scored. */
+/** Why a rollout ended, other than that the policy was done or out of tokens. A stop is not an error: it is scored. */
 export interface RolloutEnd {
   stopCondition?: string;
-  /** Numbers to record beside the environment's metrics. */
+  /** Numbers to record in addition to the environment's metrics. */
   metrics?: Readonly<Record<string, number>>;
-  /** What else there is to know, as JSON: `trace.info` for rewards, and in the record. */
+  /** Other facts, as JSON: `trace.info` for rewards, and in the record. */
   info?: Readonly<Record<string, unknown>>;
 }
 
 export interface Rollout<Row, Config = unknown, Agent extends string = string> {
   (context: RolloutContext<Row, Config, Agent>): Promise<RolloutEnd | void>;
-  /** What it cannot do without, beside what its environment says. */
+  /** Requirements in addition to those of its environment. */
   readonly requires?: Requirements;
 }
 
 /**
- * What to learn from without sampling: a pair of texts, to whose completion the trainer adds the end-of-sequence token,
- * or a conversation for the model's chat template, of which the assistant's messages are learnt.
+ * An example to learn from without sampling: a pair of texts, to whose completion the trainer adds the end-of-sequence token,
+ * or a conversation for the model's chat template, whose assistant messages are learnt.
  */
 export type Demonstration = DemonstrationPair | DemonstrationConversation;
 
@@ -142,14 +142,14 @@ export interface DemonstrationConversation {
 export interface DemonstrationsContext<Config> {
   readonly config: Config;
   readonly seed: number;
-  /** Seeded with `seed`. */
+  /** Random numbers seeded with `seed`. */
   readonly rng: Rng;
 }
 
 export interface ValidateContext<Row, Config> extends SandboxAccess {
   readonly task: Row;
   readonly config: Config;
-  /** The weighted reward of a reply of the first agent, without sampling, in a group of its own. */
+  /** The weighted reward of a reply of the first agent, without sampling, as a group of one. */
   readonly score: (reply: string) => Promise<number>;
   /** The weighted reward of a whole conversation of the first agent, without sampling. */
   readonly scoreMessages: (messages: readonly Message[]) => Promise<number>;
@@ -164,43 +164,42 @@ export interface EnvironmentDefinition<Config, Row extends object, Agent extends
   readonly name: string;
   readonly version: string;
   readonly tags?: readonly string[];
-  /** What it cannot do without; checked before the run. */
+  /** What it needs; checked before the run. */
   readonly requires?: Requirements;
   /** Arguments of the environment, `args` in the config file. */
   readonly config: z.ZodType<Config>;
-  /** The task rows of a split: JSON objects, in an array, iterable or generator; `endless(...)` when they never end. */
+  /** The task rows of a split: JSON objects in an array, iterable or generator; `endless(...)` when they never end. */
   readonly tasks: (context: TasksContext<Config>) => TaskRows<Row>;
   /** Stable name of a task within its split. Default: the hash of its row. */
   readonly key?: (row: Row, index: number) => string;
   /**
-   * What makes two rows the same task, for `validate`: none may come twice or in both splits. Default: the prompt's text without case,
-   * white space and punctuation, or the row's JSON without answers and the order of lists. To be given where that does not tell tasks apart, or tells equal ones
-   * apart.
+   * A key that is equal for equal tasks, for `validate`: no task may come twice or in both splits. Default: the prompt's text without case,
+   * white space and punctuation, or the row's JSON without answers and the order of lists. Give it where the default does not fit.
    */
   readonly contentKey?: (row: Row) => string;
   /**
-   * Who takes part in an episode; the rollout reaches them by `agent(name)`, and each has a trace, a reward and an advantage of its own.
+   * The agents of an episode; the rollout reaches them by `agent(name)`, and each has its own trace, reward and advantage.
    * Default: the policy alone, as `"agent"`.
    */
   readonly agents?: readonly Agent[];
-  /** How they play, where it is not all of them with the policy and to learn. */
+  /** Settings of agents that differ from the default: the policy plays, and its tokens train. */
   readonly seats?: (context: { config: Config }) => Readonly<Partial<Record<Agent, AgentOptions>>>;
   readonly rollout: Rollout<Row, Config, Agent>;
-  /** Where a rollout stops at the latest, whatever it does; see `Limits` for the names. Default: at its deadline, which is an error. */
+  /** Limits at which a rollout stops; see `Limits` for the names. Default: only the deadline, which is an error. */
   readonly limits?: Limits | ((context: { config: Config }) => Limits);
-  /** Who judges replies for `judge` of rewards; null: nobody. */
+  /** The model that judges replies for `judge` of rewards; null: no judge. */
   readonly judge?: (context: { config: Config }) => JudgeOptions | null;
-  /** Of each trace, or of a whole group of rollouts (`groupReward`). */
+  /** Rewards of each trace, or of a whole group of rollouts (`groupReward`). */
   readonly rewards: RewardMap<Row, Config, Agent>;
   /** Numbers that are recorded and never trained on. */
   readonly metrics?: RewardMap<Row, Config, Agent>;
-  /** An endless stream of pairs or conversations to learn the task from. It shares no task with either split. */
+  /** An endless stream of pairs or conversations to learn the task from. It has no task of either split. */
   readonly demonstrations?: (context: DemonstrationsContext<Config>) => Iterable<Demonstration>;
-  /** Throws when the task's gold answer does not score full marks. */
+  /** Throws when the task's gold answer does not get the full reward. */
   readonly validate?: (context: ValidateContext<Row, Config>) => Promise<void>;
 }
 
-/** An environment as its module exports it: the definition's types are closed over, so it can be loaded by name. */
+/** An environment as its module exports it: the definition's types are hidden inside, so it can be loaded by name. */
 export interface Environment {
   readonly name: string;
   readonly version: string;
@@ -208,7 +207,7 @@ export interface Environment {
   readonly config: z.ZodType;
   /** Weight of each reward. */
   readonly rewards: Readonly<Record<string, number>>;
-  /** Names of what is recorded beside the rewards. */
+  /** Names of the metrics. */
   readonly metrics: readonly string[];
   /** Whether it can give demonstrations. */
   readonly demonstrates: boolean;
@@ -216,7 +215,7 @@ export interface Environment {
   readonly validates: boolean;
   readonly requires: Requirements;
   /**
-   * Fills and checks its arguments. `sandboxes`: where it gets those that it requires, by default from a daemon of this process's own.
+   * Fills and checks its arguments. `sandboxes`: the source of the sandboxes that it requires, by default a daemon of this process.
    * Throws PRL_CONFIG_INVALID naming the key.
    */
   configure(args?: unknown, services?: { sandboxes?: SandboxSource }): ConfiguredEnvironment;
@@ -226,7 +225,7 @@ const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/u;
 const ENVIRONMENT = Symbol.for("prl.environment");
 
 const servicesSchema = only<{ sandboxes?: SandboxSource }>({ sandboxes: z.unknown().optional() });
-/** What its values may be is checked one by one, with the name of the environment. */
+/** The values are checked one by one, with messages that name the environment. */
 const definitionSchema = only<EnvironmentDefinition<unknown, never>>({
   name: z.unknown(),
   version: z.unknown(),

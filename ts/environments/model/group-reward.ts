@@ -1,8 +1,8 @@
 /**
- * Rewards that compare the rollouts of a group: they are computed once all of them have ended, from what was recorded.
+ * Rewards that compare the rollouts of a group: they are computed from the records once all rollouts have ended.
  *
  * Only rollouts that did not fail take part. A group reward that fails makes every rollout of the group fail: none keeps a part of its
- * reward. Knows no transport.
+ * reward. This file knows no transport.
  */
 import { z } from "zod";
 
@@ -27,7 +27,7 @@ import {
 export interface GroupRewardContext<Row, Config = unknown> extends SandboxAccess, JudgeAccess {
   readonly task: Row;
   readonly config: Config;
-  /** Whose traces are scored; where there are several agents, each has a call of its own. */
+  /** The agent whose traces are scored; with several agents the function is called for each. */
   readonly agent: string;
   /** The agent's traces of all episodes of the group, by episode and in the order they were begun. */
   readonly traces: readonly RecordedTrace[];
@@ -42,9 +42,9 @@ export type GroupRewardFunction<Row, Config = unknown> = (
   context: GroupRewardContext<Row, Config>,
 ) => readonly RewardValue[] | Promise<readonly RewardValue[]>;
 
-/** What `groupReward` makes. */
+/** The result of `groupReward`. */
 export interface GroupReward<Row, Config = unknown, Agent extends string = string> extends RewardOptions {
-  /** Never called. TypeScript tells a function what its row is only by a function type around it. */
+  /** It is never called. TypeScript infers the row's type only from a function type around it. */
   (context: RewardContext<Row, Config, Agent>): never;
   readonly weight: number;
   readonly scoreGroup: GroupRewardFunction<Row, Config>;
@@ -65,16 +65,16 @@ export function groupReward<Row, Config = unknown, Agent extends string = string
 
 const traceScoresSchema = z.strictObject({ rewards: scoresSchema, metrics: z.record(z.string(), z.number()) });
 
-/** What a group's rewards came to, as an env worker answers. */
+/** The scores of a group, as an env worker returns them. */
 export const groupScoresSchema = z.strictObject({
   /** `[episode][trace]`, null where the episode took no part. */
   scores: z.array(z.array(traceScoresSchema).nullable()),
-  /** Of the whole group; then there are no scores. */
+  /** Error of the whole group; then there are no scores. */
   error: episodeErrorSchema.nullable(),
 });
 
 export type GroupScores = z.output<typeof groupScoresSchema>;
-/** To be added to what the trace has. */
+/** Scores to add to those of the trace. */
 export type TraceScores = z.output<typeof traceScoresSchema>;
 
 export function hasGroupRewards(map: Readonly<Record<string, unknown>>): boolean {
@@ -106,7 +106,7 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
       if (traces.length === 0 || (entry.agent !== undefined && entry.agent !== agent)) continue;
       const work = async (inner: AbortSignal) =>
         entry.scoreGroup({ ...context, agent, traces, signal: inner, judge: judges.within(inner, usage) });
-      // One after the other: the agents of one reward share what it caches.
+      // The agents come one after the other, because they share what the reward caches.
       const values = await withinTime(name, work, common.signal, entry.timeoutMs);
       checkLength(name, values, traces.length);
       for (const [index, trace] of traces.entries()) {
@@ -135,8 +135,8 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
 }
 
 /**
- * The episodes with their group's scores; sums of rewards are made anew, so that doing it twice changes nothing. A failed group leaves no
- * episode that counts.
+ * The episodes with their group's scores; sums of rewards are computed anew, so that a repetition changes nothing. In a failed group no
+ * episode counts.
  */
 export function withGroupScores(episodes: readonly Episode[], { scores, error }: GroupScores): Episode[] {
   return episodes.map((episode, e) => {

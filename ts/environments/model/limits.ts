@@ -1,23 +1,23 @@
 /**
- * Limits of a rollout, and how it stops at them: under a name, as an end that is scored and no error.
+ * Limits of a rollout. A rollout stops at a limit under a name: the stop is scored and is not an error.
  *
- * Turns and tokens are counted for each agent and checked before its next model call, so that they are overshot by one call at most; the
- * time is the whole rollout's. Knows no rollout.
+ * Turns and tokens are counted for each agent and checked before its next model call, so that they are exceeded by one call at most; the
+ * time is that of the whole rollout. This file knows no rollout.
  */
 import { PrlError } from "../../errors.ts";
 import type { Trace } from "../episode/trace.ts";
 
 export interface Limits {
-  /** Model calls; then it stops as `max_turns`. */
+  /** Most model calls; then it stops as `max_turns`. */
   readonly turns?: number;
-  /** Sampled tokens in all; then it stops as `max_output_tokens`. */
+  /** Most sampled tokens in all; then it stops as `max_output_tokens`. */
   readonly outputTokens?: number;
   /**
-   * Tokens of one prompt; a longer one is not sent, and it stops as `max_prompt_tokens`. Behind an endpoint that is known of a prompt that
-   * goes on from the last reply: as many tokens as the endpoint counted up to there.
+   * Most tokens of one prompt; a longer one is not sent, and it stops as `max_prompt_tokens`. Behind an endpoint only the tokens that the
+   * endpoint counted up to the last reply are known, for a prompt that continues from it.
    */
   readonly promptTokens?: number;
-  /** Milliseconds of the rollout, without its rewards; then it stops as `max_time`. */
+  /** Most milliseconds of the rollout, without its rewards; then it stops as `max_time`. */
   readonly timeMs?: number;
 }
 
@@ -34,7 +34,7 @@ export class RolloutStop extends Error {
 
 const KEYS: readonly (keyof Limits)[] = ["turns", "outputTokens", "promptTokens", "timeMs"];
 
-/** Throws PRL_ENVIRONMENT_INVALID for what is no limit. */
+/** Throws PRL_ENVIRONMENT_INVALID for an invalid limit. */
 export function checkLimits(environment: string, limits: Limits): Limits {
   for (const [key, value] of Object.entries(limits)) {
     const problem = !KEYS.some((known) => known === key)
@@ -47,7 +47,7 @@ export function checkLimits(environment: string, limits: Limits): Limits {
   return limits;
 }
 
-/** Holds one agent's turns within the limits; `stop` is called with what is thrown, to end what the rollout does beside it. */
+/** Holds one agent's turns within the limits; `stop` is called with the thrown stop, to end the rollout's other work. */
 export class TurnLimits {
   readonly #limits: Limits;
   readonly #stop: (stop: RolloutStop) => void;
@@ -57,20 +57,20 @@ export class TurnLimits {
     this.#stop = stop;
   }
 
-  /** Before a model call. Throws RolloutStop. */
+  /** Checks the limits before a model call. Throws RolloutStop. */
   beforeTurn({ turns, completionTokens }: Pick<Trace, "turns" | "completionTokens">): void {
     if (turns >= (this.#limits.turns ?? Infinity)) this.#end("max_turns");
     if (completionTokens >= (this.#limits.outputTokens ?? Infinity)) this.#end("max_output_tokens");
   }
 
-  /** With the tokens of the prompt that is to be sent. Throws RolloutStop. */
+  /** Checks the tokens of the next prompt. Throws RolloutStop. */
   beforePrompt(tokens: number): void {
     if (tokens > (this.#limits.promptTokens ?? Infinity)) this.#end("max_prompt_tokens");
   }
 
   /**
-   * With what a model call was refused for. Where the policy has filled its context its conversation ends here, and is scored; a first prompt
-   * that is too long is the task's error. Throws.
+   * Handles a refused model call. Where the policy has filled its context, its conversation ends here and is scored; a first prompt
+   * that is too long is the task's error. It always throws.
    */
   refused(error: unknown, { turns }: Pick<Trace, "turns">): never {
     if (turns > 0 && error instanceof PrlError && error.code === "PRL_INFERENCE_CONTEXT") this.#end("prompt_too_long");

@@ -1,4 +1,4 @@
-/** From what a config names to an environment: built-in ids, then installed packages, then modules by path. */
+/** Finds the environment that a config names: built-in ids, then installed packages, then modules by path. */
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 
@@ -66,7 +66,7 @@ export function environmentReference(text: string): EnvironmentReference {
   return /^\.{0,2}\/|^\.{1,2}$|\.[cm]?[jt]s(#|$)/u.test(text) ? { path: text } : { id: text };
 }
 
-/** Whether it is one that comes with prl, and so no code of the user's. */
+/** Whether it comes with prl, and so is not user code. */
 export function isBuiltin({ id = null, path = null }: EnvironmentReference): boolean {
   return path === null && id !== null && BUILTIN.has(id);
 }

@@ -17,11 +17,11 @@ export interface RewardContext<Row, Config = unknown, Agent extends string = str
   extends SandboxAccess, JudgeAccess {
   readonly task: Row;
   readonly config: Config;
-  /** What is scored. */
+  /** The trace to score. */
   readonly trace: Trace;
-  /** Who sampled it: one of the environment's `agents`, `"agent"` where it names none. */
+  /** The agent that sampled it: one of the environment's `agents`, `"agent"` where it names none. */
   readonly agent: Agent;
-  /** All traces of the episode by agent, in the order they were begun; an agent that never spoke has none. */
+  /** All traces of the episode by agent, in the order of their beginning; an agent that sampled nothing has none. */
   readonly traces: Readonly<Record<Agent, readonly Trace[]>>;
   /** Aborted when the time is up or the rollout is cancelled. */
   readonly signal: AbortSignal;
@@ -41,7 +41,7 @@ export type RewardFunction<Row, Config = unknown, Agent extends string = string>
 export interface RewardOptions {
   /** Default 30000. */
   readonly timeoutMs?: number;
-  /** Only this agent's traces are scored. Default: everybody's. */
+  /** Only this agent's traces are scored. Default: all agents' traces. */
   readonly agent?: string;
 }
 
@@ -62,14 +62,14 @@ export type RewardMap<Row, Config = unknown, Agent extends string = string> = Re
   Record<string, RewardFunction<Row, Config, Agent> | WeightedScore<Row, Config, Agent>>
 >;
 
-/** Before each reward gets the judge within its own time. */
+/** The context before each reward gets its judge with its own deadline. */
 export type UnjudgedContext<Context extends JudgeAccess> = Omit<Context, "judge"> & {
   readonly judges: JudgeSource;
-  /** What the judge costs is added there. */
+  /** The judge's cost is added to it. */
   readonly usage?: JudgeUsage;
 };
 
-/** What was scored, by name. */
+/** Scores and weights by name. */
 export type WeightedScores = Record<string, { score: number; weight: number }>;
 
 export const rewardOptionsSchema = only<RewardOptions>({
@@ -89,7 +89,7 @@ const entrySchema = only<WeightedScore<never>>({
  */
 export function reward<Row, Config = unknown, Agent extends string = string>(
   weight: number,
-  // Only the definition says what Row, Config and Agent are, not the function.
+  // NoInfer: Row, Config and Agent come from the definition, not from the function.
   score: RewardFunction<NoInfer<Row>, NoInfer<Config>, NoInfer<Agent>>,
   options: RewardOptions = {},
 ): Reward<Row, Config, Agent> {
@@ -133,7 +133,7 @@ export function rewardWeights<Row, Config, Agent extends string>(
 }
 
 /**
- * Runs all of them at once but those of a group, each within its own time. Rejects with the first failure: PRL_ENVIRONMENT_TIMEOUT, or
+ * Runs all of them at once except group rewards, each with its own deadline. Rejects with the first failure: PRL_ENVIRONMENT_TIMEOUT, or
  * PRL_ENVIRONMENT_FAILED naming the reward, with what it threw as cause.
  */
 export async function scoreAll<Row, Config, Agent extends string>(
@@ -155,7 +155,7 @@ export async function scoreAll<Row, Config, Agent extends string>(
   return Object.fromEntries((await Promise.all(scored)).flat());
 }
 
-/** What a reward of this name computes, within its time; its failures name it. */
+/** Runs a reward's computation with its deadline; its errors name the reward. */
 export async function withinTime<Result>(
   name: string,
   work: (signal: AbortSignal) => Promise<Result>,
@@ -193,7 +193,10 @@ export async function untilAborted<Result>(work: () => Promise<Result>, signal: 
   }
 }
 
-/** The scores that a reward's value holds: one of its name, or one for each part. Throws PRL_ENVIRONMENT_FAILED for what is no score. */
+/**
+ * The scores in a reward's value: one with its name, or one for each part. Throws PRL_ENVIRONMENT_FAILED for a value that is not a
+ * score.
+ */
 export function namedScores(name: string, value: unknown): Record<string, number> {
   if (!isObject(value)) return { [name]: finiteScore(name, value) };
   const parts = Object.entries(value);

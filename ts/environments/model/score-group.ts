@@ -1,4 +1,4 @@
-/** Scores of conversations that are there already, without any model. */
+/** Scores existing conversations, without any model. */
 import { z } from "zod";
 
 import { checkOptions, only, table } from "../../options.ts";
@@ -27,8 +27,9 @@ interface Conversation {
 const conversationsSchema = z.array(only<Conversation>({ task: table, messages: z.array(z.unknown()) }));
 
 /**
- * Rewards and metrics of each conversation, in order. `task` is a row as the environment's tasks are; `args` are its arguments. What fails to
- * be scored carries its error and hurts no other, but for rewards of a group: conversations of equal tasks are one, and fail together.
+ * Rewards and metrics of each conversation, in order. `task` is a row like those of the environment's tasks; `args` are its arguments.
+ * A conversation that fails to be scored carries its error and does not affect others, except for group rewards: conversations of equal
+ * tasks are one group, and fail together.
  */
 export async function scoreGroup(
   environment: Environment,

@@ -2,7 +2,7 @@
  * Tasks of an environment's split: numbered, named, hashed, and read page by page.
  *
  * Every worker that reads the same environment with the same seed sees the same tasks in the same order. A reader that
- * goes forward costs one generated row per task; one that goes back starts the stream anew.
+ * goes forward generates one row per task; one that goes back starts the stream anew.
  */
 import { taskHash } from "../../datasets/index.ts";
 import { PrlError } from "../../errors.ts";
@@ -15,7 +15,7 @@ export interface EndlessTasks<Row> {
   readonly rows: Iterable<Row> | AsyncIterable<Row>;
 }
 
-/** Says that these rows never end, so that nobody waits for the last one. */
+/** Marks rows as endless, so that readers do not wait for the last one. */
 export function endless<Row>(rows: Iterable<Row> | AsyncIterable<Row>): EndlessTasks<Row> {
   return { endless: true, rows };
 }
@@ -30,18 +30,18 @@ export interface Task<Row = unknown> {
 
 export interface TaskPage {
   tasks: Task[];
-  /** Give it as `after` for the next page; null: these were the last. */
+  /** Cursor for the next page, to give as `after`; null: this was the last page. */
   next: string | null;
   endless: boolean;
-  /** Rows of the data, from the first one up to the end of this page, that gave no task; absent: none. */
+  /** Data rows, from the first one up to the end of this page, that gave no task; absent: none. */
   left_out?: number;
-  /** From an env worker: the source's environment has rewards of whole groups. */
+  /** Set by an env worker: the source's environment has group rewards. */
   scores_groups?: boolean;
 }
 
 /**
- * For each task the number of equal ones before it. Equal rows have equal keys, so that only this tells their rollouts apart: it is the
- * epoch in their seeds and part of their ids.
+ * For each task the number of equal tasks before it. Equal rows have equal keys, so only this number distinguishes their rollouts: it
+ * is the epoch in their seeds and part of their ids.
  */
 export function occurrences(tasks: readonly Pick<Task, "key">[]): number[] {
   const seen = new Map<string, number>();
@@ -52,11 +52,11 @@ export function occurrences(tasks: readonly Pick<Task, "key">[]): number[] {
   });
 }
 
-/** Where pages come from. */
+/** Gives pages of tasks. */
 export interface TaskSource {
   /**
    * Up to `limit` tasks after the cursor (null: from the first one). Calls are answered one after the other.
-   * Errors: PRL_ENVIRONMENT_FAILED when generating threw, PRL_ENVIRONMENT_INVALID for a row that is no JSON object.
+   * Errors: PRL_ENVIRONMENT_FAILED when generating threw, PRL_ENVIRONMENT_INVALID for a row that is not a JSON object.
    */
   page(after: string | null, limit: number): Promise<TaskPage>;
 }
@@ -67,7 +67,7 @@ export class TaskReader<Row> implements TaskSource {
   #stream: TaskStream<Row> | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param open begins anew; is given what counts a row of the data that gives no task */
+  /** @param open begins the rows anew; gets a function that counts a data row that gives no task */
   constructor(open: (leaveOut: () => void) => TaskRows<Row>, key?: (row: Row, index: number) => string) {
     this.#open = open;
     this.#key = key;
@@ -127,7 +127,7 @@ export class TaskReader<Row> implements TaskSource {
 interface TaskStream<Row> {
   rows: Iterator<Row> | AsyncIterator<Row>;
   endless: boolean;
-  /** Tasks read. */
+  /** Number of tasks read. */
   position: number;
   count: { readonly leftOut: number };
 }

@@ -1,12 +1,12 @@
-/** Where in the user's code an exception came from. */
+/** Finds the place in the user's code that threw an exception. */
 import { fileURLToPath } from "node:url";
 
-/** Sources and build output lie equally deep below it. */
+/** The package's folder: sources and build output are equally deep below it. */
 const OWN = fileURLToPath(new URL("../../../", import.meta.url));
-/** Below the package's folder, what is the user's all the same: its examples and tests. */
+/** Our own code below the package's folder; its examples and tests count as the user's. */
 const OWN_CODE = /^(dist|ts)[/\\]/u;
 
-/** ` (file:line:column)` of the newest frame that is neither ours nor Node's nor a package's; "" where the stack has none. */
+/** ` (file:line:column)` of the newest frame that is not in our code, Node or a package; "" where the stack has none. */
 export function thrownAt(error: unknown): string {
   if (!(error instanceof Error) || error.stack === undefined) return "";
   for (const line of error.stack.split("\n")) {

@@ -1,4 +1,4 @@
-/** How long something was at work: calls at the same time count once. */
+/** Measures how long something was busy: calls at the same time count once. */
 export class BusyTime {
   #atWork = 0;
   #since = 0;

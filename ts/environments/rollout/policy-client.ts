@@ -1,4 +1,4 @@
-/** How environment code reaches the policy: token ids in, token ids out. Knows no transport. */
+/** How environment code reaches the policy: token ids in, token ids out. This file knows no transport. */
 
 import { number, only } from "../../options.ts";
 
@@ -14,7 +14,7 @@ export interface Sampling {
   topK: number;
 }
 
-/** Some of them, over what there is by default. */
+/** Some of the settings; the others keep their defaults. */
 export const partialSamplingSchema = only<Partial<Sampling>>({
   temperature: number.optional(),
   maxCompletionTokens: number.nullable().optional(),
@@ -29,9 +29,9 @@ export interface PolicyRequest {
   signal: AbortSignal;
   /** Texts that end the completion, which holds the tokens up to the end of the first. */
   stop?: readonly string[];
-  /** An abort for being cancelled resolves with the tokens so far, as `abort`, where the engine can tell them. */
+  /** A cancelled request resolves with the tokens so far, as `abort`, where the engine can give them. */
   keepsPartial?: boolean;
-  /** Hears the tokens as they are sampled, where the client streams; a call of which it has heard is not tried again. */
+  /** Called with the tokens as they are sampled, where the client streams; a call that has passed tokens on is not tried again. */
   onTokens?: (tokenIds: readonly number[]) => void;
 }
 

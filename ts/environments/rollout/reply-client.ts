@@ -1,4 +1,4 @@
-/** How a rollout reaches a policy of which only the messages are known: any chat endpoint. Knows no transport. */
+/** How a rollout reaches a policy that gives only messages: any chat endpoint. This file knows no transport. */
 import type { ParsedToolCall } from "../../renderers/index.ts";
 import type { SampleOptions } from "../model/environment.ts";
 import type { Message, Prompt } from "../../message.ts";
@@ -10,16 +10,16 @@ export interface ReplyRequest extends SampleOptions {
   /** Sent where the endpoint takes one. */
   readonly seed: number;
   readonly signal: AbortSignal;
-  /** Hears the reply's text as it comes, where the client streams. */
+  /** Called with the reply's text as it comes, where the client streams. */
   readonly onText?: (text: string) => void;
 }
 
 export interface Reply {
   readonly message: Message;
-  /** Every attempt to call a tool, also those that could not be read. */
+  /** Every attempt to call a tool, also malformed ones. */
   readonly toolCalls: readonly ParsedToolCall[];
   readonly finishReason: "stop" | "length";
-  /** As the endpoint counts; null when it does not say. */
+  /** Token counts of the endpoint; null when it gives none. */
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
 }
 

@@ -85,7 +85,7 @@ function noTokens(): never {
   );
 }
 
-/** Stand where a rollout's `client` and `tokenizer` are when there are no tokens; whoever uses them is told so. */
+/** Stand in for a rollout's `client` and `tokenizer` when there are no tokens; they throw an error that says so. */
 export const NO_CLIENT: PolicyClient = { generate: async () => noTokens() };
 export const NO_TOKENIZER: PolicyTokenizer = {
   encode: noTokens,

@@ -1,4 +1,4 @@
-/** The tokens of one reply: what it is begun with, what it says while it is sampled. */
+/** The tokens of one reply: its given beginning, and its text while it is sampled. */
 import { PrlError } from "../../errors.ts";
 import { encodeBeginning, onlyFunction, type ReplyDelta } from "../../renderers/index.ts";
 import type { SampleOptions } from "../model/environment.ts";
@@ -10,7 +10,7 @@ interface Codec {
 }
 
 export const NOTHING = new Uint32Array(0);
-/** Whoever hears of a reply looks at all that it says, so not at every token. */
+/** Listeners read the whole reply each time, so they are not called at every token. */
 const TELL_EVERY_MS = 30;
 
 /** Tokens to put behind the prompt, which `thinks` at its end or not, before what is sampled. Throws PRL_ENVIRONMENT_UNSUPPORTED where the model's family has no calls. */
@@ -26,10 +26,13 @@ export function beginning(
   throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
 }
 
-/** A reply that is sampled: of a text, or of a conversation, behind what was begun. */
+/** A sampled reply: to a text, or in a conversation behind a given beginning. */
 export type SampledReply = "text" | { readonly begun: Uint32Array; readonly thinks: boolean };
 
-/** Hears sampled tokens and tells what the reply says for certain; a token that completes a stop string is left to whoever reads the whole. */
+/**
+ * Takes sampled tokens and passes on the text that is certain; a token that completes a stop string is left to the reader of the whole
+ * reply.
+ */
 export function listenerOf(
   { tokenizer, renderer }: Codec,
   reply: SampledReply,

@@ -11,7 +11,7 @@ import { seed as deriveSeed, turnSeed } from "../../random/seed.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "../model/tokenizer.ts";
 import type { PromptForm, TraceGraph } from "../episode/trace.ts";
 
-/** What sampling needs of a rollout's request. */
+/** The parts of a rollout's request that sampling needs. */
 export interface SamplerParts {
   readonly client: PolicyClient;
   readonly tokenizer: PolicyTokenizer;
@@ -20,22 +20,22 @@ export interface SamplerParts {
   readonly seed: number;
   readonly signal: AbortSignal;
   readonly limits: TurnLimits;
-  /** What it says when it is cancelled is told. */
+  /** The tokens of a cancelled call are kept. */
   readonly keepsPartial?: boolean;
-  /** What was said before, to go on from. */
+  /** Recorded turns to continue from. */
   readonly recorded?: RecordedTurns | null;
 }
 
 export interface Sampler {
   readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
   readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
-  /** Turns that followed an earlier one and could not extend its tokens, so that they begin a branch of their own. */
+  /** Turns that followed an earlier one and could not extend its tokens, so that they begin a new branch. */
   readonly rerendered: () => number;
   /** Tokens of its turns that an earlier rollout had sampled. */
   readonly recycled: () => number;
   /** Resolves when no call is under way. */
   readonly settled: () => Promise<void>;
-  /** A deadline that passed while the engine was at work is the engine's. */
+  /** Blames the engine for a deadline that passed while a call was under way. */
   readonly blame: (error: unknown) => unknown;
 }
 
@@ -65,7 +65,7 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
       }),
     );
 
-  /** A turn's reply: sampled, or what was recorded, gone on with where it was cut. */
+  /** A turn's reply: sampled, or recorded and continued where it was cut. */
   const reply = async (
     promptIds: Uint32Array,
     turn: number,
@@ -87,14 +87,14 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     hear?.([...begun.tokenIds]);
     if (!isCut) return begun;
     if (length === most) return { ...begun, finishReason: "length" };
-    // The first draws of the turn's own seed are in what it goes on from.
+    // The first draws of the turn's seed were used for the recorded part.
     const rest = await generate(
       joined(promptIds, begun.tokenIds),
       deriveSeed(seed, "continued", "", "", 0, 0, length),
       most === Infinity ? options : { ...options, maxCompletionTokens: most - length },
       hear,
     ).catch((error: unknown) => {
-      // What it went on from is not lost with what came behind it.
+      // The recorded part is kept when the rest is lost.
       if (keepsPartial && signal.aborted) return null;
       throw error;
     });
@@ -200,14 +200,14 @@ export function promptForm(prompt: Prompt, { tools, stop = [], toolChoice, begun
   };
 }
 
-/** With the shorter of both limits. */
+/** The sampling with the smaller of both limits. */
 export function limited(sampling: Sampling, { maxCompletionTokens: asked }: SampleOptions): Sampling {
   const { maxCompletionTokens: own } = sampling;
   if (asked === undefined || (own !== null && own <= asked)) return sampling;
   return { ...sampling, maxCompletionTokens: asked };
 }
 
-/** Knows whether the policy was being waited for when the signal was aborted. */
+/** Records whether a call of the policy was under way when the signal was aborted. */
 export function blameFor(signal: AbortSignal): {
   whileWaiting: <Result>(work: Promise<Result>) => Promise<Result>;
   blame: Sampler["blame"];
@@ -233,14 +233,14 @@ export function blameFor(signal: AbortSignal): {
   };
 }
 
-/** A text has no beginning beside itself. */
+/** The empty beginning of a text prompt: a text holds its own beginning. */
 function ofText({ begun, toolChoice }: SampleOptions): Uint32Array {
   if (begun === undefined && toolChoice === undefined) return NOTHING;
   const message = "begun and toolChoice are of conversations; a text is begun by its own end";
   throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
 }
 
-/** Calls that could be read become calls of the message; the ids name turn and place. */
+/** Well-formed calls become calls of the message; their ids have turn and index. */
 function toMessage(
   { content, reasoning, toolCalls }: ParsedCompletion,
   turn: number,

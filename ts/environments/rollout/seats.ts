@@ -1,4 +1,4 @@
-/** The agents of one rollout: each with a trace and a sampler of its own, made when it is first asked for. */
+/** The agents of one rollout: each has its own trace and sampler, made at its first use. */
 import { BusyTime } from "./busy-time.ts";
 import { PrlError } from "../../errors.ts";
 import type { AgentOptions, AgentSeat, EnvironmentDefinition } from "../model/environment.ts";
@@ -13,14 +13,14 @@ import { createSampler, type Sampler } from "./sampler.ts";
 import { seed as deriveSeed } from "../../random/seed.ts";
 import { TraceGraph } from "../episode/trace.ts";
 
-/** Where an environment names no agents. */
+/** Name of the agent where an environment names none. */
 export const SOLE_AGENT = "agent";
 
 /** An agent as its environment was configured. */
 export interface AgentRole<Agent extends string = string> {
   readonly name: Agent;
   readonly trains: boolean;
-  /** Who plays it instead of the policy. */
+  /** The endpoint that plays it instead of the policy. */
   readonly endpoint: ReplyClient | null;
 }
 
@@ -29,19 +29,19 @@ export interface Seat<Agent extends string = string> extends AgentSeat<Agent> {
   readonly role: AgentRole<Agent>;
   readonly trace: TraceGraph;
   readonly sampler: Sampler;
-  /** How long it waited for whoever samples for it. */
+  /** How long it waited for its model. */
   readonly calls: BusyTime;
 }
 
 /**
- * The agents of an environment as its arguments have them play. Throws PRL_ENVIRONMENT_INVALID for options or rewards of an agent that it
- * does not have, PRL_CONFIG_ENVIRONMENT for an endpoint's key that is not there.
+ * The agents of an environment with the settings from its arguments. Throws PRL_ENVIRONMENT_INVALID for options or rewards of an agent
+ * that it does not have, PRL_CONFIG_ENVIRONMENT for a missing key of an endpoint.
  */
 export function agentRoles<Config, Row extends object, Agent extends string>(
   definition: EnvironmentDefinition<Config, Row, Agent>,
   config: Config,
 ): AgentRole<Agent>[] {
-  // Without `agents` nothing says what Agent is, and it is string.
+  // Without `agents` the type Agent is string.
   const agents = definition.agents ?? [SOLE_AGENT as Agent];
   const seats: Readonly<Partial<Record<string, AgentOptions>>> = definition.seats?.({ config }) ?? {};
   const scored = Object.values({ ...definition.rewards, ...definition.metrics }).flatMap((entry) => {
@@ -90,18 +90,18 @@ export class Seats<Agent extends string> {
     throw new PrlError("PRL_ENVIRONMENT_FAILED", `there is no agent "${name}" ${index}; there are ${known}, from 0 on`);
   }
 
-  /** Those who sampled anything, in the order of the environment's agents. */
+  /** Seats that sampled anything, in the order of the environment's agents. */
   get spoken(): Seat<Agent>[] {
     const order = ({ role, index }: Seat<Agent>): number => this.#roles.indexOf(role) * 2 ** 32 + index;
     return [...this.#taken.values()].filter(({ trace }) => trace.turns > 0).sort((a, b) => order(a) - order(b));
   }
 
-  /** Resolves when nobody waits for the policy. */
+  /** Resolves when no call of the policy is under way. */
   async settled(): Promise<void> {
     await Promise.all([...this.#taken.values()].map(({ sampler }) => sampler.settled()));
   }
 
-  /** An error that a seat's engine is to blame for. */
+  /** Turns an error into that of a seat's engine, if the engine is at fault. */
   blame(error: unknown): unknown {
     let blamed = error;
     for (const { sampler } of this.#taken.values()) if (blamed === error) blamed = sampler.blame(error);

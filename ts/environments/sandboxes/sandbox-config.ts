@@ -1,4 +1,4 @@
-/** From `[sandbox]` of a config to sandboxes, and whether environments get there what they cannot do without. */
+/** Makes sandboxes from `[sandbox]` of a config, and checks that environments get what they require. */
 import { readFileSync } from "node:fs";
 
 import type { SandboxConfig } from "../../config/index.ts";
@@ -7,7 +7,7 @@ import type { DaemonSettings, RunLimits } from "../../sandbox/index.ts";
 import type { Environment } from "../model/environment.ts";
 import { SandboxSource } from "./sandboxes.ts";
 
-/** @param env where the token's variable is looked up. Errors: PRL_CONFIG_FILE for a certificate that cannot be read. */
+/** @param env where the token's variable is read. Errors: PRL_CONFIG_FILE for a certificate that cannot be read. */
 export function sandboxSource(
   config: SandboxConfig,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -31,7 +31,7 @@ function certificate(path: string): string {
   }
 }
 
-/** What our own daemon is started with. */
+/** Settings for our own daemon. */
 export function daemonSettings({ warm, max_running, max_held, images }: SandboxConfig): DaemonSettings {
   return {
     images,
@@ -53,7 +53,7 @@ function limitsOf(limits: SandboxConfig["limits"]): RunLimits {
 }
 
 /**
- * Opens the sandboxes when one of the environments requires any. Rejects when they cannot be had, naming the environment, with the code of what
+ * Opens the sandboxes when one of the environments requires any. Rejects when that fails, naming the environment, with the code of what
  * is wrong: PRL_SANDBOX_MISSING, _START_FAILED, _UNREACHABLE, _AUTH, _ISOLATION and the like.
  */
 export async function checkSandboxes(

@@ -1,8 +1,8 @@
 /**
- * Sandboxes for environments: what one may require, where this process gets them, and those of one rollout.
+ * Sandboxes for environments: the requirements, this process's source of sandboxes, and the sandboxes of one rollout.
  *
  * A required sandbox is asked for when the rollout is dispatched, so that it starts while the first tokens are sampled, and is closed when
- * the rollout has ended, however it did. What the infrastructure cannot give rejects with a code whose class is `infra` (`episode.ts`).
+ * the rollout has ended, in any way. A failure of the infrastructure rejects with a code whose class is `infra` (`episode.ts`).
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -31,37 +31,37 @@ export interface SandboxRequirement extends Pick<
 
 export const MODEL_PORT = 8700;
 
-/** What an environment cannot do without; checked before the run. */
+/** Requirements of an environment; checked before the run. */
 export interface Requirements {
   /** A held sandbox for each rollout: true with the defaults, or as described. `"pool"`: only `sandboxes`, for programs of one run each. */
   readonly sandbox?: true | "pool" | SandboxRequirement;
 }
 
-/** What either requires; of a sandbox that both describe, the second has the last word. */
+/** Joins two requirements; where both describe a sandbox, the second one wins. */
 export function combinedRequirements(first: Requirements = {}, second: Requirements = {}): Requirements {
   if (typeof first.sandbox !== "object") return { ...first, ...second };
   const described = typeof second.sandbox === "object" ? second.sandbox : {};
   return { ...first, ...second, sandbox: { ...first.sandbox, ...described } };
 }
 
-/** What rollouts, rewards and checks of an environment get to use. */
+/** The sandbox part of the context of rollouts, rewards and checks. */
 export interface SandboxAccess {
-  /** The rollout's own held sandbox, with all that the rollout left in it. PRL_ENVIRONMENT_INVALID when the environment requires none. */
+  /** The rollout's box, with everything that the rollout left in it. PRL_ENVIRONMENT_INVALID when the environment requires none. */
   readonly sandbox: () => Promise<Box>;
   /** The pool, for programs that need a sandbox each. PRL_ENVIRONMENT_INVALID when the environment does not require sandboxes. */
   readonly sandboxes: () => Promise<SandboxPool>;
 }
 
 export interface SandboxSettings extends StartOptions {
-  /** Daemons that run already. Default: one of this process's own, started when the first sandbox is asked for. */
+  /** Addresses of running daemons. Default: a daemon of this process, started at the first request for a sandbox. */
   addresses?: readonly string[];
   token?: string;
   tls?: TlsOptions;
-  /** Of held sandboxes, where the environment does not say. */
+  /** Limits of boxes, where the environment gives none. */
   limits?: RunLimits;
 }
 
-/** A rollout waits at least as long for a free place as others take to end. */
+/** How long a rollout waits for a free place: others need about this long to end. */
 const QUEUE_MS = 120_000;
 const CLOSE_DEADLINE_MS = 5_000;
 const HEALTH_DEADLINE_MS = 1_000;
@@ -87,7 +87,7 @@ export class SandboxSource {
     this.limits = settings.limits ?? {};
   }
 
-  /** Whether its daemons may be on other machines, where our loopback is not theirs. */
+  /** Whether its daemons may be on other machines, which cannot reach our loopback. */
   get isRemote(): boolean {
     return (this.#settings.addresses ?? []).some(
       (address) => !/^(unix:|(https?:\/\/)?(127\.|localhost))/u.test(address),
@@ -114,7 +114,7 @@ export class SandboxSource {
     }
   }
 
-  /** How busy a daemon of this process's own is; null without one, or when it does not say so in time. */
+  /** Load of this process's own daemon; null without one, or when it does not answer in time. */
   async ownHealth(): Promise<SandboxHealth | null> {
     if ((this.#settings.addresses ?? []).length > 0 || this.#pool === null) return null;
     const late = new AbortController();
@@ -130,12 +130,12 @@ export class SandboxSource {
   }
 }
 
-/** Where environments get sandboxes when nobody said from where: a daemon that dies with this process. */
+/** The default source of sandboxes: a daemon that dies with this process. */
 export const OWN_SANDBOXES = new SandboxSource();
 
 /** The sandboxes of one rollout. */
 export class RolloutSandboxes {
-  /** What goes into the contexts of the environment's functions. */
+  /** For the contexts of the environment's functions. */
   readonly access: SandboxAccess;
   readonly #source: SandboxSource;
   readonly #environment: string;
@@ -163,23 +163,23 @@ export class RolloutSandboxes {
     };
   }
 
-  /** Whether there is anything to wait for. */
+  /** Whether the environment requires sandboxes. */
   get required(): boolean {
     return this.#required !== undefined;
   }
 
-  /** Seconds that the rollout's code has waited for sandboxes; starting one while tokens are sampled costs nothing. */
+  /** Seconds that the rollout's code has waited for sandboxes; the start of one while tokens are sampled does not count. */
   get waitedSeconds(): number {
     return this.#waitedMs / 1000;
   }
 
-  /** Asks for the held sandbox, or opens the pool, without waiting; failures are told to those who wait. */
+  /** Asks for the box, or opens the pool, without waiting; later waits get its failures. */
   request(): void {
     if (this.#required === "pool") this.#source.pool().catch(() => undefined);
     else if (this.#required !== undefined) this.#hold().catch(() => undefined);
   }
 
-  /** Never rejects. A sandbox that is still being made is closed when it is there. */
+  /** Never rejects. A sandbox that is still being made is closed when it is ready. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#ready === null) return;
@@ -213,7 +213,7 @@ export class RolloutSandboxes {
     return box;
   }
 
-  /** Nothing has been done in a sandbox that is not there, so a daemon that is being replaced is waited for. */
+  /** Waits for a daemon that is being replaced. This is safe, because nothing has run in the missing sandbox. */
   async #whenReplaced(create: () => Promise<Box>): Promise<Box> {
     const latest = performance.now() + REPLACED_WITHIN_MS;
     for (;;) {
@@ -256,7 +256,7 @@ export class RolloutSandboxes {
   }
 }
 
-/** A daemon that is gone has taken the sandbox along; one that is not reached lets its lease run out. */
+/** A daemon that is gone has ended the sandbox with it; a daemon that cannot be reached ends it when its lease runs out. */
 async function release(box: Box): Promise<void> {
   await box.close().catch(() => undefined);
 }

@@ -1,9 +1,9 @@
 /**
- * Is an environment fit to train on? Its gold answers get full marks and others do not, nor do replies that cost nothing, a seed gives the
- * same tasks and scores every time, no task comes twice or in both splits, and its rollouts run.
+ * Checks that an environment is fit to train on: its gold answers get the full reward, other answers and cheap replies do not, a seed
+ * gives the same tasks and scores every time, no task comes twice or in both splits, and its rollouts run.
  *
- * Needs no model: the policy of the trial rollouts is one that knows nothing. What is slow or hangs is given up and told as a failure. Each
- * check is a file of `validation/`.
+ * It needs no model: the policy of the trial rollouts knows nothing. A check that is slow or hangs is given up and reported as a
+ * failure. Each check is a file of `validation/`.
  */
 import { abortSignal, checkOptions, number, only } from "../../options.ts";
 import type { ConfiguredEnvironment } from "../model/configured-environment.ts";
@@ -25,7 +25,7 @@ const optionsSchema = only<ValidateOptions>({
   signal: abortSignal.optional(),
 });
 
-/** Everything that is wrong is in the report; rejects only with the signal's reason. */
+/** All problems are in the report; it rejects only with the signal's reason. */
 export async function validateEnvironment(
   environment: ConfiguredEnvironment,
   options: ValidateOptions = {},
@@ -53,7 +53,7 @@ export async function validateEnvironment(
 function reportOf(inspection: Inspection, seen: Readonly<Record<Split, readonly Task[]>>): ValidationReport {
   const { environment, tried, failures, notes, work } = inspection;
   if (!environment.validates) {
-    notes.add("it has no validate(): nobody knows whether its gold answers count, nor others");
+    notes.add("it has no validate(), so it is not known whether its gold answers get rewards and others do not");
     tried.delete("gold");
   }
   const looked = CHECKS.filter((check) => tried.has(check));

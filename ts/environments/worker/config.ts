@@ -7,7 +7,7 @@ import { PrlError } from "../../errors.ts";
 
 const schema = z.strictObject({
   run_id: z.string(),
-  /** The run's seed; tasks follow from it. */
+  /** The run's seed, on which tasks depend. */
   seed: z.int().nonnegative(),
   /** Folder of the model, for its tokenizer. */
   model_dir: z.string().min(1),
@@ -24,9 +24,9 @@ const schema = z.strictObject({
       }),
     )
     .min(1),
-  /** As in the run's config; its addresses are those of the run's own daemon where the config names none. */
+  /** The run's `[sandbox]`; where the config names no addresses, they are those of the run's own daemon. */
   sandbox: sandboxBlock,
-  /** Most rollouts at work at once; further ones wait. */
+  /** Most rollouts under way at once; further ones wait. */
   max_concurrent: z.int().positive(),
 });
 

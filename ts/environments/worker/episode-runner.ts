@@ -1,7 +1,7 @@
 /**
- * Rollouts at work in this process: bounded in number, each with its deadline, any of them cancellable.
+ * Runs rollouts in this process: bounded in number, each with its deadline, any of them cancellable.
  *
- * Every rollout that was accepted ends in exactly one episode, whatever happens to it. Knows no HTTP server.
+ * Every accepted rollout ends in exactly one episode, whatever happens to it. This file knows no HTTP server.
  */
 import { PrlError } from "../../errors.ts";
 import { InferenceClient } from "../../inference-client/index.ts";
@@ -35,7 +35,7 @@ export class EpisodeRunner {
     return this.#active.size;
   }
 
-  /** Of them those that have no slot yet. */
+  /** Those of them that wait for a slot. */
   get waiting(): number {
     return this.#slots.waiting;
   }
@@ -82,7 +82,7 @@ export class EpisodeRunner {
     }
   }
 
-  /** False when no such episode is at work. Its episode comes back with an `infra` error. */
+  /** False when no such episode is under way. Its episode comes back with an `infra` error. */
   cancel(episodeId: string): boolean {
     const abort = this.#active.get(episodeId);
     abort?.abort(cancelled("it was cancelled"));
@@ -141,7 +141,7 @@ export class EpisodeRunner {
   }
 }
 
-/** A rollout that was cancelled has its call cut, one that is over for another reason has it aborted. */
+/** The call of a cancelled rollout is cut; that of a rollout that ended for another reason is aborted. */
 function endsOf(signal: AbortSignal): { signal: AbortSignal; cut: AbortSignal } {
   const [cut, abort] = [new AbortController(), new AbortController()];
   const onAbort = (): void => {
@@ -158,7 +158,7 @@ function cancelled(why: string): PrlError {
   return new PrlError("PRL_EPISODE_CANCELLED", `the rollout did not end: ${why}`);
 }
 
-/** A rollout that never got a slot is no fault of its environment. */
+/** For a rollout that never got a slot the environment is not at fault. */
 function deadlinePassed(deadlineMs: number, started: boolean): PrlError {
   return started
     ? new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rollout did not end within ${deadlineMs} ms`)

@@ -1,5 +1,5 @@
 /**
- * What an env worker shows at `GET /metrics`, for Prometheus: rollouts under way and how they ended, waits for sandboxes, calls of judges, and
+ * An env worker's `GET /metrics`, for Prometheus: rollouts under way and how they ended, waits for sandboxes, calls of judges, and
  * prom-client's own metrics of the process (event loop lag, memory).
  */
 import type { Registry } from "prom-client";
@@ -22,7 +22,7 @@ export interface WorkerMetrics {
 }
 
 const SECONDS = [0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600];
-/** Metrics of rollouts that are added up, by the name they have here. */
+/** Metrics of rollouts that are added up, by their name in Prometheus. */
 const SUMS = {
   judge_calls: "judge/calls",
   judge_errors: "judge/errors",
@@ -31,10 +31,10 @@ const SUMS = {
   judge_completion_tokens: "judge/completion_tokens",
 } as const;
 
-/** What of its own sandbox daemon is shown. */
+/** Counts of its own sandbox daemon that are shown. */
 const SANDBOXES = ["running", "queued", "parked", "held"] as const;
 
-/** @param load read when somebody asks, as is `sandboxes`: how busy the process's own sandbox daemon is, if it has one. */
+/** @param load read at each request, as is `sandboxes`: the load of the process's own sandbox daemon, if it has one. */
 export async function openWorkerMetrics(
   run: string,
   load: () => WorkerLoad,
@@ -61,7 +61,7 @@ export async function openWorkerMetrics(
   watch("prl_env_rollouts_waiting", "Rollouts that wait for a free slot.", () => load().waiting);
   const own = new Gauge({
     name: "prl_env_sandboxes",
-    help: "Of the sandbox daemon that this process started: runs that go on or wait, sandboxes in advance, boxes that are held.",
+    help: "The sandbox daemon that this process started: runs under way or waiting, parked sandboxes, boxes.",
     labelNames: ["state"],
     registers: [],
     async collect() {
@@ -79,7 +79,7 @@ export async function openWorkerMetrics(
   });
   const duration = new Histogram({
     name: "prl_env_rollout_seconds",
-    help: "From the order to the answer.",
+    help: "Seconds from the request to the answer.",
     labelNames,
     buckets: SECONDS,
     registers,
@@ -100,7 +100,7 @@ export async function openWorkerMetrics(
     count({ env: { name: source }, errors, traces }, seconds) {
       ended.inc({ source, result: errors[0]?.class ?? "ok" });
       duration.observe({ source }, seconds);
-      // What belongs to the rollout stands on each of its traces.
+      // Metrics of the rollout are on each of its traces.
       const metrics = traces[0]?.metrics ?? {};
       const waited = metrics["timing/sandbox_wait"];
       if (waited !== undefined) sandboxWait.observe({ source }, waited);

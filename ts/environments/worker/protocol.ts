@@ -20,7 +20,7 @@ export const runRequestSchema = z.strictObject({
   /** Name of the source. */
   env: name,
   task: taskSchema,
-  /** The one engine that this rollout uses. `model` null: the server has one, whatever its name. `frozen`: it is not the policy's. */
+  /** The one engine that this rollout uses. `model` null: the server has only one model. `frozen`: the engine does not serve the policy. */
   inference: z.strictObject({
     url: z.url(),
     model: name.nullable(),
@@ -34,26 +34,26 @@ export const runRequestSchema = z.strictObject({
     top_k: z.int().min(-1).optional(),
   }),
   seed: count,
-  /** Cached prefixes are shared within it. */
+  /** Requests with the same salt share cached prefixes. */
   cache_salt: z.string(),
-  /** Lower is earlier. */
+  /** A lower priority is served earlier. */
   priority: z.int(),
-  /** From the request's arrival on, waiting included (milliseconds). */
+  /** Milliseconds from the request's arrival on, with the wait. */
   deadline_ms: z.number().positive(),
   episode_id: name,
   group_id: z.string(),
-  /** Which split's source `env` is, and the step that the episode is for. */
+  /** The split of the source `env`, and the step that the episode is for. */
   run: z.strictObject({ type: z.enum(["train", "eval"]), step: count }),
-  /** Its turns are to be told, so that another rollout can go on from them; when it is cancelled, those that it has had. */
+  /** The episode has to hold its turns, so that another rollout can continue from them, also when it is cancelled. */
   keep_partial: z.boolean().optional(),
-  /** Turns of an earlier rollout of the task and sample, to go on from. */
+  /** Turns of an earlier rollout of the task and sample, to continue from. */
   partial: partialRolloutSchema.optional(),
 });
 
-/** One rollout as the orchestrator orders it. */
+/** One rollout, as the orchestrator requests it. */
 export type RunRequest = z.output<typeof runRequestSchema>;
 
-/** The episode of a rollout that came to nothing; `environment` is what it calls itself, where that is known. */
+/** The episode of a rollout that failed; `environment` is the environment's own name, where that is known. */
 export function failedEpisode(request: RunRequest, error: EpisodeError, environment = request.env): Episode {
   return {
     id: request.episode_id,
@@ -73,7 +73,7 @@ export const scoreGroupRequestSchema = z.strictObject({
   split: z.enum(["train", "eval"]),
   task: taskSchema,
   episodes: z.array(episodeSchema).min(1),
-  /** From the request's arrival on (milliseconds). */
+  /** Milliseconds from the request's arrival on. */
   deadline_ms: z.number().positive(),
 });
 

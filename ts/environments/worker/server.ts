@@ -1,7 +1,7 @@
 /**
  * The env worker: hosts environments behind HTTP on the loopback interface.
  *
- * `GET /health`, `GET /metrics`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group`. What happens to a rollout is in
+ * `GET /health`, `GET /metrics`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group`. The outcome of a rollout is in
  * its episode, with status 200; 400 means that the request itself is wrong. Error bodies: `{error: {code, message}}`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,9 +25,9 @@ import { openWorkerMetrics, type WorkerMetrics } from "./metrics.ts";
 import { cancelRequestSchema, runRequestSchema, scoreGroupRequestSchema, tasksQuerySchema } from "./protocol.ts";
 
 export interface EnvWorker {
-  /** Where it listens. */
+  /** Address that it listens on. */
   readonly url: string;
-  /** Cancels what is at work, answers it, and closes; done within `STOP_DEADLINE_MS`. */
+  /** Cancels the rollouts under way, answers their requests, and closes, within `STOP_DEADLINE_MS`. */
   stop(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
     loadSources(config, sandboxes),
   ]);
   const runner = new EpisodeRunner({ tokenizer, renderer }, config.max_concurrent);
-  // Loaded here: what only scores or reads data starts without it.
+  // It is loaded here, because programs that only score or read data do not need it.
   const { fastify } = await import("fastify");
   const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
   const load = () => ({ active: runner.active, waiting: runner.waiting });
@@ -155,7 +155,7 @@ async function loadSources({ sources, seed }: EnvWorkerConfig, sandboxes: Sandbo
   if (twice === undefined) return loaded;
   throw new PrlError(
     "PRL_CONFIG_INVALID",
-    `two ${twice.split} sources are named "${twice.name}": give each a name of its own`,
+    `two ${twice.split} sources are named "${twice.name}": give each another name`,
   );
 }
 

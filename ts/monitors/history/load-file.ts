@@ -6,9 +6,9 @@ import { isMissing } from "../../files/file-presence.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 
 export interface LoadFile {
-  /** Under way and waiting. */
+  /** Rollouts under way and waiting. */
   rollouts: number;
-  /** Under way by worker (`env-worker-0`), those that get no more included. */
+  /** Rollouts under way by worker (`env-worker-0`), retired workers included. */
   workers: Record<string, number>;
 }
 

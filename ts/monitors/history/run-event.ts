@@ -1,10 +1,10 @@
-/** What a run tells those who watch it, as it happens. */
+/** Events of a run, for those that watch it. */
 import type { EvaluationReport, RlStep } from "./run-history.ts";
 import type { RunLoad } from "./run-load.ts";
 
 /** One step of supervised training. */
 export interface SftStep {
-  /** From 1. */
+  /** Number of the step, from 1. */
   step: number;
   maxSteps: number;
   /** Mean cross-entropy per token, in nats. */
@@ -16,18 +16,18 @@ export interface SftStep {
   seconds?: number | undefined;
 }
 
-/** Where a run is: one word or two, for the progress display. */
+/** The phase of a run, in one or two words, for the progress display. */
 export type RunPhase = "base model" | "warm start" | "starting" | "training" | "stopping";
 
 export type RunEvent =
   | { type: "started"; runDir: string; maxSteps: number | null }
   | { type: "phase"; phase: RunPhase }
-  /** Something worth a line that is no error. */
+  /** A note that deserves a line and is not an error. */
   | { type: "note"; message: string }
   /** A process of the run ended and is started again. */
   | { type: "restart"; process: string }
   | { type: "sft-step"; step: SftStep }
   | { type: "step"; step: RlStep }
-  /** What goes on within a step, about once a second while it changes. */
+  /** The run's load within a step, about once a second while it changes. */
   | { type: "load"; load: RunLoad }
   | { type: "evaluation"; report: EvaluationReport };

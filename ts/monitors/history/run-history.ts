@@ -1,14 +1,14 @@
 /**
- * What is known of a run, gathered from the lines of `metrics.jsonl`: one merged report per step, one per evaluation.
+ * The history of a run, gathered from the lines of `metrics.jsonl`: one merged report per step, one per evaluation.
  *
  * Trainer and orchestrator write their own lines for a step, in any order; a step is reported once both halves are there, in step order,
  * and never twice. For equal (component, step) a line of a later attempt replaces those of earlier ones, lines of the same attempt add
- * up. Evaluations are lines of the orchestrator with `eval/...` names whose step is the policy version. Knows nothing of drawing.
+ * up. Evaluations are lines of the orchestrator with `eval/...` names whose step is the policy version. This file draws nothing.
  */
 import type { MetricsLine } from "../metrics/metrics.ts";
 import { keepStep } from "./step-list.ts";
 
-/** One training step as shown to people and programs. Absent: the run did not log it. */
+/** One training step, for display and programs. Absent values were not logged. */
 export interface RlStep {
   /** From 1. */
   step: number;
@@ -25,7 +25,7 @@ export interface RlStep {
   mismatchKl: number | undefined;
   /** Trained tokens per second. */
   tokensPerSecond: number | undefined;
-  /** Versions that the tokens which train are behind the trained one: mean and maximum of (step - 1) - version. */
+  /** How many versions the training tokens are behind the trained one: mean and maximum of (step - 1) - version. */
   staleness: number | undefined;
   maxStaleness: number | undefined;
   gradNorm: number | undefined;
@@ -37,8 +37,8 @@ export interface RlStep {
   /** Comparison with the sampler over tokens sampled by the version being trained. */
   onPolicy: { tokens: number; maxAbsLogprobDiff: number; kl: number | undefined } | undefined;
   /**
-   * Everything that each of the two logged for this step, by metric name. Of the newest steps alone: whoever reads a step later than 64 steps
-   * after its end finds none here, and all of them in `metrics.jsonl`.
+   * Everything that trainer and orchestrator logged for this step, by metric name. Only the newest steps have it: 64 steps later it is
+   * empty here, and all metrics are in `metrics.jsonl`.
    */
   metrics: { trainer: Record<string, number>; orchestrator: Record<string, number> };
 }
@@ -52,7 +52,7 @@ export interface EvaluationReport {
   reward: number;
   /** Means of the environment's metrics by name, `exact_match` among them where there is one. */
   metrics: Record<string, number>;
-  /** Rollouts. */
+  /** Number of rollouts. */
   num: number | undefined;
 }
 
@@ -72,7 +72,7 @@ interface Half {
 export class RunHistory {
   readonly #maxSteps: number | null;
   readonly #halvesOfStep: "both" | "orchestrator";
-  /** By `component/step`, of steps that are not reported yet. */
+  /** Halves by `component/step`, for steps that are not reported yet. */
   readonly #halves = new Map<string, Half>();
   readonly #evaluations = new Map<string, { attempt: number; report: EvaluationReport }>();
   readonly #steps: RlStep[] = [];
@@ -93,7 +93,7 @@ export class RunHistory {
     return [...this.#evaluations.values()].map(({ report }) => report).toSorted((a, b) => a.version - b.version);
   }
 
-  /** Takes one line; returns what it completed. */
+  /** Takes one line; returns the steps and evaluations that it completed. */
   add(line: MetricsLine): { steps: RlStep[]; evaluations: EvaluationReport[] } {
     const values = numbersOf(line);
     const isEvaluation = Object.keys(values).some((name) => name.startsWith(EVAL_PREFIX));
@@ -171,7 +171,7 @@ function evaluationMetrics(values: Record<string, number>, source: string): Reco
   for (const [name, value] of Object.entries(values)) {
     if (!name.startsWith(prefix)) continue;
     const [, metric] = AGENT_METRIC.exec(name.slice(prefix.length)) ?? [];
-    // Of several agents that have it the first one's.
+    // With several agents the first one's metric counts.
     if (metric !== undefined) found[metric] ??= value;
   }
   return found;

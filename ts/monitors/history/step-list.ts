@@ -1,4 +1,4 @@
-/** Steps of a run that are kept while it runs: their main numbers for all of them, every metric of the newest ones alone. */
+/** Steps that are kept while a run goes on: all of them with their main numbers, only the newest ones with every metric. */
 import type { SftStep } from "./run-event.ts";
 import type { RlStep } from "./run-history.ts";
 

@@ -2,7 +2,7 @@
  * Numbers and events of a run as JSON lines that several processes append to: `metrics.jsonl` and `events.jsonl` in the run directory.
  *
  * Each line is one `write` on a descriptor opened for appending, so lines of different processes never interleave. For equal
- * (component, step) the last attempt counts; that is the reader's business. Knows no metric names.
+ * (component, step) the last attempt counts, which readers apply. This file knows no metric names.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export interface Metrics {
   log(step: number, values: MetricValues): void;
   /** Appends `{component, attempt, time, type, ...fields}` to `events.jsonl`: restarts, drops, canaries, weight updates. */
   event(type: string, fields?: Record<string, unknown>): void;
-  /** Names a value that is read whenever somebody looks; only where somebody can. `what` says what it is. */
+  /** Names a value that is read at each Prometheus request; without Prometheus it is absent. `what` describes the value. */
   watch?(name: string, what: string, read: () => number): void;
   close(): void;
 }
@@ -37,7 +37,7 @@ export const METRICS_FILE = "metrics.jsonl";
 export const EVENTS_FILE = "events.jsonl";
 
 /**
- * Opens both files for appending; the run directory is made when it is not there.
+ * Opens both files for appending; the run directory is made when it is missing.
  *
  * @throws PrlError `PRL_IO` from here and from every write, naming the file.
  */

@@ -1,10 +1,10 @@
 /**
- * What a process logs, for Prometheus: `GET /metrics` on a port of 127.0.0.1.
+ * Shows a process's metrics to Prometheus: `GET /metrics` on a port of 127.0.0.1.
  *
  * The newest value of every metric is `prl_metric{name="<as in metrics.jsonl>"}`, its step `prl_step`; events are counted by type in
  * `prl_events_total`. What a process
- * lets watch is read when it is asked for. Beside them stand prom-client's own metrics of the process: event loop lag, memory, collections of garbage. The
- * number of names is bounded; those beyond it are counted in `prl_metric_names_left_out`.
+ * lets watch is read at each request. Besides them there are prom-client's own metrics of the process: event loop lag, memory, garbage
+ * collections. The number of names is bounded; those beyond it are counted in `prl_metric_names_left_out`.
  */
 import { createServer, type Server } from "node:http";
 import type { Registry } from "prom-client";
@@ -19,7 +19,7 @@ export interface PrometheusOptions {
   component: string;
   run: string;
   attempt: number;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   port: number;
 }
 
@@ -31,7 +31,7 @@ export interface ShownMetrics extends Metrics {
 /** @throws PrlError `PRL_IO` when the port cannot be listened on */
 export async function showMetrics(metrics: Metrics, options: PrometheusOptions): Promise<ShownMetrics> {
   const { component, run, attempt, port } = options;
-  // Loaded only where it is asked for: most commands are done in the time that this takes.
+  // It is loaded only on demand: most commands end faster than this load.
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import("prom-client");
   const registry = new Registry();
   registry.setDefaultLabels({ component, run });
@@ -86,7 +86,7 @@ export async function showMetrics(metrics: Metrics, options: PrometheusOptions):
   };
 }
 
-/** Does not keep the process alive. */
+/** Listens; the server does not keep the process alive. */
 async function listen(registry: Registry, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.method !== "GET" || request.url?.split("?")[0] !== "/metrics") {

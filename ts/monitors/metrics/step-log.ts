@@ -1,13 +1,13 @@
 /**
- * One line in a process's log for each step that it logs numbers of, so that `prl logs -f` and `prl tmux` show a run as it goes. The
- * numbers themselves go to `metrics.jsonl` as before; this is for reading along.
+ * Writes one line to a process's log for each step with metrics, so that `prl logs -f` and `prl tmux` show a live run. The
+ * numbers themselves go to `metrics.jsonl` as before; these lines are only for reading.
  */
 import type { Metrics, MetricValues } from "./metrics.ts";
 import { formatCount, formatNumber, formatSeconds } from "../progress/number-format.ts";
 
 type Format = (value: number) => string;
 
-/** What the line of a component shows: label, metric, form. A metric that the step does not have is left out. */
+/** The parts of a component's line: label, metric, format. A missing metric is left out. */
 const FIELDS: Readonly<Record<string, readonly (readonly [label: string, metric: string, format: Format])[]>> = {
   trainer: [
     ["", "time/step", formatSeconds],

@@ -1,8 +1,8 @@
 /**
  * The reward plot of a run as a standalone SVG: training reward per step as a line, held-out evaluations as points on it.
  *
- * Made by hand: axes, round ticks, a light grid, a legend. Colours read on white and on dark pages alike because the plot brings its own
- * background. Knows nothing of files.
+ * It draws axes, round ticks, a light grid and a legend without a library. Colours are readable on white and on dark pages because the
+ * plot has its own background. This file knows no file system.
  */
 export interface RewardPlot {
   title: string;

@@ -1,4 +1,4 @@
-/** Small pictures out of block characters: a bar of how far something is, a sparkline of how it went. */
+/** Small pictures of block characters: a progress bar, and a sparkline of past values. */
 
 const LEVELS = "▁▂▃▄▅▆▇█";
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -21,7 +21,7 @@ export function sparkline(values: readonly number[], width: number): string {
     .join("");
 }
 
-/** At most `width` values that stand for all of them: means of equal parts, in order; what is not finite has no part in them. */
+/** At most `width` values that represent all of them: means of equal parts, in order, over the finite values. */
 export function condensed(values: readonly number[], width: number): number[] {
   if (values.length <= width) return [...values];
   return Array.from({ length: width }, (_, i) => {

@@ -1,5 +1,6 @@
 /**
- * A line plot out of Braille characters, two by four dots each: values over steps, single points marked on top. No colours, no cursor.
+ * A line plot of Braille characters, two by four dots each: values over steps, single points marked on top. It uses no colours and no
+ * cursor.
  */
 import { formatNumber } from "../progress/number-format.ts";
 import type { PlotPoint } from "./plot.ts";
@@ -23,7 +24,7 @@ const DOTS = [
 ] as const;
 const SMALLEST = 2;
 
-/** Its lines; none when no point is finite. */
+/** The plot's lines; empty when no point is finite. */
 export function terminalPlot({ line, marks, width, height }: TerminalPlot): string[] {
   const points = line.filter(isFinitePoint).toSorted((a, b) => a.x - b.x);
   const marked = marks.map((mark) => ({ ...mark, points: mark.points.filter(isFinitePoint) }));

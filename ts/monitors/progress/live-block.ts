@@ -1,6 +1,6 @@
 /**
- * What a terminal shows of a run while it goes on, as lines: how far it is, how the reward goes, what the policy does, how fast and how
- * stale. A function of the state; knows neither time nor terminal.
+ * The terminal's view of a live run, as lines: its progress, the reward, the policy's metrics, speed and
+ * staleness. It is a function of the state and knows neither time nor terminal.
  */
 import { styleText } from "node:util";
 
@@ -11,14 +11,14 @@ import type { EvaluationReport, RlStep } from "../history/run-history.ts";
 import type { RunLoad } from "../history/run-load.ts";
 import { bar, condensed, sparkline } from "../plots/sparkline.ts";
 
-/** What the block shows. */
+/** The state that the block shows. */
 export interface LiveState {
   title: string;
   phase: RunPhase;
   /** Null: until interrupted. */
   maxSteps: number | null;
   steps: readonly RlStep[];
-  /** Of the supervised stage that is under way. */
+  /** Step of the supervised stage that is under way. */
   sft: readonly SftStep[];
   evaluations: readonly EvaluationReport[];
   /** Within the step that goes on; null: nothing is known yet. */
@@ -27,7 +27,7 @@ export interface LiveState {
   restarts: number;
   /** Seconds since the run began. */
   elapsed: number;
-  /** Counts drawings, for what moves; -1: the run is over. */
+  /** Number of the drawing, for animations; -1: the run is over. */
   frame: number;
 }
 
@@ -38,10 +38,10 @@ type Line = readonly [label: string, ...parts: Part[]];
 const LABEL_COLUMNS = 8;
 const MAX_BAR_COLUMNS = 44;
 const NUMBER_COLUMNS = 9;
-/** Beside a bar or a curve: a number before it, a few words behind it. */
+/** Columns beside a bar or a curve: a number before it, a few words behind it. */
 const BESIDE_COLUMNS = 38;
 const SPINNER = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/** Steps whose mean says how long the next ones will take. */
+/** Number of recent steps whose mean time predicts the next ones. */
 const RECENT = 10;
 
 /** The block's lines, none wider than `columns` (escape sequences apart). */
@@ -167,7 +167,7 @@ function policyText({ loss, entropy, mismatchKl, gradNorm }: RlStep): string {
   return `Loss ${formatNumber(loss)}  Entropy ${formatNumber(entropy)}  Mismatch KL ${formatNumber(mismatchKl)}${gradient}`;
 }
 
-/** Whether sampling or training is what the run waits for. */
+/** Says whether the run waits for sampling or for training. */
 function waitText(steps: readonly RlStep[]): string {
   const recent = steps.slice(-RECENT);
   const waited = mean(recent.flatMap(({ metrics }) => metrics.trainer["time/wait_for_batch"] ?? []));
@@ -186,7 +186,7 @@ function droppedText({ metrics: { orchestrator } }: RlStep): string {
   return dropped === 0 ? "" : `  ${formatCount(dropped)} dropped`;
 }
 
-/** What the next batch has, while there is one, and what is under way for it; gone when the run is over. */
+/** The state of the next batch and of the rollouts for it; empty when the run is over. */
 function loadLines({ load, frame, maxSteps }: LiveState, width: number): Line[] {
   if (load === null || frame < 0) return [];
   const { step, version, batch, engines } = load;

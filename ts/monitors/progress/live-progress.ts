@@ -54,7 +54,7 @@ export class LiveProgress implements ProgressView {
         break;
       case "phase":
         this.#state.phase = event.phase;
-        // What comes after a warm start is another stage.
+        // After a warm start another stage begins.
         if (event.phase === "starting") this.#sft = [];
         this.#draw(true);
         break;

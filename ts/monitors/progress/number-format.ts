@@ -1,4 +1,4 @@
-/** How numbers of a run are written for people: few digits, fixed where columns should line up. Knows no metric names. */
+/** Formats numbers of a run for display: few digits, fixed where columns should line up. This file knows no metric names. */
 
 /** `digits` decimals; small non-zero values in scientific notation so that they never read as 0; a missing one is a dash. */
 export function formatNumber(value: number | undefined, digits = 4): string {

@@ -6,7 +6,7 @@ import type { EvaluationReport, RlStep } from "../history/run-history.ts";
 /** A watcher of a run. */
 export interface ProgressView {
   show(event: RunEvent): void;
-  /** Leaves the terminal as found; nothing is shown afterwards. */
+  /** Restores the terminal; nothing is shown afterwards. */
   end(): void;
 }
 
@@ -27,7 +27,7 @@ export function stepLine(step: RlStep): string {
   ].join(" | ");
 }
 
-/** `0.6312`, or of several sources `0.6312 (math 0.31, code 0.95)`. */
+/** `0.6312`, or with several sources `0.6312 (math 0.31, code 0.95)`. */
 function rewardText({ reward, rewards }: RlStep): string {
   const sources = Object.entries(rewards).map(([source, value]) => `${source} ${formatNumber(value)}`);
   return formatNumber(reward) + (sources.length === 0 ? "" : ` (${sources.join(", ")})`);
@@ -57,7 +57,7 @@ export function evaluationLine(report: EvaluationReport): string {
   ].join(" | ");
 }
 
-/** True for the supervised steps that get a line of their own: evenly spread, the last one among them, and those that validated. */
+/** True for the supervised steps that get a line: some evenly spread ones, the last one, and those that validated. */
 export function isReportedSftStep(step: SftStep): boolean {
   const every = Math.max(1, Math.ceil(step.maxSteps / SFT_LINES));
   return step.valLoss !== undefined || step.step === 1 || step.step % every === 0 || step.step === step.maxSteps;
@@ -92,9 +92,9 @@ export function plainLine(event: RunEvent): string | null {
     case "step":
       return stepLine(event.step);
     case "load":
-      return null; // Lines are for what has happened.
+      return null; // Lines report only past events.
     case "restart":
-      return null; // A note tells it, with the reason.
+      return null; // A note reports it, with the reason.
     case "evaluation":
       return evaluationLine(event.report);
   }

@@ -1,8 +1,8 @@
 /**
- * A loss of one's own: a function over the log-probabilities of one micro-batch, asked between its forward and its backward pass.
+ * A custom loss: a function over the log-probabilities of one micro-batch, called between its forward and its backward pass.
  *
- * What it returns is the micro-batch's share of the step's loss: shares and gradients add up over micro-batches and ranks, so a mean divides
- * by `counts`, which are those of the whole batch, and not by what the micro-batch holds.
+ * It returns the micro-batch's share of the step's loss: shares and gradients add up over micro-batches and ranks, so a mean divides
+ * by `counts`, which belong to the whole batch, and not by counts of the micro-batch.
  */
 
 import { PrlError } from "../../errors.ts";
@@ -11,9 +11,9 @@ import type { LossStreams } from "../packing.ts";
 
 /** The columns of one micro-batch: T tokens in packed sequences. */
 export interface OwnLossInputs extends LossStreams {
-  /** [T], of the policy being trained; 0 where nothing trains. */
+  /** [T], log-probabilities of the policy being trained; 0 where nothing trains. */
   logprobs: Float32Array;
-  /** [T], of the sampler. */
+  /** [T], log-probabilities of the sampler. */
   inferenceLogprobs: Float32Array;
   /** [T] */
   advantages: Float32Array;
@@ -21,7 +21,7 @@ export interface OwnLossInputs extends LossStreams {
   mask: Uint8Array;
   /** Sequence boundaries, from 0 to T. */
   cuSeqlens: Uint32Array;
-  /** Of the whole batch, over all micro-batches and ranks. */
+  /** Counts of the whole batch, over all micro-batches and ranks. */
   counts: Required<LossCounts>;
 }
 
@@ -29,7 +29,7 @@ export interface OwnLossResult {
   loss: number;
   /** [T], d loss / d logprobs; 0 where the token is in no stream. */
   gradLogprobs: Float32Array | Float64Array;
-  /** Reported as means over the tokens on the mask; a pair `<name>/sum`, `<name>/count` as their quotient. */
+  /** Metrics to log, as means over the tokens on the mask; a pair `<name>/sum`, `<name>/count` is logged as the quotient. */
   metrics?: Record<string, number>;
 }
 
@@ -58,7 +58,7 @@ interface NativeAnswer {
   metricValues: number[];
 }
 
-/** The function as the addon calls it. It never throws: what went wrong is in `error`, and the answer is null. */
+/** The function as the addon calls it. It never throws: an error is in `error`, and the answer is null. */
 export function forAddon(loss: OwnLoss): { ask: (call: NativeCall) => NativeAnswer | null; error: () => unknown } {
   let thrown: unknown;
   const ask = (call: NativeCall): NativeAnswer | null => {

@@ -1,5 +1,5 @@
 /**
- * The native sandbox client: starts or reaches daemons. `ts/sandbox` is what users see.
+ * The native sandbox client: starts daemons or connects to them. Users use `ts/sandbox`.
  *
  * Every promise of these handles settles: the Rust client has a deadline for each wait. Calls go through `native` and `nativeAsync`.
  */

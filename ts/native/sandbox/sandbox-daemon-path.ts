@@ -1,4 +1,4 @@
-/** Where the sandbox daemon's program is: named by PRL_SANDBOXD, else beside the native addon that is in use. */
+/** Finds the sandbox daemon's program: PRL_SANDBOXD names it, else it is beside the native addon in use. */
 
 import { accessSync, constants } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { cureForMissing } from "../missing-binary.ts";
 
 const NAME = "prl-sandboxd";
 
-/** The path of the daemon's program. Throws `PRL_SANDBOX_MISSING` with the cure when it is not there. */
+/** The path of the daemon's program. Throws `PRL_SANDBOX_MISSING`, which says how to get it, when it is missing. */
 export function sandboxDaemonPath(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const named = env["PRL_SANDBOXD"];
   let path = named ?? NAME;
@@ -23,7 +23,7 @@ export function sandboxDaemonPath(env: Readonly<Record<string, string | undefine
   }
 }
 
-/** Tests run with an addon of their own, and with the daemon that was built beside it. */
+/** Tests run with a separate addon, and with the daemon that was built beside it. */
 function addonFolder(env: Readonly<Record<string, string | undefined>>): string {
   const loader = env["PRL_NATIVE_ADDON"] ?? createRequire(import.meta.url).resolve("#native");
   return dirname(loader);

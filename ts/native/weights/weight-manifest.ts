@@ -74,7 +74,7 @@ export function canaryJson(canary: Canary): string {
   return JSON.stringify(fileCanary(canary));
 }
 
-/** As it stands in the file. */
+/** The manifest with the file's keys. */
 type ManifestFile = Omit<WeightManifest, "canary"> & { canary: CanaryFile | null };
 type CanaryFile = Omit<Canary, "tokenIds"> & { token_ids: number[] };
 

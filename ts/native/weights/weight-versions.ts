@@ -13,7 +13,7 @@ import { whole } from "../checks.ts";
 import { nativeAsync } from "../errors.ts";
 import { canaryJson, canarySchema, parseManifest, type Canary, type WeightManifest } from "./weight-manifest.ts";
 
-/** What was saved into a staged folder: the version digest of its weights, and its weight files. */
+/** The contents of a staged folder: the version digest of its weights, and its weight files. */
 export interface StagedWeights {
   digest: string;
   shards: WeightManifest["shards"];
@@ -22,12 +22,12 @@ export interface StagedWeights {
 export interface WeightPublisherOptions {
   /** Newest versions that stay (default 4); those that they are built on and those that someone reads stay too. */
   keep?: number;
-  /** auto (default) publishes 16-bit weights as what changed since the version before, where that pays. */
+  /** `auto` (default) publishes 16-bit weights as their changes since the version before, where that is smaller. */
   encoding?: "auto" | "full";
 }
 
 export interface PublishOptions {
-  /** What engines check themselves against. Default: nothing. */
+  /** The canary that engines have to reproduce. Default: none. */
   canary?: Canary | null;
   /** Publishes the version in full. Default false. */
   full?: boolean;
@@ -51,7 +51,10 @@ export class WeightPublisher {
     this.#native = publisher;
   }
 
-  /** Takes `root`, which is made when missing. The first version will be full. Errors: PRL_WEIGHTS_IO when another publisher works there. */
+  /**
+   * Opens `root`, which is made when missing. The first version will be full. Errors: PRL_WEIGHTS_IO when another publisher works
+   * there.
+   */
   static async open(root: string, options: WeightPublisherOptions = {}): Promise<WeightPublisher> {
     checkOptions(CODE, "WeightPublisher.open", publisherSchema, options);
     const { encoding = "auto" } = options;
@@ -80,10 +83,10 @@ export class WeightPublisher {
 
   /**
    * Publishes a copy of a folder that someone else wrote, byte for byte: a Hugging Face folder like what `save` writes, compared with the
-   * newest version of the root whoever published that, or a PEFT adapter (`adapter_config.json`, `adapter_model.safetensors`), which is always
-   * shipped whole. Files that lie in it directly travel, hidden ones
-   * and a manifest do not. Versions from this number on are no more once the copy is whole; the folder may be one of them. Errors:
-   * PRL_WEIGHTS_ADAPTER for an adapter that is not whole, or in a root of models (or the reverse).
+   * newest version of the root, also one of another publisher, or a PEFT adapter (`adapter_config.json`, `adapter_model.safetensors`),
+   * which is always shipped whole. Files that lie in it directly travel, hidden ones and a manifest do not. Versions from this number
+   * on are no more once the copy is whole; the folder may be one of them. Errors: PRL_WEIGHTS_ADAPTER for an adapter that is not whole,
+   * or in a root of models (or the reverse).
    */
   async publishFolder(
     version: number,
@@ -139,7 +142,7 @@ export class WeightReceiver {
 
   /**
    * The version as a complete folder. Errors: PRL_WEIGHTS_MANIFEST when it is not published, PRL_WEIGHTS_BASE when it is sparse and what it
-   * applies to is nowhere, PRL_WEIGHTS_DIGEST for damage; after the last two `requestFull` mends it while it is the newest.
+   * applies to is missing, PRL_WEIGHTS_DIGEST for damage; after the last two `requestFull` repairs it while it is the newest.
    */
   async receive(version: number): Promise<ReceivedWeights> {
     const received = await nativeAsync(() => this.#native.receive(version));
@@ -165,7 +168,7 @@ export async function verifyWeights(dir: string): Promise<WeightManifest> {
   return parseManifest(await nativeAsync(() => verify(dir)));
 }
 
-/** What {@link reshardWeights} did. */
+/** Result of {@link reshardWeights}. */
 export interface Resharded {
   /** Folders that were written, by target rank. */
   dirs: string[];
@@ -204,7 +207,7 @@ export interface TensorDiff {
   /** Elements that differ, of `elements`. */
   changed: number;
   elements: number;
-  /** What a sparse version would spend on it; of an adapter, which is never sparse, its size. */
+  /** Its bytes in a sparse version; for an adapter, which is never sparse, its size. */
   sparseBytes: number;
 }
 

@@ -1,4 +1,4 @@
-/** A process of a held sandbox: it outlives the call that started it, and can be attached to again by its id. */
+/** A process of a box: it outlives the call that started it, and can be attached to again by its id. */
 
 import { constants } from "node:os";
 import { nativeAsync, type NativeSandboxProcess } from "../../native/index.ts";
@@ -8,7 +8,7 @@ import { bytesOf, count, knownKeys, wrong } from "../request-checks.ts";
 import { toRunResult } from "../run-result.ts";
 import type { FileContent, RunResult } from "../types.ts";
 
-/** Kept per stream for the result of `wait`. */
+/** Bytes kept per stream for the result of `wait`. */
 export const KEPT_BYTES = 1 << 20;
 
 export interface WaitOptions {
@@ -36,7 +36,7 @@ export class BoxProcess {
   readonly #process: NativeSandboxProcess;
   readonly #info: BoxProcessInfo;
   #written = 0;
-  /** Inputs go out one after the other: each says where in the whole it stands. */
+  /** Inputs are sent one after the other; each has its offset in the whole input. */
   #writing: Promise<void> = Promise.resolve();
 
   /** @internal */
@@ -49,7 +49,7 @@ export class BoxProcess {
     return this.#info.id;
   }
 
-  /** Inside the box; null when it was attached to by its id alone. */
+  /** Process id inside the box; null when it was attached to by its id alone. */
   get pid(): number | null {
     return this.#info.pid === 0 ? null : this.#info.pid;
   }
@@ -75,7 +75,7 @@ export class BoxProcess {
     this.#written += bytes.length;
     const before = this.#writing;
     const sent = before.then(async () => this.#deliver(offset, bytes, end));
-    // A write that failed is told to its caller; later ones fail by themselves.
+    // The caller gets the failure of its write; later writes fail by themselves.
     this.#writing = sent.catch(() => undefined);
     await sent;
   }
@@ -135,7 +135,7 @@ export class BoxProcess {
     const { onStdout, onStderr, signal, stdoutFrom = 0, stderrFrom = 0, outputBytes = KEPT_BYTES } = options;
     const kept = { stdout: new KeptOutput(outputBytes), stderr: new KeptOutput(outputBytes) };
     const from = { stdout: stdoutFrom, stderr: stderrFrom };
-    // What cannot be killed any more has ended; the result says how.
+    // A process that cannot be killed any more has ended; the result says how.
     const abort = (): void => void this.kill().catch(() => undefined);
     signal?.addEventListener("abort", abort, { once: true });
     if (signal?.aborted === true) abort();

@@ -1,28 +1,28 @@
-/** What goes into held sandboxes and comes out of them. Types only. */
+/** Inputs and outputs of boxes. Types only. */
 
 import type { FileContent, Files, Isolation, Network, RunLimits, RuntimeName } from "../types.ts";
 
-/** A held sandbox to make. */
+/** A request for a box. */
 export interface BoxRequest {
   /** The warm runtime that its execs of that interpreter use. Default: none is kept warm. */
   profile?: RuntimeName;
-  /** The box ends so long after now whatever happens. Default: never; see `Box.setTimeout`. */
+  /** The box ends after this time in any case. Default: never; see `Box.setTimeout`. */
   ttlMs?: number;
-  /** It outlives this process, or a broken connection, by so long. Default 60000; renewed by the pool as long as the box is in use. */
+  /** The box outlives this process, or a broken connection, by this time. Default 60000; the pool renews it while the box is in use. */
   leaseMs?: number;
-  /** To find it by. */
+  /** Labels for finding the box. */
   labels?: Readonly<Record<string, string>>;
   /** Files to begin with. */
   from?: Snapshot | string;
-  /** Of the whole box: memory, processes, disk, inodes, open files. Wall, CPU and output are the defaults of its execs. */
+  /** Limits of the whole box: memory, processes, disk, inodes, open files. Wall, CPU and output are the defaults of its execs. */
   limits?: RunLimits;
   /** Default: none. */
   network?: Network;
-  /** Of all its execs. */
+  /** Environment variables of all its execs. */
   env?: Readonly<Record<string, string>>;
   /** Written to its work directory. */
   files?: Files;
-  /** Name of an image that the daemon was started with. */
+  /** Name of an image that the daemon knows. */
   image?: string;
   /** Refuse (PRL_SANDBOX_ISOLATION) rather than give less than this and the pool's. */
   minIsolation?: Isolation;
@@ -34,13 +34,13 @@ export interface BoxRequest {
   signal?: AbortSignal;
 }
 
-/** A held sandbox as its daemon describes it. */
+/** A box as its daemon describes it. */
 export interface BoxInfo {
   id: string;
   labels: Record<string, string>;
   createdAt: Date;
   leaseMs: number;
-  /** Until its lifetime ends; null: it does not. */
+  /** Time until its lifetime ends; null: it has no end. */
   remainingMs: number | null;
   isolation: Isolation | null;
   /** The warm runtime; null without. */
@@ -62,13 +62,13 @@ export type OutputListener = (data: Buffer) => void | Promise<void>;
 export interface ExecOptions {
   /** Default: end of file at once. */
   stdin?: FileContent;
-  /** Added to the box's. */
+  /** Variables in addition to the box's. */
   env?: Readonly<Record<string, string>>;
   /** Default: the work directory. */
   cwd?: string;
   /** The same as `limits.wallMs`. */
   timeoutMs?: number;
-  /** Wall, CPU and output; the others are the box's. */
+  /** Limits of wall time, CPU time and output; the other limits are the box's. */
   limits?: RunLimits;
   /** `sandbox` owns the work directory; `nobody` cannot write there. Default `sandbox`. */
   user?: "sandbox" | "nobody";
@@ -84,15 +84,15 @@ export interface ExecOptions {
 
 /** How a process is started in a box. */
 export interface StartProcessOptions extends Pick<ExecOptions, "env" | "cwd" | "limits" | "user"> {
-  /** All of its input. Default: input stays open for `BoxProcess.write`. */
+  /** The whole input. Default: the input stays open for `BoxProcess.write`. */
   stdin?: FileContent;
   /** The same as `limits.wallMs`. Default: the box's, at first 10000. */
   timeoutMs?: number;
-  /** To attach to it again. Default: a new one. */
+  /** Id for attaching to it again. Default: a new one. */
   id?: string;
-  /** On a terminal of this size (true: 24 by 80); its errors come with its output. */
+  /** Runs it on a terminal of this size (true: 24 by 80); its errors come with its output. */
   pty?: boolean | PtySize;
-  /** The program waits when nobody reads its output. Default false: the last MiB of each stream is kept for late readers. */
+  /** The program waits while its output is not read. Default false: the last MiB of each stream is kept for late readers. */
   lossless?: boolean;
 }
 
@@ -118,7 +118,7 @@ export interface ProcessChunk {
   data: Buffer;
 }
 
-/** What a path in a box names. */
+/** A file, directory or link in a box. */
 export interface FileInfo {
   path: string;
   kind: "file" | "directory" | "symlink" | "other";
@@ -126,11 +126,11 @@ export interface FileInfo {
   /** Permission bits. */
   mode: number;
   modifiedAt: Date;
-  /** Of a symlink; else null. */
+  /** Target of a symlink; else null. */
   linkTarget: string | null;
 }
 
-/** A change of a watched directory. With `overflow` some were lost: look again. */
+/** A change of a watched directory. With `overflow` some changes were lost: read the directory again. */
 export interface FileChange {
   kind: "created" | "modified" | "removed" | "overflow";
   path: string;

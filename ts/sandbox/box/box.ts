@@ -1,5 +1,5 @@
 /**
- * A held sandbox: files and processes stay from one exec to the next.
+ * A box is a held sandbox: files and processes stay from one exec to the next.
  *
  * Its lease is renewed as long as the pool is open; it ends with `close`, with its lifetime, or with its lease when this process is gone.
  * An exec in a box that has ended is INFRA `box_ended` or `daemon_restarted`; everything else rejects: PRL_SANDBOX_BOX_ENDED,
@@ -24,7 +24,7 @@ import { bytesOf, count, knownKeys, modeOf, optionalCount, port as checkedPort, 
 import { cancelledResult, isolationOf, toRunResult } from "../run-result.ts";
 import type { FileContent, RunResult } from "../types.ts";
 
-/** Of a directory that is copied out of a box. */
+/** Limit for a directory that is copied out of a box. */
 const DOWNLOAD_BYTES = 1 << 30;
 
 export class Box {
@@ -44,7 +44,7 @@ export class Box {
     return this.#info.id;
   }
 
-  /** As it was when it was made or found. */
+  /** Its state when it was made or found. */
   get info(): BoxInfo {
     return this.#info;
   }
@@ -93,7 +93,7 @@ export class Box {
     return new BoxProcess(await nativeAsync(() => this.#box.start(request)));
   }
 
-  /** A process that was started here, by its id; whether there is one shows with the first call. */
+  /** A process that was started here, by its id; the first call shows whether it exists. */
   attach(id: string): BoxProcess {
     return new BoxProcess(native(() => this.#box.process(id)));
   }
@@ -103,7 +103,7 @@ export class Box {
     return nativeAsync(() => this.#box.processes());
   }
 
-  /** Starts an interpreter that keeps its state. Errors: PRL_SANDBOX_UNSUPPORTED where it is not there. */
+  /** Starts an interpreter that keeps its state. Errors: PRL_SANDBOX_UNSUPPORTED where it is missing. */
   async repl(
     language: "python" | "node" = "python",
     options: Pick<StartProcessOptions, "env" | "cwd" | "user"> = {},
@@ -131,7 +131,7 @@ export class Box {
     return nativeAsync(() => this.#box.read(path, offset, maxBytes));
   }
 
-  /** What a path names; a link is not followed. Errors: PRL_SANDBOX_FILE_UNKNOWN. */
+  /** Describes what a path names; a link is not followed. Errors: PRL_SANDBOX_FILE_UNKNOWN. */
   async stat(path: string): Promise<FileInfo> {
     return toFileInfo(await nativeAsync(() => this.#box.stat(path)));
   }
@@ -148,7 +148,7 @@ export class Box {
     return { entries: entries.map(toFileInfo), truncated };
   }
 
-  /** Makes a directory and those above it; one that is there is no error. */
+  /** Makes a directory and those above it; an existing one is not an error. */
   async mkdir(path: string): Promise<FileInfo> {
     return toFileInfo(await nativeAsync(() => this.#box.makeDirectory(path)));
   }
@@ -163,7 +163,7 @@ export class Box {
     await nativeAsync(() => this.#box.remove(path, options.recursive ?? false));
   }
 
-  /** Watches a directory, and with `recursive` those below. When it resolves, every later change is seen or told as an overflow. */
+  /** Watches a directory, and with `recursive` those below. When it resolves, every later change is reported, or counted in an overflow. */
   async watch(path: string, options: { recursive?: boolean } = {}): Promise<FileWatch> {
     knownKeys(options, { recursive: true }, "");
     return new FileWatch(await nativeAsync(() => this.#box.watch(path, options.recursive ?? false)));
@@ -175,8 +175,8 @@ export class Box {
   }
 
   /**
-   * Copies a directory of the box into a new one of this machine. What could reach outside of it, such as links that go up, is left out
-   * and told. More than `maxBytes` (1 GiB) is PRL_SANDBOX_TOO_LARGE; a place that exists PRL_SANDBOX_LOCAL_FILE.
+   * Copies a directory of the box into a new one of this machine. Entries that could reach outside of it, such as links that go up, are
+   * left out and listed. More than `maxBytes` (1 GiB) is PRL_SANDBOX_TOO_LARGE; an existing target is PRL_SANDBOX_LOCAL_FILE.
    */
   async downloadDirectory(
     from: string,
@@ -199,8 +199,8 @@ export class Box {
   }
 
   /**
-   * An address of this machine that reaches a port of the box's own loopback, until the box is closed. Whoever can open connections on
-   * this machine can use it. Whether anything listens shows with each connection: one that cannot be made is reset.
+   * An address of this machine that reaches a port of the box's own loopback, until the box is closed. Every program that can open
+   * connections on this machine can use it. A connection to a port without a listener is reset.
    */
   url(port: number): string {
     const number = checkedPort(port, "port");
@@ -209,13 +209,13 @@ export class Box {
     return `http://127.0.0.1:${forward.port}`;
   }
 
-  /** The box ends so long after now whatever happens; null: never. */
+  /** The box ends after this time in any case; null: never. */
   async setTimeout(ttlMs: number | null): Promise<void> {
     const lifetime = ttlMs === null ? null : count(ttlMs, "ttlMs", 1);
     await nativeAsync(() => this.#box.setLifetime(lifetime));
   }
 
-  /** Kills everything in it and frees it. Closing again, or what is gone, is no error. */
+  /** Kills everything in it and frees it. Closing it again, or closing a box that is gone, is not an error. */
   async close(): Promise<void> {
     for (const forward of this.#ports.values()) forward.close();
     this.#ports.clear();

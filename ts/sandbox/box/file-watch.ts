@@ -1,4 +1,4 @@
-/** Changes of a directory in a held sandbox, as they come. */
+/** Changes of a directory in a box, as they come. */
 
 import { nativeAsync, type NativeBoxWatch } from "../../native/index.ts";
 import type { FileChange } from "./box-types.ts";

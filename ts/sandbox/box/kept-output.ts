@@ -14,11 +14,11 @@ export class KeptOutput {
     this.#half = Math.max(1, Math.floor(bytes / 2));
   }
 
-  /** Adds what stands at `offset`; what lies between it and the last is counted as dropped. */
+  /** Adds the data at `offset`; a gap before it is counted as dropped. */
   add(offset: number, data: Buffer): void {
     this.#dropped += Math.max(0, offset - this.#position);
     this.#position = offset + data.length;
-    // After a gap nothing more belongs to the head.
+    // Data after a gap cannot belong to the head.
     const room = this.#dropped > 0 ? 0 : this.#half - this.#headBytes;
     const head = data.subarray(0, room);
     if (head.length > 0) {

@@ -1,4 +1,4 @@
-/** Held sandboxes, execs and processes as users write them, checked and in the shape that crosses the border. */
+/** Turns users' requests for boxes, execs and processes into checked native requests. */
 
 import type { NativeCreateRequest, NativeExecRequest, NativeStartRequest } from "../../native/index.ts";
 import type { BoxRequest, ExecOptions, StartProcessOptions } from "./box-types.ts";
@@ -18,7 +18,7 @@ import {
 import type { Isolation } from "../types.ts";
 
 const NO_BYTES = new Uint8Array(0);
-/** Of a terminal whose size is not given. */
+/** Default size of a terminal. */
 const PTY = { rows: 24, columns: 80 };
 const USERS: readonly string[] = ["sandbox", "nobody"];
 
@@ -98,7 +98,7 @@ export function toNativeExec(command: readonly string[], options: ExecOptions, k
   };
 }
 
-/** Input stays open unless it is given whole. Errors: PRL_SANDBOX_REQUEST. */
+/** The input stays open unless the whole input is given. Errors: PRL_SANDBOX_REQUEST. */
 export function toNativeStart(
   command: readonly string[],
   options: StartProcessOptions,

@@ -1,4 +1,4 @@
-/** An interpreter in a held sandbox that keeps its state from one piece of code to the next. */
+/** An interpreter in a box that keeps its state from one piece of code to the next. */
 
 import { randomUUID } from "node:crypto";
 import { nativeAsync, type NativeSandboxPool, type NativeSandboxProcess } from "../../native/index.ts";
@@ -6,13 +6,13 @@ import { knownKeys, nativeLimits, wrong } from "../request-checks.ts";
 import { toRunResult } from "../run-result.ts";
 import type { RunLimits, RunResult } from "../types.ts";
 
-/** What became of a piece of code. */
+/** The result of a piece of code. */
 export interface ReplResult {
   /** EXITED with 0 when it ended, with 1 when it raised; after any other cause the interpreter is gone. */
   run: RunResult;
   /** The repr of the last expression; null when there was none or it was None. */
   value: string | null;
-  /** The last line of what was raised; null when nothing was. */
+  /** The last line of the exception; null when there was none. */
   error: string | null;
   /** Whether the interpreter takes more. */
   alive: boolean;
@@ -21,7 +21,7 @@ export interface ReplResult {
 export interface ReplRunOptions {
   /** The same as `limits.wallMs`. */
   timeoutMs?: number;
-  /** Wall, CPU and output. */
+  /** Limits of wall time, CPU time and output. */
   limits?: RunLimits;
   /** Aborting it ends the interpreter. */
   signal?: AbortSignal;
@@ -37,12 +37,12 @@ export class Repl {
     this.#process = process;
   }
 
-  /** Of the interpreter's process: `Box.process` finds it. */
+  /** Id of the interpreter's process: `Box.process` finds it. */
   get id(): string {
     return this.#process.info().id;
   }
 
-  /** Runs code; calls wait for each other. Never sent twice: where the reply is lost, the result is INFRA. */
+  /** Runs code; calls wait for each other. Code is never sent twice: where the reply is lost, the result is INFRA. */
   async run(code: string, options: ReplRunOptions = {}): Promise<ReplResult> {
     knownKeys(options, { timeoutMs: true, limits: true, signal: true }, "");
     const { signal, limits = {}, timeoutMs } = options;

@@ -1,4 +1,4 @@
-/** `[trainer.loss]` as `openTrainer` takes it: a loss of the engine with its parameters, or a function of the user's. */
+/** `[trainer.loss]` as `openTrainer` takes it: a loss of the engine with its parameters, or a custom function. */
 import { lossOptions, type RlConfig } from "../../config/index.ts";
 import type { TrainerOptions } from "../../native/index.ts";
 import { LossThread } from "./loss-thread.ts";

@@ -1,7 +1,7 @@
 /**
- * Random batches in the place of a run's: a trainer by itself, for its speed and its memory.
+ * Random batches in place of a run's, to measure the speed and memory of a trainer alone.
  *
- * Sequences are of equal length, half prompt, half completion; tokens, advantages and log-probabilities follow from the seed and the step.
+ * Sequences have equal length, half prompt, half completion; tokens, advantages and log-probabilities depend on the seed and the step.
  * The log-probabilities are those of a policy that knows nothing, so that the loss of a random model is finite and small.
  */
 import { createRng } from "../../random/rng.ts";
@@ -15,12 +15,12 @@ export interface FakeRolloutsOptions {
   fake: FakeData;
   /** Tokens of a sequence where `fake` names none. */
   seqLen: number;
-  /** Token ids are below it. */
+  /** Token ids are below this. */
   vocabSize: number;
   seed: number;
 }
 
-/** Its batches are there at once and never end. */
+/** An endless receiver whose batches are ready at once. */
 export function fakeRollouts({ fake, seqLen, vocabSize, seed }: FakeRolloutsOptions): RolloutReceiver {
   const { batch_size: batchSize, micro_batch_size: microBatchSize } = fake;
   const length = fake.seq_len ?? seqLen;

@@ -1,8 +1,8 @@
 /**
- * A loss of the user's in a thread of its own, so that one that never ends holds nobody for longer than its deadline.
+ * Runs a custom loss in a separate thread, so that a loss that never ends delays the trainer only until its deadline.
  *
- * The caller's thread stands still meanwhile: the engine waits between a micro-batch's forward and backward pass, and has nothing else to do.
- * Knows no loss: columns go there, what the function returns comes back.
+ * The caller's thread stands still during the call: the engine waits between a micro-batch's forward and backward pass and has no other
+ * work. This file knows no loss: it sends columns and gets the function's result.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
@@ -12,11 +12,11 @@ import type { OwnLoss, OwnLossInputs, OwnLossResult } from "../../native/index.t
 import { threadScript } from "../../async/thread-script.ts";
 import type { LossAnswer, LossThreadData } from "./loss-worker.ts";
 
-/** Of a micro-batch. Beyond 30 s the launcher takes a process for dead that stands still. */
+/** Deadline for one micro-batch. The launcher counts a process as dead that stands still for 30 s. */
 export const LOSS_DEADLINE_S = 20;
-/** The user's module is loaded by then. */
+/** Deadline for loading the user's module. */
 const START_MS = 60_000;
-/** JavaScript is ended at once. */
+/** Time to end the thread, which is enough because JavaScript ends at once. */
 const END_MS = 2_000;
 
 export class LossThread {
@@ -41,7 +41,7 @@ export class LossThread {
     this.#worker.unref();
   }
 
-  /** Loads the function. Errors: PRL_USER_MODULE; PRL_LOSS_DEADLINE when its module is never loaded. */
+  /** Loads the function. Errors: PRL_USER_MODULE; PRL_LOSS_DEADLINE when its module is not loaded in time. */
   static async open(
     path: string,
     args: Record<string, unknown>,
@@ -59,7 +59,7 @@ export class LossThread {
         loaded.then((answer) => thread.#unpack(answer)),
         late,
       );
-      // From now on it is asked, not listened to.
+      // From now on answers are read synchronously, not by events.
       thread.#port.unref();
       return thread;
     } catch (error) {
@@ -69,7 +69,7 @@ export class LossThread {
   }
 
   /**
-   * The function; after an error that is PRL_LOSS_DEADLINE it is gone. Errors: PRL_USER_MODULE with what it threw as the cause, or its
+   * Calls the function; after PRL_LOSS_DEADLINE it is gone. Errors: PRL_USER_MODULE with the thrown error as the cause, or its
    * PrlError.
    */
   readonly ask: OwnLoss = (inputs: OwnLossInputs): OwnLossResult => {
@@ -84,7 +84,7 @@ export class LossThread {
     return this.#unpack(received.message) as OwnLossResult;
   };
 
-  /** A thread that stands still outside JavaScript cannot be ended: it is left to the process's own end. */
+  /** A thread that stands still outside JavaScript cannot be ended: it ends with the process. */
   async close(): Promise<void> {
     this.#port.close();
     const given = new AbortController();

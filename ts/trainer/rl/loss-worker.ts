@@ -1,4 +1,4 @@
-/** The thread of `loss-thread.ts`: loads the user's function, then answers one question after the other. */
+/** The thread of `loss-thread.ts`: loads the user's function, then answers one call after the other. */
 import { type MessagePort, workerData } from "node:worker_threads";
 
 import { importUserModule } from "../../config/index.ts";
@@ -11,11 +11,11 @@ export interface LossThreadData {
   /** Second argument of the function. */
   args: Record<string, unknown>;
   port: MessagePort;
-  /** [0] becomes 1 with each answer, for who stands still until it comes. */
+  /** [0] becomes 1 with each answer; the caller waits on it. */
   answered: Int32Array;
 }
 
-/** What the function returned, or what went wrong; the code of a PrlError, which a copy would lose. */
+/** The function's result or its error, with the code of a PrlError, which a copy would lose. */
 export type LossAnswer = { result: unknown } | { code: string | null; error: Error };
 
 const { path, args, port, answered } = workerData as LossThreadData;

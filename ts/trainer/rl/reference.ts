@@ -1,9 +1,9 @@
 /**
- * The reference policy of a run: a frozen model that scores what is trained, for losses with a KL term towards it.
+ * The reference policy of a run: a frozen model that scores the trained tokens, for losses with a KL term towards it.
  *
  * It costs one forward pass per batch and, beside the trainer's seven copies of the parameters, one more (packed for the kernels, with the
- * embedding for look-up). It scores at the temperature that each token was sampled at, as the policy is scored. Tokens of the
- * reference-KL stream keep the log-probabilities that the batch brought: their reference is a teacher.
+ * embedding for look-up). It scores each token at the temperature at which it was sampled, as the policy is scored. Tokens of the
+ * reference-KL stream keep the log-probabilities of the batch, because their reference is a teacher.
  */
 import { loadModel, type TrainBatch } from "../../native/index.ts";
 
@@ -15,7 +15,7 @@ export interface ReferencePolicy {
 
 /** Errors: as `loadModel`; PRL_ENGINE_INPUT when a token is not in the reference's vocabulary. */
 export async function openReference(dir: string, options: { threads: number }): Promise<ReferencePolicy> {
-  // It generates nothing.
+  // The model only scores, so it needs no room for generation.
   const model = await loadModel(dir, { ...options, maxNumSeqs: 1, maxModelLen: 1, prefixCache: false });
   return {
     async score(batch) {

@@ -2,7 +2,7 @@
  * The trainer of a run: waits for batches, trains, publishes weights.
  *
  * Steps count from 1; batch `s` trains v(s-1) into v(s). The weights that it starts from, v0 or those of a checkpoint, are published before
- * the first batch is waited for. A step whose loss or gradient is not finite changes nothing and is counted; so many in a row end the run.
+ * it waits for the first batch. A step whose loss or gradient is not finite changes nothing and is counted; too many in a row end the run.
  * It knows the batch and weight formats (ARCHITECTURE.md) and no algorithm beyond the loss.
  */
 
@@ -28,17 +28,17 @@ import { tokenStaleness } from "./token-staleness.ts";
 import { peakMemory, trainMetrics } from "../train-metrics.ts";
 import { TrainSteps } from "../train-step.ts";
 
-/** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator is taken for dead. */
+/** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator counts as dead. */
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
-/** Of a checkpoint's trainer half; the weights lie beside it as a model folder. */
+/** File of the optimizer in a checkpoint's trainer half; the weights are beside it as a model folder. */
 const OPTIMIZER_FILE = "optimizer.safetensors";
 export interface TrainerJob {
   modelDir: string;
-  /** The model that the run began with: its tokenizer goes with every folder that is saved. */
+  /** The model that the run began with: every saved folder gets its tokenizer. */
   baseDir: string;
   /** The model that a KL term pulls towards; null or absent: none. */
   referenceDir?: string | null;
-  /** Digest of the weights of the folder that the run's model has its name from; null or absent: checkpoints are not bound to it. */
+  /** Digest of the weights in the folder that `model.name` means; null or absent: checkpoints are not bound to it. */
   baseWeights?: string | null;
   config: RlConfig["trainer"];
   /** Null trains until the signal. */
@@ -100,7 +100,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
           await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
           await writeBaseWeights(dir, base);
         });
-        // Its rejection is met where it is awaited.
+        // Its rejection is handled where it is awaited.
         saving.catch(() => undefined);
         if (!checkpoints.rules.save_async) await saving;
       }
@@ -129,7 +129,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   }
 }
 
-/** The digest of the reference that the run's checkpoints are bound to, and its last one was: read once. */
+/** The digest of the reference that the run's checkpoints are bound to. It is computed once and compared with the last checkpoint's. */
 async function boundReference({ referenceDir = null, ...job }: TrainerJob): Promise<string | null> {
   if (referenceDir === null) return null;
   if (job.startStep > 0) return assertBaseWeights(job.modelDir, "reference", referenceDir);

@@ -5,7 +5,7 @@ import type { TrainBatch } from "../../native/index.ts";
 const NOT_SAMPLED = 0xffffffff;
 
 /**
- * Over the tokens of the batch that train (mask 1) and were sampled by a version of the policy: mean and maximum of `step - 1 - version`.
+ * Mean and maximum of `step - 1 - version` over the tokens of the batch that train (mask 1) and that a version of the policy sampled.
  * Empty when there are none. A rollout is as old as its first token; a swap in its middle makes the later ones younger.
  */
 export function tokenStaleness(

@@ -1,9 +1,9 @@
 /**
- * Demonstrations as training samples, with the very tokens that a rollout would have.
+ * Demonstrations as training samples, with the same tokens that a rollout would have.
  *
- * Of a pair the completion and the end-of-sequence token after it carry loss; of a conversation every message whose role the mask has, and
- * the token that closes it. A turn extends the tokens of the one before where a rollout's would, else it begins a sample of its own, in
- * which nothing is learnt again.
+ * In a pair the completion and the end-of-sequence token after it carry loss; in a conversation every message whose role is in the
+ * mask, and the token that closes it. A turn extends the tokens of the turn before where a rollout's would, else it begins a new
+ * sample, in which nothing is learnt again.
  */
 import type { DemonstrationConversation, DemonstrationPair } from "../../environments/index.ts";
 import type { Message } from "../../message.ts";
@@ -11,17 +11,17 @@ import { PrlError } from "../../errors.ts";
 import type { Sample } from "../../native/index.ts";
 import type { Renderer, Tokenizer } from "../../renderers/index.ts";
 
-/** Whose messages carry loss. */
+/** The roles whose messages carry loss. */
 export type LearntRoles = Readonly<Record<Message["role"], boolean>>;
 
 export interface DemonstrationEncoding {
   tokenizer: Pick<Tokenizer, "encode" | "eosTokenId">;
   renderer: Pick<Renderer, "render" | "renderReply" | "bridgeToNextTurn" | "stopTokenIds">;
-  /** Tokens that a sample may have at most. */
+  /** Most tokens of a sample. */
   seqLen: number;
   /** Default: the assistant's alone. */
   roles?: LearntRoles;
-  /** What is longer than `seqLen` is refused (default), or its end is cut off. */
+  /** A sample longer than `seqLen` is refused (default), or its end is cut off. */
   overlong?: "refuse" | "cut";
 }
 
@@ -32,7 +32,7 @@ export interface EncodedDemonstration {
   samples: Sample[];
   /** Samples that were cut. */
   cut: number;
-  /** Tokens that cutting took, those of left-out samples included. */
+  /** Tokens that were cut, with those of left-out samples. */
   cutTokens: number;
   /** Samples that had nothing left to learn. */
   leftOut: number;
@@ -40,7 +40,7 @@ export interface EncodedDemonstration {
 
 const ASSISTANT: LearntRoles = { system: false, user: false, tool: false, assistant: true };
 
-/** Stands for a message while it is found out which tokens are its own. */
+/** Text that replaces a message, to find out which tokens belong to it. */
 const STAND_IN = "\uE0F3";
 
 /** Errors: PRL_PACKING_INPUT for one that is too long or teaches nothing, PRL_TEMPLATE. */
@@ -137,7 +137,7 @@ function conversationTokens(
   return samples.filter(({ learnt }) => learnt.length > 0);
 }
 
-/** Where `ids` differ from `other`, which says the same but for one message. */
+/** The span in which `ids` differ from `other`, which has another text for one message. */
 function changedTokens(ids: Uint32Array, other: Uint32Array): Span {
   const shorter = Math.min(ids.length, other.length);
   let from = 0;
@@ -147,7 +147,10 @@ function changedTokens(ids: Uint32Array, other: Uint32Array): Span {
   return [from, ids.length - behind];
 }
 
-/** With the token that closes the message, where there is one right behind it. The first token of all predicts, it is not predicted. */
+/**
+ * The span with the token that closes the message, if it follows directly. The first token of a sample is never predicted, so it
+ * carries no loss.
+ */
 function closed([from, to]: Span, ids: Uint32Array, stopTokenIds: readonly number[]): Span {
   const closing = ids[to];
   return [Math.max(1, from), closing !== undefined && stopTokenIds.includes(closing) ? to + 1 : to];

@@ -21,14 +21,14 @@ import { validate } from "./sft-validation.ts";
 export interface SftJob {
   /** Checkpoint to start from, tokenizer included. */
   modelDir: string;
-  /** The model that the run began with: its tokenizer goes with every folder that is saved. */
+  /** The model that the run began with: every saved folder gets its tokenizer. */
   baseDir: string;
   /** Folder that gets the trained checkpoint. */
   outDir: string;
   config: SftConfig;
-  /** Where checkpoints go; absent: none are written. */
+  /** Settings of checkpoints; absent: none are written. */
   checkpoints?: SftCheckpoints | undefined;
-  /** Brings versions to those who evaluate them; absent: nobody does. */
+  /** Publishes versions for evaluation; absent: there are no evaluations. */
   publisher?: SftPublisher | undefined;
   /** The checkpoint whose weights `modelDir` holds; absent: step 1 comes first. */
   start?: SftStart | undefined;
@@ -38,9 +38,9 @@ export interface SftJob {
 
 export interface SftResult {
   steps: number;
-  /** Of the last step, mean over completion tokens. */
+  /** Mean loss of the last step over completion tokens. */
   loss: number;
-  /** Trained on, prompts included. */
+  /** Tokens trained on, prompts included. */
   tokens: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checkpoints of the supervised stage: weights, optimizer, and how far the data are read. Whoever goes on from one ends with the weights of
- * the run that nothing disturbed.
+ * Checkpoints of the supervised stage: weights, optimizer, and how far the data are read. A run that continues from one ends with the
+ * weights of an uninterrupted run.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import type { SftPosition } from "./sft-data.ts";
 
 const OPTIMIZER_FILE = "optimizer.safetensors";
 const DATA_FILE = "data.json";
-/** The half is written when this is waited for. */
+/** The half is already written when the join begins. */
 const JOIN_DEADLINE_MS = 60_000;
 
 const positionSchema = z.strictObject({
@@ -35,19 +35,19 @@ export interface SftCheckpoints extends CheckpointWriter {
   rules: CheckpointRules & { save_async: boolean };
 }
 
-/** What training goes on from: a step that is done, and the folder with its half of the checkpoint. */
+/** The start of a resumed training: the last finished step, and the folder with its half of the checkpoint. */
 export interface SftStart {
   step: number;
   dir: string;
 }
 
-/** Puts the optimizer back and says how far the data were read. Errors: PRL_CHECKPOINT_CORRUPT and those of the optimizer's file. */
+/** Restores the optimizer and returns how far the data were read. Errors: PRL_CHECKPOINT_CORRUPT and those of the optimizer's file. */
 export async function restoreSft(trainer: Trainer, { dir }: SftStart): Promise<SftPosition> {
   await trainer.loadOptimizer(join(dir, OPTIMIZER_FILE));
   return readSftPosition(dir);
 }
 
-/** How far the data were read, by the trainer's half of a checkpoint. Errors: PRL_CHECKPOINT_CORRUPT. */
+/** Reads from the trainer's half of a checkpoint how far the data were read. Errors: PRL_CHECKPOINT_CORRUPT. */
 export async function readSftPosition(dir: string): Promise<SftPosition> {
   const path = join(dir, DATA_FILE);
   try {
@@ -59,7 +59,7 @@ export async function readSftPosition(dir: string): Promise<SftPosition> {
 
 /** Writes checkpoints beside the training: the weights must not change before `saved` resolves. */
 export class SftSaver {
-  /** The newest write; rejects when it failed. */
+  /** Resolves when the newest checkpoint is written; rejects when that failed. */
   saved: Promise<void> = Promise.resolve();
   readonly #checkpoints: SftCheckpoints;
   readonly #metrics: Metrics;
@@ -71,12 +71,12 @@ export class SftSaver {
     this.#signal = signal;
   }
 
-  /** Writes one when the rules have one at this step; with `save_async = false` it is whole when this returns. */
+  /** Writes a checkpoint when the rules want one at this step; with `save_async = false` it is whole when this returns. */
   async afterStep(step: number, maxSteps: number, trainer: Trainer, position: SftPosition): Promise<void> {
     if (!isCheckpointStep(step, this.#checkpoints.rules, maxSteps)) return;
     await this.saved;
     this.saved = this.#write(step, trainer, { ...position });
-    // Its rejection is met where it is awaited.
+    // Its rejection is handled where it is awaited.
     this.saved.catch(() => undefined);
     if (!this.#checkpoints.rules.save_async) await this.saved;
   }

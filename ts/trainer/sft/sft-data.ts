@@ -1,10 +1,10 @@
 /**
- * Demonstrations for the supervised stage as encoded samples, step after step: an environment's own, or rows of a file or dataset.
+ * Demonstrations for the supervised stage as encoded samples, step after step: from an environment, or from rows of a file or dataset.
  *
- * Rows are read anew for every epoch, in an order that follows from the seed and the epoch (any order for up to 10,000 rows, larger data
- * are mixed within that reach); a batch goes on into the next epoch. All rows are read once before the first step, so that a bad one is
- * found there. What seq_len cuts is counted, never silent; an environment's demonstrations have to fit. Whoever goes on has to have the
- * data of the earlier attempt: equal rows, wherever they lie now, or an environment that makes again what was taken of it.
+ * Rows are read anew for every epoch, in an order that depends on the seed and the epoch (any order for up to 10,000 rows; larger data
+ * are mixed within that distance); a batch may continue into the next epoch. All rows are read once before the first step, so that a
+ * bad row is found there. Tokens that seq_len cuts are counted; an environment's demonstrations have to fit. A resumed run has to have
+ * the data of the earlier attempt: equal rows, in any place, or an environment that makes the same demonstrations again.
  */
 import { loadEnvironment } from "../../environments/index.ts";
 import { createRng } from "../../random/rng.ts";
@@ -22,34 +22,37 @@ import {
 } from "./demonstration-samples.ts";
 import { type SftRow, sftRowSchema } from "./sft-rows.ts";
 
-/** What one step learns. */
+/** The samples of one step. */
 export interface SftSamples {
   samples: Sample[];
-  /** By the names of `metrics.jsonl`. */
+  /** Counts by their names in `metrics.jsonl`. */
   counts: Record<string, number>;
 }
 
 /** How far the data are read. */
 export interface SftPosition {
-  /** Demonstrations taken since the run began, those that seq_len left nothing of too. */
+  /** Demonstrations taken since the run began, with those that seq_len left nothing of. */
   taken: number;
   /** Rows of an epoch; null where demonstrations are made. */
   rows: number | null;
-  /** Of an epoch's rows in the order of the source, or of the demonstrations that were taken. */
+  /** Digest of an epoch's rows in the order of the source, or of the demonstrations that were taken. */
   digest: string;
 }
 
 export interface SftData {
-  /** `size` demonstrations; those that seq_len leaves nothing of do not count. Errors: see `encodeDemonstration`, and those of `rows`. */
+  /**
+   * The next `size` demonstrations; those that seq_len leaves nothing of do not count. Errors: see `encodeDemonstration`, and those of
+   * `rows`.
+   */
   next(size: number): Promise<SftSamples>;
   readonly position: SftPosition;
   close(): Promise<void>;
 }
 
-/** A demonstration, where it comes from, and how far the data are read with it. */
+/** A demonstration, its place, and how far the data are read with it. */
 interface Taken {
   readonly demonstration: DemonstrationToLearn;
-  /** Empty where there is no place to name. */
+  /** Empty where it has no place. */
   readonly at: string;
   readonly epoch: number | null;
 }
@@ -66,13 +69,13 @@ export function dataSource({
   return { dataset: source, split, revision, ...(subset !== null && { config: subset }) };
 }
 
-/** Whether a row is held out for validation: by what is in it, so that equal rows are on one side. */
+/** Whether a row is held out for validation. Its content decides, so that equal rows are on the same side. */
 export function isHeldOut(row: SftRow, share: number): boolean {
   return share > 0 && Number.parseInt(digest(JSON.stringify(row)).slice(0, 8), 16) / 2 ** 32 < share;
 }
 
 /**
- * Opens the data at their beginning, or where an earlier attempt had got to.
+ * Opens the data at their beginning, or where an earlier attempt stopped.
  *
  * Errors: PRL_DATA_..., PRL_HUB_..., those of loading an environment; PRL_DATA_FORMAT for data without rows, PRL_RUN_DRIFT for other data
  * than the earlier attempt's.
@@ -125,7 +128,7 @@ export async function assertSameData(config: SftConfig, from: SftPosition, signa
   await stream.return(undefined);
 }
 
-/** What comes after `from`, or from the beginning, and where that is: the caller moves it on. */
+/** The demonstrations after `from`, or from the beginning, and their position, which the caller advances. */
 async function streamFrom(
   config: SftConfig,
   from: SftPosition | null,
@@ -150,20 +153,20 @@ async function streamFrom(
   return { stream, position };
 }
 
-/** Of no demonstrations. */
+/** Digest of no demonstrations. */
 const NOTHING = digest("");
 
 function extended(before: string, what: unknown): string {
   return digest(before + JSON.stringify(what));
 }
 
-/** One more is taken. */
+/** Counts one more demonstration as taken. */
 function advance(position: SftPosition, { demonstration }: Taken): void {
   position.taken++;
   if (position.rows === null) position.digest = extended(position.digest, demonstration);
 }
 
-/** Rows in a row of which seq_len leaves nothing to learn, before it is called a mistake. */
+/** Most consecutive rows of which seq_len may leave nothing to learn; more are a mistake. */
 const MOST_LEFT_OUT = 10_000;
 
 function nothingFits(seqLen: number, at: string): PrlError {
@@ -171,7 +174,7 @@ function nothingFits(seqLen: number, at: string): PrlError {
   return new PrlError("PRL_PACKING_INPUT", text);
 }
 
-/** Of several environments that comes next of which most is missing to its share; of equals the first. */
+/** The next demonstration comes from the environment that is furthest below its share; among equals from the first. */
 async function* environmentStream({ data, seed }: SftConfig): AsyncGenerator<Taken> {
   const streams = await Promise.all(
     demonstrators(data).map(async ({ env, ratio }) => {
@@ -188,7 +191,7 @@ async function* environmentStream({ data, seed }: SftConfig): AsyncGenerator<Tak
   }
 }
 
-/** Rows that are learnt in an epoch; each is looked at once. */
+/** Counts the rows that are learnt in an epoch; each is read once. */
 async function lookAtRows(config: SftConfig, signal: AbortSignal): Promise<{ rows: number; digest: string }> {
   const source = dataSource(config.data);
   const share = config.val?.share ?? 0;
@@ -217,7 +220,7 @@ function teaches(row: SftRow, roles: LearntRoles): boolean {
   return !("messages" in row) || row.messages.some(({ role }, index) => index >= row.learntFrom && roles[role]);
 }
 
-/** Epoch after epoch of `count` rows, from row `skipped` of them all on. */
+/** Epoch after epoch of `count` rows, from row `skipped` on, counted over all epochs. */
 async function* rowStream(
   config: SftConfig,
   count: number,
@@ -240,7 +243,7 @@ async function* rowStream(
   }
 }
 
-/** As `encodeDemonstration`, errors with the place. */
+/** As `encodeDemonstration`; errors name the place. */
 export function encodeAt(
   { demonstration, at }: Pick<Taken, "demonstration" | "at">,
   settings: DemonstrationEncoding,

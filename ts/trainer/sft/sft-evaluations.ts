@@ -1,6 +1,6 @@
 /**
- * Evaluations of a supervised run from the learner's side: which versions, and their weights on the way to the engines. A version is the
- * number of steps that were trained.
+ * Evaluations of a supervised run from the learner's side: chooses the versions and publishes their weights to the engines. A version
+ * is the number of steps that were trained.
  */
 
 import { isThere } from "../../files/file-presence.ts";
@@ -9,14 +9,14 @@ import type { Trainer } from "../../native/index.ts";
 import { evaluationFile, filesystemWeights, waitForFile, type WeightSender } from "../../transports/index.ts";
 import { canaryTokenIds, scoreCanary } from "../canary.ts";
 
-/** An evaluation may be long; beyond this whoever makes it is taken for dead. */
+/** An evaluation may be long; beyond this the orchestrator counts as dead. */
 const EVALUATION_DEADLINE_MS = 6 * 3_600_000;
-/** The one that is evaluated and the one that waits. */
+/** The version that is evaluated and the one that waits. */
 const KEPT_VERSIONS = 2;
 
 /**
- * The versions that a run from `startStep` on has evaluated: the first if asked for, every `interval` steps, the last. That of the step that an
- * earlier attempt had got to is among them only when its evaluation has not ended.
+ * The versions that a run evaluates from `startStep` on: the first if requested, every `interval` steps, the last. The version where an
+ * earlier attempt stopped is among them only when its evaluation has not ended.
  */
 export async function evaluatedVersions(config: SftConfig, startStep: number, runDir: string): Promise<number[]> {
   const { eval: evaluation, max_steps: last } = config;
@@ -29,7 +29,7 @@ export async function evaluatedVersions(config: SftConfig, startStep: number, ru
   return isDone ? versions.filter((version) => version !== startStep) : versions;
 }
 
-/** When its evaluation has ended, that of the version has. */
+/** The source that is evaluated last: when it has ended, the version's evaluation has ended. */
 function lastSource(config: SftConfig): string {
   return evaluationRun(config)?.orchestrator.eval?.source.at(-1)?.name ?? "";
 }

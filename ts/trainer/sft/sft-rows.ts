@@ -1,15 +1,15 @@
 /**
- * Rows of supervised data as conversations or pairs: what people's files hold, brought into one shape.
+ * Rows of supervised data as conversations or pairs: brings the usual file formats into one shape.
  *
- * `messages` (with `tools`), or `prompt` and `completion`, each a text or messages. Two texts stay texts, which no template touches; of all
- * else the completion is the end of a conversation whose beginning teaches nothing. Null is what a table writes for what is not there.
+ * `messages` (with `tools`), or `prompt` and `completion`, each a text or messages. Two texts stay texts without a template; in all
+ * other cases the completion is the end of a conversation whose beginning is not learnt. Tables write null for missing values.
  */
 import { z } from "zod";
 
 import type { DemonstrationPair } from "../../environments/index.ts";
 import type { Message, ToolCall } from "../../message.ts";
 
-/** A conversation of which the messages before `learntFrom` are only read. */
+/** A conversation; messages before `learntFrom` are only read. */
 export interface SftConversation {
   readonly messages: readonly Message[];
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
@@ -64,7 +64,7 @@ function toCall({ id, function: { name, arguments: given } }: z.output<typeof to
 const messageList = z.array(message).min(1);
 const toolList = z.array(z.record(z.string(), z.unknown()));
 
-/** Keys beside these are not read. */
+/** Other keys are not read. */
 export const sftRowSchema = z
   .object({
     messages: messageList.nullish(),

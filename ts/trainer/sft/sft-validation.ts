@@ -1,5 +1,5 @@
 /**
- * Validation of the supervised stage: the mean loss over the tokens that would be learnt of rows that are not.
+ * Validation of the supervised stage: the mean loss over the tokens of rows that are held out.
  *
  * The rows are read anew each time, in their order, and scored in pieces of at most one micro batch; no gradient is touched.
  */
@@ -68,7 +68,7 @@ function validationSource({ data, val }: SftConfig): DataSource {
   return dataSource({ source: val.source, split: "validation", subset: null, revision: "main" });
 }
 
-/** Over the tokens that carry loss, in nats. */
+/** The sum over the tokens that carry loss, in nats. */
 async function summedLoss(trainer: Pick<Trainer, "logprobs">, samples: readonly Sample[]): Promise<number> {
   const cuSeqlens = new Uint32Array(samples.length + 1);
   for (const [index, { tokenIds }] of samples.entries()) {

@@ -9,7 +9,7 @@ import { IFEVAL } from "./ifeval.ts";
 
 export interface InstructionVerdict {
   strict: boolean;
-  /** Strict, or followed when the first line, the last line, both, or asterisks are left out. */
+  /** Also accept the reply when it follows the instruction without its first line, its last line, both, or asterisks. */
   loose: boolean;
 }
 
@@ -18,7 +18,7 @@ export const INSTRUCTION_IDS: readonly string[] = [...Object.keys(IFEVAL), ...Ob
 
 const optionsSchema = only<{ prompt?: string }>({ prompt: z.string().optional() });
 const INSTRUCTIONS = { ...IFEVAL, ...IFBENCH };
-/** Whose argument is the prompt, unless it is given. */
+/** Instructions whose argument is the prompt, unless it is given. */
 const REPEATING: ReadonlySet<string> = new Set([
   "combination:repeat_prompt",
   "repeat:repeat_change",

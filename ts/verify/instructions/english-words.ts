@@ -22,7 +22,7 @@ const list = (...texts: readonly string[]): Set<string> => new Set(texts.flatMap
 
 export const PRONOUN_WORDS: ReadonlySet<string> = list(...PRONOUNS);
 
-/** Words that carry no content of their own. */
+/** Words that carry no content. */
 export const STOP_WORDS: ReadonlySet<string> = list(
   ...PRONOUNS,
   ARTICLES,

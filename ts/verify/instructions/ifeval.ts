@@ -1,6 +1,6 @@
 /**
- * The 25 verifiable instructions of IFEval (Zhou et al. 2023), by their ids there. Where IFEval draws a missing argument at random this
- * asks for it. `prl-lm/environments/verify` documents where sentences and languages are told apart otherwise.
+ * The 25 verifiable instructions of IFEval (Zhou et al. 2023), by their ids there. Where IFEval draws a missing argument at random,
+ * this file requires it. `prl-lm/environments/verify` documents how the detection of sentences and languages differs.
  */
 import type { Instruction } from "./arguments.ts";
 import { possibleLanguages } from "./language.ts";

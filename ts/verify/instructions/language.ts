@@ -1,6 +1,6 @@
 /** The language of a text, roughly: by its letters, and among Latin and Cyrillic ones by frequent small words. */
 
-/** Languages by script, most telling letters first. */
+/** Languages by script, most specific letters first. */
 const SCRIPTS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/[\u3040-\u30ff]/gu, ["ja"]],
   [/[\uac00-\ud7af]/gu, ["ko"]],
@@ -39,7 +39,7 @@ const SMALL_WORDS: Readonly<Record<string, string>> = {
   bg: "и в не на че с той като това по но от за се да е са до при",
 };
 
-/** ISO 639-1 codes that the text may be in, empty when it cannot be told. */
+/** ISO 639-1 codes of the languages that the text may be in; empty when they cannot be determined. */
 export function possibleLanguages(text: string): readonly string[] {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
   if (letters === 0) return [];
@@ -52,7 +52,7 @@ export function possibleLanguages(text: string): readonly string[] {
   return closest(text, ["en", "de", "fr", "es", "pt", "it", "nl", "pl", "fi", "sv", "vi", "sw"]);
 }
 
-/** The language with the most small words, with those that have as many; none for texts that have hardly any. */
+/** The languages with the most small words; empty for texts with hardly any. */
 function closest(text: string, languages: readonly string[]): readonly string[] {
   const seen = text.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? [];
   const scores = languages.map((language) => {

@@ -17,8 +17,8 @@ const optionsSchema = only<BleuOptions>({
 
 /**
  * Between 0 and 1: geometric mean of the clipped n-gram precisions, times the brevity penalty against the reference closest in length. Words are
- * runs of letters and digits, every other sign but space is one of its own; case counts. Orders for which the text is too short are left out.
- * Errors: PRL_VERIFY_OPTIONS.
+ * runs of letters and digits; every other sign except space is a separate word; case counts. Orders for which the text is too short are
+ * left out. Errors: PRL_VERIFY_OPTIONS.
  */
 export function bleu(candidate: string, references: string | readonly string[], options: BleuOptions = {}): number {
   checkOptions("PRL_VERIFY_OPTIONS", "bleu", optionsSchema, options);

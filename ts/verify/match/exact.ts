@@ -1,4 +1,4 @@
-/** Answers that are right when they are written as expected, or are a number close enough. */
+/** Compares answers with gold texts, or with numbers within a tolerance. */
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
@@ -42,7 +42,7 @@ function normalized(text: string, { ignoreCase, ignorePunctuation, ignoreArticle
 }
 
 export interface NumericMatchOptions {
-  /** Of the gold number. Default 1e-6. */
+  /** Relative to the gold number. Default 1e-6. */
   relative?: number;
   /** Default 0. The larger of the two counts. */
   absolute?: number;
@@ -56,7 +56,7 @@ const NUMBER_START = /(?<![\p{L}\d.,^])[-+−]?(?:\d|\.\d)/gu;
  * Whether the answer is a number close to the gold one, or ends with it: "1,234.5", "−3e-4", "2 × 10^5", "... = 42.". `unparsable`: one of
  * them has no number.
  *
- * Errors: PRL_VERIFY_OPTIONS for a tolerance that is none.
+ * Errors: PRL_VERIFY_OPTIONS for an invalid tolerance.
  */
 export function numericMatch(
   gold: number | string,
@@ -79,7 +79,7 @@ export function numericMatch(
 function lastNumber(text: string): number | null {
   const whole = readNumber(text.trim());
   if (whole !== null && whole.rest.trim() === "") return whole.number.value;
-  // A number that another one reaches over, as 10 in 2 × 10^5, is part of that.
+  // A number inside a longer one, as 10 in 2 × 10^5, is part of that.
   let found: number | null = null;
   let end = 0;
   for (const { index } of text.slice(-MAX_TEXT).matchAll(NUMBER_START)) {

@@ -1,4 +1,4 @@
-/** Regular expressions that nobody has to trust: they run in a thread that has a deadline. */
+/** Runs untrusted regular expressions in a thread with a deadline. */
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
@@ -8,7 +8,7 @@ import type { JsonProblem } from "./json-schema.ts";
 import type { MatchJob, MatchResult } from "./worker.ts";
 
 export interface MatchPatternOptions {
-  /** Of JavaScript; `u` is always set. Default none. */
+  /** JavaScript's flags; `u` is always set. Default none. */
   flags?: string;
   /** Whether the whole text has to match, or a part of it. Default "part". */
   mode?: "part" | "whole";
@@ -31,7 +31,7 @@ const patternSchema = only<MatchPatternOptions>({
 
 let thread: DeadlineThread<MatchJob, MatchResult> | undefined;
 
-/** Errors: PRL_VERIFY_OPTIONS for flags or a deadline that are none. */
+/** Errors: PRL_VERIFY_OPTIONS for invalid flags or an invalid deadline. */
 export async function matchPattern(
   pattern: string,
   text: string,
@@ -50,16 +50,16 @@ export async function matchPattern(
 
 export interface SchemaVerdict {
   valid: boolean;
-  /** Why it is not, at most ten. */
+  /** At most ten reasons why it does not match. */
   problems: readonly JsonProblem[];
   status: "ok" | "not_json" | "timeout";
 }
 
 /**
- * Whether a text is JSON that a JSON Schema allows; a fence of Markdown around it is left out. The keywords that are known, and what becomes of
- * others, are said at `validateJson`. Patterns of the schema run in a thread with a deadline.
+ * Whether a text is JSON that a JSON Schema allows; a Markdown fence around it is removed. `validateJson` documents the known keywords and
+ * the treatment of others. Patterns of the schema run in a thread with a deadline.
  *
- * Errors: PRL_VERIFY_OPTIONS for a schema that is none.
+ * Errors: PRL_VERIFY_OPTIONS for an invalid schema.
  */
 export async function matchJsonSchema(
   schema: unknown,

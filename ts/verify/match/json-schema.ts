@@ -1,11 +1,11 @@
 /**
- * JSON Schema, the part of it that says what a value looks like (draft 2020-12).
+ * JSON Schema (draft 2020-12): the part that describes a value.
  *
  * Known: type, enum, const, properties, required, additionalProperties, patternProperties, propertyNames, minProperties, maxProperties,
  * dependentRequired, items, prefixItems, contains, minContains, maxContains, minItems, maxItems, uniqueItems, minimum, maximum,
  * exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern, allOf, anyOf, oneOf, not, if, then, else, and $ref within
- * the schema. Notes (title, description, default, examples, format, ...) assert nothing. Any other keyword is an error: a schema is never
- * half looked at.
+ * the schema. Annotations (title, description, default, examples, format, ...) assert nothing. Any other keyword is an error, so that a
+ * schema is never checked only in part.
  */
 
 export interface JsonProblem {
@@ -14,7 +14,7 @@ export interface JsonProblem {
   readonly message: string;
 }
 
-/** The schema itself is wrong or beyond us. */
+/** The schema itself is wrong or has unknown keywords. */
 export class SchemaError extends Error {}
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 interface Place {
   readonly root: unknown;
   readonly path: string;
-  /** References that led here without going into the value. */
+  /** Number of references followed without entering the value. */
   readonly depth: number;
 }
 
@@ -33,7 +33,7 @@ const ANNOTATIONS = new Set(
   ),
 );
 
-/** What is wrong with a value, in the order of the schema; nothing when it is right. Errors: SchemaError. */
+/** Problems of a value, in the order of the schema; empty when it is valid. Errors: SchemaError. */
 export function validateJson(schema: unknown, value: unknown): JsonProblem[] {
   return check(schema, value, { root: schema, path: "", depth: 0 });
 }
@@ -53,7 +53,7 @@ function check(schema: unknown, value: unknown, place: Place): JsonProblem[] {
 
 type Assertion = (argument: unknown, value: unknown, schema: JsonObject, place: Place) => JsonProblem[];
 
-/** Read by their neighbours. */
+/** Keywords that other keywords read. */
 const SIDE_KEYWORDS = new Set(["then", "else", "minContains", "maxContains"]);
 
 const ASSERTIONS: Readonly<Record<string, Assertion>> = {

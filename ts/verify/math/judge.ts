@@ -1,4 +1,4 @@
-/** One pair from texts to verdict, without any deadline of its own. Runs inside the worker. */
+/** Judges one pair of texts, without a deadline. It runs inside the worker. */
 import { type CompareOptions, equivalent } from "./compare/compare.ts";
 import type { Expression } from "./values/expression.ts";
 import { candidates, type ExtractOptions } from "./answer-text/extract.ts";
@@ -78,7 +78,7 @@ function read(text: string, options: JudgeOptions): Reading {
   return { expression: null, text: first, first };
 }
 
-/** Equal to the letter apart from decoration: then it does not matter that we cannot read it. */
+/** Equal texts apart from decoration: then it does not matter that they cannot be parsed. */
 function sameWriting(a: string | null, b: string | null): boolean {
   if (a === null || b === null) return false;
   // 2 3 is not 23.

@@ -1,4 +1,4 @@
-/** Mathematical answers: are two the same, and where does a text state one. */
+/** Mathematical answers: compares two, and finds the answer in a text. */
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
@@ -9,7 +9,7 @@ import type { Judgement } from "./judge.ts";
 import type { Pair } from "./worker.ts";
 
 export interface VerifyMathOptions {
-  /** Where answers are looked for. Default: everywhere. */
+  /** Places where answers are searched. Default: everywhere. */
   targets?: ExtractOptions["targets"];
   /** Decimal digits in which a rounded number has to agree, absolutely and relatively. Default 6. */
   precision?: number;
@@ -19,7 +19,7 @@ export interface VerifyMathOptions {
   allowSetRelations?: boolean;
   /** Whether a box comes before every phrase, in the usual order, or never. Default "normal". */
   boxedPriority?: ExtractOptions["boxedPriority"];
-  /** Computing time for one pair. Default 2000. */
+  /** Time for one pair. Default 2000. */
   deadlineMs?: number;
 }
 
@@ -42,7 +42,7 @@ const optionsSchema = only<VerifyMathOptions>({
 let thread: DeadlineThread<Pair, Judgement> | undefined;
 
 /**
- * Whether `answer` states what `gold` states. Both are texts: plain, LaTeX, with a box, or a whole reply. Runs in a thread of its own,
+ * Whether `answer` equals `gold` in meaning. Both are texts: plain, LaTeX, with a box, or a whole reply. It runs in a separate thread,
  * never longer than `deadlineMs`, and never rejects for what the texts contain.
  *
  * Errors: PRL_VERIFY_OPTIONS for an option that is out of range.

@@ -1,5 +1,5 @@
 /**
- * What a called function gave back, and when it equals what was expected.
+ * The value that a called function returned, and its comparison with the expected value.
  *
  * The harness inside the sandbox writes lists, texts, numbers and nulls as JSON and tags the rest: `{"t": [...]}` a tuple, `{"d": [[key,
  * value], ...]}` a dictionary, `{"o": "..."}` anything else, which equals nothing. Equality is Python's over JSON, as LiveCodeBench has it:

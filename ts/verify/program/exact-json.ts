@@ -1,7 +1,7 @@
 /**
  * JSON whose numbers keep their value: whole numbers are bigints, the others doubles; NaN and Infinity are read as Python writes them.
  *
- * `JSON.parse` makes doubles of all numbers, so that two different large whole numbers would be equal. Knows no meaning of what it reads.
+ * `JSON.parse` makes doubles of all numbers, so that two different large whole numbers would be equal.
  */
 
 export type ExactJson = null | boolean | bigint | number | string | ExactJson[] | Map<string, ExactJson>;

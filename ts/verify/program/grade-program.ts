@@ -1,8 +1,8 @@
 /**
  * Grades a program by tests, in one sandbox: standard input against standard output, or calls of one of its functions.
  *
- * The sandbox gets the inputs alone; what is expected stays in this process and is compared here, so that no program can read it. Every
- * verdict has a cause that the sandbox saw: what the infrastructure did is `infra`, never a wrong answer.
+ * The sandbox gets only the inputs; the expected results stay in this process and are compared here, so that no program can read them.
+ * Every verdict has a cause that the sandbox saw: a failure of the infrastructure is `infra`, never a wrong answer.
  */
 import { randomBytes } from "node:crypto";
 
@@ -42,8 +42,8 @@ export interface GradeProgramOptions {
   functionName?: string;
   tests: readonly ProgramTest[];
   /**
-   * Of each test. CPU time, so that a busy machine fails nobody: a program may wait for the processor twice as long and a second more, but one
-   * that just lets time pass is late after one and a half times as long. Default 10000.
+   * Limit of each test in CPU time, so that a busy machine fails no program: a program may wait for the processor twice as long and a
+   * second more, but one that only lets time pass is late after one and a half times as long. Default 10000.
    */
   timeLimitMs?: number;
   /** Default 512 MiB. */
@@ -52,9 +52,9 @@ export interface GradeProgramOptions {
    * `lines` (default): as many lines, each equal as text or as exact decimals; `tokens`: words, and decimals within the tolerance.
    */
   compare?: "lines" | "tokens";
-  /** Of numbers. Default: 0.001 between tokens, 0 between values of functions. */
+  /** Tolerance of numbers. Default: 0.001 between tokens, 0 between values of functions. */
   tolerance?: number;
-  /** After the first test that is not accepted no further one is begun: those have no verdict. Default false. */
+  /** Begin no test after the first one that is not accepted; the others have no verdict. Default false. */
   stopOnFailure?: boolean;
   signal?: AbortSignal;
 }
@@ -69,19 +69,19 @@ export interface ProgramTestResult {
 export interface ProgramGrade {
   /** `accepted` when all tests are; else the first other one, `infra` only where no test says more. */
   verdict: ProgramVerdict;
-  /** In the order of the tests. */
+  /** Results in the order of the tests. */
   results: ProgramTestResult[];
-  /** Of the compiler or of the first test that failed: what it wrote to standard error. */
+  /** Standard error of the compiler, or of the first test that failed. */
   message: string;
 }
 
 const DEFAULT_TIME_LIMIT_MS = 10_000;
-/** Graders come in crowds: they wait for each other rather than fail. */
+/** Many graders start at once: they wait for each other rather than fail. */
 const QUEUE_MS = 120_000;
 const LEAST_OUTPUT_BYTES = 1 << 20;
 const TOKEN_TOLERANCE = 1e-3;
 const WORD_BYTES = 16;
-/** A program that let time pass: beyond so much of the limit, with less than this share of it on a processor. */
+/** A program that let time pass: it took longer than this many times the limit, with less than `IDLE_SHARE` of the time on a processor. */
 const LATE = 1.5;
 const IDLE_SHARE = 0.05;
 
@@ -140,7 +140,7 @@ export async function gradeProgram(pool: SandboxPool, options: GradeProgramOptio
   return { verdict: overall(results), results, message: suspect?.stderr.toString() ?? "" };
 }
 
-/** How tests are put to the program and its answers judged. */
+/** How tests are given to the program and how its answers are judged. */
 interface Judge {
   readonly inputs: readonly string[];
   readonly request: Partial<TestsRequest>;
@@ -174,7 +174,7 @@ function judgeCalls({ language, code, tests, tolerance = 0 }: GradeProgramOption
     },
     accepts({ stdout }, i) {
       const answer = answerOf(stdout.toString("utf8"), words[i] ?? "");
-      // It ended without giving anything back: it left by itself.
+      // It ended without a return value, so it exited by itself.
       if (answer === "none") return "crash";
       const expected = calls[i]?.expected;
       return answer !== "unreadable" && expected !== undefined && equalsExpected(answer.value, expected, tolerance)
@@ -184,7 +184,7 @@ function judgeCalls({ language, code, tests, tolerance = 0 }: GradeProgramOption
   };
 }
 
-/** The arguments as JSON texts, so that no number of theirs is changed on its way. */
+/** The arguments as JSON texts, so that none of their numbers changes on the way. */
 function readCall({ input, output }: ProgramTest, index: number): { args: string; expected: ExactJson } {
   try {
     if (typeof input === "string") {
@@ -209,7 +209,7 @@ function answerOf(stdout: string, word: string): { value: ExactJson } | "none" |
   try {
     return { value: parseExactJson(line) };
   } catch {
-    // The program wrote it itself, or it is nested beyond all measure: it equals nothing.
+    // The program wrote the line itself, or the value is nested too deep: it equals nothing.
     return "unreadable";
   }
 }
@@ -253,7 +253,7 @@ function letTimePass({ timings: { runMs }, usage: { cpuMs } }: RunResult, timeLi
   return runMs > LATE * timeLimitMs && (cpuMs === null || cpuMs < IDLE_SHARE * runMs);
 }
 
-/** Whether it is its text that is wrong, not what it did. */
+/** Whether the program's text is wrong, not its behaviour. */
 async function cannotBeProgram(
   pool: SandboxPool,
   { language, code, signal }: GradeProgramOptions,
@@ -270,7 +270,7 @@ async function cannotBeProgram(
 
 function unbuilt(build: RunResult, tests: number): ProgramGrade {
   const isInfra = build.cause === "INFRA" || build.cause === "CANCELLED";
-  // As shells and our daemon say that a program is not there.
+  // The exit code of shells and of our daemon for a missing program.
   if (build.exitCode === 127) throw unsupported(`C here: there is no gcc in the sandbox (${build.reason})`);
   const verdict = isInfra ? "infra" : "compile_error";
   return {
@@ -284,7 +284,7 @@ function hasEnded({ cause, exitCode }: RunResult): boolean {
   return cause === "EXITED" && exitCode === 0;
 }
 
-/** The sandbox stops at a program that fails; what it printed is judged only here. */
+/** The sandbox stops at a program that fails; its output is only judged here. */
 function stopAtFirst(results: ProgramTestResult[], stopOnFailure: boolean): ProgramTestResult[] {
   const first = results.findIndex(({ verdict }) => verdict !== "accepted");
   if (!stopOnFailure || first < 0) return results;

@@ -1,11 +1,14 @@
 /**
- * Programs that call a function of someone's code inside a sandbox and write what it gave back.
+ * Programs that call a function of untrusted code inside a sandbox and write its return value.
  *
- * The arguments and a random word come by standard input; the answer is one line that begins with the word. What is expected is not there,
- * so whatever the code does to its harness, it has nothing to gain: it can only write an answer, and a second one spoils it.
+ * The arguments and a random word come by standard input; the answer is one line that begins with the word. The expected value is not
+ * there, so the code gains nothing by attacking its harness: it can only write an answer, and a second answer spoils the first.
  */
 
-/** Common modules are imported, as the sites do that such tasks come from. Texts that tuples, dictionaries and others are tagged with: `call-value.ts`. */
+/**
+ * Common modules are imported, as on the sites where these tasks come from. Texts that tuples, dictionaries and others are tagged with:
+ * `call-value.ts`.
+ */
 const PYTHON = `import json, os, sys, types
 
 PRELUDE = """
@@ -121,7 +124,7 @@ main().catch((error) => {
 });
 `;
 
-/** Beside the code: its file and how to start it. */
+/** The harness's file beside the code, and how to start it. */
 export const HARNESSES = {
   python: { file: "call_harness.py", source: PYTHON, program: ["python3", "call_harness.py"] },
   javascript: { file: "call-harness.cjs", source: JAVASCRIPT, program: ["node", "call-harness.cjs"] },

@@ -1,19 +1,19 @@
-/** How programs of each language are built, started and recognised as no program at all. */
+/** How programs of each language are built and started, and how invalid ones are recognised. */
 import type { RunLimits } from "../../sandbox/index.ts";
 
 export type ProgramLanguage = "python" | "javascript" | "c";
 
 export interface Language {
-  /** What the code is written to. */
+  /** File that the code is written to. */
   readonly file: string;
   readonly program: readonly string[];
   /** Makes the program out of the file. */
   readonly build?: readonly string[];
-  /** Exits with 0 when the file could be a program; asked only when a run looks as if it could not. */
+  /** Exits with 0 when the file is a valid program; called only when a run suggests that it is not. */
   readonly check?: readonly string[];
-  /** What standard error holds then. */
+  /** Text of standard error in that case. */
   readonly syntaxError?: RegExp;
-  /** What standard error ends with when the language itself ran out of memory. */
+  /** End of standard error when the language itself ran out of memory. */
   readonly outOfMemory: RegExp;
 }
 
@@ -40,5 +40,5 @@ export const LANGUAGES: Readonly<Record<ProgramLanguage, Language>> = {
   },
 };
 
-/** A compiler takes longer than a program should. */
+/** A compiler may take longer than a program. */
 export const BUILD_LIMITS: RunLimits = { wallMs: 30_000, cpuMs: 30_000 };

@@ -7,7 +7,7 @@ const BASE = ["m", "kg", "s", "A", "K", "mol", "cd"] as const;
 
 export const DIMENSIONLESS: Dimension = BASE.map(() => 0);
 
-/** Reads "kg m s-2"; for tables, so what it does not know throws. */
+/** Reads "kg m s-2". It is for tables, so it throws on unknown units. */
 export function dimension(text: string): Dimension {
   const powers = BASE.map(() => 0);
   for (const part of text.split(" ").filter((one) => one !== "")) {

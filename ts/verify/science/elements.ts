@@ -9,5 +9,5 @@ const SYMBOLS = [
   "Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og",
 ].join(" ");
 
-/** Deuterium and tritium have symbols of their own and count as elements. */
+/** Deuterium and tritium have their own symbols and count as elements. */
 export const ELEMENTS: ReadonlySet<string> = new Set([...SYMBOLS.split(" "), "D", "T"]);

@@ -35,7 +35,7 @@ function plainLatex(text: string): string {
     .replace(/\\%/gu, "%");
   for (const [name, sign] of NAMED_SIGNS)
     plain = plain.replace(new RegExp(`\\\\(?:${name})(?![a-zA-Z])\\s*`, "gu"), sign);
-  // Braces from the inside out; what is nested deeper stays and is read by nobody.
+  // Braces are replaced from the inside out; deeper nesting stays and cannot be read later.
   for (let depth = 0; depth < MAX_NESTING; depth++) {
     const before = plain;
     plain = plain

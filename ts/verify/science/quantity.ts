@@ -169,7 +169,7 @@ function atItsEnd(line: string): Quantity | null {
       const unit = parseUnit(words.slice(0, count).join(" "));
       if (unit !== null) return { number: found.number, unit };
     }
-    // A number inside an exponent or a formula is none of its own.
+    // A number inside an exponent or a formula does not count.
     if (!/^\s*[\^*/×]/u.test(found.rest)) return { number: found.number, unit: null };
   }
   return null;

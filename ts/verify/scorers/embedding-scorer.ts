@@ -24,9 +24,10 @@ export interface EmbeddingScorer {
 }
 
 /**
- * Opens an ONNX model whose output is one vector per text or per token. Runs in a thread of its own with `onnxruntime-node`, an optional package.
+ * Opens an ONNX model whose output is one vector per text or per token. It runs in a separate thread with `onnxruntime-node`, an
+ * optional package.
  *
- * Errors: PRL_VERIFY_UNSUPPORTED without the package, PRL_IO and PRL_VERIFY_OPTIONS for a model that is not there or does not fit.
+ * Errors: PRL_VERIFY_UNSUPPORTED without the package, PRL_IO and PRL_VERIFY_OPTIONS for a model that is missing or does not fit.
  */
 export async function embeddingScorer(options: EmbeddingScorerOptions): Promise<EmbeddingScorer> {
   checkOptions("PRL_VERIFY_OPTIONS", "embeddingScorer", optionsSchema, options);

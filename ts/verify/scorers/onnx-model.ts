@@ -1,8 +1,8 @@
 /**
  * An ONNX model of texts in a worker thread: one batch at a time, each within a deadline.
  *
- * A batch that is late fails its caller; the thread goes on, because a native computation cannot be broken off, and what it still gives is
- * dropped. The thread keeps no process alive while nobody waits for it.
+ * A batch that is late fails its caller; the thread goes on, because a native computation cannot be interrupted, and its late result is
+ * dropped. The thread does not keep the process alive while no call waits for it.
  */
 import { access } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
@@ -20,13 +20,13 @@ export interface OnnxModelOptions {
   model: string;
   /** Folder of a tokenizer (tokenizer.json), or a tokenizer. */
   tokenizer: string | Pick<Tokenizer, "encode" | "padTokenId">;
-  /** Tokens of a text that are looked at, from its beginning. Default 512. */
+  /** Most tokens of a text that are used, from its beginning. Default 512. */
   maxTokens?: number;
   /** Texts in one batch. Default 16. */
   batchSize?: number;
   /** Threads of the runtime. Default 1. */
   threads?: number;
-  /** Computing and waiting for one batch. Default 30000. */
+  /** Time for one batch, with its wait. Default 30000. */
   deadlineMs?: number;
 }
 
@@ -50,7 +50,7 @@ const OPEN_MS = 120_000;
 /** One row per text, each with what the model's output has for it; `lengths` are the tokens that were looked at. */
 export interface OnnxRows {
   readonly rows: readonly Float32Array[];
-  /** Of one row: [width], or [tokens, width] with padding. */
+  /** Shape of one row: [width], or [tokens, width] with padding. */
   readonly dims: readonly number[];
   readonly lengths: readonly number[];
 }

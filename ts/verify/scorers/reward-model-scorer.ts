@@ -9,7 +9,7 @@ import { ONNX_SHAPE, OnnxModel, type OnnxModelOptions } from "./onnx-model.ts";
 export interface RewardModelScorerOptions extends OnnxModelOptions {
   /** Which output counts, where there are several. Default: the only one. */
   label?: number;
-  /** `none`: as the model gives it; `sigmoid`: from 0 to 1; `softmax`: the label's share. Default `none`. */
+  /** `none`: the model's own value; `sigmoid`: from 0 to 1; `softmax`: the label's share. Default `none`. */
   activation?: "none" | "sigmoid" | "softmax";
   /** How a conversation is written for the model. Default: contents of the messages, each on a line, with their roles before them. */
   render?: (messages: readonly Message[]) => string;
@@ -30,7 +30,8 @@ export interface RewardModelScorer {
 }
 
 /**
- * Opens an ONNX model whose output is one number or some per text. Runs in a thread of its own with `onnxruntime-node`, an optional package.
+ * Opens an ONNX model whose output is one or several numbers per text. It runs in a separate thread with `onnxruntime-node`, an
+ * optional package.
  *
  * Errors: as `embeddingScorer`; a score that is no finite number is PRL_VERIFY_FAILED.
  */

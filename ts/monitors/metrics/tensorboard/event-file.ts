@@ -1,11 +1,11 @@
 /**
- * TensorBoard's event files: records of a length and a payload, each with its checksum, and the few protobuf messages that scalars need.
+ * TensorBoard's event files: records of length and payload, each with its checksum, and the few protobuf messages that scalars need.
  *
  * A record is `u64 length, u32 masked crc32c(length), payload, u32 masked crc32c(payload)`, little-endian (TensorFlow's record_writer). The
- * payload is an `Event` of event.proto; field numbers stand beside their names below. Knows no files and no metrics.
+ * payload is an `Event` of event.proto; field numbers are beside their names below. This file knows no file system and no metrics.
  */
 
-/** What one event says, beside its time and step. */
+/** The content of one event, besides its time and step. */
 export type EventContent =
   /** The first event of every file. */
   | { kind: "file-version" }
@@ -28,7 +28,7 @@ const SUMMARY = { value: 1 } as const;
 const VALUE = { tag: 1, simpleValue: 2 } as const;
 const SESSION_LOG = { status: 1 } as const;
 
-/** One framed record. Values become 32-bit floats, which is all that the format holds. */
+/** One framed record. Values become 32-bit floats, the only ones in the format. */
 export function eventRecord(place: EventPlace, content: EventContent): Buffer {
   const { wallTime, step } = place;
   return record(Buffer.concat([double(EVENT.wallTime, wallTime), integer(EVENT.step, step), contentField(content)]));
@@ -60,7 +60,7 @@ function record(payload: Buffer): Buffer {
   return framed;
 }
 
-/** Turned and shifted, so that the checksum of data that hold checksums stays a good one. */
+/** The checksum, rotated and shifted, so that checksums of data which contain checksums stay reliable. */
 function maskedCrc(data: Uint8Array): number {
   const crc = crc32c(data);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

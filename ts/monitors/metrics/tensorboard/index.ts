@@ -1,8 +1,9 @@
 /**
- * What a process logs, for TensorBoard: an event file of its own in a folder of its own, so that TensorBoard shows one run per process.
+ * Writes a process's metrics for TensorBoard: each process has its own event file in its own folder, so that TensorBoard shows one run
+ * per process.
  *
- * A scalar per numeric metric, under its name in `metrics.jsonl`, at its step. A later attempt begins a file of its own, which voids what
- * the earlier ones hold beyond the step that it goes on from. Each line of metrics is one `write`; nothing is kept in memory.
+ * Each numeric metric is a scalar with its name in `metrics.jsonl`, at its step. A later attempt begins a new file, which voids what
+ * the earlier files hold beyond the step that it continues from. Each line of metrics is one `write`; nothing is kept in memory.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
@@ -16,7 +17,7 @@ import { type EventContent, eventRecord } from "./event-file.ts";
 export interface TensorBoardOptions {
   /** Folder of this process; made when it is not there. */
   folder: string;
-  /** Step that the process goes on from; 0 for a new run. */
+  /** Step that the process continues from; 0 for a new run. */
   startStep: number;
 }
 

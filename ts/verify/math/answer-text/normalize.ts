@@ -1,4 +1,4 @@
-/** From what models write to one LaTeX dialect: Unicode becomes commands, decoration disappears. Meaning is not touched. */
+/** Turns models' writing into one LaTeX dialect: Unicode becomes commands, decoration disappears. The meaning stays. */
 
 import { withBases } from "./bases.ts";
 import { prefixFractions } from "./infix-fractions.ts";
@@ -90,7 +90,7 @@ function withDigitGroups(text: string): string {
       .replace(/(?<=\d)(?:\{\s*,\s*\}|,\s*\\!\s*)(?=\d{3}(?!\d))/gu, "")
       .replace(/\{\s*,\s*\}/gu, ",")
       .replace(/(?<=\d)\s*\\[,;:! ]\s*(?=\d{3}(?!\d))/gu, "")
-      // Not behind a backslash of its own: "\\ " ends a row.
+      // Not behind another backslash: "\\ " ends a row.
       .replace(/(?<!(?<!\\)\\)\\(?:[,;:! ]|(?:quad|qquad|hspace\s*\{[^{}]*\}|hfill|newline)(?![a-zA-Z]))/gu, " ")
       .replace(/~/gu, " ")
   );

@@ -1,6 +1,6 @@
 /**
- * Integrals, limits and derivatives. The variable of a limit or of a definite integral is bound: it gets a name that nobody writes, so that the
- * letter does not matter. A derivative is taken at once.
+ * Integrals, limits and derivatives. The variable of a limit or of a definite integral is bound: it gets a reserved name, so that the
+ * letter does not matter. A derivative is computed at once.
  */
 import { differentiate } from "../values/differentiate.ts";
 import { call, type Expression, mapSymbols, number, product, some } from "../values/expression.ts";

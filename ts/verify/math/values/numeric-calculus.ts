@@ -9,12 +9,12 @@ import type { Bindings, Evaluate, Expression } from "./expression.ts";
 type Call = Expression & { kind: "call" };
 type RealFunction = (x: number) => Complex | null;
 
-/** Steps of the integration rule halve so often. */
+/** How often the step of the integration rule is halved. */
 const LEVELS = 8;
 const WIDEST = 4;
-/** Both estimates in a row have to agree so well. */
+/** Required agreement of two estimates in a row. */
 const AGREEMENT = 1e-11;
-/** An error that is estimated counts so often. */
+/** Factor on an estimated error. */
 const CAUTION = 10;
 
 export function approximateIntegral(

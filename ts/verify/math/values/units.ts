@@ -8,7 +8,7 @@ import type { Expression } from "./expression.ts";
 import { multiply, ONE, power, type Rational, rational } from "./rational.ts";
 
 export interface Unit {
-  /** What it measures, as a text that is equal for equal dimensions; money and each scale of temperature is one of its own. */
+  /** The dimension, as a text that is equal for equal dimensions; money and each scale of temperature are separate dimensions. */
   readonly dimension: string;
   readonly factor: Rational;
 }
