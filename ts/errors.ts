@@ -1,5 +1,5 @@
 /**
- * The registry of everything that can go wrong, by code.
+ * The registry of all errors, by code.
  *
  * A code is `PRL_<AREA>_<WHAT>`; it is stable, the message beside it is not. Codes marked `native` are raised by the Rust crates and
  * carried over the border by `native/src/error.rs`; a test compares both lists.
@@ -24,7 +24,7 @@ export const ERROR_CODES = {
   PRL_RUN_GONE: "the run directory was removed or moved while the run was at work",
   PRL_RUN_INTERRUPTED: "the run was interrupted",
   PRL_CORES_TAKEN: "too few cores are free for the run",
-  PRL_CORES_UNSUPPORTED: "a run cannot be kept on cores of its own here",
+  PRL_CORES_UNSUPPORTED: "a run cannot be kept on separate cores here",
   PRL_PROCESS_DIED: "a process of the run ended unexpectedly",
   PRL_PROCESS_NOT_READY: "a process of the run did not become ready in time",
   PRL_TMUX: "tmux is not there, or refused",
@@ -44,7 +44,7 @@ export const ERROR_CODES = {
   PRL_LOSS_UNKNOWN: "no loss has this name",
   PRL_LOSS_INPUT: "the arrays given to a loss do not fit together",
   PRL_TEACHER_TOKENIZER: "a teacher has another tokenizer than the policy",
-  PRL_LOSS_DEADLINE: "a loss of one's own did not return in time",
+  PRL_LOSS_DEADLINE: "a custom loss did not return in time",
   PRL_OPTIM_UNKNOWN: "no optimizer has this name",
   PRL_TRAIN_NON_FINITE: "the loss or the gradient is not finite",
   // ---- formats ----
@@ -184,14 +184,14 @@ export class PrlError extends Error {
   }
 }
 
-/** One line for people: the message and those of its causes. */
+/** One line of text: the message and those of its causes. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = error instanceof PrlError ? `[${error.code}] ` : "";
   return `${code}${error.message}${causeText(error, "\n  caused by: ")}`;
 }
 
-/** The causes behind an error; a plain exception whose whole message the error repeats says nothing new. */
+/** The causes of an error, without a plain exception whose whole message the error repeats. */
 function causeText({ message, cause }: Error, introduction: string): string {
   if (cause === undefined) return "";
   const isRepeated = cause instanceof Error && !(cause instanceof PrlError) && cause.cause === undefined;
@@ -200,7 +200,7 @@ function causeText({ message, cause }: Error, introduction: string): string {
     : `${introduction}${explain(cause)}`;
 }
 
-/** An error as documents have it: its code, `INTERNAL` when it has none, and its message with those of its causes. */
+/** An error for JSON documents: its code, `INTERNAL` when it has none, and its message with those of its causes. */
 export interface ErrorDescription {
   code: string;
   message: string;

@@ -1,7 +1,7 @@
 /**
- * What a process of a run says of its own failure: `run/failure-<component>-<index>.json`, written as the last thing it does, for whoever
- * started it. A process that was killed leaves none. Written without waiting: the process may be about to exit. Room for it is taken when the
- * process joins the run, because a full disk may be what ends it.
+ * A process's record of why it failed: `run/failure-<component>-<index>.json`, which it writes as its last action, for the process that
+ * started it. A killed process leaves none. It is written synchronously, because the process may be about to exit. Its disk space is
+ * reserved when the process joins the run, because a full disk may be the cause of the failure.
  */
 import { closeSync, constants, existsSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
@@ -18,13 +18,16 @@ export interface RunPlace {
   index: number;
 }
 
-/** Of this process; null: it is no part of a run. */
+/** The place of this process; null: it is not part of a run. */
 let ownPlace: RunPlace | null = null;
 
 /** Enough for nearly every message; a longer one needs room that a full disk does not have. */
 const RESERVED_BYTES = 8192;
 
-/** From now on this process's failure is noted there; what one before it noted is gone. Errors: PRL_IO when there is no room for a note. */
+/**
+ * From now on this process's failure is noted there; the note of an earlier process is removed. Errors: PRL_IO when there is no room
+ * for a note.
+ */
 export function tellFailureAt(place: RunPlace): void {
   ownPlace = place;
   // A mistake on the command line makes no run directory.
@@ -39,7 +42,7 @@ export function tellFailureAt(place: RunPlace): void {
   }
 }
 
-/** Leaves a note of what ends this process, when it is part of a run. */
+/** Writes a note of the error that ends this process, when it is part of a run. */
 export function noteFailure(error: unknown): void {
   if (ownPlace === null || !existsSync(ownPlace.runDir)) return;
   const path = notePath(ownPlace);
@@ -48,12 +51,12 @@ export function noteFailure(error: unknown): void {
     writeInPlace(`${path}.tmp`, JSON.stringify({ pid: process.pid, ...describeError(error) }));
     renameSync(`${path}.tmp`, path);
   } catch (cause) {
-    // A full disk may be what ends it; its log and its exit code say the rest.
+    // A full disk may be the cause; the log and the exit code say the rest.
     process.stderr.write(`prl: no note of the failure: ${explain(cause)}\n`);
   }
 }
 
-/** Into the blocks that the file has. JSON may end with blanks. */
+/** Writes into the blocks that the file already has. JSON may end with blanks. */
 function writeInPlace(path: string, text: string): void {
   const bytes = Buffer.from(text);
   const padding = Buffer.alloc(Math.max(0, RESERVED_BYTES - bytes.length), " ");
@@ -71,7 +74,7 @@ export interface FailureNote extends ErrorDescription {
   at: number;
 }
 
-/** What a process noted at this place; null when none noted anything that can be read. Errors: PRL_IO. */
+/** The note of a process at this place; null when there is none that can be read. Errors: PRL_IO. */
 export async function readFailureNote(place: RunPlace): Promise<FailureNote | null> {
   const path = notePath(place);
   const found = await ifThere(Promise.all([readFile(path, "utf8"), stat(path)]), path);
@@ -82,7 +85,7 @@ export async function readFailureNote(place: RunPlace): Promise<FailureNote | nu
   return { pid, code, message, at };
 }
 
-/** What the process called `name` itself said it failed of, with its end as the cause; `died` when it said nothing that has a code. */
+/** The error that the process `name` noted, with its end as the cause; `died` when it noted nothing with a code. */
 export function ownFailure(name: string, note: FailureNote | null, died: PrlError): PrlError {
   if (note === null || !isErrorCode(note.code)) return died;
   return new PrlError(note.code, `${name}: ${note.message}`, { cause: died });

@@ -1,8 +1,9 @@
 /**
  * prl: reinforcement-learning post-training for language models.
  *
- * `rl`, `sft` and `evaluate` run what the commands `prl rl`, `sft` and `eval` run; `loadConfig` reads their configs. The parts below have entry points of
- * their own: `prl-lm/engine`, `prl-lm/tokenizer`, `prl-lm/algorithms`, `prl-lm/packing`, `prl-lm/weights`, `prl-lm/environments`.
+ * `rl`, `sft` and `evaluate` do the same as the commands `prl rl`, `sft` and `eval`; `loadConfig` reads their configs. The parts below have
+ * their own entry points: `prl-lm/engine`, `prl-lm/tokenizer`, `prl-lm/algorithms`, `prl-lm/packing`, `prl-lm/weights`,
+ * `prl-lm/environments`.
  */
 export { evaluate, rl, sft } from "./launcher/index.ts";
 export type {

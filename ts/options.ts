@@ -1,4 +1,4 @@
-/** Checks what callers hand to a public function: a key that it does not know, or a value of the wrong kind, is refused by its name. */
+/** Checks the options of a public function: an unknown key, or a value of the wrong kind, is refused by its name. */
 import { z } from "zod";
 
 import { PrlError, type ErrorCode } from "./errors.ts";
@@ -6,11 +6,11 @@ import { PrlError, type ErrorCode } from "./errors.ts";
 /** A schema for each key of `T`: one that is added to the type and not to its shape does not compile. */
 export type Shape<T> = { readonly [Key in keyof Required<T>]: z.ZodType };
 
-/** Problems that one message tells of, and characters of a name that it quotes. */
+/** Most problems in one message, and most characters of a quoted name. */
 const SHOWN_PROBLEMS = 5;
 const SHOWN_CHARACTERS = 60;
 
-/** An object with no keys but those of `shape`. */
+/** An object that has only keys of `shape`. */
 export function only<T>(shape: Shape<T>) {
   const known = Object.keys(shape).join(", ");
   const error = (issue: { code?: string | undefined }) =>
@@ -29,7 +29,7 @@ export const float32 = z.instanceof(Float32Array, { error: "must be a Float32Arr
 export const uint32 = z.instanceof(Uint32Array, { error: "must be a Uint32Array" });
 export const uint16 = z.instanceof(Uint16Array, { error: "must be a Uint16Array" });
 export const uint8 = z.instanceof(Uint8Array, { error: "must be a Uint8Array" });
-/** A function, whose parameters nothing tells. */
+/** A function; its parameters cannot be checked. */
 export const callback = z.custom<(...args: never[]) => unknown>(
   (value) => typeof value === "function",
   "must be a function",
@@ -41,7 +41,7 @@ export const table = z.custom<Readonly<Record<string, unknown>>>(
 );
 export const abortSignal = z.instanceof(AbortSignal, { error: "must be an AbortSignal" });
 
-/** Errors: `code`, naming `what` was asked for and each key that is wrong. */
+/** Errors: `code`, naming `what` and each wrong key. */
 export function checkOptions(code: ErrorCode, what: string, schema: z.ZodType, value: unknown): void {
   const parsed = schema.safeParse(value);
   if (parsed.success) return;
@@ -67,7 +67,7 @@ export function shortened(name: string): string {
   return name.length <= SHOWN_CHARACTERS ? name : `${name.slice(0, SHOWN_CHARACTERS)}...`;
 }
 
-/** Errors: `code`, naming the first number in `value`, at any depth, that JSON cannot carry: it would be taken for null. */
+/** Errors: `code`, naming the first number in `value`, at any depth, that JSON cannot represent: it would become null. */
 export function checkFinite(code: ErrorCode, what: string, value: unknown): void {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new PrlError(code, `${what} is ${value}: give a finite number`);

@@ -69,6 +69,6 @@ describe("prl sft with [eval]", () => {
     const twice = JSON.stringify([{ env: { id: "reverse-text" } }, { env: { id: "reverse-text" } }]);
     const double = await prl(["sft", CONFIG, "--eval.source", twice], options());
     expect(double.code).toBe(2);
-    expect(double.stderr).toContain("give each source a name of its own");
+    expect(double.stderr).toContain("give each source another name");
   });
 });

@@ -1,9 +1,10 @@
-/** What a worker thread is started with. */
+/** Gives the script of a worker thread. */
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
 /**
- * The script itself; run from the sources, as tests do, a module that has it loaded as TypeScript: a thread has no loader of its own.
+ * Returns the script itself, or, when prl runs from its sources as in tests, a module that loads it as TypeScript, because a thread has
+ * no loader.
  * @param script URL of the compiled script, `./worker.js` beside its caller.
  */
 export function threadScript(script: URL): URL {

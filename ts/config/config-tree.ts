@@ -1,5 +1,5 @@
 /**
- * The config while it is put together: one tree of values, and where each of them came from.
+ * The config while it is merged: one tree of values, and the origin of each.
  *
  * Merging is left to right: tables deep, everything else, lists included, replaced whole. The tree knows nothing of schemas.
  */
@@ -16,7 +16,7 @@ export type Origin =
 /** By dotted path: the origin of every value of a config. */
 export type Provenance = ReadonlyMap<string, Origin>;
 
-/** An origin as it stands at the beginning of a message. */
+/** An origin as text for the beginning of a message. */
 export function describeOrigin(origin: Origin): string {
   switch (origin.kind) {
     case "file":
@@ -32,7 +32,7 @@ export function describeOrigin(origin: Origin): string {
   }
 }
 
-/** Where a key, or the nearest table around it, was set; undefined when nobody set it. */
+/** Where a key, or the nearest table around it, was set; undefined when it was not set. */
 export function originIn(provenance: Provenance | undefined, key: KeyPath): Origin | undefined {
   for (let depth = key.length; depth > 0; depth--) {
     const origin = provenance?.get(formatPath(key.slice(0, depth)));
@@ -59,7 +59,7 @@ export function mergeValues(base: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** A key in the middle of a path names a list element that is not there. */
+/** A key in the middle of a path names a list element that does not exist. */
 export class ListIndexProblem extends Error {}
 
 export class ConfigTree {
@@ -112,7 +112,7 @@ export class ConfigTree {
     return table;
   }
 
-  /** `before`: what was there, which a table is merged into when it is one. */
+  /** `before`: the earlier value; a table is merged into it when it is a table, too. */
   #record(path: KeyPath, value: unknown, before: unknown, originOf: (path: KeyPath) => Origin): void {
     const name = formatPath(path);
     if (isTable(value)) {
@@ -130,7 +130,7 @@ export class ConfigTree {
   }
 
   #replaceOrigin(name: string, origin: Origin): void {
-    // What had no origin has nothing below it that has one.
+    // A value without an origin has none below it either.
     if (this.#origins.has(name)) {
       for (const known of this.#origins.keys()) if (known.startsWith(`${name}.`)) this.#origins.delete(known);
     }

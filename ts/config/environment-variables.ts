@@ -1,8 +1,8 @@
 /**
- * Every environment variable of prl that is no config key, in one list.
+ * A list of all environment variables of prl that are not config keys.
  *
  * Config keys contain `__` (`PRL_MODEL__NAME` is `model.name`, `PRL__MAX_STEPS` the top-level `max_steps`) and need no entry here.
- * Anything else that begins with `PRL_` is a mistake, and said to be one: a mistyped variable that silently does nothing is worse.
+ * Any other variable that begins with `PRL_` is reported as a mistake, because a mistyped variable would silently do nothing.
  */
 import { PrlError } from "../errors.ts";
 import { nearest } from "./keys/suggest.ts";
@@ -34,7 +34,7 @@ const ISAS = ["portable", "avx2", "avx512"];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names of the set variables that are config keys, sorted so that their order never depends on the shell. */
+/** Sorted names of the set variables that are config keys, so that their order never depends on the shell. */
 export function configVariables(env: Environment): string[] {
   return ours(env).filter((name) => name.slice("PRL_".length).includes("__") || name.startsWith("PRL__"));
 }
@@ -59,7 +59,7 @@ export function checkEnvironmentVariables(env: Environment): void {
 }
 
 /**
- * Checks that `PRL_ISA`, when it is set, is an instruction set that there is code for.
+ * Checks that `PRL_ISA`, when it is set, is a known instruction set.
  *
  * @throws PrlError PRL_CONFIG_ENVIRONMENT
  */

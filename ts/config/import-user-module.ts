@@ -16,16 +16,16 @@ import type { HookData } from "./user-module-hooks.ts";
 const EXTENSIONS = [".ts", ".mts", ".js", ".mjs", ".cjs"];
 
 const STDERR_FD = 2;
-/** Of a command whose config, or what that names, is wrong. */
+/** Exit code of a command with a wrong config, or a wrong file that the config names. */
 const USAGE_EXIT = 2;
 
 let ready: Promise<void> | undefined;
 
 /**
- * Loads a module of the user and returns the export asked for.
+ * Loads a module of the user and returns the requested export.
  *
  * @param reference path, relative to `baseDir` unless absolute, with an optional `#export`
- * @throws PrlError PRL_USER_MODULE: no such file, not loadable (the cause says why), no such export (the message lists those there are)
+ * @throws PrlError PRL_USER_MODULE: no such file, not loadable (the cause says why), no such export (the message lists the existing ones)
  */
 export async function importUserModule(reference: string, baseDir: string = process.cwd()): Promise<unknown> {
   const { file, exportName } = splitReference(reference);
@@ -116,7 +116,7 @@ function ownExports(root: URL, isSource: boolean): Record<string, string> {
   return urls;
 }
 
-/** When we run from TypeScript sources the hooks thread gets them compiled: it starts without anybody's loader. */
+/** When prl runs from TypeScript sources, the hooks thread gets compiled code, because it starts without a loader. */
 async function asJavaScript(url: URL): Promise<string> {
   const { transformSync } = await import("oxc-transform");
   const file = fileURLToPath(url);

@@ -2,12 +2,12 @@
 import { z } from "zod";
 import { inputSchemas, type ConfigKind } from "./schema/index.ts";
 
-/** What may be written in a file of this kind; keys with a default are optional. */
+/** The schema of a file of this kind; keys with a default are optional. */
 export function configJsonSchema(kind: ConfigKind): Record<string, unknown> {
   return z.toJSONSchema(inputSchemas[kind], {
     io: "input",
     override: ({ jsonSchema }) => {
-      // Marks of ours that mean nothing to editors.
+      // Our own marks, which editors do not know.
       delete jsonSchema["relativeTo"];
       delete jsonSchema["shorthand"];
     },

@@ -1,8 +1,8 @@
 /**
  * Loads a config: defaults < environment < files, left to right < overrides.
  *
- * Everything is merged into one tree that remembers where each value came from; then shared keys are brought together, the schema
- * checks and resolves, and what is wrong is told all at once with file, line and key.
+ * Everything is merged into one tree that remembers where each value came from; then shared keys are unified, the schema
+ * checks and resolves the tree, and all problems are reported together with file, line and key.
  */
 import { stat } from "node:fs/promises";
 
@@ -40,23 +40,23 @@ import { childOf, isFreeForm, isList, nodeOf, schemaAt } from "./keys/schema-wal
 import { valueFromWords } from "./reading/typed-value.ts";
 
 /**
- * What goes over the files: flags that were parsed, arguments as typed (`["--max-steps", "3"]`), or values by key, nested or dotted
+ * Values that replace those of the files: parsed flags, arguments as typed (`["--max-steps", "3"]`), or values by key, nested or dotted
  * (`{ max_steps: 3, "orchestrator.batch_size": 64 }`).
  */
 export type Overrides = readonly Override[] | readonly string[] | Readonly<Record<string, unknown>>;
 
 export interface LoadOptions<K extends ConfigKind> {
   readonly kind: K;
-  /** Default: the environment of the process. `{}` reads none, as a config started by another one should. */
+  /** Default: the environment of the process. `{}` reads none, which suits a config that another config names. */
   readonly env?: Environment;
-  /** What relative paths outside of files are relative to; default: the current folder. */
+  /** The base of relative paths outside of files; default: the current folder. */
   readonly cwd?: string;
 }
 
 export interface LoadedConfig<K extends ConfigKind> {
   /** All defaults filled, all paths absolute. */
   readonly config: ConfigOf[K];
-  /** By dotted path, where each value came from. */
+  /** The origin of each value, by dotted path. */
   readonly provenance: Provenance;
 }
 
@@ -108,7 +108,7 @@ class Loader<K extends ConfigKind> {
   readonly #cwd: string;
   readonly #tree = new ConfigTree();
   readonly #problems: ConfigProblem[] = [];
-  /** Where to say that something is missing altogether. */
+  /** The place to name for a missing key. */
   #lastFile: Origin | undefined;
 
   constructor(kind: K, cwd: string) {
@@ -230,14 +230,14 @@ class Loader<K extends ConfigKind> {
     return { code: "PRL_CONFIG_CONFLICT", message: text };
   }
 
-  /** Files and model folders that the config names must be there, and nothing else where folders are to be made. */
+  /** Checks that files and model folders in the config exist, and that paths of new folders are not files. */
   async #checkPaths(value: unknown, schema: Parameters<typeof nodeOf>[0] | undefined, path: KeyPath): Promise<void> {
     if (schema === undefined || value === null || isFreeForm(schema)) return;
     const { relativeTo } = nodeOf(schema);
     if (typeof value === "string") {
       const isShared =
         path.length > 1 && (SHARED_KEYS[this.#kind][path.slice(1).join(".")]?.includes(String(path[0])) ?? false);
-      if (isShared) return; // Said once, at the top.
+      if (isShared) return; // It is reported once, at the top.
       const isFolder = relativeTo === "model" && isModelPath(value);
       const isModule = relativeTo === "module";
       const isData = relativeTo === "data" && isDataPath(value);
@@ -263,7 +263,7 @@ async function kindOf(path: string): Promise<ReturnType<typeof fileKind> | "noth
   return found === null ? "nothing" : fileKind(found);
 }
 
-/** The provenance of every leaf: the sections' copies of shared keys have that of the top, what nobody set is "default". */
+/** The provenance of every leaf: the sections' copies of shared keys have that of the top, keys that were not set have "default". */
 function completeProvenance(kind: ConfigKind, origins: Provenance, config: unknown): Provenance {
   const all = new Map(origins);
   for (const [key, sections] of Object.entries(SHARED_KEYS[kind])) {

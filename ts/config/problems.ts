@@ -1,4 +1,4 @@
-/** What is wrong with a config, in words: zod's issues with file, line, key and the nearest valid key. */
+/** Problems of a config as text: zod's issues with file, line, key and the nearest valid key. */
 import { z } from "zod";
 import { PrlError, type ErrorCode } from "../errors.ts";
 import { describeOrigin, originIn, type ConfigTree, type Origin, type Provenance } from "./config-tree.ts";
@@ -12,15 +12,15 @@ export interface ConfigProblem {
   readonly code: ErrorCode;
   /** Whole message: where, which key, what, what to do. */
   readonly message: string;
-  /** How many problems it stands for; absent: one. */
+  /** Number of problems that it represents; absent: one. */
   readonly count?: number;
 }
 
-/** So many are told; who mends them sees the others. */
+/** Most problems that are listed; the others show when these are repaired. */
 const MOST_TOLD = 20;
 
 /**
- * Throws all problems as one error, whose code is theirs when they agree.
+ * Throws all problems as one error; its code is theirs when they agree.
  *
  * @throws PrlError when there is any
  */
@@ -36,7 +36,7 @@ export function throwProblems(problems: readonly ConfigProblem[]): void {
   throw new PrlError(code, `${total} problems in the config:\n${lines}`);
 }
 
-/** The first of them, and how many more there are. */
+/** The first problems, and the number of the others. */
 function fewOf(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
   if (problems.length <= MOST_TOLD + 1) return problems;
   const rest = problems.slice(MOST_TOLD).reduce((sum, { count = 1 }) => sum + count, 0);
@@ -54,14 +54,14 @@ export function problemAt(origin: Origin | undefined, path: KeyPath, text: strin
   return { code, message: `${where}${path.length === 0 ? "" : `${shorten(formatPath(path))}: `}${text}` };
 }
 
-/** One of zod's issues, or of one about several unknown keys one key. */
+/** One of zod's issues; an issue about several unknown keys becomes one for each key. */
 interface SingleIssue {
   readonly issue: z.core.$ZodIssue;
   readonly key: string | null;
 }
 
 /**
- * Zod's issues about a tree as problems; `fallback` is the origin of what is missing altogether, `prefix` where the tree is in the
+ * Zod's issues about a tree as problems; `fallback` is the origin of missing keys, `prefix` the place of the tree in the
  * config.
  */
 export function problemsOfIssues(
@@ -71,7 +71,7 @@ export function problemsOfIssues(
   fallback: Origin | undefined,
   prefix: KeyPath = [],
 ): ConfigProblem[] {
-  // A hint compares a key with every other: more of them than are told would take their time.
+  // A hint compares a key with every other key, so only listed problems get one.
   const single = issues.flatMap((issue): SingleIssue[] =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => ({ issue, key })) : [{ issue, key: null }],
   );
@@ -93,9 +93,9 @@ export function problemsOfIssues(
 }
 
 /**
- * Checks settings that have a schema of their own, as an environment's `args` at `at` have.
+ * Checks settings with a separate schema, such as an environment's `args`, which are at `at`.
  *
- * @throws PrlError PRL_CONFIG_INVALID naming each wrong key as keys of the config are named
+ * @throws PrlError PRL_CONFIG_INVALID naming each wrong key as a key of the config
  */
 export function checkSettings(
   schema: AnySchema,
@@ -110,7 +110,7 @@ export function checkSettings(
   throwProblems(problems.map((problem) => ({ ...problem, code: "PRL_CONFIG_INVALID" })));
 }
 
-/** What to write instead of an unknown key: the nearest sibling, the same key in another section, or all that is valid there. */
+/** Advice for an unknown key: the nearest sibling, the same key in another section, or all keys that are valid there. */
 export function keyHint(schema: AnySchema, path: KeyPath): string {
   const key = String(path.at(-1));
   const parent = schemaAt(schema, path.slice(0, -1));
@@ -130,7 +130,7 @@ function requiredText(schema: AnySchema, path: KeyPath, prefix: KeyPath): string
   return `is required (${type}${description === "" ? "" : `: ${description}`}); set it in the file or with ${formatFlag([...prefix, ...path])}`;
 }
 
-/** From a missing block down to the first key in it that has to be given. */
+/** The first required key inside a missing block. */
 function firstRequired(schema: AnySchema, path: KeyPath): KeyPath {
   const found = schemaAt(schema, path);
   const shape = found === undefined ? undefined : shapeOf(found);

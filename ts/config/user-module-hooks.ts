@@ -1,9 +1,9 @@
 /**
  * Module hooks for user code: TypeScript on every Node, and `prl-lm` from anywhere.
  *
- * Runs on Node's hooks thread, registered by `import-user-module.ts` before the first user module. It imports nothing of ours: what it
- * needs comes as data. Modules keep their own URL, so `import.meta.url`, relative imports and the packages of the user's own
- * `node_modules` work as they do without hooks.
+ * It runs on Node's hooks thread; `import-user-module.ts` registers it before the first user module. It imports nothing of ours: the
+ * data that it needs come as arguments. Modules keep their own URL, so `import.meta.url`, relative imports and the packages of the
+ * user's `node_modules` work as they do without hooks.
  */
 import { readFile } from "node:fs/promises";
 import type { InitializeHook, LoadHook, ResolveHook } from "node:module";
@@ -14,7 +14,7 @@ export interface HookData {
   readonly transformer: string;
   /** URL by public specifier: `prl-lm`, `prl-lm/environments`, ... */
   readonly exports: Readonly<Record<string, string>>;
-  /** URL prefix of our own sources, which whoever started us knows how to load. */
+  /** URL prefix of our own sources, which the loader that started prl loads. */
   readonly ownSources: string;
 }
 
@@ -45,7 +45,7 @@ export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
     try {
       return await nextResolve(specifier.replace(/js$/, "ts"), context);
     } catch {
-      throw error; // The first message names what the user wrote.
+      throw error; // The first message names the user's own specifier.
     }
   }
 };

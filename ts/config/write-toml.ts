@@ -1,4 +1,4 @@
-/** Writes a config as TOML in which each key says where it came from. It reads back to the same config. */
+/** Writes a config as TOML with the origin of each key as a comment. Reading it gives the same config. */
 import { stringify } from "smol-toml";
 import { describeOrigin, type Provenance } from "./config-tree.ts";
 import { formatPath, isTable, type KeyPath, type Table } from "./keys/key-path.ts";

@@ -1,4 +1,4 @@
-/** From an evaluation's config to the endpoints that its rollouts are spread over. */
+/** Opens the endpoints of an evaluation; its rollouts are spread over them. */
 import { type EndpointEntry, endpointsFileSchema, type EvalConfig, nearest, readConfigFile } from "../config/index.ts";
 import { type Endpoint, openEndpoint } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
@@ -15,7 +15,7 @@ export async function readEndpointsFile(path: string): Promise<EndpointEntry[]> 
 }
 
 /**
- * The endpoints of an evaluation, at least one: those that the file has under the model's name, else the one at `base_url`.
+ * The endpoints of an evaluation, at least one: those in the file with the model's name, else the one at `base_url`.
  * Errors: PRL_CONFIG_INVALID for a model that has neither, PRL_CONFIG_ENVIRONMENT for a key's variable that is not set.
  */
 export function openEndpoints(

@@ -1,8 +1,8 @@
 /**
  * Runs the evaluations of a config one after the other, each with many rollouts at once, in this process.
  *
- * A rollout that fails is a row with errors; the others go on. Slots (task, rollout) that `kept` has are not run again. Knows no terminal
- * and no run directory but the traces file that it is given.
+ * A rollout that fails is a row with errors; the others go on. Slots (task, rollout) in `kept` are not run again. This file knows no
+ * terminal and no run directory, only the given traces file.
  */
 import type { EndpointEntry, EvalConfig } from "../config/index.ts";
 import {
@@ -33,7 +33,7 @@ export interface EvaluationProgress {
   readonly done: number;
   readonly total: number;
   readonly errors: number;
-  /** Of the scored rollouts so far; NaN before the first. */
+  /** Mean over the scored rollouts so far; NaN before the first. */
   readonly meanReward: number;
 }
 
@@ -45,7 +45,7 @@ export interface EvaluateOptions {
   readonly onProgress?: (progress: EvaluationProgress) => void;
 }
 
-/** An evaluation with its environment loaded and its endpoints known. */
+/** An evaluation with its loaded environment and its endpoints. */
 export interface PreparedEvaluation {
   readonly evaluation: Evaluation;
   readonly environment: ConfiguredEnvironment;
@@ -54,9 +54,9 @@ export interface PreparedEvaluation {
 }
 
 /**
- * Finds what can be wrong with an evaluation before the first is run.
+ * Prepares the evaluations and finds their mistakes before the first is run.
  *
- * @param env where the variables with keys are looked up. Errors: those of `loadEnvironment`, `checkSandboxes` and of opening the endpoints.
+ * @param env environment variables to read keys from. Errors: those of `loadEnvironment`, `checkSandboxes` and of opening the endpoints.
  */
 export async function prepareEvaluations(
   config: EvalConfig,
@@ -84,8 +84,8 @@ export async function prepareEvaluations(
 }
 
 /**
- * Reports in the order of the config; closes the endpoints. Rejects with PRL_EPISODE_CANCELLED on abort; what was scored by then is in the
- * traces.
+ * Returns reports in the order of the config and closes the endpoints. Rejects with PRL_EPISODE_CANCELLED on abort; episodes scored by
+ * then are in the traces.
  */
 export async function runEvaluations(
   config: EvalConfig,
@@ -133,7 +133,7 @@ async function run(
     const episode = kept.get(id);
     return episode?.task.hash === task.hash ? episode : null;
   };
-  // Rewards that compare rollouts need all of them at once.
+  // Group rewards need all rollouts of a task.
   const broken = new Set(
     environment.scoresGroups ? slots.filter((slot) => keptOf(slot) === null).map(({ index }) => index) : [],
   );
@@ -174,7 +174,7 @@ async function run(
     await Promise.all(Array.from({ length: Math.min(config.max_concurrent, open.length) }, lane));
   } finally {
     signal.removeEventListener("abort", onAbort);
-    // When a lane fails, to write its trace for one, the others have nothing left to do.
+    // When one lane fails, for example to write its trace, the others have to stop.
     stop.abort(new PrlError("PRL_EPISODE_CANCELLED", "the evaluation ended"));
   }
   return report(groups, {
@@ -187,7 +187,7 @@ async function run(
   });
 }
 
-/** One rollout within its time; never rejects for what went wrong in it. */
+/** Runs one rollout with its deadline; errors of the rollout never reject. */
 async function rollOut(
   config: EvalConfig,
   { evaluation, environment }: PreparedEvaluation,
@@ -222,10 +222,10 @@ async function rollOut(
   }
 }
 
-/** Counts episodes and tells how far it is. */
+/** Counts episodes and reports the progress. */
 function tally(name: string, total: number, onProgress: EvaluateOptions["onProgress"]): (episode: Episode) => void {
   let [done, errors, scored, rewards] = [0, 0, 0, 0];
-  // The clock of whoever watches begins with the first rollout, not with the end of the first.
+  // A display's clock begins with the start of the first rollout, not with its end.
   onProgress?.({ name, done, total, errors, meanReward: Number.NaN });
   return ({ ok, traces }) => {
     done += 1;

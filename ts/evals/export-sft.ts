@@ -1,8 +1,9 @@
 /**
- * Saved traces as rows for `prl sft`: what a policy said in evaluations or in training, where it was worth it.
+ * Saved traces as rows for `prl sft`: replies of a policy in evaluations or in training, with a sufficient reward.
  *
- * Each branch of a trace is a row. Replies that an earlier branch has, and those that the policy did not write, stand in `prompt`, which is
- * only read. Whatever cannot be a row as it was sampled is left out and counted by reason. Held-out evaluations of a training run are not read.
+ * Each branch of a trace is a row. Replies of an earlier branch, and those that the policy did not write, are in `prompt`, which is
+ * only read. Traces that cannot be exactly represented as rows are left out and counted by reason. Held-out evaluations of a training
+ * run are not read.
  */
 import { createReadStream } from "node:fs";
 import { open, readdir, rename, rm } from "node:fs/promises";
@@ -13,28 +14,28 @@ import type { EpisodeTrace } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
 import { readEpisode } from "./read-episode.ts";
 
-/** Why a trace, or all of a branch or an episode, is no row. */
+/** Why a trace, a branch or an episode gives no row. */
 export type LeftOut =
   | "unreadable" // the line holds no episode
   | "failed" // the rollout ended in an error
   | "low_reward"
-  | "not_trainable" // somebody else played
-  | "truncated" // the last reply was cut, and nobody should learn to end there
+  | "not_trainable" // another model played
+  | "truncated" // the last reply was cut, and no model should learn to end there
   | "varied_prompts" // tools, or text and messages, changed within the trace
   | "unknown_prompts" // the record does not say what the prompts were
   | "foreign_reply" // a reply among the sampled ones that the policy did not write
   | "several_replies" // a raw text with more than one turn
-  | "nothing_sampled"; // nothing that another branch does not have
+  | "nothing_sampled"; // another branch has all of it
 
 export interface ExportOptions {
-  /** Of a trace, at least. */
+  /** Least reward of a trace. */
   readonly minReward?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface ExportReport {
   readonly rows: number;
-  /** Traces read. */
+  /** Number of traces read. */
   readonly traces: number;
   readonly leftOut: Partial<Record<LeftOut, number>>;
 }

@@ -1,4 +1,4 @@
-/** Holds back the episodes of a task until the last of them has ended, when the environment's rewards compare them. */
+/** Holds back the episodes of a task until the last of them has ended, when the environment has group rewards. */
 import { type ConfiguredEnvironment, type Episode, type Task, withGroupScores } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
 
@@ -18,7 +18,7 @@ export class GroupScores {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** What is complete now: the episode itself, or nothing and with the last one its whole group. Never rejects. */
+  /** The episodes that are complete now: the episode itself, or with the last one its whole group. Never rejects. */
   async add(task: Task, episode: Episode, stopped: AbortSignal): Promise<Episode[]> {
     if (!this.#environment.scoresGroups) return [episode];
     const group = [...(this.#held.get(task) ?? []), episode];

@@ -1,7 +1,7 @@
-/** One line of a `traces.jsonl`, of an evaluation or of a training step, which adds what the traces were worth. */
+/** Reads one line of a `traces.jsonl`, of an evaluation or of a training step, whose lines also have advantages. */
 import { type Episode, episodeSchema } from "../environments/index.ts";
 
-/** Null for what is no whole episode. */
+/** Null when the line is not a whole episode. */
 export function readEpisode(line: string): Episode | null {
   try {
     const { advantage: _one, advantages: _all, ...episode } = JSON.parse(line) as Record<string, unknown>;

@@ -1,18 +1,18 @@
-/** The tasks of an evaluation, all of them or as many as are wanted, without waiting for ever. */
+/** Reads the tasks of an evaluation, all or a given number, with a deadline. */
 import { type ConfiguredEnvironment, type Task, type TaskPage, untilAborted } from "../environments/index.ts";
 import { type Split } from "../datasets/index.ts";
 import { PrlError } from "../errors.ts";
 
 export interface ReadTasksOptions {
-  /** Of the evaluation, for errors. */
+  /** Name of the evaluation, for errors. */
   readonly name: string;
   readonly split: Split;
   readonly seed: number;
   /** Negative: all. */
   readonly wanted: number;
-  /** For one page of tasks. */
+  /** Deadline for one page of tasks. */
   readonly deadlineMs: number;
-  /** More than these are taken for tasks that never end and do not say so. Default a million. */
+  /** More tasks than this count as endless tasks that are not marked so. Default a million. */
   readonly most?: number;
   /** Ends the wait: data may come over the network. */
   readonly signal?: AbortSignal;
@@ -20,7 +20,7 @@ export interface ReadTasksOptions {
 
 export interface ReadTasks {
   readonly tasks: Task[];
-  /** Rows of the data that gave none, as far as they were read. */
+  /** Data rows that gave no task, as far as they were read. */
   readonly leftOut: number;
 }
 
@@ -28,8 +28,8 @@ const TASK_PAGE = 1_000;
 const MOST_TASKS = 1_000_000;
 
 /**
- * Errors: PRL_CONFIG_INVALID for all of endless tasks, PRL_ENVIRONMENT_INVALID for none or too many, PRL_ENVIRONMENT_TIMEOUT for a page that
- * does not come, and those of generating tasks.
+ * Errors: PRL_CONFIG_INVALID when all of endless tasks are wanted, PRL_ENVIRONMENT_INVALID for none or too many,
+ * PRL_ENVIRONMENT_TIMEOUT for a page that does not come, and those of generating tasks.
  */
 export async function readTasks(environment: ConfiguredEnvironment, options: ReadTasksOptions): Promise<ReadTasks> {
   const { name, split, seed, wanted, deadlineMs, most = MOST_TASKS, signal } = options;

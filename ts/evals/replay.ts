@@ -1,8 +1,8 @@
 /**
- * Scores saved traces again with the rewards that the environments have now, of evaluations and of training runs.
+ * Scores saved traces of evaluations and training runs again, with the environments' current rewards.
  *
- * Nothing is sampled and nothing in the run directory changes. A rollout that came to its end and failed in its scoring is scored now; one
- * that failed before its end is left out, counted by its error. What a rollout left in a sandbox is gone, and a reward that asks for it
+ * Nothing is sampled and nothing in the run directory changes. A rollout that ended and failed in its scoring is scored now; one
+ * that failed before its end is left out and counted by its error. The rollout's sandbox is gone, and a reward that asks for it
  * fails (PRL_ENVIRONMENT_UNSUPPORTED).
  */
 import { createReadStream } from "node:fs";
@@ -23,7 +23,7 @@ import { PrlError } from "../errors.ts";
 import { isMissing } from "../files/file-presence.ts";
 import { readEpisode } from "./read-episode.ts";
 
-/** A rollout, as it was scored and as it is scored now; NaN where the rewards failed, then or now. */
+/** A rollout with its saved and its new score; NaN where the rewards failed. */
 export interface ReplayedRollout {
   readonly id: string;
   readonly before: number;
@@ -148,7 +148,7 @@ async function replaySource(source: Source, files: readonly string[], signal: Ab
         groups.set(key, [...(groups.get(key) ?? []), episode]);
         held += 1;
       }
-      // Rewards that compare rollouts need whole groups, wherever in the file their members are.
+      // Group rewards need whole groups, whose members may be anywhere in the file.
       if (held < AT_ONCE || environment.scoresGroups) continue;
       await flush([...groups.values()]);
       groups = new Map();
@@ -165,7 +165,7 @@ async function replaySource(source: Source, files: readonly string[], signal: Ab
   };
 }
 
-/** The code of the error that ended a rollout early; null when all of its conversations are there. */
+/** The code of the error that ended a rollout early; null when all of its conversations are complete. */
 function earlyFailure({ ok, errors, traces }: Episode): string | null {
   const hasEnded = traces.length > 0 && traces.every(({ stop_condition: stop }) => stop !== null);
   return ok || hasEnded ? null : (errors[0]?.code ?? "PRL_ENVIRONMENT_FAILED");

@@ -1,14 +1,14 @@
-/** What the episodes of an evaluation say, in numbers. */
+/** Summarises the episodes of an evaluation in numbers. */
 import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
 import { type MeanInterval, meanInterval } from "../algorithms/index.ts";
 import { passCurves } from "../algorithms/internal.ts";
 
-/** Keys are snake_case: it stands in `summary.json`. */
+/** Keys are snake_case, because it is written to `summary.json`. */
 export interface EvaluationReport {
   name: string;
   env: string;
   model: string;
-  /** Tasks. */
+  /** Number of tasks. */
   examples: number;
   /** Rows of the data that gave no task. */
   rows_left_out: number;
@@ -20,8 +20,8 @@ export interface EvaluationReport {
   /** The message of the first error of each code. */
   error_messages: Record<string, string>;
   /**
-   * Over the means of the tasks, as rollouts of one task are alike; null when nothing was scored. Its 95 % interval is Wilson's for one
-   * rollout per task and rewards of 0 and 1, else Student's.
+   * Mean over the means of the tasks, because rollouts of one task are similar; null when nothing was scored. Its 95 % interval is
+   * Wilson's for one rollout per task and rewards of 0 and 1, else Student's.
    */
   reward: (MeanInterval & { level: number; method: "wilson" | "t" }) | null;
   /** By k (1, 2, 4, ... and the number of rollouts), over the tasks whose rollouts were all scored; empty when there are none. */
@@ -38,7 +38,7 @@ export interface EvaluationReport {
   /** Share of scored rollouts whose last reply was cut. */
   truncated: number;
   stop_conditions: Record<string, number>;
-  /** Totals, as the endpoint counts. */
+  /** Totals of the endpoint's counts. */
   usage: { prompt_tokens: number; completion_tokens: number };
 }
 

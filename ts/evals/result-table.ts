@@ -1,4 +1,4 @@
-/** The results of evaluations as a table, and what does not fit into one below it. */
+/** The results of evaluations as a table, with further lines below it. */
 import { formatCount, formatNumber, renderTable } from "../monitors/index.ts";
 import type { EvaluationReport } from "./report.ts";
 
@@ -62,7 +62,7 @@ function details(one: EvaluationReport): string[] {
   return lines.length === 0 ? [] : ["", one.name, ...lines];
 }
 
-/** One line of a message. */
+/** A message shortened to one line. */
 function shortened(message: string): string {
   const line = message.replaceAll(/\s+/gu, " ").trim();
   return line.length > MESSAGE_LENGTH ? `${line.slice(0, MESSAGE_LENGTH)}...` : line;

@@ -1,7 +1,7 @@
 /**
  * `traces.jsonl` of an evaluation run: one episode per line, written when it ends.
  *
- * What a broken run left is read again: episodes that were scored are kept, everything else (errors, a torn last line) goes.
+ * The file of a broken run is read again: scored episodes are kept, everything else (errors, a torn last line) is removed.
  */
 import { appendFileSync, closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -25,14 +25,14 @@ export class TracesFile {
     this.#fd = attempt(path, () => openSync(path, "a"));
   }
 
-  /** On its way to the file a few milliseconds later, with what else has come by then. Errors, also of earlier lines: PRL_IO. */
+  /** Writes the episode a few milliseconds later, together with others that have come by then. Errors, also of earlier lines: PRL_IO. */
   add(episode: Episode): void {
     if (this.#failure !== null) throw this.#failure;
     if (this.#lines === "") setTimeout(() => this.#write(), WRITE_AFTER_MS);
     this.#lines += `${JSON.stringify(episode)}\n`;
   }
 
-  /** Takes episodes out that are to be run again. Nothing is added meanwhile. Errors: PRL_IO. */
+  /** Removes episodes that will be run again. Nothing may be added meanwhile. Errors: PRL_IO. */
   async drop(ids: ReadonlySet<string>): Promise<void> {
     this.flush();
     const lines = (await readIfThere(this.#path)).split("\n").filter((line) => !ids.has(parse(line)?.id ?? ""));
@@ -41,13 +41,13 @@ export class TracesFile {
     this.#fd = attempt(this.#path, () => openSync(this.#path, "a"));
   }
 
-  /** Everything that was added is in the file. Errors: PRL_IO. */
+  /** Writes everything that was added. Errors: PRL_IO. */
   flush(): void {
     this.#write();
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** What `flush` would tell is not told here. */
+  /** Closes the file; errors that `flush` would report are ignored. */
   close(): void {
     this.#write();
     closeSync(this.#fd);
@@ -77,7 +77,7 @@ export async function keepScored(path: string): Promise<Map<string, Episode>> {
   return kept;
 }
 
-/** Null for what is no whole episode: the line that was being written when the run broke. */
+/** Null when the line is not a whole episode: it was being written when the run broke. */
 function parse(line: string): Episode | null {
   try {
     const parsed = episodeSchema.safeParse(JSON.parse(line));

@@ -1,4 +1,4 @@
-/** What is not there and what cannot be read are two things: only the first is an answer, the second is an error with a name. */
+/** Distinguishes a missing file from an unreadable one: the first is an answer, the second is an error that names the file. */
 import { access } from "node:fs/promises";
 
 import { PrlError } from "../errors.ts";
@@ -14,7 +14,7 @@ export async function isThere(path: string): Promise<boolean> {
   return (await ifThere(access(path), path)) !== null;
 }
 
-/** What reading `path` gives, null where nothing is. Errors: PRL_IO for every other failure. */
+/** The result of reading `path`, null where nothing exists. Errors: PRL_IO for every other failure. */
 export async function ifThere<T>(reading: Promise<T>, path: string): Promise<T | null> {
   try {
     return await reading;

@@ -1,8 +1,8 @@
 /**
- * Making a folder and those above it that are missing.
+ * Makes a folder and the missing ones above it.
  *
- * Node's own recursive `mkdir` never returns below /proc, which says of every new name that it is missing; here each folder is tried once.
- * A folder inside a run directory is made only while the run directory is there: one that was taken away is not to come back half-filled.
+ * Node's recursive `mkdir` never returns below /proc, where every new name is reported as missing; here each folder is tried once.
+ * A folder inside a run directory is made only while the run directory exists, so that a removed one does not come back half-filled.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -10,9 +10,9 @@ import { dirname, resolve } from "node:path";
 import { PrlError } from "../errors.ts";
 
 /**
- * Makes `path`, which may be there already.
+ * Makes `path`, which may exist already.
  *
- * @param within a folder that `path` is in and that must be there
+ * @param within a folder that contains `path` and that must exist
  * @throws PrlError `PRL_IO` naming the folder that cannot be made
  */
 export function makeFolder(path: string, within?: string): void {

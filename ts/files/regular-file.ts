@@ -1,5 +1,5 @@
 /**
- * Reading a file that somebody named. A named pipe without a writer, a terminal or /dev/zero would be read for ever, so only regular files of
+ * Reads a file that a user named. Reading a named pipe without a writer, a terminal or /dev/zero would never end, so only regular files of
  * a bounded size are read.
  */
 import { constants, type Stats } from "node:fs";
@@ -7,10 +7,10 @@ import { open } from "node:fs/promises";
 
 import { PrlError } from "../errors.ts";
 
-/** More than any config; what is larger is another file. */
+/** Larger than any config; a larger file is something else. */
 export const LARGEST_TEXT = 16 * 1024 * 1024;
 
-/** What is at a path, in words. */
+/** The kind of a file as text. */
 export function fileKind(stats: Stats): "file" | "folder" | "named pipe" | "socket" | "device" {
   if (stats.isFile()) return "file";
   if (stats.isDirectory()) return "folder";
@@ -21,7 +21,7 @@ export function fileKind(stats: Stats): "file" | "folder" | "named pipe" | "sock
 /**
  * The text of a regular file.
  *
- * @throws PrlError `PRL_IO` when it is none, or too large; what the file system throws
+ * @throws PrlError `PRL_IO` when it is not regular, or too large; errors of the file system
  */
 export async function readRegularFile(path: string): Promise<string> {
   // Without O_NONBLOCK the open of a named pipe waits for its writer.

@@ -1,6 +1,6 @@
 /**
- * Control calls to one inference server of either kind: over connections of their own, so that none waits behind generation, with a deadline
- * for each kind of call, and sent again when nobody was reached. All of them may safely be repeated: each names the state that it wants.
+ * Control calls to one inference server of either kind: over separate connections, so that none waits behind generation, with a deadline
+ * for each kind of call, and retries when the server was not reached. All of them may safely be repeated: each names the wanted state.
  */
 import { PrlError } from "../errors.ts";
 import { Connections } from "./connections.ts";
@@ -18,10 +18,10 @@ export interface AdminDeadlines {
 
 export interface AdminOptions {
   url: string;
-  /** Bearer token that the server's control routes want. */
+  /** Bearer token for the server's control routes. */
   token?: string | null;
   deadlines?: Partial<AdminDeadlines>;
-  /** Of each call that reaches nobody. */
+  /** Retries of a call that does not reach the server. */
   retries?: number;
 }
 
@@ -75,7 +75,7 @@ export class ControlCalls {
     return data.map(({ id, max_model_len: maxModelLen }) => ({ id, maxModelLen }));
   }
 
-  /** How busy the server's engines are; none when its metrics do not say. */
+  /** Loads of the server's engines; empty when its metrics do not have them. */
   async load(signal?: AbortSignal): Promise<EngineLoad[]> {
     return parseEngineLoads(await this.get("/metrics", signal));
   }

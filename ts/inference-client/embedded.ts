@@ -40,7 +40,7 @@ export class InferenceAdmin {
     return this.#calls.url;
   }
 
-  /** keep freezes running requests until `resume`, wait lets them end, abort ends them. */
+  /** `keep` freezes running requests until `resume`, `wait` lets them end, `abort` ends them. */
   async pause(mode: "keep" | "wait" | "abort", signal?: AbortSignal): Promise<void> {
     await this.#calls.post(`/pause?mode=${mode}`, undefined, signal);
   }
@@ -58,7 +58,7 @@ export class InferenceAdmin {
     return { skipped: skipped === true };
   }
 
-  /** Makes the engine pull a version and serve it to others; it goes on sampling with what it has. */
+  /** Makes the engine pull a version and serve it to others; it goes on sampling with its present weights. */
   async prefetchWeights(weights: WeightVersion, signal?: AbortSignal): Promise<void> {
     await this.#calls.post("/prefetch_weights", weights, signal, this.#calls.deadlines.updateMs);
   }
@@ -79,7 +79,7 @@ export class InferenceAdmin {
     return { ...rest, policyVersion };
   }
 
-  /** What the engine is, and where it serves weights; "" and null where it does not say. */
+  /** The engine's instruction set and dtype, and the address where it serves weights; "" and null where it does not report them. */
   async about(signal?: AbortSignal): Promise<{ isa: string; dtype: string; weights: string | null }> {
     const answer = this.#calls.parse("/version", await this.#calls.get("/version", signal));
     const {
@@ -104,7 +104,7 @@ export class InferenceAdmin {
     return values;
   }
 
-  /** How busy the server's engines are; none when its metrics do not say. */
+  /** Loads of the server's engines; empty when its metrics do not have them. */
   async load(signal?: AbortSignal): Promise<EngineLoad[]> {
     return this.#calls.load(signal);
   }

@@ -1,6 +1,6 @@
-/** How busy the engines of an inference server are, from the text of its `/metrics` (Prometheus, under vLLM's names, labelled by engine). */
+/** Reads the load of an inference server's engines from its `/metrics` (Prometheus, under vLLM's names, labelled by engine). */
 
-/** One engine; most servers have one. */
+/** The load of one engine; most servers have one. */
 export interface EngineLoad {
   /** Its label; `0` where there is none. */
   engine: string;
@@ -17,7 +17,7 @@ export interface EngineLoad {
 const LINE = /^(?:vllm:)?([a-zA-Z_][\w:]*)(\{.*\})?\s+(\S+)(?:\s+\d+)?$/u;
 const LABEL = /[{,]engine="([^"]*)"/u;
 
-/** Those that say how full their cache is and how long their queue. Values that differ in other labels add up. */
+/** The engines that report their cache and their queue. Values that differ in other labels add up. */
 export function parseEngineLoads(text: string): EngineLoad[] {
   const engines = new Map<string, Map<string, number>>();
   for (const line of text.split("\n")) {

@@ -2,12 +2,12 @@
  * Control of a vLLM server with the calls of `InferenceAdmin`: `vllm serve` with VLLM_SERVER_DEV_MODE=1, --enable-scale-out (token ids in and
  * out) and --logprobs-mode processed_logprobs (those of sampling). Run against vLLM 0.32.0.
  *
- * - Weights come from a folder that both machines see: `/collective_rpc reload_weights`, then what the old ones computed is dropped, then
- *   `/update_weight_version` notes `<version> <digest>`. While they are loaded the note says so: a reload that fails has taken the old ones
- *   away, and a server without a note of ours holds weights that nobody can name.
- * - From 0.32 on vLLM tells which note sampled which tokens (`weight_versions`): requests live through a swap, and what they have of keys and
- *   values is computed anew. Servers before that (0.29 has `/weight_info`, 0.26 has not) are asked for the note before and after each request
- *   (`InferenceClient`), so there a request must not live through a swap, and `pause` waits for those that run, whatever mode is asked for.
+ * - Weights come from a folder that both machines see: `/collective_rpc reload_weights`, then the results of the old weights are dropped, then
+ *   `/update_weight_version` notes `<version> <digest>`. During the load the note says so: a failed reload has removed the old weights,
+ *   and the weights of a server without our note are unknown.
+ * - From 0.32 on vLLM reports which note sampled which tokens (`weight_versions`): requests survive a swap, and their keys and
+ *   values are computed anew. Older servers (0.29 has `/weight_info`, 0.26 does not) are asked for the note before and after each request
+ *   (`InferenceClient`), so there a request must not survive a swap, and `pause` waits for running requests in every mode.
  */
 import { PrlError } from "../errors.ts";
 import { InferenceHttpError } from "./http-json.ts";
@@ -17,7 +17,7 @@ import type { EngineLoad } from "./engine-load.ts";
 import { type AdminOptions, ControlCalls, type ServedModel } from "./control-calls.ts";
 import type { EngineHealth, InferenceAdmin, WeightVersion } from "./embedded.ts";
 
-/** What is asked of a server beside rollouts. */
+/** Requests to a server besides rollouts. */
 type Admin = Pick<
   InferenceAdmin,
   | "prefetchWeights"
@@ -35,14 +35,14 @@ type Admin = Pick<
 /** The note while weights are loaded. */
 const LOADING = "loading";
 const GENERATE = "/inference/v1/generate";
-/** Kept requests are pushed out, to be computed anew. */
+/** This also preempts kept requests, so that they are computed anew. */
 const RESET_CACHE = "/reset_prefix_cache?reset_running_requests=true";
 const SERVER_INFO = "/server_info?config_format=json";
 const NOT_FOUND = 404;
 /** Major and minor of the first release with `weight_versions`. */
 const TELLS_VERSIONS: readonly [number, number] = [0, 32];
 
-/** Errors of every call as those of `InferenceAdmin`. */
+/** The errors of every call are those of `InferenceAdmin`. */
 export class VllmAdmin implements Admin {
   readonly #calls: ControlCalls;
   readonly #scorer: PromptScorer;
@@ -57,7 +57,7 @@ export class VllmAdmin implements Admin {
     return this.#calls.url;
   }
 
-  /** A server that does not tell versions lets requests end, also where they were to be kept. */
+  /** A server that does not report versions lets requests end, also when they should be kept. */
   async pause(mode: "keep" | "wait" | "abort", signal?: AbortSignal): Promise<void> {
     const allowed = (await this.#tellsVersions(signal)) ? mode : "wait";
     await this.#calls.post(`/pause?mode=${allowed}`, undefined, signal);
@@ -67,7 +67,7 @@ export class VllmAdmin implements Admin {
     await this.#calls.post("/resume", undefined, signal);
   }
 
-  /** Errors besides: PRL_INFERENCE_UNSUPPORTED for weights that do not come from a folder. */
+  /** Additional error: PRL_INFERENCE_UNSUPPORTED for weights that do not come from a folder. */
   async updateWeights({ version, digest, source }: WeightVersion, signal?: AbortSignal): Promise<{ skipped: boolean }> {
     if (!("dir" in source)) throw this.#noGrpc();
     const note = weightNote(version, digest);
@@ -76,7 +76,7 @@ export class VllmAdmin implements Admin {
     await this.#note(LOADING, signal);
     await this.#calls.post("/collective_rpc", reload, signal, this.#calls.deadlines.updateMs);
     const answer = await this.#calls.post(RESET_CACHE, undefined, signal);
-    // Versions before 0.32 may answer nothing.
+    // Versions before 0.32 may send an empty answer.
     const { success = true } = (answer === "" ? {} : this.#calls.parse(RESET_CACHE, answer)) as { success?: boolean };
     if (!success) {
       const message = `${this.url} did not drop what it had computed with the weights before version ${version}`;
@@ -90,12 +90,12 @@ export class VllmAdmin implements Admin {
     throw this.#noGrpc();
   }
 
-  /** Asks for one token besides, which vLLM wants; so not while it is paused. */
+  /** It also asks for one token, because vLLM requires it; so it does not work while the engine is paused. */
   async promptLogprobs(tokenIds: Uint32Array | readonly number[], signal?: AbortSignal): Promise<Float32Array> {
     return this.#scorer.score(Uint32Array.from(tokenIds), signal);
   }
 
-  /** `policyVersion` is -1 and `digest` null where the weights are none that were brought by `updateWeights`. */
+  /** `policyVersion` is -1 and `digest` null where the weights did not come from `updateWeights`. */
   async health(signal?: AbortSignal): Promise<EngineHealth> {
     await this.#calls.get("/health", signal);
     const [note, paused, loads] = await Promise.all([
@@ -119,7 +119,10 @@ export class VllmAdmin implements Admin {
     return this.#calls.load(signal);
   }
 
-  /** vLLM tells no instruction set. Errors besides: PRL_INFERENCE_UNSUPPORTED for a server that was not started as a run needs it. */
+  /**
+   * vLLM does not report an instruction set. Additional error: PRL_INFERENCE_UNSUPPORTED for a server without the options that a run
+   * needs.
+   */
   async about(signal?: AbortSignal): Promise<{ isa: string; dtype: string; weights: null }> {
     await this.#weightInfo(signal);
     await this.#checkGenerate(signal);
@@ -160,7 +163,7 @@ export class VllmAdmin implements Admin {
     await this.#calls.post("/update_weight_version", { new_version: note }, signal);
   }
 
-  /** Asks for what no server does, to hear whether it is for that reason that it refuses. */
+  /** Sends a request that every server refuses, to see whether it is refused for the expected reason. */
   async #checkGenerate(signal: AbortSignal | undefined): Promise<void> {
     const { statusMs } = this.#calls.deadlines;
     try {

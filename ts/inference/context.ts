@@ -1,4 +1,4 @@
-/** What the routes of one server share. */
+/** State that the routes of one server share. */
 import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
@@ -8,25 +8,25 @@ import type { ProgressWatch } from "./progress-watch.ts";
 import type { RequestLimits } from "./requests/request.ts";
 
 export interface Deadlines {
-  /** For one request to `/inference/v1/generate`, waiting and pauses included. */
+  /** Deadline of one request to `/inference/v1/generate`, with waits and pauses. */
   generateMs: number;
-  /** For `/pause`, `/resume` and `/reset_prefix_cache`. */
+  /** Deadline of `/pause`, `/resume` and `/reset_prefix_cache`. */
   controlMs: number;
-  /** For `/update_weights`, reading the weights included. */
+  /** Deadline of `/update_weights`, with reading the weights. */
   updateMs: number;
-  /** Between two pieces of a request's body. */
+  /** Longest time between two pieces of a request's body. */
   bodyMs: number;
-  /** How long requests may wait while the engine computes nothing before `/health` says so. Pauses do not count. */
+  /** How long requests may wait while the engine computes nothing before `/health` fails. Pauses do not count. */
   stallMs: number;
 }
 
 export interface ServerContext {
   readonly model: Model;
-  /** Brings versions from other nodes; null when weights come from folders only. */
+  /** Pulls versions from other nodes; null when weights come only from folders. */
   readonly puller: WeightPuller | null;
   /** Whether weights that this machine has digested before are digested again when they are loaded. */
   readonly verifyWeights: "once" | "always";
-  /** What control calls have to show; null: nothing. */
+  /** Key that control calls have to present; null: none. */
   readonly controlKey: string | null;
   /** Names under which the model is listed; the first is its id. */
   readonly modelNames: readonly string[];
@@ -38,9 +38,9 @@ export interface ServerContext {
   readonly packageVersion: string;
   /** Requests being answered. */
   readonly active: Set<ActiveRequest>;
-  /** Whether the engine gets on with what they wait for. */
+  /** Watches whether the engine makes progress for them. */
   readonly progress: ProgressWatch;
-  /** Of them those that can be cut. */
+  /** Those of them that can be cut. */
   readonly cuts: CutRequests;
   /** True between `/pause` and `/resume`. */
   paused: boolean;

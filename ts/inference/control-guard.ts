@@ -1,7 +1,8 @@
 /**
- * Who may pause an engine and change its weights: callers with the key, where there is one, and no web page in a browser of this machine.
+ * Allows pausing an engine and changing its weights only to callers with the key, where there is one, and never to a web page in a
+ * browser of this machine.
  *
- * A server that other machines can reach has to have a key, as the transports of batches and weights have; sampling needs none.
+ * A server that other machines can reach needs a key, as the transports of batches and weights do; sampling needs none.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { lookup } from "node:dns/promises";
@@ -17,8 +18,8 @@ LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
 /**
- * What is wrong with listening on `host`, a name or an address; null when nothing is. Without a key every address of it has to be one that
- * other machines cannot reach.
+ * The problem with listening on `host`, a name or an address; null when there is none. Without a key each of its addresses has to be
+ * one that other machines cannot reach.
  */
 export async function hostProblem(host: string, key: string | null): Promise<string | null> {
   const bare = host.replace(/^\[(.*)\]$/u, "$1");

@@ -1,4 +1,7 @@
-/** How errors look on the wire: vLLM's `{ error: { message, type, param, code } }`, where `code` is ours, with the status that says whose fault it is. */
+/**
+ * Errors on the wire: vLLM's `{ error: { message, type, param, code } }`, where `code` is ours, and a status that says whether client
+ * or server is at fault.
+ */
 import { explain, PrlError, type ErrorCode } from "../errors.ts";
 
 /** Codes that are not the server's own failure. Everything else is 500. */
@@ -55,7 +58,7 @@ export function badRequest(field: string, problem: string): PrlError {
   return new PrlError("PRL_INFERENCE_REQUEST", `${field}: ${problem}`);
 }
 
-/** Something that exists elsewhere but not here: 501. */
+/** A feature that other servers have and this one does not: 501. */
 export function unsupported(what: string): PrlError {
   return new PrlError("PRL_INFERENCE_UNSUPPORTED", what);
 }
@@ -85,7 +88,7 @@ function wireError(status: number, code: ErrorCode, whole: string): WireError {
   return { status, body: { error: { message, type: TYPES[status] ?? "InternalServerError", param: null, code } } };
 }
 
-/** Status that fastify put on an error of its own (body too large, malformed JSON, ...). */
+/** Status of fastify's own errors (body too large, malformed JSON, ...). */
 function httpStatus(error: unknown): number {
   const status = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
   return typeof status === "number" && status >= 400 && status < 600 ? status : 500;

@@ -1,4 +1,4 @@
-/** What a `prl inference` process reads: the resolved section that the launcher wrote as JSON. */
+/** The config of a `prl inference` process: the resolved section that the launcher wrote as JSON. */
 import { join } from "node:path";
 
 import { z } from "zod";
@@ -31,7 +31,7 @@ const schema = z.object({
     })
     .prefault({}),
   weight_broadcast: weightBroadcastBlock,
-  /** Requests wait for the first `/resume`: whoever controls the server brings it weights before. */
+  /** Requests wait for the first `/resume`, before which the orchestrator brings the weights. */
   start_paused: z.boolean().default(false),
 });
 
@@ -55,15 +55,15 @@ export function parseInferenceProcessConfig(value: unknown, where: string): Infe
   throw new PrlError("PRL_CONFIG_INVALID", `${where}: ${z.prettifyError(parsed.error)}`);
 }
 
-/** Memory for keys and values that is taken unasked: more or longer sequences then share it. */
+/** Default memory for keys and values: more or longer sequences share it. */
 const UNASKED_KV_BYTES = 256 * 1024 * 1024;
 /** One full sequence must fit with room for another to begin. */
 const LEAST_SEQUENCES = 2;
 const BYTES_PER_VALUE = 4;
 
 /**
- * How the engine is opened for a config. Unless given, `maxModelLen` is what the model can and the unasked memory holds, and
- * `kvCacheBytes` holds every sequence at full length, but no more than the unasked memory unless two sequences need it.
+ * Options of the engine for a config. By default `maxModelLen` is the model's limit, as far as the default memory holds it, and
+ * `kvCacheBytes` holds every sequence at full length, but no more than the default memory unless two sequences need more.
  */
 export async function engineOptions({
   model_dir: dir,
@@ -89,7 +89,10 @@ export async function engineOptions({
 /** Tokens of one block of the cache, which is never divided. */
 const BLOCK_TOKENS = 16;
 
-/** The longest sequence of a model, and whether a KV cache of `kv_cache_bytes` holds one of `max_model_len`: else what it would take. */
+/**
+ * The longest sequence of a model, and, when a KV cache of `kv_cache_bytes` cannot hold one of `max_model_len`, the bytes that it
+ * needs.
+ */
 export async function checkCapacity(
   dir: string,
   inference: { max_model_len: number; kv_cache_bytes: number | null },

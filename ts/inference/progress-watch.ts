@@ -1,9 +1,9 @@
-/** Notices that requests wait for the engine and it gets nowhere: then the server is not healthy, whatever else it answers. */
+/** Notices when requests wait for the engine and it makes no progress: then the server is not healthy, whatever else it answers. */
 
 export interface WatchedEngine {
   /** A number that differs as soon as the engine has computed anything. */
   progress(): number;
-  /** Whether it stands still because it is meant to. */
+  /** Whether it stands still because it is paused. */
   isPaused(): boolean;
 }
 
@@ -11,7 +11,7 @@ export class ProgressWatch {
   readonly #engine: WatchedEngine;
   #waiting = 0;
   #progress = -1;
-  /** Since when the engine has computed nothing for those that wait. */
+  /** Time since which the engine has computed nothing for waiting requests. */
   #since = 0;
 
   constructor(engine: WatchedEngine) {
@@ -23,7 +23,7 @@ export class ProgressWatch {
     return this.#waiting;
   }
 
-  /** Looks at the engine; to be called at least as often as the answer of `stalledMs` has to be exact. */
+  /** Checks the engine's progress. The interval of the calls limits the precision of `stalledMs`. */
   look(nowMs: number): void {
     const progress = this.#engine.progress();
     if (this.#waiting > 0 && !this.#engine.isPaused() && progress === this.#progress) return;

@@ -31,22 +31,22 @@ import { registerUnsupported } from "./routes/unsupported.ts";
 import { seedSequence } from "./requests/seed-sequence.ts";
 
 export interface InferenceServerOptions {
-  /** Folder of the model: for its tokenizer (stop strings) and for `/v1/models`. */
+  /** Folder of the model, for its tokenizer (stop strings) and for `/v1/models`. */
   modelDir: string;
-  /** Name under which the model is served; then requests naming another model are refused. */
+  /** Name under which the model is served; requests that name another model are then refused. */
   modelName?: string;
   /** Most tokens of prompt and completion together. Default and limit: the model's. */
   maxModelLen?: number;
-  /** Seeds requests that bring no seed of their own. Default 0. */
+  /** Seed for requests without one. Default 0. */
   seed?: number;
   deadlines?: Partial<Deadlines>;
-  /** For weights from other nodes (`source.grpc`); without it they come from folders only. It is not closed with the server. */
+  /** Pulls weights from other nodes (`source.grpc`); without it they come only from folders. The server does not close it. */
   puller?: WeightPuller;
   /** Requests wait for the first `/resume`. Default false. */
   startPaused?: boolean;
-  /** Bearer token that control calls have to show. Without one it listens only where other machines cannot reach it. */
+  /** Bearer token that control calls have to present. Without one the server listens only where other machines cannot reach it. */
   controlKey?: string | null;
-  /** `always` digests every byte of every version that is loaded; `once` (default) leaves out what this machine has digested. */
+  /** `always` digests every byte of every version that is loaded; `once` (default) leaves out versions that this machine has digested. */
   verifyWeights?: "once" | "always";
 }
 
@@ -58,11 +58,11 @@ export interface InferenceServer {
    * Errors: PRL_TRANSPORT_ADDRESS for a host that other machines reach while there is no `controlKey`.
    */
   listen(host: string, port: number): Promise<string>;
-  /** Ends what runs (503) and stops listening. The model stays open. */
+  /** Ends running requests (503) and stops listening. The model stays open. */
   close(): Promise<void>;
 }
 
-/** A policy that samples for an hour has other problems than this deadline. */
+/** Generous deadlines: ordinary requests take far less than the hour of `generateMs`. */
 const DEFAULT_DEADLINES: Deadlines = {
   generateMs: 3_600_000,
   controlMs: 300_000,
@@ -71,15 +71,15 @@ const DEFAULT_DEADLINES: Deadlines = {
   // A step, or the scoring of a long prompt between two steps, takes minutes at the most.
   stallMs: 180_000,
 };
-/** Between two looks at whether the engine gets on. */
+/** Time between two checks of the engine's progress. */
 const WATCH_MS = 1_000;
-/** For a client to send its whole request. */
+/** Time for a client to send its whole request. */
 const RECEIVE_TIMEOUT_MS = 60_000;
 /** Longer than clients keep idle connections, so that they are the ones to close them. */
 const KEEP_ALIVE_MS = 75_000;
-/** For the answers to requests that are cut short when the server stops. */
+/** Time for the answers to requests that are aborted when the server stops. */
 const LAST_ANSWERS_MS = 1_000;
-/** A token id in JSON, separators and slack included. */
+/** Bytes of a token id in JSON, with separators and slack. */
 const BODY_BYTES_PER_TOKEN = 16;
 const LEAST_BODY_LIMIT_BYTES = 1024 * 1024;
 
@@ -124,7 +124,7 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   };
 }
 
-/** Requests under way get their 503 before the connections are cut. */
+/** Closes the server; requests under way get their 503 before the connections are cut. */
 async function close(app: FastifyInstance, context: ServerContext): Promise<void> {
   context.closing = true;
   const answered = [...context.active].map(({ ended }) => ended);
@@ -175,7 +175,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
   return context;
 }
 
-/** Looks at the engine's progress until the server is closed. */
+/** Checks the engine's progress until the server is closed. */
 function watchProgress(app: FastifyInstance, { progress }: ServerContext): void {
   const timer = setInterval(() => {
     try {
@@ -201,8 +201,8 @@ function acceptEmptyJson(app: FastifyInstance): void {
 }
 
 /**
- * A body of which nothing more comes is not waited for, as one that announces a huge chunk and never sends it: the client is told 408, and
- * its connection ends.
+ * Ends a request whose body stops coming, such as one that announces a huge chunk and never sends it: the client gets a 408, and
+ * its connection is closed.
  */
 function refuseStandingBodies(app: FastifyInstance, bodyMs: number): void {
   app.addHook("onRequest", async ({ raw }, reply) => {

@@ -13,7 +13,7 @@ export const MAX_CALL_DEPTH = 200;
 const UNITS_PER_STEP = 1024;
 /** So do long lists that are copied or compared. */
 const ITEMS_PER_STEP = 64;
-/** A call of a macro makes variables and an output of its own. */
+/** A call of a macro makes new variables and a new output. */
 const STEPS_PER_CALL = 5;
 
 export class Budget {

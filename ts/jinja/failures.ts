@@ -1,4 +1,4 @@
-/** The two ways in which a template ends early. Whoever renders adds the template's name and line. */
+/** The two ways in which a template ends early. The renderer adds the template's name and line. */
 
 /** The template, or what it was given, is wrong: Python's jinja2 would raise here too. */
 export class TemplateFailure extends Error {}

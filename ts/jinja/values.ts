@@ -53,7 +53,7 @@ export class Tuple {
   }
 }
 
-/** A key as a Map tells keys apart: `1`, `1.0` and `True` are one. */
+/** A key for a Map: `1`, `1.0` and `True` are the same key. */
 type DictKey = string | bigint | number | null | undefined;
 
 export class Dict {
@@ -71,7 +71,7 @@ export class Dict {
     return this.#entries.has(dictKey(key));
   }
 
-  /** For whoever makes the dict. A key that is there keeps its place and its first spelling. */
+  /** For building the dict. An existing key keeps its place and its first spelling. */
   set(key: Value, value: Value): this {
     const known = dictKey(key);
     const entry = this.#entries.get(known);

@@ -1,12 +1,12 @@
 /**
- * Tokens that stand for one byte each, as `<0xE4>`, which tokenizers write what their vocabulary lacks with (byte fallback).
+ * Tokens of one byte each, as `<0xE4>`, with which tokenizers write text that their vocabulary lacks (byte fallback).
  *
- * Their decoder takes a row of them as a whole: valid UTF-8 becomes its text, and otherwise every byte of the row becomes U+FFFD, those
- * of characters that were complete too. So what a row says is certain only once it has ended.
+ * The decoder reads a row of them as a whole: valid UTF-8 becomes its text, and otherwise every byte of the row becomes U+FFFD, also bytes
+ * of complete characters. So the text of a row is certain only once the row has ended.
  */
 import type { NativeTokenizer } from "../native/index.ts";
 
-/** Whether more tokens can change what a row of tokens says, given its last one and whether they could before it. */
+/** Whether more tokens can change the text of a row of tokens, given its last token and whether the row was open before it. */
 export type OpenRow = (id: number, wasOpen: boolean) => boolean;
 
 export function byteRows(tokenizer: NativeTokenizer, skipSpecialTokens: boolean): OpenRow {
@@ -32,14 +32,14 @@ function findByteTokens(tokenizer: NativeTokenizer): ReadonlySet<number> {
     const hex = byte.toString(16).padStart(2, "0");
     for (const token of [`<0x${hex.toUpperCase()}>`, `<0x${hex}>`]) {
       const id = tokenizer.tokenToId(token);
-      // Without the decoder's fallback it is a text like others.
+      // Without the decoder's fallback the token is ordinary text.
       if (id !== null && !tokenizer.decode([id], false).includes(token)) bytes.add(id);
     }
   }
   return bytes;
 }
 
-/** A special token that is left out of the text, so that it does not end a row either. */
+/** Whether the token is special: it is left out of the text, so it does not end a row either. */
 function isSpecial(tokenizer: NativeTokenizer, id: number): boolean {
   return tokenizer.decode([id], true) === "" && tokenizer.decode([id], false) !== "";
 }

@@ -1,7 +1,7 @@
 /**
- * Chat templates: messages to text by the Jinja template that a model ships, as transformers' `apply_chat_template` renders them.
+ * Chat templates: turns messages into text with the model's Jinja template, as transformers' `apply_chat_template` does.
  *
- * `{% generation %}` spans (what the assistant is to produce) come out as character ranges of the text: the template is rendered a second
+ * `{% generation %}` spans (the assistant's text) become character ranges of the text: the template is rendered a second
  * time with sentinels around each block, the sentinels are cut out, and the rest must equal the plain text. This module knows nothing of
  * tokens.
  */
@@ -20,11 +20,11 @@ export interface RenderOptions {
   tools?: readonly unknown[] | null;
   /** End with the beginning of an assistant turn. Default false. */
   addGenerationPrompt?: boolean;
-  /** Further variables for the template, `{ enable_thinking: false }`. They win over the special tokens. */
+  /** Additional variables for the template, `{ enable_thinking: false }`. They win over the special tokens. */
   templateKwargs?: Readonly<Record<string, unknown>>;
   /** Special tokens by key (`eos_token`, ...). */
   specialTokens?: Readonly<Record<string, string>>;
-  /** What error messages call the template. Default `the chat template`. */
+  /** Name of the template in error messages. Default `the chat template`. */
   templateName?: string;
 }
 
@@ -34,7 +34,7 @@ export interface TextSpan {
   end: number;
 }
 
-/** Two private-use characters around a digit: no tokenizer, template or sensible message has them. */
+/** Two private-use characters around a digit, which no tokenizer, template or normal message has. */
 const SPAN_START = "\uE0F1\uF8E10\uE0F1";
 const SPAN_END = "\uE0F1\uF8E11\uE0F1";
 const MARKS: GenerationMarks = { start: SPAN_START, end: SPAN_END };
@@ -77,7 +77,7 @@ function render(
   }
 }
 
-/** Renders a conversation and finds what lies in its `{% generation %}` blocks. */
+/** Renders a conversation and finds the text of its `{% generation %}` blocks. */
 export function renderChatWithSpans(
   template: string,
   messages: readonly ChatMessage[],

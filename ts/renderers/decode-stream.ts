@@ -1,9 +1,9 @@
 /**
- * Text out of a stream of token ids, piece by piece.
+ * Turns a stream of token ids into text, piece by piece.
  *
  * Invariants: the pieces that `push` and `flush` return, joined, are the decoding of all ids pushed (cut at the first stop string, if
- * one occurs); what was returned is never taken back. Held back are a trailing incomplete UTF-8 sequence, a row of byte tokens that may
- * go on, and text that may be the beginning of a stop string. It knows nothing of where the ids come from.
+ * one occurs); returned text never changes. It holds back a trailing incomplete UTF-8 sequence, a row of byte tokens that may
+ * go on, and text that may be the beginning of a stop string. It does not know where the ids come from.
  *
  * Method: only a window of the last ids is decoded. Its first part, the context, was returned already and stays in the window because
  * decoders treat the first token of a text differently (a leading space, for instance).
@@ -11,7 +11,7 @@
 import { PrlError } from "../errors.ts";
 import type { OpenRow } from "./byte-tokens.ts";
 
-/** What decoders print for bytes that are no valid UTF-8. */
+/** The character that decoders print for invalid UTF-8. */
 const REPLACEMENT = "\uFFFD";
 /** An incomplete UTF-8 sequence has at most three bytes, so what lies before the last few tokens can no longer change. */
 const UNSETTLED_TOKENS = 8;
@@ -26,9 +26,9 @@ export interface DecodeStreamOptions {
 }
 
 export interface DecodeStream {
-  /** Adds one token; returns the text that became certain, '' when it is withheld or the stream has stopped. */
+  /** Adds one token; returns the text that became certain, '' when text is withheld or the stream has stopped. */
   push(id: number): string;
-  /** Ends the stream; returns what was withheld. */
+  /** Ends the stream; returns the withheld text. */
   flush(): string;
   /** True once a stop string occurred. */
   readonly stopped: boolean;
@@ -36,7 +36,7 @@ export interface DecodeStream {
   readonly stopReason: string | null;
 }
 
-/** A decode stream over any decoder of id lists; `isOpen` says which tokens the decoder reads together with those behind them. */
+/** A decode stream over any decoder of id lists; `isOpen` says which tokens the decoder reads together with later ones. */
 export function createDecodeStream(
   decode: (ids: number[]) => string,
   stop: string | readonly string[] = [],
@@ -101,7 +101,7 @@ class DecodeWindow {
     return piece;
   }
 
-  /** What was new becomes the context. */
+  /** The new part becomes the context. */
   #dropBefore(first: number): void {
     this.#ids = this.#ids.slice(first);
     this.#context = this.#ids.length;
@@ -119,7 +119,7 @@ class DecodeWindow {
   }
 }
 
-/** Passes text on up to the first stop string; keeps back what may become one. */
+/** Passes text on up to the first stop string; holds back text that may become one. */
 class StopStrings {
   readonly #stops: readonly string[];
   #held = "";

@@ -1,8 +1,8 @@
 /**
- * Model families by how they write a conversation: which token closes a turn, how thinking and tool calls look.
+ * Model families and their ways to write a conversation: the token that closes a turn, the format of thinking and tool calls.
  *
  * Full conversations are rendered by the model's own chat template, so these facts only serve bridging and parsing. A folder without a
- * template gets the family's plain one below.
+ * template gets the family's plain template below.
  */
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -10,11 +10,11 @@ export type RendererName = "chatml" | "qwen2.5" | "qwen3" | "llama3" | "default"
 
 export interface Family {
   readonly name: RendererName;
-  /** Ends a turn; a single token. Null: turns cannot be told apart, so nothing is bridged. */
+  /** The single token that ends a turn. Null: turns cannot be separated, so nothing is bridged. */
   readonly close: string | null;
-  /** Tokens at which sampling stops, beside the close token. */
+  /** Tokens at which sampling stops, besides the close token. */
   readonly stop: readonly string[];
-  /** How tool calls are written; null when the family has none. */
+  /** Format of tool calls; null when the family has none. */
   readonly toolCalls: "tagged" | "json" | null;
   /** Replies may begin with a `<think>` block. */
   readonly thinks: boolean;

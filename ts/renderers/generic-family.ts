@@ -1,7 +1,7 @@
 /**
- * What bridging and parsing need to know of a model of no known family, read off its own chat template: the token that it writes behind a
- * reply, and whether it knows `<think>` and `<tool_call>`. A template that writes no token there, or refuses a plain conversation, is not
- * bridged.
+ * The facts that bridging and parsing need about a model of an unknown family, found with its own chat template: the token behind a
+ * reply, and whether it supports `<think>` and `<tool_call>`. A template that writes no token there, or refuses a plain conversation,
+ * is not bridged.
  */
 import { FAMILIES, type Family } from "./families.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -18,12 +18,12 @@ export function genericFamily(tokenizer: Codec, template: string | null): Family
     close: closingToken(tokenizer, template),
     toolCalls: template.includes("<tool_call>") ? "tagged" : null,
     thinks,
-    // Most templates that know thinking drop it from earlier turns; one that keeps it is rendered anew without need.
+    // Most templates with thinking drop it from earlier turns; for one that keeps it, rendering anew is unnecessary but correct.
     forgetsThinking: thinks,
   };
 }
 
-/** The special token right behind a reply; null when none stands there. */
+/** The special token directly behind a reply; null when there is none. */
 function closingToken(tokenizer: Codec, chatTemplate: string): string | null {
   const conversation = [
     { role: "user", content: "a" },
@@ -34,7 +34,7 @@ function closingToken(tokenizer: Codec, chatTemplate: string): string | null {
   try {
     ({ text } = tokenizer.applyChatTemplate(conversation, { chatTemplate }));
   } catch {
-    // Whoever renders a conversation is told why.
+    // Rendering a conversation gives the reason as its error.
     return null;
   }
   const [, behind = "", more] = text.split(REPLY);

@@ -1,8 +1,8 @@
 /**
- * Conversations as tokens of one model: whole ones by its chat template, the next turn by extending the tokens that are there.
+ * Conversations as tokens of one model: whole ones by its chat template, the next turn by extending the existing tokens.
  *
- * The bridge: what stands behind an assistant's reply in a rendered conversation does not depend on the reply, so it is rendered once
- * behind a stand-in, cut off, and appended to the very tokens that the policy saw and sampled. Whatever would not be exact (a reply that
+ * The bridge: the text behind an assistant's reply in a rendered conversation does not depend on the reply, so it is rendered once
+ * behind a stand-in, cut off, and appended to the same tokens that the policy saw and sampled. Anything inexact (a reply that
  * stopped elsewhere, a template that looks further back) gives null, and the caller renders anew.
  */
 import { z } from "zod";
@@ -20,12 +20,12 @@ import { readTokenizerConfig } from "./tokenizer-config.ts";
 import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
 
 export interface RendererOptions {
-  /** `auto` (default) tells the family by the tokenizer's special tokens and its template. */
+  /** `auto` (default) detects the family by the tokenizer's special tokens and its template. */
   name?: "auto" | RendererName;
   /** Variables for the template, for example `{ enable_thinking: false }`. */
   templateKwargs?: Readonly<Record<string, unknown>>;
   /**
-   * What becomes of earlier thinking when the user speaks again: `template` does what the model's template does, so such turns are rendered
+   * Treatment of earlier thinking at a new user message: `template` does what the model's template does, so these turns are rendered
    * anew; `keep` leaves it in the context, so they are bridged. Default `template`.
    */
   earlierThinking?: "template" | "keep";
@@ -41,15 +41,15 @@ export interface Renderer {
   readonly name: RendererName;
   /** Ids at which sampling stops. */
   readonly stopTokenIds: readonly number[];
-  /** A whole conversation. Errors: PRL_TEMPLATE. */
+  /** The tokens of a whole conversation. Errors: PRL_TEMPLATE. */
   render(messages: readonly ChatMessage[], options?: RenderOptions): Uint32Array;
-  /** The same, with the text made into tokens off the JavaScript thread: for servers, whom a long conversation must not hold up. */
+  /** The same, but the text is tokenized off the JavaScript thread, for servers, which a long conversation must not block. */
   renderAsync(messages: readonly ChatMessage[], options?: RenderOptions): Promise<Uint32Array>;
-  /** The same renderer with these variables for its template in place of its own. */
+  /** The same renderer with these variables for its template instead of its present ones. */
   withTemplateKwargs(templateKwargs: Readonly<Record<string, unknown>>): Renderer;
   /**
-   * What a policy samples to say `reply` behind `render(messages)`: its tokens up to the one that closes the turn. Errors: PRL_TEMPLATE
-   * when the template writes the conversation otherwise once the reply is there.
+   * The tokens that a policy would sample for `reply` behind `render(messages)`, up to the one that closes the turn. Errors: PRL_TEMPLATE
+   * when the template writes the conversation differently with the reply.
    */
   renderReply(
     messages: readonly ChatMessage[],
@@ -66,17 +66,20 @@ export interface Renderer {
     newMessages: readonly ChatMessage[],
     options?: Pick<RenderOptions, "tools">,
   ): Uint32Array | null;
-  /** What the template writes more where a reply is to come, which is its beginning. Errors: PRL_TEMPLATE. */
+  /** The text that the template adds where a reply follows: the beginning of the reply. Errors: PRL_TEMPLATE. */
   replyOpening(messages: readonly ChatMessage[], options?: Pick<RenderOptions, "tools">): string;
-  /** `stopped`: by the stop string that ended it, which is no part of the reply. */
+  /** `stopped`: the stop string that ended it, which is not part of the reply. */
   parse(completionIds: Uint32Array, stopped?: StoppedBy | null): ParsedCompletion;
   /** A reply that is parsed while it is sampled. */
   grow(options: GrowingReplyOptions): GrowingReply;
-  /** How a call of the function begins, of any for null: what stands before it forces a policy to call. Null where the family has no calls. */
+  /**
+   * The beginning of a call of the function, or of any function for null: put before sampling, it forces the policy to call. Null where
+   * the family has no calls.
+   */
   callBeginning(name: string | null): string | null;
 }
 
-/** Stands for a content while the rest is rendered; no template changes it and no conversation holds it. */
+/** Replaces a content while the rest is rendered; no template changes it and no conversation holds it. */
 const STAND_IN = "\uE0F2reply\uE0F2";
 
 const rendererSchema = only<RendererOptions>({
@@ -107,7 +110,7 @@ export async function loadRenderer(dir: string, options: RendererOptions = {}): 
   const own = config.chatTemplates.get("default") ?? null;
   const known = name === "auto" ? detectFamily(tokenizer, own) : FAMILIES[name];
   const family = known.name === "default" ? genericFamily(tokenizer, own) : known;
-  // Without any template `render` says so; texts that are encoded as they are need none.
+  // Without any template `render` throws; plain texts need no template.
   return createRenderer(tokenizer, family, own === null ? (family.template ?? undefined) : undefined, options);
 }
 
@@ -140,7 +143,7 @@ export function createRenderer(
   ];
   const stopIds = new Set(stopTokenIds);
 
-  /** What stands behind a reply; null when it depends on what stands before. */
+  /** The tokens behind a reply; null when they depend on the text before it. */
   const continuation = (messages: readonly ChatMessage[], tools: readonly unknown[] | null): Uint32Array | null => {
     const reply: ChatMessage = { role: "assistant", content: STAND_IN };
     const user = (content: string): ChatMessage => ({ role: "user", content });
@@ -190,7 +193,7 @@ export function createRenderer(
       if (forgets && newMessages.some(({ role }) => role === "user")) return null;
       const stopped = completionIds.findIndex((id) => stopIds.has(id));
       const isClosed = stopped >= 0 && completionIds[stopped] === close;
-      // A turn that another token ended, or that goes on behind its end, is none that the template writes.
+      // A turn that another token ended, or that goes on behind its end, cannot come from the template.
       if (stopped >= 0 && (!isClosed || stopped !== completionIds.length - 1)) return null;
       const rest = continuation(newMessages, tools);
       if (rest === null || rest[0] !== close) return null;
@@ -210,7 +213,7 @@ export function createRenderer(
       const tools = toolsOf("replyOpening", options);
       const [closed, open] = [text(messages, tools, false), text(messages, tools, true)];
       let same = 0;
-      // A template may write an end of the conversation where no reply is to come.
+      // A template may write an end of the conversation where no reply follows.
       while (same < closed.length && closed[same] === open[same]) same += 1;
       return open.slice(same - longestBeginning(open.slice(0, same), ["<think>", "</think>"]));
     },

@@ -1,8 +1,8 @@
 /**
- * Which tokens of a text lie in given character ranges.
+ * Finds the tokens of a text in given character ranges.
  *
  * A token belongs to a range when it covers at least one of its characters; all tokens of a character that is split over several
- * belong together. Tokens are laid over the text by decoding, so the tokenizer must reproduce the text.
+ * belong together. Tokens are matched with the text by decoding, so the tokenizer must reproduce the text.
  */
 import { PrlError } from "../errors.ts";
 import type { TextSpan } from "./chat-template.ts";

@@ -1,7 +1,7 @@
 /**
  * The part of a tokenizer folder that the `tokenizers` crate does not read: special tokens and chat templates.
  *
- * Sources, as transformers reads them: tokenizer_config.json, chat_template.jinja and chat_templates/*.jinja (which win over the
+ * Its sources are those of transformers: tokenizer_config.json, chat_template.jinja and chat_templates/*.jinja (which win over the
  * config's own), special_tokens_map.json for tokens that the config does not name. Every file is optional.
  */
 import { readdir, readFile } from "node:fs/promises";

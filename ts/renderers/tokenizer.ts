@@ -18,15 +18,15 @@ import { readTokenizerConfig, type TokenizerConfig } from "./tokenizer-config.ts
 export interface ChatTemplateOptions extends Pick<RenderOptions, "tools" | "addGenerationPrompt" | "templateKwargs"> {
   /** Template source, or the name of one of the tokenizer's templates. Default: the tokenizer's own. */
   chatTemplate?: string;
-  /** Also say which tokens lie in `{% generation %}` blocks. Default false. */
+  /** Also return which tokens are in `{% generation %}` blocks. Default false. */
   assistantMask?: boolean;
 }
 
 export interface RenderedChat {
   text: string;
-  /** `encode(text)`: no special tokens but those that the template wrote. */
+  /** `encode(text)`, with only the special tokens that the template wrote. */
   ids: Uint32Array;
-  /** One entry per id, 1 for what the assistant is to produce; null unless asked for. */
+  /** One entry per id, 1 for tokens of the assistant; null unless requested. */
   assistantMask: Uint8Array | null;
 }
 
@@ -37,11 +37,11 @@ export interface Tokenizer {
   readonly eosTokenId: number | null;
   /** Id of tokenizer_config.json's `pad_token`, null when it names none. */
   readonly padTokenId: number | null;
-  /** Token ids of a text. Special tokens written in the text are recognised; none are added unless asked for. */
+  /** Token ids of a text. Special tokens written in the text are recognised; none are added unless requested. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): Uint32Array;
   /** The same off the JavaScript thread, for long texts. */
   encodeAsync(text: string, options?: { addSpecialTokens?: boolean }): Promise<Uint32Array>;
-  /** Text of token ids; bytes that are no UTF-8 become U+FFFD. */
+  /** Text of token ids; invalid UTF-8 becomes U+FFFD. */
   decode(ids: Uint32Array | readonly number[], options?: { skipSpecialTokens?: boolean }): string;
   /** Text of each token alone, off the JavaScript thread. */
   decodeEach(ids: Uint32Array): Promise<string[]>;
@@ -49,7 +49,7 @@ export interface Tokenizer {
   decodeStream(options?: DecodeStreamOptions): DecodeStream;
   /** A conversation as text and ids by the model's chat template. Errors: PRL_TEMPLATE. */
   applyChatTemplate(messages: readonly ChatMessage[], options?: ChatTemplateOptions): RenderedChat;
-  /** Its text alone. */
+  /** The text of a conversation, without ids. */
   chatText(messages: readonly ChatMessage[], options?: Omit<ChatTemplateOptions, "assistantMask">): string;
   /** Id of a token as written in the vocabulary, or null. */
   tokenToId(token: string): number | null;

@@ -7,13 +7,13 @@ import { entries, shapeOf, typeText } from "./schema-walk.ts";
 export interface KeyDescription {
   /** Dotted; elements of lists are `<i>`. */
   readonly key: string;
-  /** The section it stands in, empty at the top. */
+  /** The section of the key; empty at the top. */
   readonly section: string;
   readonly type: string;
   /** As written in TOML, "required", or "unset". */
   readonly fallback: string;
   readonly description: string;
-  /** A block: its keys follow, `description` is about the whole. */
+  /** True for a block: its keys follow, and `description` describes the whole. */
   readonly isBlock: boolean;
 }
 

@@ -2,12 +2,12 @@
 
 export type KeyPath = readonly (string | number)[];
 
-/** A TOML table, or what stands for one. */
+/** A TOML table, or its equal in JSON. */
 export type Table = { [key: string]: unknown };
 
 const BARE_KEY = /^[A-Za-z0-9_-]+$/;
 
-/** Deeper than any config; what is deeper would cost a message, or the stack, its size. */
+/** Deeper than any config; deeper values would make messages, or the stack, too large. */
 export const DEEPEST_KEY = 32;
 const LONGEST_PATH = 200;
 
@@ -16,7 +16,7 @@ export function shorten(text: string, most: number = LONGEST_PATH): string {
   return text.length > most ? `${text.slice(0, most)}...` : text;
 }
 
-/** How deep tables and lists are nested in a value, counted no further than a little beyond what is allowed. */
+/** How deep tables and lists are nested in a value; counting stops a little beyond the allowed depth. */
 export function depthOf(value: unknown): number {
   let level: unknown[] = [value];
   for (let depth = 0; depth <= DEEPEST_KEY; depth++) {
@@ -26,7 +26,7 @@ export function depthOf(value: unknown): number {
   return DEEPEST_KEY + 1;
 }
 
-/** A path as people write it; keys that are no bare TOML keys are quoted. */
+/** A path as text; keys that are not bare TOML keys are quoted. */
 export function formatPath(path: KeyPath): string {
   return path
     .map((part) => (typeof part === "number" || BARE_KEY.test(part) ? String(part) : JSON.stringify(part)))

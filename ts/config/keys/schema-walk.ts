@@ -1,7 +1,7 @@
 /**
- * Reading a zod schema as data: which keys there are, what type each has, its default and its metadata.
+ * Reads a zod schema as data: its keys, their types, defaults and metadata.
  *
- * Help, flags, environment variables and messages all go through here, so that the schema stays the only list of keys.
+ * Help, flags, environment variables and messages all use it, so that the schema stays the only list of keys.
  */
 import { z } from "zod";
 import type { KeyPath } from "./key-path.ts";
@@ -24,7 +24,7 @@ export interface SchemaNode {
   readonly shorthand: string | undefined;
 }
 
-/** Takes the wrappers off and gathers what they say; the outermost saying counts. */
+/** Removes the wrappers and gathers their data; the outermost value counts. */
 export function nodeOf(schema: AnySchema): SchemaNode {
   let inner = schema;
   let nullable = false;
@@ -58,7 +58,7 @@ export function nodeOf(schema: AnySchema): SchemaNode {
   };
 }
 
-/** The keys of a block in order, undefined when the schema is no block. */
+/** The keys of a block in order, undefined when the schema is not a block. */
 export function shapeOf(schema: AnySchema): Readonly<Record<string, AnySchema>> | undefined {
   const { inner } = nodeOf(schema);
   return inner instanceof z.ZodObject ? inner.shape : undefined;

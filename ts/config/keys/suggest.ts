@@ -1,6 +1,6 @@
 /** "Did you mean": the nearest of some names by edit distance. */
 
-/** Longer than any name; its distance to each would take its length to compute. */
+/** Longer than any name; distances of longer words would take too long to compute. */
 const LONGEST_WORD = 128;
 
 /** Edit distance in insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
@@ -23,7 +23,7 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * The name nearest to `word` that could be what was meant, or null: at most a third of the letters (and at least two) may differ. Of
+ * The name nearest to `word` that may be meant, or null: at most a third of the letters (and at least two) may differ. Among
  * equally near names the one of the nearest length, then the first.
  */
 export function nearest(word: string, names: Iterable<string>): string | null {
@@ -41,14 +41,14 @@ export function nearest(word: string, names: Iterable<string>): string | null {
   return best;
 }
 
-/** Of the places with this last part the one that is least deep, of those the first. */
+/** Of the places with this last part, the first one among the least deep. */
 export function shallowest(places: readonly string[], last: string): string | undefined {
   const depth = (place: string): number => place.split(".").length;
   const found = places.filter((place) => place.split(".").at(-1) === last);
   return found.toSorted((a, b) => depth(a) - depth(b))[0];
 }
 
-/** `did you mean "x"?` or, when nothing is near, all there are. */
+/** `did you mean "x"?` or, when nothing is near, a list of all names. */
 export function hint(word: string, names: readonly string[], what: string): string {
   const near = nearest(word, names);
   if (near !== null) return `did you mean "${near}"?`;

@@ -1,4 +1,4 @@
-/** Values that have the right type and that nothing can be done with: texts longer than any name or path, numbers beyond what is computed with. */
+/** Finds values of the right type that cannot be used: texts longer than any name or path, numbers too large to compute with. */
 import { z } from "zod";
 import type { ConfigTree } from "../config-tree.ts";
 import { isTable, type KeyPath } from "../keys/key-path.ts";
@@ -7,13 +7,13 @@ import { childOf, isFreeForm, nodeOf } from "../keys/schema-walk.ts";
 
 type AnySchema = z.core.$ZodType;
 
-/** What the system takes. */
+/** The longest path that the system accepts. */
 const LONGEST_PATH = 4_096;
 const LONGEST_TEXT = 65_536;
-/** Single precision ends at 3.4e38, and is squared on the way. */
+/** Single precision ends at 3.4e38, and values are squared. */
 const LARGEST_NUMBER = 1e18;
 
-/** Those below `value`, which is at `path` in the tree. */
+/** The unusable values in `value`, which is at `path` in the tree. */
 export function absurdValues(
   value: unknown,
   schema: AnySchema | undefined,

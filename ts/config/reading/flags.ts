@@ -25,12 +25,12 @@ export interface Override {
   readonly flag: string;
 }
 
-/** An option of a command that is no config key. */
+/** An option of a command that is not a config key. */
 export interface OptionSpec {
   readonly flag: string;
-  /** What its value is called; absent: a switch. */
+  /** Name of its value; absent: a switch. */
   readonly value?: string;
-  /** Value when the flag stands alone; what follows is its value only when it is a number. */
+  /** Value when the flag is alone; the next word is its value only when it is a number. */
   readonly whenBare?: string;
 }
 
@@ -41,7 +41,7 @@ export interface ConfigArguments {
   readonly options: ReadonlyMap<string, string>;
 }
 
-/** Flags with a name of their own. */
+/** Flags with a short name. */
 const ALIASES: Readonly<Record<string, KeyPath>> = {
   "exp-id": ["run", "name"],
   "trainer-gpus": ["deployment", "num_train_gpus"],
@@ -142,7 +142,7 @@ class Walker {
     throw usage(`${flag}: a value is missing (${typeText(schema)})`);
   }
 
-  /** The words after a flag that belong to it. */
+  /** Takes the words after a flag that belong to it. */
   #words(schema: AnySchema): string[] {
     const next = this.#peek();
     if (next === undefined || next.startsWith("--") || next === "@") return [];

@@ -8,7 +8,7 @@ type AnySchema = z.core.$ZodType;
 
 /** The folders that relative paths of a source are relative to. */
 export interface PathFolders {
-  /** The folder of the file, or the current folder for what is not in a file. */
+  /** The folder of the file, or the current folder for values that are not in a file. */
   readonly file: string;
   /** The current folder. */
   readonly current: string;
@@ -18,7 +18,7 @@ export function normalizeLayer(value: unknown, schema: AnySchema | undefined, fo
   if (schema === undefined) return value;
   const node = nodeOf(schema);
   if (value === "None" && node.nullable) return null;
-  if (value === "") return value; // The schema says that it is empty.
+  if (value === "") return value; // The schema reports that it is empty.
   if (typeof value === "string") {
     if (node.relativeTo === "file" || node.relativeTo === "module" || node.relativeTo === "place")
       return resolve(folders.file, value);
@@ -43,7 +43,7 @@ export function isModelPath(name: string): boolean {
   return /^(\.{1,2}(\/|$)|\/)/.test(name);
 }
 
-/** Data are a file when their name looks like one; every other name is a dataset of the hub. */
+/** Data are a file when the name looks like one; every other name is a dataset of the hub. */
 export function isDataPath(name: string): boolean {
   return isModelPath(name) || /\.(parquet|((jsonl|ndjson|json|csv|tsv)(\.gz)?))$/iu.test(name);
 }

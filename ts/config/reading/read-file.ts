@@ -8,11 +8,11 @@ import { DEEPEST_KEY, formatPath, isTable, shorten, type Table } from "../keys/k
 import { nearest } from "../keys/suggest.ts";
 import { DeepKey, keyLines } from "./toml-lines.ts";
 
-/** Of a line that is shown in a message. */
+/** Most characters of a line in a message. */
 const LONGEST_LINE = 120;
 
 export interface ConfigFile {
-  /** As it was named. */
+  /** The name as it was given. */
   readonly name: string;
   readonly folder: string;
   readonly values: Table;
@@ -54,7 +54,7 @@ async function nearestFile(path: string): Promise<string | null> {
       names.filter((name) => /\.(toml|json)$/.test(name)),
     );
   } catch {
-    return null; // The folder is missing as well: nothing to suggest.
+    return null; // The folder is missing, too, so there is nothing to suggest.
   }
 }
 
@@ -94,7 +94,7 @@ function parseJson(name: string, text: string): Table {
   throw new PrlError("PRL_CONFIG_SYNTAX", `${name}: the JSON is no object`);
 }
 
-/** No key of ours is a date: they become text, so that messages and JSON show them as they were written. */
+/** None of our keys is a date: dates become text, so that messages and JSON show them as they were written. */
 function withoutDates(value: unknown): unknown {
   if (value instanceof TomlDate) return value.toISOString();
   if (Array.isArray(value)) return value.map(withoutDates);

@@ -155,7 +155,7 @@ class Scanner {
       this.#step();
     }
     this.#at += end.length;
-    // A long string may end in up to two quotes of its own.
+    // A long string may end in up to two quotes that belong to it.
     if (isLong) while (this.#peek() === quote) this.#at++;
   }
 

@@ -11,7 +11,7 @@ const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
 /**
  * The value that `words` (at least one) stand for under `schema`. Lists are JSON or one word per element, tables JSON; `None` is null
- * where the schema allows it; a word that fits no type is a problem in words, ready for a message.
+ * where the schema allows it; a word that fits no type gives a problem as text, ready for a message.
  */
 export function valueFromWords(schema: AnySchema, words: readonly string[]): TypedValue {
   const node = nodeOf(schema);

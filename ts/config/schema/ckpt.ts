@@ -1,10 +1,10 @@
-/** `[ckpt]`: joint checkpoints of trainer and orchestrator, which `--resume` goes on from. */
+/** `[ckpt]`: joint checkpoints of trainer and orchestrator, from which `--resume` continues. */
 import { z } from "zod";
 import { folderPath } from "./fields.ts";
 
 const steps = (text: string) => z.int().positive().nullable().default(null).describe(text);
 
-/** The same of every kind of run but for how far the rolling checkpoints are apart. */
+/** The block is the same for every kind of run, except for the interval of the rolling checkpoints. */
 export const ckptBlockOf = (recoveryInterval: number) =>
   z
     .strictObject({
@@ -28,7 +28,7 @@ export const ckptBlockOf = (recoveryInterval: number) =>
 export const ckptBlock = ckptBlockOf(10);
 export type CkptBlock = z.output<typeof ckptBlock>;
 
-/** What does not fit together, or null. */
+/** A problem between the keys, or null. */
 export function ckptProblem({ interval, keep_last: last, keep_interval: forGood }: CkptBlock): string | null {
   if (interval === null && (last !== null || forGood !== null)) return "keep_last and keep_interval need interval";
   if (interval !== null && forGood !== null && forGood % interval !== 0) {

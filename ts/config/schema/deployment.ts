@@ -1,4 +1,4 @@
-/** `[deployment]`: what hardware the parts of a run get. What it says of GPUs binds engines that compute on GPUs; the embedded one does not. */
+/** `[deployment]`: the hardware for the parts of a run. Its GPU keys are for engines that compute on GPUs; the embedded one does not. */
 import { z } from "zod";
 
 const gpus = (description: string) => z.int().nonnegative().nullable().default(null).describe(description);
@@ -24,7 +24,7 @@ export const deploymentBlock = z
   .describe("GPUs of trainer and inference servers, cores of the run");
 export type DeploymentBlock = z.output<typeof deploymentBlock>;
 
-/** What does not fit, or null. */
+/** A problem of the block, or null. */
 export function deploymentProblem({ num_train_gpus, num_infer_gpus, gpus_per_node }: DeploymentBlock): string | null {
   const asked = (num_train_gpus ?? 0) + (num_infer_gpus ?? 0);
   if (asked <= gpus_per_node) return null;

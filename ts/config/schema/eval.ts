@@ -45,7 +45,7 @@ const MOST_CONCURRENT = 65_536;
 const rollouts = z.int().positive();
 const split = z.enum(["train", "eval"]);
 
-/** One of several under the same id takes its turn. */
+/** Several entries with the same id take turns. */
 export const endpointsFileSchema = z.strictObject({
   endpoint: z.array(
     z.strictObject({
@@ -91,7 +91,7 @@ const evaluation = z.strictObject({
     .describe("Sampling of this evaluation; what is unset comes from the top"),
 });
 
-/** The keys as they are written in files. */
+/** The keys of the file. */
 export const evalInputSchema = z
   .strictObject({
     run: runBlock,
@@ -154,7 +154,7 @@ export const evalConfigSchema = evalInputSchema
       if (one.base_url === null && config.endpoints === null)
         issue(index, "base_url", "no endpoint: give -b <base url>, or an endpoints file that knows the model");
       if (config.eval.findIndex((other) => other.name === one.name) !== index)
-        issue(index, "name", `two evaluations are named "${one.name}": give each a name of its own`);
+        issue(index, "name", `two evaluations are named "${one.name}": give each another name`);
     });
   });
 

@@ -8,12 +8,12 @@ import { z } from "zod";
 
 import { isHost } from "../host.ts";
 
-/** Names become file names, which take 255 bytes with what is put around them. */
+/** Names become parts of file names, which have at most 255 bytes. */
 const LONGEST_NAME = 128;
 
 /**
- * What a relative path in a config file is relative to: that file, or the folder the command was started in. A `module` is a file or, as a
- * package, a folder; `data` a file, or a dataset of the hub; a `place` a folder that is made when it is not there.
+ * The base of a relative path in a config file: the file's folder, or the folder where the command was started. A `module` is a file
+ * or, as a package, a folder; `data` a file, or a dataset of the hub; a `place` a folder that is made when it is missing.
  */
 export type PathBase = "file" | "place" | "folder" | "model" | "module" | "data";
 
@@ -25,7 +25,7 @@ export function filePath(description: string) {
     .meta({ description, relativeTo: "file" satisfies PathBase });
 }
 
-/** How long a function of the user's own may take for one `unit`; longer ones are given up with `code`. */
+/** How long a custom function may take for one `unit`; a longer call ends with `code`. */
 export function userDeadline(unit: string, code: "PRL_USER_DEADLINE" | "PRL_LOSS_DEADLINE") {
   return z
     .number()
@@ -36,7 +36,7 @@ export function userDeadline(unit: string, code: "PRL_USER_DEADLINE" | "PRL_LOSS
     .describe(`custom: how long the function may take for a ${unit}, ${code} beyond it; unset: 20`);
 }
 
-/** A folder that is made when it is not there, relative to the file that names it. */
+/** A folder that is made when it is missing, relative to the file that names it. */
 export function folderPath(description: string) {
   return z
     .string()
@@ -44,7 +44,7 @@ export function folderPath(description: string) {
     .meta({ description, relativeTo: "place" satisfies PathBase });
 }
 
-/** Used at the top and in every section that has its own copy. */
+/** It is used at the top and in every section with its own copy. */
 export const outputDir = z
   .string()
   .min(1)
@@ -53,19 +53,19 @@ export const outputDir = z
     relativeTo: "folder" satisfies PathBase,
   });
 
-/** Positive integer, up to `most`, that a part chooses itself when it is not set. */
+/** Positive integer, up to `most`; when it is unset, the part chooses the value itself. */
 export function automatic(description: string, most: number = Number.MAX_SAFE_INTEGER) {
   return z.int().positive().max(most).nullable().default(null).describe(description);
 }
 
-/** As many as the engine starts. */
+/** The limit of the engine. */
 export const MOST_THREADS = 1024;
-/** Processes of one kind that a run starts. */
+/** Most processes of one kind in a run. */
 export const MOST_PROCESSES = 1024;
 /** Timers of JavaScript count milliseconds in 31 bits: a longer wait would end at once. */
 const MOST_SECONDS = 2_000_000;
 
-/** A time to wait. */
+/** A wait in seconds. */
 export function seconds() {
   return z.number().positive().max(MOST_SECONDS);
 }
@@ -110,7 +110,7 @@ export const logBlock = z
   .prefault({})
   .describe("Logging of every process");
 
-/** How many tasks an evaluation takes. */
+/** Number of tasks of an evaluation. */
 export const numExamples = z
   .int()
   .min(-1)
@@ -122,7 +122,7 @@ export const seqLen = z
   .min(2)
   .describe("Longest sequence, prompt and completion together, and size of a packed bin (tokens)");
 
-/** Which environment; exactly one of `id` and `path`. */
+/** The environment: exactly one of `id` and `path`. */
 export const environmentBlock = z
   .strictObject({
     id: z.string().min(1).nullable().default(null).describe("Built-in environment or installed package"),
@@ -160,7 +160,7 @@ export const sourceName = z
   .default(null)
   .describe("Name in logs, metrics and files; unset: made from the environment's id or path");
 
-/** The name a source has when it gives none: its id, or the file name of its path without extension and export. */
+/** The default name of a source: its id, or the file name of its path without extension and export. */
 export function defaultSourceName(env: EnvironmentReference): string {
   const raw =
     env.id ??

@@ -4,7 +4,7 @@ import { evalConfigSchema, evalInputSchema, type EvalConfig } from "./eval.ts";
 import { rlConfigSchema, rlInputSchema, type RlConfig } from "./rl.ts";
 import { sftConfigSchema, sftInputSchema, type SftConfig } from "./sft.ts";
 
-/** Which command a config is for. */
+/** The command that a config is for. */
 export type ConfigKind = "rl" | "sft" | "eval";
 
 /** The resolved config of each kind. */
@@ -14,7 +14,7 @@ export interface ConfigOf {
   eval: EvalConfig;
 }
 
-/** Schemas of what is written in files; keys, types, defaults and descriptions are read from these. */
+/** Schemas of the files; keys, types, defaults and descriptions are read from these. */
 export const inputSchemas = { rl: rlInputSchema, sft: sftInputSchema, eval: evalInputSchema } as const;
 
 /** Schemas that check across keys and resolve. */
@@ -24,7 +24,7 @@ export const configSchemas: { readonly [K in ConfigKind]: z.ZodType<ConfigOf[K]>
   eval: evalConfigSchema,
 };
 
-/** Keys that one value serves everywhere: at the top and in the sections that have them. */
+/** Keys with one value for all places: at the top and in the sections that have them. */
 export const SHARED_KEYS: Readonly<Record<ConfigKind, Readonly<Record<string, readonly string[]>>>> = {
   rl: {
     "model.name": ["trainer", "orchestrator", "inference"],

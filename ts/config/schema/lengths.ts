@@ -1,4 +1,4 @@
-/** Whether completions fit into the sequences of a run, and the sequences into the engine. */
+/** Checks that completions fit into the sequences of a run, and the sequences into the engine. */
 
 interface Sampled {
   readonly sampling: { readonly max_completion_tokens: number | null };
@@ -9,7 +9,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** Completions of an evaluation or of training, whose block is at `at`, that leave no room for a prompt. */
+/** Problems of completions, in the block at `at`, that leave no room for a prompt. */
 export function lengthProblems(
   at: readonly string[],
   block: (Sampled & { readonly source?: readonly (Sampled | object)[] }) | null,

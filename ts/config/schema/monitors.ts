@@ -1,10 +1,10 @@
-/** `[monitors]`: what watches a run from outside. */
+/** `[monitors]`: how a run can be watched from outside. */
 import { z } from "zod";
 import { folderPath } from "./fields.ts";
 
 const LAST_PORT = 65_535;
 
-/** Four processes answer, each on a port of its own. */
+/** Four processes answer, each on another port. */
 export const monitorsBlock = z
   .strictObject({
     prometheus: z

@@ -22,7 +22,7 @@ import { samplingOver } from "./sampling.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { rolloutTransportBlock, weightBroadcastBlock } from "./transports.ts";
 
-/** The keys as they are written in files. */
+/** The keys of the file. */
 export const rlInputSchema = z
   .strictObject({
     run: runBlock,
@@ -55,7 +55,7 @@ export const rlInputSchema = z
   })
   .describe("Reinforcement learning");
 
-/** The resolved config; parsing checks what no single key can. */
+/** The resolved config; parsing also checks conditions between keys. */
 export const rlConfigSchema = rlInputSchema.transform((config, context) => {
   for (const { path, message } of problems(config)) context.addIssue({ code: "custom", path, message });
   return resolve(config);
@@ -176,7 +176,7 @@ function problems(config: RlInput): Problem[] {
   }
   if (orchestrator.client.api === "vllm" && orchestrator.client.base_url.length === 0) {
     const message =
-      "the run starts servers of its own, which are no vLLM: name running ones with orchestrator.client.base_url";
+      "the run starts its own servers, which are not vLLM: name running ones with orchestrator.client.base_url";
     found.push({ path: ["orchestrator", "client", "api"], message });
   }
   if (orchestrator.recycle === "tails" && orchestrator.oversampling === 1) {
@@ -244,7 +244,7 @@ const OF_ALL_SOURCES: ReadonlySet<string> = new Set(["agg", "all"]);
 
 type Source = { name: string | null; env: Parameters<typeof defaultSourceName>[0] };
 
-/** Two sources of one name. */
+/** Problems of sources with the same name. */
 export function nameProblems(path: string[], sources: readonly Source[]): Problem[] {
   const seen = new Map<string, number>();
   const found: Problem[] = [];
@@ -253,7 +253,7 @@ export function nameProblems(path: string[], sources: readonly Source[]): Proble
     const first = seen.get(name);
     if (first === undefined) seen.set(name, i);
     else {
-      const message = `"${name}" is already the name of ${[...path, first].join(".")}: give each source a name of its own`;
+      const message = `"${name}" is already the name of ${[...path, first].join(".")}: give each source another name`;
       found.push({ path: [...path, i, "name"], message });
     }
   });

@@ -1,4 +1,4 @@
-/** How the completions of evaluations are drawn: of all of them, of one, and the one's over those of all. */
+/** Sampling of evaluations: settings for all of them, settings for one, and how they are merged. */
 import { z } from "zod";
 
 const temperature = z.number().min(0).max(2).describe("Sampling temperature, 0 is greedy");
@@ -12,7 +12,7 @@ export const samplingOfAll = {
   top_k: topK.default(-1),
 };
 
-/** Keys of one evaluation; null is what all have. */
+/** Keys of one evaluation; null means the setting for all. */
 export const samplingOfOne = {
   temperature: temperature.nullable().default(null),
   top_p: topP.nullable().default(null),
@@ -26,7 +26,7 @@ export interface Sampling {
   max_completion_tokens: number | null;
 }
 
-/** What is unset in the one's comes from all's. */
+/** Unset keys of one evaluation come from the settings for all. */
 export function samplingOver(one: { [Key in keyof Sampling]: Sampling[Key] | null }, all: Sampling): Sampling {
   return {
     temperature: one.temperature ?? all.temperature,

@@ -1,4 +1,4 @@
-/** `[sandbox]`: where environments that run programs get their sandboxes. */
+/** `[sandbox]`: the sandboxes of environments that run programs. */
 import { z } from "zod";
 import { automatic, filePath } from "./fields.ts";
 

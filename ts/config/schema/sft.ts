@@ -15,7 +15,7 @@ import { activations, dtype, optimBlock, optimProblems, scheduleProblem, schedul
 /** Supervised steps are short: a checkpoint may take longer than several of them. */
 const RECOVERY_INTERVAL = 50;
 
-/** The keys as they are written in files. */
+/** The keys of the file. */
 export const sftInputSchema = z
   .strictObject({
     run: runBlock,
@@ -41,7 +41,7 @@ export const sftInputSchema = z
   })
   .describe("Supervised fine-tuning");
 
-/** The resolved config; parsing checks what no single key can. */
+/** The resolved config; parsing also checks conditions between keys. */
 export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   const schedule = scheduleProblem(config.scheduler, config.max_steps);
   if (schedule !== null) context.addIssue({ code: "custom", path: ["scheduler"], message: schedule });

@@ -1,8 +1,9 @@
 /**
- * Is there a reply that earns much and costs nothing? A policy finds it: it gives the prompt back, copies an expression from it that should
- * have been worked out, says the same thing to every task, or lists all answers.
+ * Searches for cheap replies with a high reward, which a policy would find: it repeats the prompt, copies an expression from it that should
+ * have been computed, gives the same answer to every task, or lists all answers.
  *
- * A strategy fails when it earns on average at least a share of what gold replies earn, or full marks on more than a share of the tasks.
+ * A strategy fails the check when its mean reward is at least a share of that of gold replies, or when more than a share of the tasks
+ * give it the full reward.
  */
 import type { ScoredReply } from "../model/configured-environment.ts";
 import { promptOfRow } from "../model/content-key.ts";
@@ -22,12 +23,12 @@ import {
 } from "./lazy-replies.ts";
 import type { Golds } from "./replies-check.ts";
 
-/** Tasks with a gold reply on which lazy ones are tried. */
+/** Most tasks with a gold reply on which lazy replies are tried. */
 const TASKS = 50;
-/** Constants that are tried, the most frequent ones. */
+/** Most constants that are tried, by frequency. */
 const CONSTANTS = 8;
 
-/** What a strategy may get without a failure. */
+/** The rewards that a strategy may get without a failure. */
 interface Allowance {
   /** Share of the tasks that may get full marks. */
   readonly full: number;
@@ -38,7 +39,10 @@ interface Allowance {
 }
 /** Half of the reward for nothing is a floor that learning hardly leaves; one task in twenty is a kind of task that need not be solved. */
 const COPIED: Allowance = { full: 0.05, earned: 0.5, least: 3 };
-/** As many choices or more are all taken for four: answers that differ only in how they are written cannot be told from other answers. */
+/**
+ * More choices than this count as this many, because answers that differ only in their writing cannot be distinguished from different
+ * answers.
+ */
 const MOST_CHOICES = 4;
 const DEVIATIONS = 3;
 
@@ -59,7 +63,7 @@ const EPSILON = 1e-9;
 
 type Gold = readonly [Task, ScoredReply];
 
-/** What a strategy earned. */
+/** The rewards of a strategy. */
 interface Standing {
   earned: number;
   full: number;
@@ -112,7 +116,7 @@ async function tryCopies(
   }
 }
 
-/** The user's words given back, in a conversation those of each turn in their turn, or all that were said so far. */
+/** Repeats the user's text; in a conversation that of each turn, or that of all turns so far. */
 function echoes(gold: Reply, asked: string): [LazyText, Reply][] {
   const parts = [
     { of: "the last user message", part: (text: string): string => text },
@@ -143,7 +147,7 @@ async function tryConstants(inspection: Inspection, split: Split, golds: readonl
   for (const answer of answers.values()) counts.set(answer, (counts.get(answer) ?? 0) + 1);
   const frequent = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, CONSTANTS);
   for (const [constant, count] of frequent) {
-    // The only task that it is the answer of shows nothing.
+    // A task whose answer occurs only once shows nothing about that answer.
     const others = golds.filter(([task]) => count > 1 || answers.get(task) !== constant);
     await tryConstant(inspection, split, { strategy: "one answer for all tasks", text: constant }, [
       others,

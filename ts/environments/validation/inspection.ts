@@ -1,4 +1,4 @@
-/** One validation under way: tries things within a deadline, and keeps what failed and how long each kind of work took. */
+/** One validation under way: tries things within a deadline, and records failures and the time of each kind of work. */
 import { explain, PrlError } from "../../errors.ts";
 import type { ConfiguredEnvironment, ScoredReply } from "../model/configured-environment.ts";
 import type { Split } from "../../datasets/index.ts";
@@ -13,7 +13,7 @@ export class Inspection {
   readonly options: Required<ValidateOptions>;
   readonly failures: ValidationFailure[] = [];
   readonly notes = new Set<string>();
-  /** Checks that something was tried in. */
+  /** Checks in which something was tried. */
   readonly tried = new Set<ValidationCheck>();
   readonly work = { tasks: new Pace(), scores: new Pace(), rollouts: new Pace() };
 
@@ -64,7 +64,7 @@ export class Inspection {
   }
 }
 
-/** Counts what was done and how long that took. */
+/** Counts calls and their time. */
 class Pace {
   #count = 0;
   #milliseconds = 0;

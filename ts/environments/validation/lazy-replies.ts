@@ -1,8 +1,8 @@
-/** Replies that take no skill: what the prompt already says, and what is right elsewhere, bare or wrapped as a gold reply is. */
+/** Replies that need no skill: parts of the prompt, and answers of other tasks, alone or wrapped like a gold reply. */
 import type { Message } from "../../message.ts";
 import type { Reply } from "./inspection.ts";
 
-/** A way to reply that anybody can follow without reading the task. */
+/** A way to reply without solving the task. */
 export interface LazyText {
   readonly strategy: string;
   readonly text: string;
@@ -10,7 +10,7 @@ export interface LazyText {
 
 interface Wrapper {
   readonly name: string;
-  /** What a reply says within it; null when it has none. */
+  /** The text of a reply inside the wrapper; null when the reply has none. */
   readonly unwrap: (reply: string) => string | null;
   readonly wrap: (text: string) => string;
 }
@@ -67,14 +67,14 @@ const MARKED: readonly (readonly [name: string, patterns: readonly RegExp[]])[] 
 ];
 const ARITHMETIC = /(?:[-(]\s*)*\d(?:[\d\s.()+\-*/^%×÷·−]*[\d)])?/gu;
 const OPERATION = /[\d)]\s*[+\-*/^%×÷·−]\s*[-(]*\s*\d/u;
-/** Of two letters at least and no command of LaTeX. */
+/** A word of at least two letters that is not a LaTeX command. */
 const WORD = /(?<![\\A-Za-z])[A-Za-z]{2,}/u;
 const BORDER = /^[\s.,;:?!$"]+|[\s.,;:?!$"]+$/gu;
 const HAS_OPERATION = /[-+*/^=%×÷·−(]|\\[a-z]/u;
-/** Longer ones are no expressions. */
+/** Longer texts are not expressions. */
 const MOST_CHARACTERS = 1000;
 
-/** What can be copied from a prompt: of each kind of expression the first, the last and the longest. */
+/** Texts to copy from a prompt: of each kind of expression the first, the last and the longest. */
 export function copiedTexts(prompt: string): LazyText[] {
   const marked = MARKED.flatMap(([name, patterns]) => {
     const found = patterns.flatMap((pattern) => [...prompt.matchAll(pattern)]);
@@ -92,7 +92,7 @@ export function copiedTexts(prompt: string): LazyText[] {
   ];
 }
 
-/** Operations that a prompt asks for in words, written down with what it gives and not carried out. */
+/** Operations that a prompt asks for, written down with the prompt's values but not carried out. */
 export function undoneTexts(prompt: string): LazyText[] {
   const expressions = expressionsOf(prompt);
   const [a, b] = expressions;
@@ -111,7 +111,7 @@ export function undoneTexts(prompt: string): LazyText[] {
   ];
 }
 
-/** What stands between the words of a text and has a number in it. */
+/** The parts of a text between its words that contain a number. */
 function expressionsOf(prompt: string): string[] {
   return prompt
     .split(WORD)
@@ -127,7 +127,7 @@ function named(strategy: string, text: string | undefined): LazyText[] {
   return text === undefined ? [] : [{ strategy, text }];
 }
 
-/** What stands behind the last colon of a message, as in "Sort these: c, a, b"; null without one. */
+/** The text behind the last colon of a message, as in "Sort these: c, a, b"; null without one. */
 export function behindColon(message: string): string | null {
   const place = message.lastIndexOf(":");
   const text = message.slice(place + 1).trim();
@@ -142,20 +142,20 @@ function picked(name: string, all: readonly string[]): LazyText[] {
   );
 }
 
-/** A text as it is, and as the gold reply wraps its answer. */
+/** A text alone, and wrapped like the gold reply's answer. */
 export function wrapped({ strategy, text }: LazyText, gold: string): LazyText[] {
   const inside = wrappersOf(gold).map(({ name, wrap }) => ({ strategy: `${strategy}, ${name}`, text: wrap(text) }));
   return [{ strategy, text }, ...inside];
 }
 
-/** The answer of a gold reply alone, without what leads to it. */
+/** The answer of a gold reply alone, without its derivation. */
 export function bareAnswer(gold: string): string {
   const [wrapper] = wrappersOf(gold);
   const inside = wrapper?.unwrap(gold)?.trim();
   return wrapper === undefined || inside === undefined ? gold : wrapper.wrap(inside);
 }
 
-/** The answer of a gold reply and that of another, in the place of the first; null without such a place or without another answer. */
+/** The gold reply with a choice of two answers; null where its answer cannot be replaced or there is no other answer. */
 export function choiceOf(gold: string, other: string): string | null {
   const [wrapper] = wrappersOf(gold);
   const [right, wrong] = [gold, other].map((reply) => wrapper?.unwrap(reply)?.trim());
@@ -163,7 +163,7 @@ export function choiceOf(gold: string, other: string): string | null {
   return wrapper.wrap(`${right} or ${wrong}`);
 }
 
-/** The answers of many tasks as one reply: one below the other, and all of them in the place of one. */
+/** The answers of many tasks as one reply: one below the other, and all in the place of one. */
 export function pooled(golds: readonly string[]): LazyText[] {
   const [wrapper] = wrappersOf(golds[0] ?? "");
   const choice = golds
@@ -181,8 +181,8 @@ export function lastText(reply: Reply): string {
 }
 
 /**
- * The gold reply with other words: in a conversation each turn of the policy says what `say` makes of the message before, and calls no
- * tool.
+ * The gold reply with other text: in a conversation each turn of the policy is the result of `say` for the message before it, without a
+ * tool call.
  */
 export function saidInstead(gold: Reply, say: (before: Message | undefined) => string): Reply {
   if (typeof gold === "string") return say(undefined);

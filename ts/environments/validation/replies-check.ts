@@ -1,13 +1,13 @@
-/** Do gold answers get full marks, the same ones every time, and others not? */
+/** Checks that gold answers get the full reward, equal ones every time, and that other answers do not. */
 import type { ScoredReply } from "../model/configured-environment.ts";
 import type { Split } from "../../datasets/index.ts";
 import type { Task } from "../model/tasks.ts";
 import type { Inspection } from "./inspection.ts";
 import { choiceOf, lastText, saidInstead } from "./lazy-replies.ts";
 
-/** What somebody says who does not know. */
+/** Replies of a policy that does not know the answer. */
 const IGNORANT = ["", "I do not know."];
-/** Of the gold answers of other tasks, so many may be right here too (two tasks can have one answer). */
+/** Share of other tasks' gold answers that may also be right (two tasks can have one answer). */
 const MOST_SHARED_GOLD = 0.5;
 
 /** For each task the best reply that the environment's own check knows, where it has scored one. */
@@ -33,13 +33,13 @@ async function goldOf(inspection: Inspection, split: Split, task: Task): Promise
   if (scored === null) return null;
   const gold = scored.toSorted((a, b) => b.reward - a.reward)[0];
   if (gold !== undefined && gold.reward > 0) return gold;
-  // What checks its gold answer without a score, a program in a sandbox for one, has said that it is right.
+  // A check without a score, such as a program in a sandbox, has found the gold answer right.
   if (environment.validates)
     notes.add("its validate() has no right answer scored: whether wrong ones score as high was not tried");
   return null;
 }
 
-/** Neither silence nor the answer of another task is worth as much as the right one. */
+/** Checks that neither silence nor the answer of another task gets as much as the right one. */
 export async function checkWrong(inspection: Inspection, split: Split, golds: Golds): Promise<void> {
   const all = [...golds.values()];
   let [foreign, paid] = [0, 0];
@@ -62,7 +62,7 @@ export async function checkWrong(inspection: Inspection, split: Split, golds: Go
   inspection.fail("wrong", split, null, `${paid} of ${foreign} answers to another task get full marks`);
 }
 
-/** A reply that leaves open which of two answers it means (`#### 5 or 6`) gives none. */
+/** Checks replies that leave open which of two answers they mean (`#### 5 or 6`): they must not count. */
 async function checkChoices(inspection: Inspection, split: Split, golds: Golds): Promise<void> {
   const all = [...golds];
   let [tried, paid, example] = [0, 0, ""];

@@ -1,8 +1,8 @@
-/** What is looked at when an environment is validated, and what is found. */
+/** Options and report of the validation of an environment. */
 import type { Split } from "../../datasets/index.ts";
 
 export interface ValidateOptions {
-  /** Tasks of each split that are looked at. Default 100. */
+  /** Number of tasks of each split to check. Default 100. */
   tasks?: number;
   seed?: number;
   /** Longest that one task's check, one score or one rollout may take. Default 60 s. */
@@ -10,26 +10,26 @@ export interface ValidateOptions {
   signal?: AbortSignal;
 }
 
-/** `gold`, `wrong` and `free` are looked at only where the environment has a `validate`. */
+/** `gold`, `wrong` and `free` are checked only where the environment has a `validate`. */
 export const CHECKS = ["tasks", "gold", "wrong", "deterministic", "rollouts", "duplicates", "overlap", "free"] as const;
 export type ValidationCheck = (typeof CHECKS)[number];
 
 export interface ValidationFailure {
   readonly check: ValidationCheck;
   readonly split: Split;
-  /** Null: it is about the whole split. */
+  /** Key of the task; null: the failure concerns the whole split. */
   readonly task: string | null;
   readonly message: string;
 }
 
 export interface ValidationReport {
-  /** Tasks that were looked at. */
+  /** Number of tasks that were checked. */
   readonly tasks: Readonly<Record<Split, number>>;
   /** Checks in which nothing failed. */
   readonly passed: readonly ValidationCheck[];
   readonly failures: readonly ValidationFailure[];
-  /** What is worth knowing and may be meant so. */
+  /** Remarks about things that may be intended. */
   readonly notes: readonly string[];
-  /** Of this process, one after the other: tasks read, replies scored, rollouts run with a policy that answers at once. */
+  /** Rates in this process, one call after the other: tasks read, replies scored, rollouts run with a policy that answers at once. */
   readonly perSecond: { readonly tasks: number; readonly scores: number; readonly rollouts: number };
 }

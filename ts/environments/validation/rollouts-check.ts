@@ -1,4 +1,4 @@
-/** Do its rollouts run, with a policy that knows nothing? */
+/** Checks that rollouts run, with a policy that knows nothing. */
 import { randomUUID } from "node:crypto";
 
 import type { Split } from "../../datasets/index.ts";
@@ -6,7 +6,7 @@ import type { ReplyClient } from "../rollout/reply-client.ts";
 import type { Task } from "../model/tasks.ts";
 import type { Inspection } from "./inspection.ts";
 
-/** Rollouts that are tried per split. */
+/** Number of trial rollouts per split. */
 const TRIALS = 8;
 
 const IGNORANT_POLICY: ReplyClient = {

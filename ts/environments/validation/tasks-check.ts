@@ -1,20 +1,20 @@
-/** Are there tasks, the same ones for the same seed, each once, and none of `train` in `eval`? */
+/** Checks that there are tasks, equal for equal seeds, each only once, and that no task of `train` is in `eval`. */
 import type { Split } from "../../datasets/index.ts";
 import type { Task } from "../model/tasks.ts";
 import type { Inspection } from "./inspection.ts";
 
-/** Of the tasks looked at, so many may repeat another. */
+/** Share of the checked tasks that may repeat another. */
 const MOST_REPEATED = 0.02;
 const MEND = "; where the prompt does not say which task it is, give `contentKey: (row) => string` in the definition";
 
-/** Tasks of a split that are compared by content. */
+/** Most tasks of a split that are compared by content. */
 const CONTENTS = 1000;
 /** Read at once, so that slow ones stop soon. */
 const PAGE = 10;
-/** Reading so many stops after this time. */
+/** Reading them stops after this time. */
 const READING_MS = 3_000;
 
-/** Which task it is. */
+/** A task's identity. */
 export interface Content {
   readonly key: string;
   readonly content: string;
@@ -45,7 +45,7 @@ export async function readTasks(inspection: Inspection, split: Split): Promise<T
   return tasks;
 }
 
-/** Which task it is, of many tasks of a split: repetitions show only among many. */
+/** The identities of many tasks of a split, because repetitions show only among many. */
 export async function readContents(inspection: Inspection, split: Split): Promise<Content[] | null> {
   const { environment, options, notes } = inspection;
   const begun = performance.now();
@@ -79,7 +79,7 @@ export function checkDuplicates(inspection: Inspection, split: Split, contents: 
   inspection.fail("duplicates", split, first.key, message);
 }
 
-/** What is trained on may not be what is held out. */
+/** Checks that no training task is held out for evaluation. */
 export function checkOverlap(
   inspection: Inspection,
   { train, eval: held }: Readonly<Record<Split, readonly Content[]>>,

@@ -31,7 +31,7 @@ const SUMS = {
   judge_completion_tokens: "judge/completion_tokens",
 } as const;
 
-/** Counts of its own sandbox daemon that are shown. */
+/** Counts of the process's sandbox daemon that are shown. */
 const SANDBOXES = ["running", "queued", "parked", "held"] as const;
 
 /** @param load read at each request, as is `sandboxes`: the load of the process's own sandbox daemon, if it has one. */

@@ -1,4 +1,4 @@
-/** What the answers of both OpenAI endpoints have in common: head, sampling, the stream of one choice, usage. */
+/** Shared by the answers of both OpenAI endpoints: head, sampling, the stream of one choice, usage. */
 import type { FastifyReply } from "fastify";
 
 import type { ActiveRequest } from "../requests/active-request.ts";
@@ -53,12 +53,12 @@ function soFar({ promptTokenIds }: ParsedRequest, { tokens, cachedTokens }: Comp
   return { promptTokens: promptTokenIds.length, completionTokens: tokens, cachedTokens };
 }
 
-/** Sends one choice, and what stands beside it in that chunk. */
+/** Sends one choice, and the chunk's other fields. */
 export type SendChoice = (choice: object, beside?: object) => Promise<void>;
 
 /**
- * One choice as events: `tell` sends what it makes of the chunks as they are sampled, and returns all of them; the usage comes last, where it is
- * asked for. Errors until the first chunk have their own status.
+ * One choice as events: `tell` turns the chunks into events as they are sampled, and returns all of them; the usage comes last, where it is
+ * requested. Errors until the first chunk have their own status.
  */
 export async function streamed(
   context: ServerContext,

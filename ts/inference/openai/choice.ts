@@ -18,19 +18,19 @@ export interface ChatReply {
 }
 
 export interface ReplyOptions {
-  /** Calls are looked for. */
+  /** Whether tool calls are parsed. */
   readonly tools: boolean;
   /** Only the first call counts (`parallel_tool_calls: false`). */
   readonly oneCall: boolean;
-  /** Names the calls. */
+  /** Prefix for the ids of calls. */
   readonly id: string;
-  /** What stood before the sampled tokens and is part of the reply. */
+  /** Tokens of the reply before the sampled ones. */
   readonly begun: Uint32Array;
-  /** The prompt ends inside of a block of thinking. */
+  /** The prompt ends inside a block of thinking. */
   readonly thinks: boolean;
 }
 
-/** What the tokens say so far. Calls are only looked for when the request has tools; a stop string that ended it is cut off. */
+/** The reply in the tokens so far. Calls are only parsed when the request has tools; a stop string that ended it is cut off. */
 export function readReply(
   renderer: Pick<Renderer, "parse">,
   completion: Completion,
@@ -51,7 +51,7 @@ export function readReply(
           },
         ],
   );
-  // Without tools, or when no call could be read, the reply is what was written.
+  // Without tools, or when no call could be read, the reply is the written text.
   const written =
     tools && calls.length > 0
       ? content
@@ -66,7 +66,7 @@ function finishReason(completion: Completion, reply: Pick<ChatReply, "toolCalls"
   return completion.finishReason === "abort" ? "stop" : completion.finishReason;
 }
 
-/** Why it ended, and the stop token or string that did it: vLLM's addition. */
+/** Why it ended, and the stop token or string that ended it, which vLLM adds. */
 export function endOf(completion: Completion, reply: Pick<ChatReply, "toolCalls">): ChoiceEnd {
   return { finish_reason: finishReason(completion, reply), stop_reason: completion.stopReason };
 }
@@ -86,7 +86,7 @@ export function idsOf({ return_token_ids: wanted }: WantsIds, tokenIds: Uint32Ar
   return wanted === true ? { token_ids: [...tokenIds] } : {};
 }
 
-/** Those of the prompt, likewise. */
+/** The prompt's tokens, where the request wants them. */
 export function promptIdsOf({ return_token_ids: wanted }: WantsIds, { promptTokenIds }: ParsedRequest): object {
   return wanted === true ? { prompt_token_ids: [...promptTokenIds] } : {};
 }

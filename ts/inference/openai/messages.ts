@@ -1,4 +1,4 @@
-/** Messages of the OpenAI chat API as chat templates read them. */
+/** Converts messages of the OpenAI chat API for chat templates. */
 import type { ChatMessage } from "../../renderers/index.ts";
 import { PrlError } from "../../errors.ts";
 import { badRequest, unsupported } from "../errors.ts";
@@ -7,7 +7,7 @@ import type { RequestLimits } from "../requests/request.ts";
 type WireMessages = readonly Readonly<Record<string, unknown>>[];
 
 /**
- * The conversation of a request. One of more messages than the context has tokens is refused before a template is rendered for it. Errors:
+ * The conversation of a request. A conversation with more messages than the context has tokens is refused before it is rendered. Errors:
  * PRL_INFERENCE_CONTEXT, PRL_INFERENCE_REQUEST, PRL_INFERENCE_UNSUPPORTED.
  */
 export function conversationOf(messages: WireMessages, { maxModelLen }: RequestLimits): ChatMessage[] {

@@ -1,5 +1,5 @@
 /**
- * Fields of OpenAI's and vLLM's that the embedded engine does not have: accepted with the values with which they do nothing, which clients
+ * Fields of OpenAI and vLLM that the embedded engine does not have: they are accepted with values that change nothing, which clients
  * send as their defaults, and refused by name with any other.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -8,7 +8,7 @@ import { unsupported } from "../errors.ts";
 
 const NONE: readonly unknown[] = [[], {}];
 
-/** Of both endpoints; null and absence do nothing either. */
+/** Fields of both endpoints; null and absence change nothing either. */
 const SHARED: Readonly<Record<string, readonly unknown[]>> = {
   add_special_tokens: [false],
   allowed_token_ids: NONE,
@@ -60,7 +60,7 @@ export const COMPLETION_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = 
   suffix: [],
 };
 
-/** What helps with some of them. */
+/** Advice for some of the fields. */
 const ADVICE: Readonly<Record<string, string>> = {
   best_of: "; use n",
   functions: "; use tools",

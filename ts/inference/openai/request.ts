@@ -1,8 +1,8 @@
 /**
  * Bodies of the OpenAI endpoints, turned into requests of the generate endpoint, which checks everything about sampling.
  *
- * What is not implemented is refused by its name unless it has the value with which it does nothing (`neutral.ts`), unknown fields are too.
- * Those that concern an account, a provider's caches or how fast an answer comes (`user`, `metadata`, `store`, ...) change no answer: they
+ * A field that is not implemented is refused by its name unless its value changes nothing (`neutral.ts`); unknown fields are refused, too.
+ * Fields about an account, a provider's caches or the speed of an answer (`user`, `metadata`, `store`, ...) change no answer: they
  * are accepted and have no effect.
  */
 import { z } from "zod";
@@ -12,7 +12,7 @@ import { badRequest, unsupported } from "../errors.ts";
 import { parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../requests/request.ts";
 import { CHAT_NEUTRAL, COMPLETION_NEUTRAL, refuseUnlessNeutral } from "./neutral.ts";
 
-/** Samples of one request at most, and of all its prompts together. */
+/** Most samples of one prompt, and of all prompts of a request together. */
 const MAX_CHOICES = 128;
 const MAX_SAMPLES = 4096;
 
@@ -20,7 +20,7 @@ const stop = z.union([z.string(), z.array(z.string())]).nullish();
 const nothing = z.unknown().optional();
 const fieldsOf = (table: object) => Object.fromEntries(Object.keys(table).map((name) => [name, nothing]));
 
-/** What both endpoints take. Penalties and the like are known to be refused unless they do nothing. */
+/** Fields of both endpoints. Penalties and similar ones are listed so that they can be refused unless they change nothing. */
 const shared = {
   model: z.string().nullish(),
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
@@ -92,7 +92,7 @@ export const completionSchema = z.strictObject({
 export type ChatBody = z.output<typeof chatSchema>;
 export type CompletionBody = z.output<typeof completionSchema>;
 
-/** The body as its schema has it. Errors: PRL_INFERENCE_REQUEST naming every field that is wrong. */
+/** The body as a value of its schema. Errors: PRL_INFERENCE_REQUEST naming every wrong field. */
 export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -120,7 +120,7 @@ export function refuseUnsupportedCompletion(body: CompletionBody): void {
   if ((body.logprobs ?? 0) > 1) throw unsupported("logprobs: only 0 and 1; the token itself is what there is");
 }
 
-/** As OpenAI and vLLM do. */
+/** Refuses stream options without a stream, as OpenAI and vLLM do. */
 function refuseStreamOptions({ stream, stream_options: options }: ChatBody | CompletionBody): void {
   if (stream !== true && (options ?? null) !== null) throw badRequest("stream_options", "needs stream: true");
 }
@@ -131,7 +131,7 @@ function isToolChoice(choice: unknown): boolean {
   return ["auto", "none", "required"].some((one) => one === choice) || namedChoice.safeParse(choice).success;
 }
 
-/** The function that the reply has to call, null for any of several; undefined where it may do as it likes. Errors: PRL_INFERENCE_REQUEST. */
+/** The function that the reply has to call, null for any of several; undefined where no call is forced. Errors: PRL_INFERENCE_REQUEST. */
 export function forcedCall({ tools, tool_choice: choice }: ChatBody): string | null | undefined {
   const named = namedChoice.safeParse(choice).data?.function.name;
   if (choice !== "required" && named === undefined) return undefined;
@@ -150,7 +150,7 @@ export function choicesOf({ n, stream }: ChatBody | CompletionBody, prompts = 1)
   throw badRequest("n", `${prompts} prompts with ${choices} samples each are more than ${MAX_SAMPLES} samples`);
 }
 
-/** The requests of one prompt, with the stop tokens of the model's turns; the seed moves on by one with each choice. */
+/** The requests of one prompt, with the stop tokens of the model's turns; the seed grows by one with each choice. */
 export function toGenerate(
   body: ChatBody | CompletionBody,
   promptIds: Uint32Array,

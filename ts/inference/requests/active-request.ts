@@ -1,7 +1,7 @@
 /**
- * A request being answered: aborted when its client goes away, when its deadline passes or when the server stops.
+ * A request being answered: it is aborted when its client goes away, when its deadline passes or when the server stops.
  *
- * `race` makes sure that the handler is released then, even when the engine is paused and does not answer.
+ * `race` then releases the handler, even when the engine is paused and does not answer.
  */
 import type { ServerResponse } from "node:http";
 
@@ -59,7 +59,7 @@ export class ActiveRequest {
     }
   }
 
-  /** The answer is on its way: nothing is left to abort. */
+  /** Called when the answer is on its way, so that nothing is left to abort. */
   end(): void {
     clearTimeout(this.#timer);
     this.#response.removeListener("close", this.#onClose);

@@ -3,7 +3,7 @@ import type { GenerateIncrement } from "../../native/index.ts";
 import type { Completion } from "./response.ts";
 
 /**
- * Gives each increment its place in the completion. The engine counts policy versions over the whole completion; a chunk counts within
+ * Tracks the place of each increment in the completion. The engine counts policy versions over the whole completion; a chunk counts within
  * its own tokens and always says which version its first token has.
  */
 export class CompletionCursor {

@@ -1,4 +1,4 @@
-/** Requests that may be cut from outside and are answered all the same, with what they have: by the ids that their clients gave them. */
+/** Requests that a client may cut by its own id for them: a cut request is answered with the tokens so far. */
 
 export class CutRequests {
   readonly #open = new Map<string, Set<AbortController>>();
@@ -17,7 +17,7 @@ export class CutRequests {
     }
   }
 
-  /** Unknown ids are of requests that have ended. */
+  /** Unknown ids belong to requests that have ended. */
   cut(ids: readonly string[]): void {
     for (const id of ids) for (const own of this.#open.get(id) ?? []) own.abort();
   }

@@ -10,11 +10,11 @@ const HEADERS = { "content-type": "text/event-stream; charset=utf-8", "cache-con
 export interface EventStream {
   /** Waits while the client reads slower than is written. */
   write(json: string): Promise<void>;
-  /** Runs `body`, sends what it throws as an event, and ends the stream. */
+  /** Runs `body`, sends its exception as an event, and ends the stream. */
   end(body: () => Promise<void>): Promise<void>;
 }
 
-/** Takes the answer out of fastify's hands; errors before this have their own status. */
+/** Takes the answer over from fastify; errors before this have their own status. */
 export function openEventStream(reply: FastifyReply, signal: AbortSignal): EventStream {
   reply.hijack();
   const { raw } = reply;

@@ -1,10 +1,10 @@
-/** The JSON of a request's body, no deeper than what reads it can follow: checks, templates and messages of errors recurse. */
+/** Reads the JSON of a request's body with a limit of its depth, because checks, templates and error messages recurse. */
 import { PrlError } from "../../errors.ts";
 
 /** Tools' schemas, the deepest that clients send, have a few tens of levels. */
 export const MAX_DEPTH = 100;
 
-/** Errors: PRL_INFERENCE_REQUEST for a text that is no JSON, or is nested too deeply. */
+/** Errors: PRL_INFERENCE_REQUEST for a text that is not JSON, or is nested too deeply. */
 export function readJson(text: string): unknown {
   const value = parse(text);
   if (isDeeperThan(MAX_DEPTH, value)) {

@@ -1,22 +1,22 @@
 /**
  * Reads the body of `POST /inference/v1/generate`: vLLM's request, checked field by field.
  *
- * Written by hand because it runs once per sample on the server's event loop. A field that would change what is sampled and is not
- * implemented is refused, never ignored; fields of vLLM's that only concern text output are accepted and have no effect.
+ * It uses no schema library, because it runs once per sample on the server's event loop. A field that would change what is sampled and
+ * is not implemented is refused, never ignored; fields of vLLM that only concern text output are accepted and have no effect.
  */
 import { PrlError } from "../../errors.ts";
 import { badRequest, HttpError, unsupported } from "../errors.ts";
 
-/** What the checks need to know of the model behind the server. */
+/** Facts about the model that the checks need. */
 export interface RequestLimits {
   vocabSize: number;
   maxModelLen: number;
-  /** Names that `model` may have; empty: any. */
+  /** Allowed values of `model`; empty: any. */
   servedModelNames: readonly string[];
 }
 
 export interface ParsedRequest {
-  /** As given by the client; null when it gave none. */
+  /** The client's id; null when it gave none. */
   requestId: string | null;
   promptTokenIds: Uint32Array;
   maxTokens: number;
@@ -72,7 +72,7 @@ const SAMPLING_FIELDS = new Set([
   "ignore_eos",
 ]);
 
-/** Fields of vLLM's that change only the text, which this endpoint does not send. */
+/** Fields of vLLM that change only the text, which this endpoint does not send. */
 const TEXT_FIELDS = new Set([
   "detokenize",
   "skip_special_tokens",
@@ -81,7 +81,7 @@ const TEXT_FIELDS = new Set([
   "output_kind",
 ]);
 
-/** Fields that are refused unless they have the value with which they do nothing. */
+/** Fields that are refused unless they have the value that changes nothing. */
 const NEUTRAL: Record<string, unknown> = {
   presence_penalty: 0,
   frequency_penalty: 0,
@@ -102,7 +102,7 @@ const NEUTRAL_WHEN_EMPTY = new Set([
   "extra_args",
 ]);
 
-/** The request that `body` stands for. Errors: PRL_INFERENCE_REQUEST or PRL_INFERENCE_UNSUPPORTED naming the field. */
+/** Parses `body` into a request. Errors: PRL_INFERENCE_REQUEST or PRL_INFERENCE_UNSUPPORTED naming the field. */
 export function parseGenerateRequest(body: unknown, limits: RequestLimits): ParsedRequest {
   const request = object(body, "body");
   for (const name in request) if (!REQUEST_FIELDS.has(name)) refuseUnknown(name, request[name], REQUEST_FIELDS);
@@ -198,7 +198,7 @@ function tooLong(problem: string): PrlError {
   return new PrlError("PRL_INFERENCE_CONTEXT", `token_ids: ${problem}`);
 }
 
-/** vLLM's rule: absent means the rest of the context, more than the rest is cut to it. 0 scores the prompt only: our addition. */
+/** vLLM's rule: absent means the rest of the context, a larger value is cut to that. 0 only scores the prompt, which is our addition. */
 function maxTokens(
   value: unknown,
   promptLength: number,
@@ -254,7 +254,7 @@ function logprobCount(value: unknown, field: string): 0 | 1 | null {
 
 // ---- one check per type ----
 
-/** null stands for absent, as in vLLM. */
+/** Null counts as absent, as in vLLM. */
 function isAbsent(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }

@@ -1,13 +1,13 @@
 /**
  * Writes answers of `POST /inference/v1/generate` as JSON text: vLLM's shapes plus `policy_versions`.
  *
- * By hand because numbers are nearly all of it: no intermediate objects per token. Log-probabilities are printed so that a reader gets
- * the same f32 bits back; like vLLM's they are never below -9999.
+ * It builds the text directly, because nearly all of it is numbers: no intermediate objects per token. Log-probabilities are printed so
+ * that a reader gets the same f32 bits back; like vLLM's they are never below -9999.
  */
 import type { GenerateIncrement } from "../../native/index.ts";
 import { PrlError } from "../../errors.ts";
 
-/** What one request produced so far, or one chunk of it. */
+/** The result of one request so far, or one chunk of it. */
 export interface Completion {
   tokenIds: Uint32Array;
   logprobs: Float32Array;
@@ -53,7 +53,7 @@ export function chunkJson(
 
 /**
  * vLLM's `prompt_logprobs`: null for the first token, then one object per token with its own id as the only key.
- * `logprobs[t]` is of `tokenIds[t]` given its predecessors.
+ * `logprobs[t]` is the value of `tokenIds[t]` given its predecessors.
  */
 export function promptLogprobsJson(tokenIds: Uint32Array, logprobs: Float32Array): string {
   let json = "[null";
@@ -74,7 +74,10 @@ function choiceJson(completion: Completion, topLogprobs: 0 | 1 | null): string {
   );
 }
 
-/** vLLM puts the sampled token first into `top_logprobs`, also for `logprobs: 0`, which here saves it. The engine does not rank. */
+/**
+ * vLLM puts the sampled token first into `top_logprobs`, also for `logprobs: 0`, where this server leaves it out. The engine does not
+ * rank tokens.
+ */
 function logprobsJson({ tokenIds, logprobs }: Completion, topLogprobs: 0 | 1): string {
   let json = '{"content":[';
   for (let index = 0; index < tokenIds.length; index++) {
@@ -101,7 +104,7 @@ function logprobText(value: number): string {
   return Object.is(told, -0) ? "-0" : String(told);
 }
 
-/** A log-probability as it is told: finite. Errors: PRL_INFERENCE_FAILED for what is no number. */
+/** A log-probability for an answer: finite. Errors: PRL_INFERENCE_FAILED for NaN. */
 export function toldLogprob(value: number): number {
   if (!Number.isNaN(value)) return Math.max(value, LEAST_LOGPROB);
   throw new PrlError(

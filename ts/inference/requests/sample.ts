@@ -1,4 +1,4 @@
-/** One completion out of the engine, in chunks, cut at stop strings. */
+/** Samples one completion with the engine, in chunks, cut at stop strings. */
 import type { DecodeStream } from "../../renderers/index.ts";
 import { type CompletionCursor, endWithStopString } from "./completion.ts";
 import type { ServerContext } from "../context.ts";
@@ -7,7 +7,7 @@ import type { Completion } from "./response.ts";
 
 /**
  * Samples a completion in the chunks that the engine gives, cut at the first stop string. An abort of `cut` ends it as `abort`, with the tokens
- * that there are; one of `signal` rejects.
+ * so far; an abort of `signal` rejects.
  */
 export async function* sample(
   context: ServerContext,
@@ -33,7 +33,7 @@ export async function* sample(
     finalOnly: !parsed.stream && text === null,
     ...(parsed.cacheSalt === null ? {} : { cacheSalt: parsed.cacheSalt }),
   };
-  // Both are of this request alone, and go with it.
+  // Both belong to this request and end with it.
   const ending = new AbortController();
   for (const one of [signal, cut]) {
     one?.addEventListener("abort", () => ending.abort(one.reason), { once: true });
@@ -71,7 +71,7 @@ function cutAtStop(text: DecodeStream, chunk: Completion): Completion | null {
     if (text.stopReason !== null) return endWithStopString(chunk, index + 1, text.stopReason);
   }
   if (chunk.finishReason === null) return null;
-  // What was withheld to the end, as bytes of characters are, may complete one.
+  // Text that was withheld to the end, such as bytes of a character, may complete a stop string.
   text.flush();
   return text.stopReason === null ? null : endWithStopString(chunk, chunk.tokenIds.length, text.stopReason);
 }

@@ -1,10 +1,10 @@
-/** Seeds for requests that bring none: distinct, and the same ones after every start with the same seed. */
+/** Seeds for requests without one: distinct, and equal after every start with the same seed. */
 
 /** Increment and multipliers of SplitMix64 (Steele, Lea, Flood 2014). */
 const GAMMA = 0x9e3779b97f4a7c15n;
 const MIX_1 = 0xbf58476d1ce4e5b9n;
 const MIX_2 = 0x94d049bb133111ebn;
-/** A seed travels as a JSON number: its low 53 bits. */
+/** A seed travels as a JSON number, so it has 53 bits. */
 const SEED_BITS = 53;
 
 export interface SeedSequence {

@@ -100,7 +100,7 @@ interface ChatStream {
   options: ReplyOptions;
 }
 
-/** Content and thinking as they settle; calls whole at the end. */
+/** Streams content and thinking as they become certain, and whole calls at the end. */
 function streamChat(
   context: ServerContext,
   { body, parsed, renderer, tokenizer, options }: ChatStream,
@@ -118,7 +118,7 @@ function streamChat(
     for await (const chunk of chunks) {
       const begun = received.length === 0 ? options.begun : [];
       received.push(chunk);
-      // What a stop string has ended is cut before it is told.
+      // The last chunk waits, because a stop string may have to be cut off.
       const delta = chunk.finishReason === null ? growing.push([...begun, ...chunk.tokenIds]) : null;
       if (delta !== null || wantsAll) await sendDelta(wireDelta(delta ?? {}), tokensOf(tokenizer, body, chunk));
     }
@@ -132,7 +132,7 @@ function streamChat(
   });
 }
 
-/** What is told of sampled tokens beside their text. */
+/** The fields about sampled tokens besides their text. */
 function tokensOf(tokenizer: Tokenizer, body: ChatBody, completion: Completion): object {
   const { logprobs, top_logprobs: top } = body;
   return {

@@ -72,7 +72,7 @@ function streamText(
   return streamed(context, { head, parsed }, active, reply, async (chunks, send) => {
     const received: Completion[] = [];
     const stream = tokenizer.decodeStream({ skipSpecialTokens: true, stop: parsed.stop });
-    // In the first chunk only.
+    // Only the first chunk has them.
     let promptIds = promptIdsOf(body, parsed);
     const sendText = (text: string, more: object): Promise<void> => {
       const choice = { text, logprobs: null, finish_reason: null, ...promptIds, ...more };

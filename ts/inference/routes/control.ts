@@ -54,7 +54,7 @@ export function registerControl(app: FastifyInstance, context: ServerContext): v
   );
 }
 
-/** As in vLLM the mode is abort unless given, and the prefix cache is cleared unless requests are kept or `clear_cache=false`. */
+/** As in vLLM the default mode is abort, and the prefix cache is cleared unless requests are kept or `clear_cache=false`. */
 async function pauseEngine(context: ServerContext, mode: PauseMode, clearCache: boolean): Promise<{ status: string }> {
   const { model, deadlines } = context;
   await within(deadlines.controlMs, `/pause?mode=${mode}`, model.pause(mode));
@@ -71,7 +71,7 @@ interface WeightUpdate {
   source: WeightSource;
 }
 
-/** Loads a version unless it is the one that is loaded. Updates run one after the other. */
+/** Loads a version unless it is loaded already. Updates run one after the other. */
 async function updateWeights(context: ServerContext, { version, digest, source }: WeightUpdate) {
   const loaded = context.model.stats();
   if (loaded.version === version && loaded.digest === digest) return { status: "ok", version, digest, skipped: true };
@@ -105,7 +105,7 @@ async function loadWeights(
   await context.model.swapWeights(dir, { version, digest });
 }
 
-/** Brings a version here; what is sampled meanwhile is not touched. */
+/** Pulls a version; sampling goes on unchanged. */
 async function prefetchWeights(context: ServerContext, { version, digest, source }: WeightUpdate) {
   if (!("grpc" in source)) throw badRequest("source.grpc", "must name nodes: a folder needs no fetching");
   await pullerOf(context).fetch(version, digest, source.grpc);
@@ -149,7 +149,7 @@ function refuseOthers(field: string, others: object, known: string): void {
   if (other !== undefined) throw badRequest(field, `has the unknown field ${JSON.stringify(other)}; it has ${known}`);
 }
 
-/** What a call that is told by its query says elsewhere, or beside what it knows, would change nothing. */
+/** Refuses a body and unknown query parameters in calls that take their parameters from the query, because they would have no effect. */
 function onlyQuery(request: FastifyRequest, known: readonly string[]): void {
   const other = Object.keys(queryOf(request)).find((name) => !known.includes(name));
   const has = known.length === 0 ? "there is none" : `there are ${known.join(", ")}`;
@@ -182,7 +182,7 @@ function record(value: unknown, field: string): Record<string, unknown> {
   throw badRequest(field, "must be a JSON object");
 }
 
-/** `work`, or PRL_INFERENCE_TIMEOUT after `ms`; the engine goes on with it all the same. */
+/** `work`, or PRL_INFERENCE_TIMEOUT after `ms`; the engine still finishes the work. */
 async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -12,7 +12,7 @@ import { sample } from "../requests/sample.ts";
 import { chunkJson, promptLogprobsJson, responseJson, type Completion, type Usage } from "../requests/response.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
-/** Scoring is repeated when the weights were swapped under it, but not for ever. */
+/** Most attempts of a scoring during which the weights were swapped. */
 const SCORE_ATTEMPTS = 3;
 
 export function registerGenerate(app: FastifyInstance, context: ServerContext): void {
@@ -27,7 +27,8 @@ export function registerGenerate(app: FastifyInstance, context: ServerContext): 
     );
   });
 
-  // As in vLLM: the requests that have these ids are answered with what they have, `finish_reason: "abort"`. Who samples cuts: it needs no key.
+  // As in vLLM, the requests with these ids are answered with the tokens so far, `finish_reason: "abort"`. It belongs to sampling, so
+  // it needs no key.
   app.post("/abort_requests", { onRequest: controlGuard(null) }, (request: FastifyRequest) => {
     const { request_ids: ids, ...others } = (request.body ?? {}) as Record<string, unknown>;
     if (Object.keys(others).length > 0) throw badRequest("body", "has nothing but request_ids");
@@ -58,7 +59,7 @@ async function answer(
   return responseJson(requestId, completion, parsed.logprobs, scored?.json ?? null, usage);
 }
 
-/** The answer is hijacked from fastify once the first chunk is there; errors before it have their own status. */
+/** The answer is taken over from fastify at the first chunk; errors before it have their own status. */
 async function stream(
   context: ServerContext,
   parsed: ParsedRequest,

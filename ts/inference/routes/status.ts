@@ -8,7 +8,7 @@ import { metricsText } from "../metrics.ts";
 
 const PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The engine computes nothing although requests wait for it: whoever watches the server should start it anew. */
+/** Fails when the engine computes nothing although requests wait for it, so that the server is started anew. */
 function refuseStalled({ progress, deadlines }: ServerContext): void {
   const stalledMs = progress.stalledMs(performance.now());
   if (stalledMs < deadlines.stallMs) return;
@@ -23,7 +23,7 @@ function refuseStalled({ progress, deadlines }: ServerContext): void {
 export function registerStatus(app: FastifyInstance, context: ServerContext): void {
   const startedAt = Math.floor(Date.now() / 1000);
 
-  /** The engine answers and gets on with what it was asked, or this throws. */
+  /** Throws unless the engine answers and makes progress. */
   const health = () => {
     if (context.closing) throw new HttpError(503, "PRL_INFERENCE_FAILED", "the server is stopping");
     const { version, digest, running, waiting } = context.model.stats();
@@ -55,7 +55,7 @@ export function registerStatus(app: FastifyInstance, context: ServerContext): vo
     })),
   }));
 
-  // Not at the start, which it would make longer.
+  // It is opened at its first use, because it would make the start longer.
   let own: Promise<ProcessMetrics> | null = null;
   app.get("/metrics", async (_request, reply) => {
     own ??= openProcessMetrics({ component: "inference" });

@@ -33,7 +33,7 @@ async function tokenize(context: ServerContext, body: z.output<typeof tokenizeSc
   if ((prompt === undefined) === (messages === undefined)) throw badRequest("body", "give either prompt or messages");
   const tokenizer = await context.tokenizer();
   const renderer = await context.renderer(body.chat_template_kwargs ?? {});
-  // vLLM adds special tokens to a text by default, and none to what a template wrote.
+  // vLLM adds special tokens to a text by default, and none to a rendered template.
   const ids =
     messages === undefined
       ? await tokenizer.encodeAsync(prompt ?? "", { addSpecialTokens: body.add_special_tokens ?? true })

@@ -1,4 +1,4 @@
-/** Endpoints of the engine contract that come later: each answers 501 with a code, whatever the body. */
+/** Endpoints of the engine contract that are not implemented yet: each answers 501 with a code, whatever the body. */
 import type { FastifyInstance } from "fastify";
 
 import { toWire, unsupported } from "../errors.ts";
@@ -10,7 +10,7 @@ export function registerUnsupported(app: FastifyInstance): void {
     const { status, body } = toWire(unsupported(`POST ${url} is not implemented by the embedded engine`));
     const answer = (_request: unknown, reply: { code(status: number): { send(body: unknown): unknown } }) =>
       reply.code(status).send(body);
-    // Before the body is read, so that its type and content do not matter.
+    // It answers before the body is read, so that the body's type and content do not matter.
     app.post(url, { onRequest: async (request, reply) => void answer(request, reply) }, answer);
   }
 }

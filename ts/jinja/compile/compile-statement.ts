@@ -35,7 +35,7 @@ export function compileBody(body: Body, options: CompileOptions): Execution {
   };
 }
 
-/** A block with variables of its own, of which `parameters` are set before it begins. */
+/** A block with its own variables; `parameters` are set before it begins. */
 export function compileFrame(body: Body, parameters: readonly string[], options: CompileOptions): Execution {
   const names = new FrameNames(body, parameters, options.names);
   const run = compileBody(body, { ...options, names });

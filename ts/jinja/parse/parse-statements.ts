@@ -209,7 +209,7 @@ class Parser {
   }
 }
 
-/** Inside a function of its own, loops around it cannot be left. */
+/** Inside a new function, the loops around it cannot be left. */
 function outside({ loopIsTaken }: Surroundings): Surroundings {
   return { inLoop: false, loopIsTaken };
 }

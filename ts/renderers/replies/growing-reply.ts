@@ -1,9 +1,9 @@
 /**
- * A reply that is still being sampled: what it says for certain, told piece by piece and never taken back.
+ * A reply that is still being sampled: gives its certain text piece by piece; given text never changes.
  *
- * Each token is looked at once, so the work is linear in the reply's length. Told is what `parseReply` will say of the whole, as far as nothing
- * that follows can change it: thinking until it is closed, content up to the first call. Held back are an incomplete character, blanks at the
- * end, an end that may become a stop string, and, to its end, a reply of which it is not clear yet what it will be.
+ * Each token is read once, so the work is linear in the reply's length. The given text is what `parseReply` will return for the whole,
+ * as far as later tokens cannot change it: thinking until it is closed, content up to the first call. It holds back an incomplete
+ * character, blanks at the end, an end that may become a stop string, and the whole of a reply whose kind is not clear yet.
  */
 import type { Family } from "../families.ts";
 import { JsonObjectEnd } from "./parse-completion.ts";
@@ -11,15 +11,15 @@ import { type Codec, type Piece, PieceStream } from "./pieces.ts";
 import { type ReplyDelta, settled, untold } from "./reply-growth.ts";
 
 export interface GrowingReplyOptions {
-  /** The prompt ends inside of a block of thinking. */
+  /** The prompt ends inside a block of thinking. */
   readonly thinks: boolean;
-  /** Calls are looked for. */
+  /** Whether tool calls are parsed. */
   readonly tools: boolean;
-  /** Strings at which sampling stops; they are no part of the reply. */
+  /** Strings at which sampling stops; they are not part of the reply. */
   readonly stop: readonly string[];
 }
 
-/** `waiting`: the rest is told when the reply is whole. */
+/** `waiting`: the rest is given when the reply is whole. */
 type Part = "start" | "reasoning" | "content" | "object" | "waiting";
 
 const PYTHON_TAG = "<|python_tag|>";
@@ -32,13 +32,13 @@ export class GrowingReply {
   readonly #told = { content: "", reasoning: "" };
   readonly #object = new JsonObjectEnd();
   #part: Part = "start";
-  /** Text of the part that has not been told. */
+  /** Text of the part that has not been given yet. */
   #text = "";
-  /** Tags of thinking mean something: there has been no block of it yet, or it is open. */
+  /** Tags of thinking count: there has been no block of thinking yet, or it is open. */
   #mayThink: boolean;
-  /** The block of thinking was opened by the reply itself. */
+  /** The reply itself opened the block of thinking. */
   #isOpened = false;
-  /** Whether it is thinking depends on its being closed. */
+  /** The text is thinking only if the block is closed later. */
   #isUnclear = false;
 
   constructor(tokenizer: Codec, family: Family, stopIds: ReadonlySet<number>, options: GrowingReplyOptions) {
@@ -50,7 +50,7 @@ export class GrowingReply {
     if (options.thinks) this.#part = family.thinks || family.toolCalls !== "json" ? "reasoning" : "waiting";
   }
 
-  /** With the next tokens. Null when nothing is new. */
+  /** Takes the next tokens and returns the new text. Null when nothing is new. */
   push(ids: Iterable<number>): ReplyDelta | null {
     const delta: ReplyDelta = {};
     for (const id of ids) {
@@ -63,7 +63,7 @@ export class GrowingReply {
     return Object.keys(delta).length === 0 ? null : delta;
   }
 
-  /** What is left to be told of the whole reply. */
+  /** The text of the whole reply that has not been given yet. */
   rest(reply: { content: string; reasoning: string | null }): ReplyDelta | null {
     return untold(reply, this.#told);
   }
@@ -76,7 +76,7 @@ export class GrowingReply {
     else if (this.#part === "object") this.#follow(piece.text);
   }
 
-  /** Whether the delimiter is one here, and no text. */
+  /** Whether the delimiter acts as one here, and is not text. */
   #isMark(delimiter: string, delta: ReplyDelta): boolean {
     if (delimiter === "<think>") return this.#mayThink && this.#open();
     if (delimiter === "</think>") return this.#mayThink && this.#close(delta);
@@ -93,14 +93,14 @@ export class GrowingReply {
       [this.#part, this.#isOpened, this.#text] = ["reasoning", true, ""];
       return true;
     }
-    // Behind other text it opens nothing; whether that text was thinking is for the whole to say.
+    // Behind other text it opens nothing; only the whole reply shows whether that text was thinking.
     if (this.#part === "reasoning" && !this.#isOpened) this.#part = "waiting";
     if (this.#part === "content") this.#mayThink = false;
     return false;
   }
 
   #close(delta: ReplyDelta): boolean {
-    // Without a beginning it makes thinking of what was told as content.
+    // Without an opening tag it turns given content into thinking.
     if (this.#part === "content") this.#part = "waiting";
     if (this.#part === "waiting") return true;
     if (this.#part === "reasoning") this.#tell("reasoning", delta, true);
@@ -108,7 +108,7 @@ export class GrowingReply {
     return true;
   }
 
-  /** What content begins with tells what it is. */
+  /** The beginning of the content shows its kind. */
   #begin(): void {
     const text = this.#text.trimStart();
     if (text === "") return;
@@ -120,7 +120,7 @@ export class GrowingReply {
     else if (!PYTHON_TAG.startsWith(text)) this.#part = "content";
   }
 
-  /** Behind an object that may be read as a call, other text counts only when it was none. */
+  /** Behind an object that may be a call, other text counts only when the object was not a call. */
   #follow(text: string): void {
     const end = this.#object.push(text);
     if (end !== null) this.#part = "waiting";

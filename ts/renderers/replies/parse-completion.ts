@@ -1,5 +1,5 @@
 /**
- * Sampled tokens as a message: reasoning, content, every attempt to call a tool.
+ * Parses sampled tokens into a message: reasoning, content, every attempt to call a tool.
  *
  * Thinking comes first: a tool call inside it is not one.
  */
@@ -11,11 +11,11 @@ export type ToolCallStatus = "ok" | "invalid_json" | "unclosed_block" | "missing
 
 export interface ParsedToolCall {
   readonly status: ToolCallStatus;
-  /** Null when it could not be read. */
+  /** Name of the function; null when it could not be read. */
   readonly name: string | null;
-  /** Null when they are no JSON object. */
+  /** Null when they are not a JSON object. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
-  /** What the model wrote. */
+  /** The call as the model wrote it. */
   readonly raw: string;
 }
 
@@ -27,7 +27,7 @@ export interface ParsedCompletion {
   readonly toolCalls: readonly ParsedToolCall[];
 }
 
-/** `stopIds`: everything from the first of them on is left out; `stopped`: so is the text from that stop string on. */
+/** `stopIds`: everything from the first of them on is left out; `stopped`: the text from that stop string on is also left out. */
 export function parseCompletion(
   tokenizer: Codec,
   family: Family,
@@ -48,7 +48,7 @@ function takeThinking(pieces: readonly Piece[]): { reasoning: string | null; res
   const is = (wanted: string) => (piece: Piece) => piece.delimiter && piece.text === wanted;
   const open = pieces.findIndex(is("<think>"));
   const close = pieces.findIndex(is("</think>"));
-  // The opening tag may stand in the prompt.
+  // The opening tag may be in the prompt.
   if (open < 0 && close < 0) return { reasoning: null, rest: pieces };
   if (open > 0 && text(pieces.slice(0, open)).trim() !== "" && (close < 0 || open < close))
     return { reasoning: null, rest: pieces };
@@ -83,7 +83,7 @@ function taggedCalls(pieces: readonly Piece[]): { content: string; toolCalls: Pa
   return { content: content.trim(), toolCalls };
 }
 
-/** Llama 3: a message that is one JSON call, or several between semicolons. */
+/** Llama 3: a message that is one JSON call, or several separated by semicolons. */
 function jsonCalls(whole: string): { content: string; toolCalls: ParsedToolCall[] } {
   const body = whole.replace(/^\s*<\|python_tag\|>/u, "").trim();
   if (!body.startsWith("{")) return { content: whole.trim(), toolCalls: [] };
@@ -123,13 +123,13 @@ function readCall(body: string, key: "arguments" | "parameters"): ParsedToolCall
   return { status, name: value.name, arguments: isObject ? (given as Record<string, unknown>) : null, raw };
 }
 
-/** Finds where the JSON object that a text begins with ends; the text may come in pieces. */
+/** Finds the end of the JSON object at the beginning of a text, which may come in pieces. */
 export class JsonObjectEnd {
   #depth = 0;
   #isQuoted = false;
   #isEscaped = false;
 
-  /** Index in this piece behind the object; null while it goes on. */
+  /** Index behind the object in this piece; null while the object goes on. */
   push(piece: string): number | null {
     for (let at = 0; at < piece.length; at++) {
       const sign = piece[at];

@@ -1,8 +1,8 @@
 /**
- * Sampled tokens as text and delimiters, whole or as they come.
+ * Splits sampled tokens into text and delimiters, all at once or as they come.
  *
- * A delimiter that is a token of its own is known by its id, so that one spelled out in ordinary tokens is text; only where the vocabulary has no
- * such token it is found in the text between two that are. Other special tokens that were sampled are no text: they would become special tokens
+ * A delimiter with its own token is recognised by its id, so that one spelled in ordinary tokens is text; only where the vocabulary has no
+ * token for it, it is found in the text. Other sampled special tokens are not text: they would become special tokens
  * again where the text is rendered into a prompt.
  */
 import { type DecodeStream, longestBeginning } from "../decode-stream.ts";
@@ -15,7 +15,7 @@ export type Codec = Pick<Tokenizer, "decode" | "decodeStream" | "tokenToId">;
 
 const DELIMITERS = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
 
-/** The pieces of all of them. */
+/** The pieces of all tokens. */
 export function splitTokens(tokenizer: Codec, ids: Uint32Array): Piece[] {
   const { byId, spelled } = delimitersOf(tokenizer);
   const pieces: Piece[] = [];
@@ -34,12 +34,12 @@ export function splitTokens(tokenizer: Codec, ids: Uint32Array): Piece[] {
   return pieces;
 }
 
-/** The same of tokens that come one after the other, each looked at once; a text may come in several pieces. */
+/** The same for tokens that come one after the other, each read once; a text may come in several pieces. */
 export class PieceStream {
   readonly #tokenizer: Codec;
   readonly #delimiters: ReturnType<typeof delimitersOf>;
   #run: DecodeStream;
-  /** May be the beginning of a delimiter that is spelled out. */
+  /** Text that may be the beginning of a delimiter spelled in ordinary tokens. */
   #held = "";
 
   constructor(tokenizer: Codec) {
@@ -48,7 +48,7 @@ export class PieceStream {
     this.#run = this.#newRun();
   }
 
-  /** What has become certain with this token. */
+  /** The pieces that become certain with this token. */
   push(id: number): Piece[] {
     const delimiter = this.#delimiters.byId.get(id);
     if (delimiter === undefined) return this.#take(this.#run.push(id));

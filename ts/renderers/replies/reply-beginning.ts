@@ -1,4 +1,4 @@
-/** What stands before the tokens that are sampled, beside the prompt: a reply that somebody has begun, a call of a tool that is forced. */
+/** The tokens between the prompt and the sampled ones: the given beginning of a reply, or of a forced tool call. */
 import { z } from "zod";
 
 import { checkOptions, only } from "../../options.ts";
@@ -9,11 +9,11 @@ import type { StoppedBy } from "./stop-strings.ts";
 import type { Tokenizer } from "../tokenizer.ts";
 
 export interface ReplyBeginning {
-  /** Text of the reply. */
+  /** Text that begins the reply. */
   readonly begun?: string;
-  /** A call has to come next: of this function, of any for null; absent: none has to. */
+  /** A call has to come next: of this function, or of any for null; absent: no call is forced. */
   readonly call?: string | null;
-  /** The prompt ends inside of a block of thinking ({@link opensThinking}), which is closed before what is forced. */
+  /** The prompt ends inside a block of thinking ({@link opensThinking}), which is closed before the forced text. */
   readonly thinks: boolean;
 }
 
@@ -23,10 +23,10 @@ const beginningSchema = only<ReplyBeginning>({
   thinks: z.boolean(),
 });
 
-/** Enough of a prompt's end to see whether the template has opened a block of thinking there. */
+/** Tokens at a prompt's end that are enough to see whether the template has opened a block of thinking. */
 const LOOK_BACK_TOKENS = 32;
 
-/** Its tokens, to go between the prompt and what is sampled; null where a call is wanted of a family that has none. */
+/** The tokens between the prompt and the sampled ones; null where a call is forced in a family without calls. */
 export function encodeBeginning(
   { tokenizer, renderer }: { tokenizer: Pick<Tokenizer, "encode">; renderer: Pick<Renderer, "callBeginning"> },
   beginning: ReplyBeginning,
@@ -37,13 +37,13 @@ export function encodeBeginning(
   if (calling === null) return null;
   const text = begun + calling;
   if (text === "") return new Uint32Array(0);
-  // What is forced is no thinking.
+  // Forced text is not thinking.
   return tokenizer.encode(thinks ? `\n</think>\n\n${text}` : text);
 }
 
 /**
- * Whether the prompt of a conversation ends inside of a block of thinking that the template has opened behind the last message: then a
- * reply is thinking until it closes it. What messages say of the tag themselves opens nothing.
+ * Whether the prompt of a conversation ends inside a block of thinking that the template has opened behind the last message: then a
+ * reply is thinking until it closes the block. Tags inside messages open nothing.
  */
 export function opensThinking(
   { tokenizer, renderer }: { tokenizer: Pick<Tokenizer, "decode">; renderer: Pick<Renderer, "replyOpening"> },
@@ -51,7 +51,7 @@ export function opensThinking(
   messages: readonly ChatMessage[],
   options?: Pick<RenderOptions, "tools">,
 ): boolean {
-  // Most prompts do not name the tag at their end, and need no second rendering.
+  // Most prompts do not have the tag at their end, and need no second rendering.
   return (
     endsThinking(tokenizer.decode(promptIds.subarray(-LOOK_BACK_TOKENS))) &&
     endsThinking(renderer.replyOpening(messages, options))
@@ -62,7 +62,7 @@ function endsThinking(text: string): boolean {
   return text.lastIndexOf("<think>") > text.lastIndexOf("</think>");
 }
 
-/** The reply that the tokens are, of a prompt that ends inside of a block of thinking or not: what never closes it is thinking. */
+/** Parses tokens as the reply to a prompt that may end inside a block of thinking: if they never close it, all is thinking. */
 export function parseReply(
   renderer: Pick<Renderer, "parse">,
   ids: Uint32Array,
@@ -74,7 +74,7 @@ export function parseReply(
   return { content: "", reasoning: parsed.content, toolCalls: [] };
 }
 
-/** The function that has to be called where there is only one; null where any of several may be. */
+/** The function to call where there is only one; null where there are several. */
 export function onlyFunction(tools: readonly Readonly<Record<string, unknown>>[]): string | null {
   const [sole, ...others] = tools;
   const { name } = (sole?.["function"] ?? {}) as { name?: unknown };

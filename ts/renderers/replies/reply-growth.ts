@@ -1,7 +1,8 @@
 /**
- * What a reply that is still being sampled says for certain: told piece by piece, never taken back.
+ * Gives the certain text of a reply that is still being sampled, piece by piece; given text never changes.
  *
- * Held back is what a later token may change: an incomplete character, blanks at the end, an end that may become a stop string or a delimiter.
+ * It holds back text that a later token may change: an incomplete character, blanks at the end, an end that may become a stop string or
+ * a delimiter.
  */
 import { longestBeginning } from "../decode-stream.ts";
 
@@ -15,31 +16,34 @@ export class ReplyGrowth {
   readonly #withheld: readonly string[];
   readonly #told = { content: "", reasoning: "" };
 
-  /** `withheld`: what is not to be told before it is clear that it is not going to stand there. */
+  /** `withheld`: strings whose beginnings at the end of the text are held back. */
   constructor(withheld: readonly string[]) {
     this.#withheld = withheld;
   }
 
-  /** With the reply as it reads so far. Null when nothing is new, or when it does not go on from what was told. */
+  /** Takes the reply so far and returns its new text. Null when nothing is new, or when it does not continue the given text. */
   take({ content, reasoning }: { content: string; reasoning: string | null }): ReplyDelta | null {
     const thought = reasoning ?? "";
     return untold(
       {
         content: settled(content, this.#withheld),
-        // What was said behind it shows that it is over.
+        // Content behind the thinking shows that the thinking is complete.
         reasoning: content === "" ? settled(thought, this.#withheld) : thought,
       },
       this.#told,
     );
   }
 
-  /** With the whole reply. */
+  /** Takes the whole reply and returns the remaining text. */
   rest(reply: { content: string; reasoning: string | null }): ReplyDelta | null {
     return untold(reply, this.#told);
   }
 }
 
-/** What `reply` has beyond what was told, which is told with it; null when nothing, or when it does not go on from there. */
+/**
+ * The text of `reply` beyond the given one, which then counts as given; null when there is none, or when it does not continue the given
+ * text.
+ */
 export function untold(
   reply: { content: string; reasoning: string | null },
   told: { content: string; reasoning: string },

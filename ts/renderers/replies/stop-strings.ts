@@ -1,8 +1,8 @@
-/** A stop string ends a reply and is no part of it. */
+/** Stop strings end a reply and are not part of it. */
 import { type Codec, type Piece, splitTokens } from "./pieces.ts";
 import type { Tokenizer } from "../tokenizer.ts";
 
-/** The stop string that ended a reply, and the first of its tokens that was sampled: what was begun before may well name it. */
+/** The stop string that ended a reply, and the index of the reply's first sampled token: a given beginning may contain the string. */
 export interface StoppedBy {
   readonly stop: string;
   readonly from: number;
@@ -13,7 +13,7 @@ export function stoppedBy(stopReason: number | string | null | undefined, begun:
   return typeof stopReason === "string" ? { stop: stopReason, from: begun } : null;
 }
 
-/** The pieces before the stop string. A delimiter that it takes in is no text, so it stays what it is. */
+/** The pieces before the stop string. A delimiter inside it is not text, so it stays a delimiter. */
 export function piecesBefore(tokenizer: Codec, ids: Uint32Array, { stop, from }: StoppedBy): Piece[] {
   const { whole, rest } = cut(tokenizer, ids.subarray(from), stop);
   const end = from + whole;
@@ -35,12 +35,12 @@ export function textBefore(
   return at < 0 ? text : text.slice(0, at);
 }
 
-/** Tokens that lie wholly before the stop string, and what the next one says before it. Special tokens are no text to look in. */
+/** Number of tokens completely before the stop string, and the next token's text before it. Special tokens are not searched. */
 function cut(tokenizer: Codec, ids: Uint32Array, stop: string): { whole: number; rest: string } {
   const text = textBefore(tokenizer, ids, stop);
   let whole = ids.length;
   let before = tokenizer.decode(ids, { skipSpecialTokens: true });
-  // It ends in the last token, so that only its own are gone back over.
+  // The string ends in the last token, so the search goes back only over its tokens.
   while (!text.startsWith(before)) {
     whole -= 1;
     before = tokenizer.decode(ids.subarray(0, whole), { skipSpecialTokens: true });

@@ -24,7 +24,7 @@ const overlong = z
   .default(null)
   .describe("DAPO's penalty for answers that run into their limit; absent: none");
 
-/** A model that somebody else serves, with the policy's own tokenizer. */
+/** A model on a foreign server, with the policy's tokenizer. */
 const teacherBlock = z
   .strictObject({
     base_url: z
@@ -50,7 +50,7 @@ const teacherBlock = z
   );
 export type TeacherBlock = NonNullable<z.output<typeof teacherBlock>>;
 
-/** The default of `opsd`: what stands before the first message of the user. */
+/** The default of `opsd`: the text before the first message of the user. */
 const HINT_TEMPLATE = "A hint that you were given, and that you must not mention:\n{hint}\n\n";
 
 export const algoBlock = z
@@ -125,7 +125,7 @@ export const algoBlock = z
 
 export type AlgoBlock = z.output<typeof algoBlock>;
 
-/** Keys that not every algorithm reads, with those that do; what they say is checked, never ignored. */
+/** Keys that only some algorithms read, with these algorithms; setting one for another algorithm is an error. */
 const READ_BY: Readonly<Record<string, readonly AlgoBlock["type"][]>> = {
   roles: ["echo"],
   teacher: ["opd", "opsd", "sft"],
@@ -135,7 +135,7 @@ const READ_BY: Readonly<Record<string, readonly AlgoBlock["type"][]>> = {
   deadline_s: ["custom"],
 };
 
-/** What does not fit together in the block, by key. */
+/** Problems between keys of the block, by key. */
 export function algoProblems(block: AlgoBlock): { key: string; message: string }[] {
   const { type } = block;
   const found = Object.entries(READ_BY).flatMap(([key, readers]) => {
@@ -166,7 +166,7 @@ export function algoProblems(block: AlgoBlock): { key: string; message: string }
   return found;
 }
 
-/** Those that compare the rewards of a group: one rollout alone has an advantage of 0. */
+/** Algorithms that compare the rewards of a group: in a group of one the advantage is 0. */
 const COMPARING: ReadonlySet<AlgoBlock["type"]> = new Set([
   "grpo",
   "dr_grpo",

@@ -1,4 +1,4 @@
-/** `[orchestrator.concurrency]`: how many rollouts are under way at once, by what the engines say of themselves. */
+/** `[orchestrator.concurrency]`: how many rollouts are under way at once, by the engines' metrics. */
 import { z } from "zod";
 import { automatic, seconds } from "../fields.ts";
 
@@ -22,7 +22,7 @@ export const concurrencyBlock = z
   })
   .prefault({})
   .describe("Rollouts at once");
-/** What cannot be together in `[orchestrator]`, with the key that says so. */
+/** A problem between keys of `[orchestrator]`, with the key to report. */
 export function concurrencyProblem(orchestrator: {
   max_inflight: number;
   concurrency: ConcurrencyBlock;

@@ -1,4 +1,4 @@
-/** A training source's `curriculum`: which task comes next, and which completed groups are worth training on. */
+/** A training source's `curriculum`: how the next task is drawn, and which completed groups train. */
 import { z } from "zod";
 
 const share = (text: string) => z.number().min(0).max(1).describe(text);
@@ -62,7 +62,7 @@ export function gateProblem({ gates: { advantage_range: range } }: CurriculumBlo
   return `reject_min ${range.reject_min} is above reject_max ${range.reject_max}: nothing would be rejected`;
 }
 
-/** What is wrong with the pools, or null. */
+/** A problem of the pools, or null. */
 export function curriculumProblem({ sampler: { pools } }: CurriculumBlock): string | null {
   const ascends = pools.every((own, i) => i === 0 || own.max_reward > (pools[i - 1]?.max_reward ?? 0));
   if (!ascends) return "pools must have ascending max_reward";

@@ -1,4 +1,4 @@
-/** `[orchestrator.client]`: which inference servers a run samples on, and how long it waits for them. */
+/** `[orchestrator.client]`: the inference servers of a run, and how long it waits for them. */
 import { z } from "zod";
 
 import { seconds } from "../fields.ts";

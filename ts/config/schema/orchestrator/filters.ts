@@ -1,4 +1,4 @@
-/** `[[orchestrator.filters]]`: traces that do not train although they were scored. */
+/** `[[orchestrator.filters]]`: which scored traces do not train. */
 import { z } from "zod";
 import { filePath, userDeadline } from "../fields.ts";
 
@@ -38,7 +38,7 @@ export function filterName({ name, type }: FilterBlock): string {
   return name ?? type;
 }
 
-/** What does not fit together, by index of the filter and key. */
+/** Problems between keys, by index of the filter and key. */
 export function filterProblems(filters: readonly FilterBlock[]): { index: number; key: string; message: string }[] {
   return filters.flatMap((filter, index) => {
     const { type, name: _name, enforce: _enforce, ...params } = filter;

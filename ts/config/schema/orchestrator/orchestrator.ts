@@ -19,7 +19,7 @@ import {
   sourceName,
 } from "../fields.ts";
 
-/** All of a batch, and all that are under way, are in memory together. */
+/** All rollouts of a batch, and all under way, are in memory together. */
 const MOST_ROLLOUTS = 1_048_576;
 const LEAST_RATE = 0.01;
 

@@ -1,4 +1,4 @@
-/** `[data]` and `[val]` of `sft.toml`: what is learnt, and what is only looked at. */
+/** `[data]` and `[val]` of `sft.toml`: the training data and the validation data. */
 import { z } from "zod";
 import { environmentBlock, type EnvironmentReference, type PathBase } from "../fields.ts";
 
@@ -71,7 +71,7 @@ export const sftDataBlock = z
   .describe("Where the demonstrations come from; exactly one of env, mix and source");
 export type SftDataBlock = z.output<typeof sftDataBlock>;
 
-/** Who gives the demonstrations, and where the config says so; none where data do. */
+/** The environments that give demonstrations, with their keys in the config; empty where data files give them. */
 export function demonstrators({ env, mix }: Pick<SftDataBlock, "env" | "mix">): {
   key: (string | number)[];
   env: EnvironmentReference;
@@ -81,7 +81,7 @@ export function demonstrators({ env, mix }: Pick<SftDataBlock, "env" | "mix">): 
   return (mix ?? []).map((one, index) => ({ key: ["data", "mix", index, "env"], ...one }));
 }
 
-/** Of `[val]`: exactly one of source, split and share. */
+/** The block `[val]`: exactly one of source, split and share. */
 export const sftValidationBlock = z
   .strictObject({
     source,

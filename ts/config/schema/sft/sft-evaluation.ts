@@ -1,8 +1,11 @@
-/** The evaluations of a supervised run as the run that makes them: the same blocks, with a learner that is not the trainer of `prl rl`. */
+/**
+ * The config of the RL run that makes the evaluations of a supervised run: the same blocks, with another learner than the trainer of
+ * `prl rl`.
+ */
 import { type RlConfig, rlConfigSchema } from "../rl.ts";
 import type { SftConfig } from "../sft.ts";
 
-/** Its training sources are those of the evaluation: a config has some, nothing is drawn from them. Null: no evaluations. */
+/** Its training sources are those of the evaluation, because a config needs some; no tasks are drawn from them. Null: no evaluations. */
 export function evaluationRun(config: SftConfig): RlConfig | null {
   const { eval: evaluation, inference, run, output_dir, seed, max_steps, seq_len, model, ...others } = config;
   if (evaluation === null) return null;

@@ -1,8 +1,8 @@
 /**
- * `[trainer.loss]`: which policy loss, with which parameters.
+ * `[trainer.loss]`: the policy loss and its parameters.
  *
- * A key that is unset has the loss's own default, which `crates/engine/src/loss/objective.rs` lists beside each formula; a key that the
- * chosen loss does not read is an error, because a run that ignores it is not the run that was asked for.
+ * An unset key has the loss's own default, which `crates/engine/src/loss/objective.rs` lists beside each formula; a key that the
+ * chosen loss does not read is an error, because a run that ignored it would not be the requested run.
  */
 import { z } from "zod";
 import { filePath, userDeadline } from "../fields.ts";
@@ -128,10 +128,10 @@ const READS: Record<LossName, readonly string[]> = {
   custom: ["path", "args", "deadline_s", "reference"],
 };
 
-/** The reference that is the run's own beginning. */
+/** The value that means: the run's start is the reference. */
 export const START_REFERENCE = "start";
 
-/** Whose log-probabilities the loss pulls towards: a model's name, `START_REFERENCE`, or null for nobody's. */
+/** The reference model of the loss: a model's name, `START_REFERENCE`, or null for none. */
 export function referenceOf({ type, kl, reference }: LossBlock): string | null {
   const isRead = kl !== null || type === "kl" || type === "ref_kl";
   return reference ?? (isRead ? START_REFERENCE : null);
@@ -144,7 +144,7 @@ export function lossOptions(block: LossBlock): { type: string } & Record<string,
   return { type: block.type, ...Object.fromEntries(set) };
 }
 
-/** What does not fit together in the block, by key. */
+/** Problems between keys of the block, by key. */
 export function lossProblems(block: LossBlock): { key: string; message: string }[] {
   const { type, ...params } = block;
   const found = Object.entries(params)
@@ -160,7 +160,7 @@ export function lossProblems(block: LossBlock): { key: string; message: string }
     const message = `low ${correction.low} is above high ${correction.high}: no ratio lies between them`;
     found.push({ key: "correction", message });
   }
-  if (type === "custom" && block.path === null) found.push({ key: "path", message: "is needed by a loss of your own" });
+  if (type === "custom" && block.path === null) found.push({ key: "path", message: "is needed by a custom loss" });
   if (block.reference !== null && block.kl === null && !["kl", "ref_kl", "custom"].includes(type)) {
     found.push({ key: "reference", message: `is read by no term of this loss: add kl, or take "kl" or "ref_kl"` });
   }

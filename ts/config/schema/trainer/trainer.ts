@@ -67,7 +67,7 @@ export const schedulerBlock = z
   .describe("Learning-rate schedule");
 export type OptimBlock = z.infer<typeof optimBlock>;
 
-/** What does not fit together in optimizer and schedule, by key of the optimizer's block or of the scheduler's. */
+/** Problems between keys of optimizer and scheduler, by key of either block. */
 export function optimProblems(
   { type, momentum, nesterov, lr }: OptimBlock,
   scheduler: SchedulerConfig,
@@ -87,7 +87,7 @@ export function optimProblems(
   return found;
 }
 
-/** The block as `openTrainer` takes it: what is unset is left to the optimizer. */
+/** The block as options of `openTrainer`; the optimizer has defaults for unset keys. */
 export function optimOptions({ momentum, ...block }: OptimBlock) {
   return { ...block, ...(momentum !== null && { momentum }) };
 }
@@ -130,7 +130,7 @@ export const trainerBlock = z
   .prefault({})
   .describe("The trainer process");
 
-/** What is wrong with a schedule for this many steps, or null. */
+/** A problem of the schedule for this many steps, or null. */
 export function scheduleProblem(scheduler: SchedulerConfig, maxSteps: number | null): string | null {
   if (scheduler.type === "constant") {
     if (scheduler.decay_steps !== null) return 'decay_steps needs type = "linear", "cosine" or "wsd"';

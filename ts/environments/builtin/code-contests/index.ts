@@ -88,7 +88,7 @@ export default defineEnvironment({
 
 const grades = new WeakMap<Trace, Promise<ProgramGrade | null>>();
 
-/** Once per rollout, whoever asks; null without a program. */
+/** Grades the program once per rollout; null without a program. */
 function gradeOf(context: RewardContext<Row, Config>): Promise<ProgramGrade | null> {
   const { trace } = context;
   const known = grades.get(trace);

@@ -1,4 +1,4 @@
-/** Word problems in the form of the dataset, generated: a few situations, each with numbers, names and things of its own. */
+/** Generates word problems in the form of the dataset: a few situations, each with its own numbers, names and things. */
 import type { Rng } from "../../../random/rng.ts";
 
 export interface WordProblem {

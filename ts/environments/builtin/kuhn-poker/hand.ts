@@ -1,7 +1,7 @@
 /** A hand as two conversations play it: which replies are moves, whose turn it is, what each player has been told. */
 import { type Action, type Deal, isOver, legalActions, payoff, type Player, toAct } from "./game.ts";
 
-/** The most that a hand can cost. Nobody does better by saying nothing of sense than by any move. */
+/** The most that a hand can cost, so that an invalid reply is never better than a move. */
 const FORFEIT = 2;
 
 export interface Hand {

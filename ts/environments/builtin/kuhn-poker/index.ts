@@ -24,10 +24,7 @@ const config = z.strictObject({
     .nullable()
     .default(null)
     .describe("who plays the seat that does not train; unset: the policy"),
-  brief: z
-    .boolean()
-    .default(false)
-    .describe("players are told their seat and card only, not the rules: for small models"),
+  brief: z.boolean().default(false).describe("players get only their seat and card, not the rules: for small models"),
 });
 
 type Config = z.output<typeof config>;
@@ -95,7 +92,7 @@ export default defineEnvironment({
     // No move is right in itself: what is scored here is no gold reply.
     const alone = async (reply: string) => (await scoreAgents({ player0: [says(reply)] }))["player0"]?.[0];
     const [bet, silence] = [await alone("[bet]"), await alone("")];
-    if (bet !== 2 || silence !== -2) throw new Error(`a bet that nobody answers pays ${bet}, silence ${silence}`);
+    if (bet !== 2 || silence !== -2) throw new Error(`a bet without an answer pays ${bet}, silence ${silence}`);
   },
 });
 

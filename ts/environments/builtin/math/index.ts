@@ -88,7 +88,7 @@ export default defineEnvironment({
       throw new Error(`${other}, which is ${answer}, does not score full`);
     if (wrong !== undefined && (await score(boxIn(wrong))) !== 0) throw new Error(`${wrong} scores as ${answer} does`);
     if (unevaluated !== undefined && (await score(boxIn(unevaluated))) !== 0)
-      throw new Error(`${unevaluated}, which nobody has computed, scores as ${answer} does`);
+      throw new Error(`${unevaluated}, which is not computed, scores like ${answer}`);
   },
 });
 

@@ -1,8 +1,8 @@
 /**
  * proposer-solver: one agent writes an arithmetic problem from given numbers, several attempts of another solve it.
  *
- * The answer is computed here, exactly, so nobody has to be believed. A solver is rewarded for the right answer, the proposer for a problem
- * that is solved about every second time: the policy makes its own curriculum.
+ * The answer is computed here, exactly, so no agent has to be believed. A solver is rewarded for the right answer, the proposer for a
+ * problem that is solved about every second time: the policy makes its own curriculum.
  */
 import { z } from "zod";
 

@@ -1,7 +1,7 @@
 /**
  * The interpreter of one rollout: started with the first piece of code, in the rollout's own sandbox, and anew when it has died.
  *
- * What the code does is told to the policy; what the infrastructure does throws, and is never the policy's fault.
+ * The policy sees the results and errors of the code; failures of the infrastructure throw and are never the policy's fault.
  */
 import { type Box, type Repl, requireRun, type RunResult } from "../../../sandbox/index.ts";
 

@@ -37,7 +37,7 @@ interface Row {
 
 const SYSTEM =
   "You work in a shell, in a directory of your own. Use the tool run until the task is done, then say so without calling it.";
-/** Behind which nobody looks when listing the work directory. */
+/** Folders that are not listed with the work directory. */
 const PROGRAM = "/tmp/agent.py";
 const TIMEOUT_MS = 300_000;
 

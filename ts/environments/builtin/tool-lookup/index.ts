@@ -1,7 +1,7 @@
 /**
  * tool-lookup: a question about people whose facts only the tools know: who manages whom, where they sit, what they earn.
  *
- * Every task has a small world of its own, made from its seed; answers need one to three calls of different tools.
+ * Every task has its own small world, made from its seed; answers need one to three calls of different tools.
  */
 import { z } from "zod";
 
@@ -54,7 +54,7 @@ type World = ReadonlyMap<string, Person>;
 const person = z.object({ name: z.string().describe("first name") });
 const lookUp = (world: World, wanted: string): Person => {
   const found = world.get(wanted);
-  if (found === undefined) throw new Error(`nobody is called ${wanted}`);
+  if (found === undefined) throw new Error(`no person has the name ${wanted}`);
   return found;
 };
 
