@@ -24,7 +24,7 @@ test("a filter, a loss and a reward that stand still", { timeout: 180_000 }, asy
   const filters = JSON.stringify([{ type: "custom", path: STAND_STILL, deadline_s: 1 }]);
   const args = JSON.stringify({ blocks: join(place.dir, "blocked") });
   const loss = ["--trainer.loss.type", "custom", "--trainer.loss.path", STAND_STILL, "--trainer.loss.deadline_s", "1"];
-  const [filter, ownLoss, reward] = await Promise.all([
+  const [filter, customLoss, reward] = await Promise.all([
     run("filter", "--orchestrator.filters", filters),
     run("loss", ...loss),
     run("reward", "--orchestrator.train.source.0.env.args", args),
@@ -38,7 +38,7 @@ test("a filter, a loss and a reward that stand still", { timeout: 180_000 }, asy
   expect(message).toMatch(/^orchestrator-0 gave no sign of life for 30 s; a function of your own may block it/u);
 
   // Its thread stands still; the trainer had said why before it could not end.
-  expect(ownLoss.code, ownLoss.stderr).toBe(1);
+  expect(customLoss.code, customLoss.stderr).toBe(1);
   expect((await errorOf("loss")).code).toBe("PRL_LOSS_DEADLINE");
 
   // The worker is replaced and its rollouts are run again.

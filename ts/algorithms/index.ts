@@ -5,13 +5,13 @@
 export {
   policyLoss,
   type LossCounts,
-  type OwnLoss,
-  type OwnLossInputs,
-  type OwnLossResult,
+  type CustomLoss,
+  type CustomLossInputs,
+  type CustomLossResult,
   type PolicyLoss,
   type PolicyLossInputs,
 } from "../native/index.ts";
-export type { AdvantageGroup, CustomAdvantages, RewardedTrace } from "./custom.ts";
+export type { AdvantageGroup, CustomAdvantages, RewardedTrace } from "./custom-advantages.ts";
 export { advantages, type RewardGroups } from "./advantages.ts";
 export type { AdvantageParams } from "./params.ts";
 export { passAtK, passHatK } from "./statistics/pass-at-k.ts";

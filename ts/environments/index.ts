@@ -75,7 +75,6 @@ export { scoreGroup, type ScoredRollout } from "./model/score-group.ts";
 export { endless, occurrences, TaskReader } from "./model/tasks.ts";
 export { taskHash } from "../datasets/index.ts";
 export type { EndlessTasks, Task, TaskPage, TaskRows, TaskSource } from "./model/tasks.ts";
-export { fairTurn } from "../async/fair-turn.ts";
 export { LinkedAbort } from "../async/linked-abort.ts";
 export { createRng, type Rng } from "../random/rng.ts";
 export { seed, turnSeed } from "../random/seed.ts";

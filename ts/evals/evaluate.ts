@@ -18,7 +18,7 @@ import {
   rewardOf,
   type Task,
 } from "../environments/index.ts";
-import { fairTurn } from "../async/fair-turn.ts";
+import { yieldInTurn } from "../async/yield.ts";
 import { LinkedAbort } from "../async/linked-abort.ts";
 import { seed as deriveSeed } from "../random/seed.ts";
 import { PrlError } from "../errors.ts";
@@ -158,7 +158,7 @@ async function run(
       const slot = open[at];
       const endpoint = endpoints[at % endpoints.length];
       if (slot === undefined || endpoint === undefined) return;
-      await fairTurn();
+      await yieldInTurn();
       stop.signal.throwIfAborted();
       const episode = await rollOut(config, prepared, endpoint, slot, stop.signal);
       stop.signal.throwIfAborted();

@@ -3,7 +3,7 @@ import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
 import type { ActiveRequest } from "./requests/active-request.ts";
-import type { CutRequests } from "./requests/cut-requests.ts";
+import type { InterruptibleRequests } from "./requests/interruptible-requests.ts";
 import type { ProgressWatch } from "./progress-watch.ts";
 import type { RequestLimits } from "./requests/request.ts";
 
@@ -41,7 +41,7 @@ export interface ServerContext {
   /** Watches whether the engine makes progress for them. */
   readonly progress: ProgressWatch;
   /** Those of them that can be cut. */
-  readonly cuts: CutRequests;
+  readonly cuts: InterruptibleRequests;
   /** True between `/pause` and `/resume`. */
   paused: boolean;
   /** True once the server stops: new requests are refused. */

@@ -20,7 +20,7 @@ import { hostProblem } from "./control-guard.ts";
 import { HttpError, toWire } from "./errors.ts";
 import { registerChat } from "./routes/chat.ts";
 import { registerCompletions } from "./routes/completions.ts";
-import { CutRequests } from "./requests/cut-requests.ts";
+import { InterruptibleRequests } from "./requests/interruptible-requests.ts";
 import { ProgressWatch } from "./progress-watch.ts";
 import { readJson } from "./requests/read-json.ts";
 import { registerControl } from "./routes/control.ts";
@@ -163,7 +163,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
       },
       isPaused: () => context.paused,
     }),
-    cuts: new CutRequests(),
+    cuts: new InterruptibleRequests(),
     paused: options.startPaused ?? false,
     closing: false,
     nextId: () => String(requests++),

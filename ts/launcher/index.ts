@@ -28,4 +28,4 @@ export { runReport } from "./run/report.ts";
 export { type ResumeRequest, checkpointRoot } from "./run/resume-run.ts";
 export { lockHolder } from "./run/run-lock.ts";
 export { SUMMARY_FILE } from "./run/run-session.ts";
-export { type HandResume, type ResumablePart, resumeByHand } from "./standalone/resume-standalone.ts";
+export { type StandaloneResume, type ResumablePart, resumeStandalone } from "./standalone/resume-standalone.ts";

@@ -12,7 +12,7 @@ import { whole, wholeOrNull } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 import { IncrementRouter } from "./increment-router.ts";
 
-export type { OwnLoss, OwnLossInputs, OwnLossResult } from "./losses/custom-loss.ts";
+export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/custom-loss.ts";
 export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
 
 /** Exactly one prompt to continue. */

@@ -64,7 +64,7 @@ export {
   type WeightNode,
 } from "./transport.ts";
 export { policyLoss, type LossCounts, type PolicyLoss, type PolicyLossInputs } from "./losses/index.ts";
-export type { OwnLoss, OwnLossInputs, OwnLossResult } from "./losses/custom-loss.ts";
+export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/custom-loss.ts";
 export { ARCHITECTURES, checkArchitecture } from "./architectures.ts";
 export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
 export { addonInfo, raiseFileLimit, type AddonInfo } from "./system.ts";

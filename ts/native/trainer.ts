@@ -7,7 +7,7 @@ import { checkFinite, checkOptions, float32, number, only, uint16, uint32, uint8
 import { addon } from "./addon.ts";
 import { finite, whole, wholeOrNull } from "./checks.ts";
 import { nativeAsync } from "./errors.ts";
-import { forAddon, type OwnLoss } from "./losses/custom-loss.ts";
+import { forAddon, type CustomLoss } from "./losses/custom-loss.ts";
 import type { Batch } from "./packing.ts";
 
 /** Columns of a batch (ARCHITECTURE.md, "Batch format"). Lengths in tokens unless said otherwise. */
@@ -34,7 +34,7 @@ export interface TrainerOptions {
   threads?: number;
   isa?: string;
   /** A loss by name with its parameters, or a custom function. */
-  loss?: ({ type: string } & Record<string, unknown>) | OwnLoss;
+  loss?: ({ type: string } & Record<string, unknown>) | CustomLoss;
   optim?: {
     /** adamw, sgd or muon (matrices inside the layers; AdamW for the rest). */
     type: string;

@@ -21,12 +21,12 @@ import {
   type RolloutSender,
   type WeightFollower,
 } from "../transports/index.ts";
-import { Admission } from "./scheduling/admission.ts";
-import { admissionOptions } from "./scheduling/admission-options.ts";
+import { SamplingBudget } from "./scheduling/sampling-budget.ts";
+import { samplingBudgetOptions } from "./scheduling/sampling-budget.ts";
 import { BatchQueue } from "./batch/batch-queue.ts";
 import { Changes } from "../async/changes.ts";
 import { Gates } from "./curriculum/gates.ts";
-import { type Cut, Cuts } from "./checkpoint/cuts.ts";
+import { type AssembledBatch, AssembledBatches } from "./checkpoint/assembled-batches.ts";
 import { type DispatcherOptions, GroupDispatcher, type Group } from "./scheduling/dispatcher.ts";
 import { Drops } from "./metrics/drops.ts";
 import type { EngineFleet } from "./engines/engine-fleet.ts";
@@ -44,14 +44,14 @@ import { ReferenceScores } from "./batch/reference-scores.ts";
 import { CheckpointSaver, type OrchestratorState } from "./checkpoint/resume.ts";
 import { runRollout, scoreRollouts } from "./scheduling/rollouts.ts";
 import { routedWorkers } from "./engines/routed-workers.ts";
-import { Throttle } from "./scheduling/throttle.ts";
+import { DispatchLimit } from "./scheduling/dispatch-limit.ts";
 import { TrainTasks, type TrainTask } from "./scheduling/tasks.ts";
 import { firstError, starvedWithTraces } from "./batch/starved.ts";
 import { traceLines } from "./metrics/trace-lines.ts";
 import { buildTrainBatch, type TrainRanks } from "./batch/train-batch.ts";
 import { trainRequest } from "./scheduling/train-request.ts";
 import { WeightWatcher } from "./engines/weight-watcher.ts";
-import { TraceWorth } from "./batch/worth.ts";
+import { AdvantageEstimation } from "./batch/advantage-estimation.ts";
 
 /** Longest time between two checks of the groups that wait for a batch. */
 const LONGEST_WAIT_MS = 60_000;
@@ -107,15 +107,15 @@ class Orchestrator {
   readonly #job: OrchestratorJob;
   readonly #fail: (error: unknown) => void;
   readonly #dispatcher: GroupDispatcher;
-  readonly #throttle: Throttle;
+  readonly #dispatchLimit: DispatchLimit;
   readonly #lifecycle = new Lifecycle();
-  readonly #admission: Admission;
+  readonly #budget: SamplingBudget;
   readonly #queue: BatchQueue;
   readonly #drops = new Drops();
   readonly #lost: LostRollouts;
   readonly #gates: Gates;
   readonly #recycling = new Recycling();
-  readonly #worth: TraceWorth;
+  readonly #estimation: AdvantageEstimation;
   readonly #ages: (group: Group) => boolean;
   readonly #references: ReferenceScores;
   readonly #tasks: TrainTasks;
@@ -123,7 +123,7 @@ class Orchestrator {
   readonly #pending: readonly TrainTask[];
   #filters: TraceFilter[] = [];
   readonly #checkpoints: CheckpointSaver;
-  readonly #cuts: Cuts;
+  readonly #assembled: AssembledBatches;
   readonly #watcher: WeightWatcher;
   readonly #evaluations: Evaluations;
   /** Step of the batch being collected. */
@@ -148,42 +148,44 @@ class Orchestrator {
     const start = resume?.step ?? 0;
     this.#watcher = new WeightWatcher(start, { ...job, onPending: () => this.#dropStale() });
     this.#checkpoints = new CheckpointSaver({ ...job, maxSteps: job.config.max_steps });
-    this.#cuts = new Cuts(resume ?? undefined);
+    this.#assembled = new AssembledBatches(
+      resume === null ? undefined : { baselines: resume.worth, progress: resume.progress },
+    );
     this.#gates = new Gates(train.source);
     this.#lost = new LostRollouts([...train.source, ...(evaluation?.source ?? [])].map(({ name }) => name));
-    this.#admission = new Admission(admissionOptions(job.config), start, resume?.admission);
-    this.#queue = new BatchQueue(this.#admission, {
+    this.#budget = new SamplingBudget(samplingBudgetOptions(job.config), start, resume?.admission);
+    this.#queue = new BatchQueue(this.#budget, {
       level: job.config.max_async_level,
       window: job.config.orchestrator.fifo_window ?? Infinity,
     });
     this.#step = start + 1;
     this.#ages = agingOf(train.source);
-    this.#worth = new TraceWorth(train.source, resume?.worth);
+    this.#estimation = new AdvantageEstimation(train.source, resume?.worth);
     const { engines, modelName, modelDir } = job;
     this.#references = new ReferenceScores({ sources: train.source, engines, modelName, modelDir });
     this.#tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal, resume?.tasks);
     const pending = [...(resume?.pending ?? [])];
     const inFlight = () => this.#lifecycle.inFlight;
     const largestGroup = Math.max(...train.source.map((source) => source.group_size));
-    this.#throttle = new Throttle({ ...job, inFlight, largestGroup, onRoom: () => this.#dispatcher.fill() });
+    this.#dispatchLimit = new DispatchLimit({ ...job, inFlight, largestGroup, onFreed: () => this.#dispatcher.fill() });
     this.#evaluations = new Evaluations({
       ...job,
-      room: this.#throttle.room,
+      permits: this.#dispatchLimit.permits,
       onReturned: (environment, end) => this.#lost.returned("eval", environment, end),
       onFailure: fail,
     });
     const options: DispatcherOptions = {
-      throttle: this.#throttle,
+      dispatch: this.#dispatchLimit,
       lifecycle: this.#lifecycle,
       opened: resume?.opened ?? 0,
-      mayOpen: () => this.#admission.mayOpen(),
-      onOpened: ({ index, task }) => this.#admission.opened(index, task.groupSize),
+      mayOpen: () => this.#budget.mayOpen(),
+      onOpened: ({ index, task }) => this.#budget.opened(index, task.groupSize),
       nextTask: async () => this.#recycling.next(this.#oldestVersion) ?? pending.shift() ?? this.#tasks.next(),
       originOf: (task) => this.#recycling.originOf(task),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
       onReturned: ({ task }, end) => {
         this.#lost.returned("train", task.source, end);
-        this.#throttle.room.trainingReturned();
+        this.#dispatchLimit.permits.trainingReturned();
       },
       finishGroup: (group, rollouts, signal) => this.#scoreGroup(group, rollouts, signal),
       onCompleted: (group) => this.#take(group),
@@ -209,13 +211,13 @@ class Orchestrator {
     const { eval: evaluation } = config.orchestrator;
     signal.throwIfAborted();
     this.#filters = await loadFilters(config.orchestrator.filters);
-    await this.#worth.load();
+    await this.#estimation.load();
     await this.#references.check(signal);
-    this.#throttle.start();
+    this.#dispatchLimit.start();
     await this.#watcher.adopt(this.#watcher.version);
     if (this.#watcher.version === 0 && evaluation?.eval_at_start === true) await this.#evaluations.evaluate(0);
     const load = () =>
-      loadOf(this.#step, this.#watcher.version, this.#admission, this.#queue, this.#lifecycle, this.#throttle);
+      loadOf(this.#step, this.#watcher.version, this.#budget, this.#queue, this.#lifecycle, this.#dispatchLimit);
     this.#reporting = reportLoad(this.#job, load, signal);
     this.#reporting.catch(this.#fail);
     this.#versions = this.#followWeights(maxSteps);
@@ -231,41 +233,41 @@ class Orchestrator {
   /** Cancels what is being sampled and resolves when nothing waits any more; the job's signal must be aborted. */
   async stop(): Promise<void> {
     this.#lag.stop();
-    this.#throttle.stop();
+    this.#dispatchLimit.stop();
     this.#dispatcher.stop();
     await Promise.allSettled([this.#versions, this.#evaluations.ended, this.#checkpoints.saved, this.#reporting]);
     await this.#references.close();
   }
 
-  /** Collects, cuts and ships batch `#step`; from the cut on the next one is collected. */
+  /** Collects, assembles and ships batch `#step`; once it is assembled the next one is collected. */
   async #trainStep(): Promise<void> {
     const { config, metrics, rollouts, runDir } = this.#job;
     const step = this.#step;
     const startedAt = performance.now();
     for (let attempt = 0; ; attempt++) {
-      const { groups, cut } = await this.#collect();
+      const { groups, assembled } = await this.#collect();
       this.#tasks.learn();
       const packedFrom = performance.now();
       const batch = await buildTrainBatch(
         groups,
         config,
-        this.#worth,
+        this.#estimation,
         this.#filters,
         this.#job.trainRanks,
         this.#references,
       );
-      cut.worth = this.#worth.state;
+      assembled.baselines = this.#estimation.state;
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw await this.#starved(groups);
         metrics.event("empty_batch", { step, groups: groups.length });
-        this.#cuts.undo();
+        this.#assembled.undo();
         this.#drop("empty", groups);
         continue;
       }
       const packSeconds = (performance.now() - packedFrom) / 1000;
       const dropped = this.#drops.take();
       const progress = plus(progressOf(groups, true), dropped.progress);
-      cut.progress = plus(cut.progress, progress);
+      assembled.progress = plus(assembled.progress, progress);
       this.#step++;
       const dir = rolloutsDir(runDir, step);
       makeFolder(dir, runDir);
@@ -283,7 +285,7 @@ class Orchestrator {
           seconds,
           environments: config.orchestrator.train.source.length,
         })),
-        ...progressMetrics(progress, cut.progress),
+        ...progressMetrics(progress, assembled.progress),
         "time/pack": packSeconds,
         ...this.#stateMetrics(),
       });
@@ -305,7 +307,7 @@ class Orchestrator {
       ...this.#evaluations.metrics(),
       ...this.#tasks.metrics(),
       ...this.#gates.take(),
-      ...this.#throttle.metrics(),
+      ...this.#dispatchLimit.metrics(),
       ...this.#watcher.metrics(),
       ...(this.#job.config.orchestrator.recycle === "off" ? {} : this.#recycling.metrics()),
       ...this.#lag.take(),
@@ -316,12 +318,12 @@ class Orchestrator {
    * Waits for a batch's worth of completed groups that are fresh enough. It needs no deadline because everything that it can wait for
    * has one: a rollout, a page of tasks, the next weights.
    */
-  async #collect(): Promise<{ groups: Group[]; cut: Cut }> {
+  async #collect(): Promise<{ groups: Group[]; assembled: AssembledBatch }> {
     for (;;) {
       this.#job.signal.throwIfAborted();
       this.#dropStale();
       const groups = this.#queue.takeBatch(this.#dispatcher.oldestOpen);
-      if (groups !== undefined) return this.#cut(groups);
+      if (groups !== undefined) return this.#assemble(groups);
       const needsVersion = this.#needsVersion;
       const waitedFrom = performance.now();
       await this.#changes.next(LONGEST_WAIT_MS, this.#job.signal);
@@ -329,30 +331,30 @@ class Orchestrator {
     }
   }
 
-  /** Only a new version helps: nothing is under way and nothing may be begun, or a batch is ready and must not be cut yet. */
+  /** Only a new version helps: nothing is under way and nothing may be begun, or a batch is ready and must not be assembled yet. */
   get #needsVersion(): boolean {
-    if (this.#dispatcher.oldestOpen === undefined && !this.#admission.mayOpen()) return true;
-    return !this.#admission.mayCut() && this.#queue.units >= this.#admission.batchSize;
+    if (this.#dispatcher.oldestOpen === undefined && !this.#budget.mayOpen()) return true;
+    return !this.#budget.mayAssemble() && this.#queue.units >= this.#budget.batchSize;
   }
 
-  /** From here on the groups belong to the batch, and a checkpoint finds them in `#cuts`. */
-  #cut(groups: Group[]): { groups: Group[]; cut: Cut } {
-    for (const { index } of groups) this.#lifecycle.move(index, "cut");
-    return { groups, cut: this.#cuts.add(this.#step, groups) };
+  /** From here on the groups belong to the batch, and a checkpoint finds them in `#assembled`. */
+  #assemble(groups: Group[]): { groups: Group[]; assembled: AssembledBatch } {
+    for (const { index } of groups) this.#lifecycle.move(index, "assembled");
+    return { groups, assembled: this.#assembled.add(this.#step, groups) };
   }
 
   #ship(groups: readonly Group[]): void {
     for (const { index } of groups) this.#lifecycle.move(index, "shipped");
-    this.#admission.shipped(groups.map(({ index }) => index));
-    if (this.#job.config.orchestrator.recycle === "tails") this.#cutTails();
+    this.#budget.shipped(groups.map(({ index }) => index));
+    if (this.#job.config.orchestrator.recycle === "tails") this.#cancelTails();
     this.#dispatcher.fill();
   }
 
   /** Cancels what is sampled beyond the next batch's units; the tasks come back with the next version. */
-  #cutTails(): void {
-    const isTail = ({ index }: Group): boolean => this.#admission.isExcess(index);
+  #cancelTails(): void {
+    const isTail = ({ index }: Group): boolean => this.#budget.isExcess(index);
     for (let group = this.#dispatcher.cancelYoungest(isTail); group !== undefined;) {
-      this.#recycling.cut(group);
+      this.#recycling.cancelled(group);
       this.#drop("tail", [group]);
       group = this.#dispatcher.cancelYoungest(isTail);
     }
@@ -367,7 +369,8 @@ class Orchestrator {
   #dropStale(): void {
     const oldest = this.#oldestVersion;
     const cancelled = this.#dispatcher.cancelOlderThan(oldest, this.#ages);
-    if (this.#job.config.orchestrator.recycle !== "off") for (const group of cancelled) this.#recycling.cut(group);
+    if (this.#job.config.orchestrator.recycle !== "off")
+      for (const group of cancelled) this.#recycling.cancelled(group);
     this.#drop("stale", [...cancelled, ...this.#queue.takeOlderThan(oldest, this.#ages)]);
   }
 
@@ -382,7 +385,7 @@ class Orchestrator {
     for (const { index } of groups) {
       const state = this.#lifecycle.stateOf(index);
       this.#lifecycle.drop(index, reason);
-      this.#admission.dropped(index, state === "sampling" || state === "scoring");
+      this.#budget.dropped(index, state === "sampling" || state === "scoring");
     }
     this.#drops.add(reason, groups);
     const error = firstError(groups);
@@ -394,11 +397,11 @@ class Orchestrator {
   #take(group: Group): void {
     this.#recycling.completed(group.rollouts);
     const tokens = group.rollouts.flatMap(({ samples }) => samples?.tokens ?? []);
-    const units = this.#admission.sizeOf(
+    const units = this.#budget.sizeOf(
       group.task.groupSize,
       tokens.reduce((sum, count) => sum + count, 0),
     );
-    this.#admission.ended(group.index, units, tokens.length);
+    this.#budget.ended(group.index, units, tokens.length);
     if (!group.rollouts.some(({ episode }) => !Number.isNaN(rewardOf(episode))))
       this.#dropFruitless("errored", group, units);
     else {
@@ -413,7 +416,7 @@ class Orchestrator {
   #dropFruitless(reason: "errored" | "rejected", group: Group, units: number): void {
     this.#drop(reason, [group]);
     this.#fruitless += units;
-    const most = this.#admission.batchSize * MAX_EMPTY_BATCHES;
+    const most = this.#budget.batchSize * MAX_EMPTY_BATCHES;
     const fail = (error: unknown): void => this.#fail(error);
     if (this.#fruitless >= most) this.#starved([group]).then(fail, fail);
   }
@@ -470,7 +473,7 @@ class Orchestrator {
   }
 
   #snapshot(step: number): OrchestratorState {
-    const { after, ahead } = this.#cuts.at(step);
+    const { after, ahead } = this.#assembled.at(step);
     const waiting = [
       ...ahead.flatMap(({ groups }) => groups),
       ...this.#queue.groups,
@@ -481,16 +484,16 @@ class Orchestrator {
     return {
       step,
       tasks: this.#tasks.state,
-      worth: after.worth,
+      worth: after.baselines,
       progress: after.progress,
       opened,
-      admission: this.#admission.state,
+      admission: this.#budget.state,
       pending: [...pending, ...this.#pending],
     };
   }
 
   #allowDispatch(): void {
-    this.#admission.version = this.#dispatcher.version = this.#watcher.version;
+    this.#budget.version = this.#dispatcher.version = this.#watcher.version;
     this.#dispatcher.fill();
     this.#changes.announce();
   }

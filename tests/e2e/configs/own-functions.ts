@@ -1,4 +1,4 @@
-import { policyLoss, type AdvantageGroup, type OwnLossInputs } from "prl-lm/algorithms";
+import { policyLoss, type AdvantageGroup, type CustomLossInputs } from "prl-lm/algorithms";
 
 /** GRPO's advantages, and twice as much for the first token. */
 export function advantages({ rollouts }: AdvantageGroup): Float32Array[] {
@@ -11,6 +11,6 @@ export function advantages({ rollouts }: AdvantageGroup): Float32Array[] {
 }
 
 /** The engine's own loss by another way. */
-export function loss(inputs: OwnLossInputs, { type }: { type: string }) {
+export function loss(inputs: CustomLossInputs, { type }: { type: string }) {
   return policyLoss(type, inputs);
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import { branchesOf } from "../../../ts/algorithms/branches.ts";
-import { customAdvantages, meanWorth, type AdvantageGroup } from "../../../ts/algorithms/custom.ts";
+import { customAdvantages, meanAdvantage, type AdvantageGroup } from "../../../ts/algorithms/custom-advantages.ts";
 import { echoWeights } from "../../../ts/algorithms/loss-streams/echo.ts";
-import { lessonOf } from "../../../ts/algorithms/loss-streams/loss-streams.ts";
+import { lossStreamsOf } from "../../../ts/algorithms/loss-streams/loss-streams.ts";
 import { distillStreams } from "../../../ts/algorithms/loss-streams/opd.ts";
 import { hintedPrompt } from "../../../ts/algorithms/loss-streams/opsd.ts";
 import { sftStreams } from "../../../ts/algorithms/loss-streams/sft.ts";
-import { OwnFunction } from "../../../ts/algorithms/custom-function.ts";
+import { UserFunction } from "../../../ts/algorithms/user-function.ts";
 import { algoBlock, algoProblems } from "../../../ts/config/schema/orchestrator/algo.ts";
 import { type EpisodeTrace, TraceGraph, type TraceColumns } from "../../../ts/environments/index.ts";
 
@@ -65,14 +65,14 @@ describe("echo", () => {
     const { nodes, columns } = conversation();
     const algo = algoBlock.parse({ type: "echo" });
     const scored = { trace: { nodes, reward: 1 } as EpisodeTrace, columns: () => columns, reference: null };
-    const silent = lessonOf(algo, { ...scored, worth: 0 }, true)?.streams;
+    const silent = lossStreamsOf(algo, { ...scored, advantage: 0 }, true)?.streams;
     expect(silent?.rlWeights).toEqual(new Float32Array(14));
     expect(silent?.ceWeights?.[4]).toBeCloseTo(0.1);
-    expect(lessonOf(algo, { ...scored, worth: 0.5 }, true)?.streams).not.toHaveProperty("rlWeights");
-    expect(lessonOf(algo, { ...scored, worth: 0 }, false)?.streams).not.toHaveProperty("rlWeights");
+    expect(lossStreamsOf(algo, { ...scored, advantage: 0.5 }, true)?.streams).not.toHaveProperty("rlWeights");
+    expect(lossStreamsOf(algo, { ...scored, advantage: 0 }, false)?.streams).not.toHaveProperty("rlWeights");
     const silentUser = algoBlock.parse({ type: "echo", roles: { user: 1 } });
-    expect(lessonOf(silentUser, { ...scored, worth: 0 }, true)).toBeNull();
-    expect(lessonOf(silentUser, { ...scored, worth: 1 }, true)).toEqual({});
+    expect(lossStreamsOf(silentUser, { ...scored, advantage: 0 }, true)).toBeNull();
+    expect(lossStreamsOf(silentUser, { ...scored, advantage: 1 }, true)).toEqual({});
   });
 });
 
@@ -98,7 +98,11 @@ describe("distillation", () => {
     expect(sftStreams(own)).toEqual({ rlWeights: new Float32Array(2), ceWeights: Float32Array.of(0, 1) });
     const algo = algoBlock.parse({ type: "sft", min_reward: 0.5 });
     const lesson = (reward: number) =>
-      lessonOf(algo, { trace: { reward } as EpisodeTrace, worth: 0, columns: () => own, reference: null }, true);
+      lossStreamsOf(
+        algo,
+        { trace: { reward } as EpisodeTrace, advantage: 0, columns: () => own, reference: null },
+        true,
+      );
     expect(lesson(0.4)).toBeNull();
     expect(lesson(0.5)).toEqual({ streams: sftStreams(own) });
   });
@@ -140,12 +144,12 @@ describe("advantages of one's own", () => {
     agent: "agent",
     rollouts: [1, 0].map((reward) => ({ reward, trace: {} as EpisodeTrace, columns })),
   };
-  const ask = (result: unknown) => customAdvantages(new OwnFunction("./a.ts", () => result), group);
+  const ask = (result: unknown) => customAdvantages(new UserFunction("./a.ts", () => result), group);
 
   test("are one number for a rollout, or one for each of its tokens", () => {
     const perToken = Float32Array.of(0, 2, 4);
     expect(ask([Float32Array.of(0.5), perToken])).toEqual([0.5, perToken]);
-    expect([0.5, perToken].map((worth) => meanWorth(worth, columns))).toEqual([0.5, 3]);
+    expect([0.5, perToken].map((advantage) => meanAdvantage(advantage, columns))).toEqual([0.5, 3]);
   });
 
   test.each([
@@ -163,7 +167,7 @@ describe("advantages of one's own", () => {
     const throws = () => {
       throw cause;
     };
-    expect(() => customAdvantages(new OwnFunction("./a.ts", throws), group)).toThrow(
+    expect(() => customAdvantages(new UserFunction("./a.ts", throws), group)).toThrow(
       expect.objectContaining({ code: "PRL_USER_MODULE", cause }) as Error,
     );
   });

@@ -9,7 +9,7 @@ import { type ReceivedEpisode, type RunRequest } from "../../../ts/environments/
 import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import { starved } from "../../../ts/orchestrator/batch/starved.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";
-import { TraceWorth } from "../../../ts/orchestrator/batch/worth.ts";
+import { AdvantageEstimation } from "../../../ts/orchestrator/batch/advantage-estimation.ts";
 import { samplesOf, scored } from "./simulation.ts";
 
 function config(algo: Record<string, unknown>): RlConfig {
@@ -65,7 +65,7 @@ describe("an algorithm's config", () => {
            reward > 1 ? Float32Array.of(reward) : Float32Array.from(columns().mask, (on, t) => on * t));`,
     );
     const own = config({ type: "custom", path });
-    const worth = new TraceWorth(own.orchestrator.train.source);
+    const worth = new AdvantageEstimation(own.orchestrator.train.source);
     await worth.load();
     const failed = { episode: { ...rollout(0).episode, ok: false }, samples: null };
     const batch = await buildTrainBatch([group(rollout(3), failed, rollout(1))], own, worth);

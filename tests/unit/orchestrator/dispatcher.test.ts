@@ -36,7 +36,7 @@ function dispatcher(
   let most = 0;
   let tasks = 0;
   const { made, allow } = counting({
-    throttle: { limit: maxInflight },
+    dispatch: { limit: maxInflight },
     nextTask: async () => ({
       source: "s",
       task: { key: String(tasks++), hash: "", data: null },
@@ -144,7 +144,7 @@ describe("GroupDispatcher", () => {
   test("reports what the owner throws when it is handed a group", async () => {
     const failures: unknown[] = [];
     const { allow } = counting({
-      throttle: { limit: 8 },
+      dispatch: { limit: 8 },
       nextTask: async () => ({
         source: "s",
         task: { key: "k", hash: "", data: null },
@@ -184,7 +184,7 @@ describe("GroupDispatcher", () => {
     let give: (task: TrainTask) => void = () => undefined;
     let runs = 0;
     const { made, allow } = counting({
-      throttle: { limit: 8 },
+      dispatch: { limit: 8 },
       nextTask: () => new Promise((resolve) => (give = resolve)),
       runRollout: async () => {
         runs++;
@@ -205,7 +205,7 @@ describe("GroupDispatcher", () => {
     const completed: Group[] = [];
     let next = 0;
     const { allow } = counting({
-      throttle: { limit: 5 },
+      dispatch: { limit: 5 },
       nextTask: async () => {
         const groupSize = sizes[next++ % sizes.length] ?? 1;
         return {

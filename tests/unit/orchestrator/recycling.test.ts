@@ -160,9 +160,9 @@ describe("a task that was cancelled", () => {
 
   test("comes back when its last rollout has, the one that was begun first before the others, and only so often", async () => {
     const recycling = new Recycling();
-    recycling.cut({ index: 4, task });
+    recycling.cancelled({ index: 4, task });
     expect(recycling.next(0)).toBeUndefined();
-    recycling.cut({ index: 3, task: { ...task, epoch: 3 } });
+    recycling.cancelled({ index: 3, task: { ...task, epoch: 3 } });
     recycling.returned({ index: 4, task }, await rollouts(2));
     recycling.returned({ index: 3, task }, []);
     expect(recycling.next(0)?.epoch).toBe(3);
@@ -172,7 +172,7 @@ describe("a task that was cancelled", () => {
       expect(index).toBeLessThan(14);
       expect(recycling.originOf(again)).toMatchObject({ firstIndex: 4, oldestVersion: 2, times: index - 9 });
       expect(recycling.partial(again, 1)?.turns).toMatchObject([{ first: 1, end: 5 }]);
-      recycling.cut({ index, task: again });
+      recycling.cancelled({ index, task: again });
       // Rollouts that bring nothing leave what they went on from.
       recycling.returned({ index, task: again }, []);
       again = recycling.next(0);
@@ -182,7 +182,7 @@ describe("a task that was cancelled", () => {
 
   test("is sampled afresh where its tokens are too old", async () => {
     const recycling = new Recycling();
-    recycling.cut({ index: 0, task });
+    recycling.cancelled({ index: 0, task });
     const [first, second] = [await rollouts(1), await rollouts(3)];
     recycling.returned(
       { index: 0, task },

@@ -67,7 +67,7 @@ test("how many versions the rollouts under way are behind is of those that have 
   let [left, allowed] = [3, 3];
   const sources = ["old", "frozen", "new"];
   const dispatcher = new GroupDispatcher({
-    throttle: { limit: 100 },
+    dispatch: { limit: 100 },
     mayOpen: () => left > allowed,
     nextTask: async () => ({ ...trainGroup([]).task, source: sources[3 - left] ?? "", groupSize: 2 }),
     onOpened: () => (left -= 1),
@@ -116,7 +116,7 @@ test("the tasks of an evaluation wait until their first rollout begins, and its 
   const ends: string[] = [];
   // One rollout after the other.
   let last: Promise<unknown> = Promise.resolve();
-  const room = {
+  const permits = {
     evaluate: <Result>(work: () => Promise<Result>): Promise<Result> => {
       const result = last.then(work);
       last = result;
@@ -125,7 +125,7 @@ test("the tasks of an evaluation wait until their first rollout begins, and its 
   };
   const onReturned = (environment: string, end: string) => ends.push(`${environment} ${end}`);
   const { signal } = new AbortController();
-  const context = { runDir, config, modelName: "m", workers, metrics: quiet, room, signal };
+  const context = { runDir, config, modelName: "m", workers, metrics: quiet, permits, signal };
   await evaluatePolicy({ ...context, onQueue: (count) => queue.push(count), onReturned }, 0);
   expect(queue).toEqual([10, ...Array.from({ length: 20 }, (_, begun) => 10 - Math.ceil((begun + 1) / 2))]);
   expect(ends.toSorted()).toEqual(["held-out errored", ...Array.from({ length: 19 }, () => "held-out ok")]);
@@ -150,9 +150,9 @@ test("two equal rows of an evaluation are two tasks, with rollouts of their own"
       return scored(order, 1, 0, 0);
     },
   } as unknown as EnvWorkers;
-  const room = { evaluate: <Result>(work: () => Promise<Result>): Promise<Result> => work() };
+  const permits = { evaluate: <Result>(work: () => Promise<Result>): Promise<Result> => work() };
   const { signal } = new AbortController();
-  await evaluatePolicy({ runDir, config, modelName: "m", workers, metrics: quiet, room, signal }, 0);
+  await evaluatePolicy({ runDir, config, modelName: "m", workers, metrics: quiet, permits, signal }, 0);
   expect(asked).toHaveLength(6);
   expect(new Set(asked.map((order) => order.episode_id)).size).toBe(6);
   expect(new Set(asked.map((order) => order.seed)).size).toBe(6);

@@ -12,7 +12,7 @@ import { stepMetrics } from "../../../ts/orchestrator/metrics/metrics.ts";
 import { progressOf } from "../../../ts/orchestrator/checkpoint/progress.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";
 import { filesystemRollouts } from "../../../ts/transports/index.ts";
-import { TraceWorth } from "../../../ts/orchestrator/batch/worth.ts";
+import { AdvantageEstimation } from "../../../ts/orchestrator/batch/advantage-estimation.ts";
 import { trainGroup } from "../../support/train-group.ts";
 import { errored, samplesOf, scored } from "./simulation.ts";
 
@@ -108,10 +108,10 @@ describe("buildTrainBatch", () => {
 
   test("the averages of rae live on from batch to batch, and a failed rollout moves nothing", async () => {
     const resolved = config({ algo: { type: "rae", decay: 0.5 } });
-    const worth = new TraceWorth(resolved.orchestrator.train.source);
+    const worth = new AdvantageEstimation(resolved.orchestrator.train.source);
     const first = await buildTrainBatch([group(0, [rollout(1), errored(request, "environment")])], resolved, worth);
     expect(first.advantages).toEqual([[1, 0]]);
-    const saved = new TraceWorth(resolved.orchestrator.train.source, worth.state);
+    const saved = new AdvantageEstimation(resolved.orchestrator.train.source, worth.state);
     const second = await buildTrainBatch([group(1, [rollout(1), rollout(0)])], resolved, saved);
     expect(second.advantages).toEqual([[0.5, -0.75]]);
   });

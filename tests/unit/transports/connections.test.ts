@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 
-import { Asking, Connections, type Question } from "../../../ts/inference-client/index.ts";
+import { PendingResponse, Connections, type Question } from "../../../ts/inference-client/index.ts";
 
 const servers: Server[] = [];
 
@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 const question = (path: string, mostBytes = 1 << 20): Question => ({ method: "GET", path, mostBytes });
-const textOf = async (asking: Asking): Promise<string> => Buffer.from((await asking.answer).body).toString();
+const textOf = async (asking: PendingResponse): Promise<string> => Buffer.from((await asking.answer).body).toString();
 
 /** Holds requests back until they are let go. */
 function holding() {
@@ -42,7 +42,7 @@ describe("connections", () => {
   test("are opened as they are needed, so many at most, and the rest waits in its order", async () => {
     const { held, answer, until } = holding();
     const connections = new Connections(await serve(answer), { connections: 2 });
-    const answers = ["/a", "/b", "/c", "/d"].map((path) => textOf(new Asking(connections, question(path))));
+    const answers = ["/a", "/b", "/c", "/d"].map((path) => textOf(new PendingResponse(connections, question(path))));
     await until(2);
     expect(held.map(({ path }) => path).toSorted()).toEqual(["/a", "/b"]);
     expect(connections.size).toBe(2);
@@ -84,7 +84,7 @@ describe("connections", () => {
           const ends = await Promise.all(
             all.map(async ([kind, ms], i) => {
               const path = `/${kind}/${ms}/${i}`;
-              const asking = new Asking(connections, question(path));
+              const asking = new PendingResponse(connections, question(path));
               if (kind === "cancel") setTimeout(() => asking.cancel(new Error("not wanted")), ms / 2);
               try {
                 return (await textOf(asking)) === path;
@@ -96,7 +96,9 @@ describe("connections", () => {
           expect(connections.size).toBeLessThanOrEqual(n);
           all.forEach(([kind], i) => kind !== "cancel" && expect(ends[i]).toBe(kind === "ok" || kind === "close"));
           // None of it costs a connection its place.
-          const after = Array.from({ length: n }, (_, i) => textOf(new Asking(connections, question(`/ok/1/${i}`))));
+          const after = Array.from({ length: n }, (_, i) =>
+            textOf(new PendingResponse(connections, question(`/ok/1/${i}`))),
+          );
           expect(await Promise.all(after)).toHaveLength(n);
           await connections.destroy();
         },
@@ -109,12 +111,14 @@ describe("connections", () => {
   test("fail what is under way, what waits and what comes later when they end", async () => {
     const { answer, until } = holding();
     const connections = new Connections(await serve(answer), { connections: 1 });
-    const askings = ["/a", "/b"].map((path) => new Asking(connections, question(path)));
+    const askings = ["/a", "/b"].map((path) => new PendingResponse(connections, question(path)));
     const ends = Promise.allSettled(askings.map((asking) => asking.answer));
     await until(1);
     await connections.destroy();
     expect((await ends).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    await expect(new Asking(connections, question("/c")).answer).rejects.toMatchObject({ code: "UND_ERR_DESTROYED" });
+    await expect(new PendingResponse(connections, question("/c")).answer).rejects.toMatchObject({
+      code: "UND_ERR_DESTROYED",
+    });
     await connections.destroy();
   });
 
@@ -125,12 +129,14 @@ describe("connections", () => {
     server.close();
     await once(server, "close");
     const connections = new Connections(url, { connections: 1 });
-    await expect(new Asking(connections, question("/")).answer).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    await expect(new PendingResponse(connections, question("/")).answer).rejects.toMatchObject({
+      code: "ECONNREFUSED",
+    });
     const again = createServer((_, response) => response.end("now"));
     servers.push(again);
     again.listen(port, "127.0.0.1");
     await once(again, "listening");
-    expect(await textOf(new Asking(connections, question("/")))).toBe("now");
+    expect(await textOf(new PendingResponse(connections, question("/")))).toBe("now");
     await connections.destroy();
   });
 });
@@ -147,7 +153,7 @@ describe("asking", () => {
     });
     const connections = new Connections(url, { connections: 2 });
     const [whole, refused] = await Promise.all(
-      ["/", "/teapot"].map((path) => new Asking(connections, question(path)).answer),
+      ["/", "/teapot"].map((path) => new PendingResponse(connections, question(path)).answer),
     );
     expect([whole?.status, refused?.status]).toEqual([200, 418]);
     const expected = Buffer.concat(Array.from({ length: 20 }, (_, piece) => Buffer.alloc(3_000, piece)));
@@ -159,7 +165,7 @@ describe("asking", () => {
     const gone: string[] = [];
     const url = await serve(({ url: path = "" }, response) => void response.on("close", () => gone.push(path)));
     const connections = new Connections(url, { connections: 1 });
-    const askings = ["/under-way", "/waiting"].map((path) => new Asking(connections, question(path)));
+    const askings = ["/under-way", "/waiting"].map((path) => new PendingResponse(connections, question(path)));
     const ends = askings.map((asking) => expect(asking.answer).rejects.toThrow("enough"));
     await sleep(50);
     for (const asking of askings.toReversed()) asking.cancel(new Error("enough"));
@@ -173,8 +179,8 @@ describe("asking", () => {
   test("ends when the answer is too long", async () => {
     const url = await serve((_, response) => response.end(Buffer.alloc(4_000)));
     const connections = new Connections(url, { connections: 1 });
-    await expect(new Asking(connections, question("/", 3_999)).answer).rejects.toThrow("more than 3999 bytes");
-    expect((await new Asking(connections, question("/", 4_000)).answer).body).toHaveLength(4_000);
+    await expect(new PendingResponse(connections, question("/", 3_999)).answer).rejects.toThrow("more than 3999 bytes");
+    expect((await new PendingResponse(connections, question("/", 4_000)).answer).body).toHaveLength(4_000);
     await connections.destroy();
   });
 });

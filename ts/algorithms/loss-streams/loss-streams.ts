@@ -2,23 +2,23 @@
 import type { AlgoBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import type { TraceColumns, TraceStreams } from "../../native/index.ts";
-import type { Worth } from "../custom.ts";
+import type { Advantage } from "../custom-advantages.ts";
 import { echoWeights } from "./echo.ts";
 import { distillStreams } from "./opd.ts";
 import { sftStreams } from "./sft.ts";
 
 export interface ScoredTrace {
   trace: EpisodeTrace;
-  worth: Worth;
+  advantage: Advantage;
   columns: () => TraceColumns;
   /** Log-probabilities of its tokens by the algorithm's teacher. */
   reference: Float32Array | null;
 }
 
 /** Null when the trace teaches nothing. With `filterZero` an advantage of 0 teaches nothing; otherwise its tokens train the other loss terms. */
-export function lessonOf(
+export function lossStreamsOf(
   algo: AlgoBlock,
-  { trace, worth, columns, reference }: ScoredTrace,
+  { trace, advantage, columns, reference }: ScoredTrace,
   filterZero: boolean,
 ): { streams?: TraceStreams } | null {
   switch (algo.type) {
@@ -30,16 +30,16 @@ export function lessonOf(
     case "echo": {
       const own = columns();
       const ceWeights = echoWeights(trace.nodes, own, algo.roles);
-      if (ceWeights === null) return isNothing(worth) && filterZero ? null : {};
-      const isSilent = isNothing(worth) && filterZero;
+      if (ceWeights === null) return isNothing(advantage) && filterZero ? null : {};
+      const isSilent = isNothing(advantage) && filterZero;
       return { streams: { ceWeights, ...(isSilent && { rlWeights: new Float32Array(own.mask.length) }) } };
     }
     default:
-      if (isNothing(worth) && filterZero) return null;
-      return typeof worth === "number" ? {} : { streams: { advantages: worth } };
+      if (isNothing(advantage) && filterZero) return null;
+      return typeof advantage === "number" ? {} : { streams: { advantages: advantage } };
   }
 }
 
-function isNothing(worth: Worth): boolean {
-  return typeof worth === "number" ? worth === 0 : worth.every((value) => value === 0);
+function isNothing(advantage: Advantage): boolean {
+  return typeof advantage === "number" ? advantage === 0 : advantage.every((value) => value === 0);
 }

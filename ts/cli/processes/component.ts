@@ -22,7 +22,7 @@ import { type BaseModel, ensureBaseModel } from "../../launcher/index.ts";
 import { rlChildConfigs, writeConfig } from "../../launcher/index.ts";
 import { withThreads } from "../../launcher/index.ts";
 import { warmStartConfig } from "../../launcher/index.ts";
-import { type HandResume, type ResumablePart, resumeByHand } from "../../launcher/index.ts";
+import { type StandaloneResume, type ResumablePart, resumeStandalone } from "../../launcher/index.ts";
 import { checkpointRoot, type ResumeRequest } from "../../launcher/index.ts";
 import type { RunBase } from "../../launcher/index.ts";
 import { SUMMARY_FILE } from "../../launcher/index.ts";
@@ -75,9 +75,9 @@ async function resumedOf(
   config: RlConfig,
   runDir: string,
   { request, attempt }: { request: ResumeRequest | undefined; attempt: number | null },
-): Promise<HandResume | null> {
+): Promise<StandaloneResume | null> {
   if (request === undefined) return null;
-  if (isResumable(component)) return resumeByHand(component, config, runDir, { request, attempt });
+  if (isResumable(component)) return resumeStandalone(component, config, runDir, { request, attempt });
   throw new PrlError(
     "PRL_CLI_USAGE",
     `${component} holds nothing of a run: start it without --resume; trainer and orchestrator continue one`,
@@ -96,7 +96,7 @@ async function childConfig(
   component: Component,
   config: RlConfig,
   runDir: string,
-  resume: HandResume["checkpoint"] | null,
+  resume: StandaloneResume["checkpoint"] | null,
   io: CommandIo,
 ): Promise<unknown> {
   const model = await ensureBaseModel(config.model.name, config.seed);

@@ -15,7 +15,7 @@ import {
   type RunResult,
 } from "../../sandbox/index.ts";
 import type { Rollout, RolloutContext, RolloutEnd } from "../model/environment.ts";
-import { ownInterceptionServer } from "../interception/own-server.ts";
+import { sharedInterceptionServer } from "../interception/shared-server.ts";
 import type { InterceptionSession, SessionParts } from "../interception/session.ts";
 import { RolloutStop } from "../model/limits.ts";
 import { promptOf } from "./multi-turn.ts";
@@ -109,7 +109,7 @@ async function run<Row extends object, Config>(
   );
   const stopped = new AbortController();
   let grace: NodeJS.Timeout | undefined;
-  const server = await ownInterceptionServer();
+  const server = await sharedInterceptionServer();
   const { session, close } = server.open({
     ...context,
     ...(maxTurns === undefined ? {} : { maxTurns: typeof maxTurns === "number" ? maxTurns : maxTurns(context.config) }),

@@ -7,7 +7,7 @@
 import type { Dispatcher } from "undici";
 
 import { type ErrorCode, PrlError } from "../../errors.ts";
-import { fairTurn } from "../../async/fair-turn.ts";
+import { yieldInTurn } from "../../async/yield.ts";
 import { LinkedAbort } from "../../async/linked-abort.ts";
 import { Connections, EventStreamParser } from "../../inference-client/index.ts";
 import { type StreamJoiner, StreamError } from "./stream-joiners.ts";
@@ -152,7 +152,7 @@ export class EndpointHttp {
       time.release();
     }
     // Answers arrive in bursts, so each is handled in a separate turn of the event loop.
-    await fairTurn();
+    await yieldInTurn();
     try {
       return read(text);
     } catch (cause) {

@@ -21,7 +21,7 @@ import {
   type ReplyHead,
   unsupported,
 } from "./dialect.ts";
-import { withOwnThinking } from "./own-replies.ts";
+import { withOwnThinking } from "./policy-replies.ts";
 import { ReplyProgress, withoutBegun } from "./reply-progress.ts";
 
 /** The parts of a rollout that its session needs. */

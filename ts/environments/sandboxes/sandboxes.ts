@@ -18,7 +18,7 @@ import {
   type TlsOptions,
 } from "../../sandbox/index.ts";
 
-import { ownInterceptionServer } from "../interception/own-server.ts";
+import { sharedInterceptionServer } from "../interception/shared-server.ts";
 
 /** The held sandbox that each rollout of an environment gets. */
 export interface SandboxRequirement extends Pick<
@@ -233,7 +233,7 @@ export class RolloutSandboxes {
         "PRL_ENVIRONMENT_UNSUPPORTED",
         `environment "${this.#environment}": programs in sandboxes of other machines cannot reach the policy yet`,
       );
-    const { address } = await ownInterceptionServer();
+    const { address } = await sharedInterceptionServer();
     const own = network === "none" ? {} : network;
     return { ...own, forward: [...(own.forward ?? []), { listen: MODEL_PORT, to: address }] };
   }

@@ -15,7 +15,7 @@ export class Inspection {
   readonly notes = new Set<string>();
   /** Checks in which something was tried. */
   readonly tried = new Set<ValidationCheck>();
-  readonly work = { tasks: new Pace(), scores: new Pace(), rollouts: new Pace() };
+  readonly work = { tasks: new CallTimes(), scores: new CallTimes(), rollouts: new CallTimes() };
 
   constructor(environment: ConfiguredEnvironment, options: ValidateOptions) {
     const { tasks = 100, seed = 0, deadlineMs = 60_000, signal = new AbortController().signal } = options;
@@ -65,7 +65,7 @@ export class Inspection {
 }
 
 /** Counts calls and their time. */
-class Pace {
+class CallTimes {
   #count = 0;
   #milliseconds = 0;
 

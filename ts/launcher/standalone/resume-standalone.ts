@@ -27,7 +27,7 @@ import { assertUnlocked, processStart, releaseLock, takeLock } from "../run/run-
 /** The parts that hold state of a run. */
 export type ResumablePart = "trainer" | "orchestrator";
 
-export interface HandResume {
+export interface StandaloneResume {
   /** Null: the run begins again at step 0. */
   checkpoint: { step: number; dir: string } | null;
   attempt: number;
@@ -54,12 +54,12 @@ const LOCK_POLL_MS = 50;
  *
  * @throws PrlError those of `findResumedRun`, `PRL_RUN_LOCKED` when a run uses the directory, `PRL_CLI_USAGE` when both are not of one step
  */
-export async function resumeByHand(
+export async function resumeStandalone(
   part: ResumablePart,
   config: RlConfig,
   runDir: string,
   { request, attempt: asked }: { request: ResumeRequest; attempt: number | null },
-): Promise<HandResume> {
+): Promise<StandaloneResume> {
   const name = basename(runDir);
   const { checkpoint } = await findResumedRun("rl", config, runDir, name, request);
   // Only the trainer checks the reference: the orchestrator does not read its weights, and its machine may not have the folder. The run's own start, which may have

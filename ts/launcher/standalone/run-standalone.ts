@@ -18,7 +18,7 @@ import { processStart } from "../run/run-lock.ts";
 import { SUMMARY_FILE } from "../run/run-session.ts";
 import { statusOf, summarize } from "../run/summary.ts";
 
-export interface HandRun {
+export interface StandaloneRun {
   config: Pick<RlConfig, "max_steps" | "orchestrator">;
   runDir: string;
   runId: string;
@@ -43,7 +43,7 @@ const END_POLL_MS = 50;
  *
  * @throws what `work` throws; the trainer's own error, or `PRL_PROCESS_DIED` when it left none
  */
-export async function throughItsEnd(run: HandRun, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+export async function throughItsEnd(run: StandaloneRun, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const startedAt = performance.now();
   const [ended, trainerDied] = [new AbortController(), new AbortController()];
   const watching = watchTrainer(run, ended.signal).catch((error: unknown) => trainerDied.abort(error));
@@ -69,7 +69,7 @@ export async function throughItsEnd(run: HandRun, work: (signal: AbortSignal) =>
 }
 
 /** Rejects when the trainer was there and is gone before its last version exists, and when it fails before it is ready. */
-async function watchTrainer(run: HandRun, end: AbortSignal): Promise<void> {
+async function watchTrainer(run: StandaloneRun, end: AbortSignal): Promise<void> {
   let seen: { pid: number; started: string } | null = null;
   let told: FailureNote | null = null;
   while (!end.aborted) {
@@ -110,14 +110,14 @@ async function trainerReady(runDir: string): Promise<{ pid: number | null; ready
   return { pid: text === null ? null : (JSON.parse(text) as ReadyFile).pid, readyAt: file?.mtimeMs ?? 0 };
 }
 
-async function isLastVersionThere({ config, runDir }: HandRun): Promise<boolean> {
+async function isLastVersionThere({ config, runDir }: StandaloneRun): Promise<boolean> {
   return (
     config.max_steps !== null && (await isThere(join(runDir, "weights", `step_${config.max_steps}`, "manifest.json")))
   );
 }
 
 /** Resolves when the trainer of this run directory has ended, or takes too long; rejects with its error when it fails after its last version. */
-async function trainerEnded({ runDir, signal }: HandRun): Promise<void> {
+async function trainerEnded({ runDir, signal }: StandaloneRun): Promise<void> {
   const { pid } = await trainerReady(runDir);
   if (pid === null) return;
   const end = performance.now() + TRAINER_END_MS;
@@ -128,7 +128,7 @@ async function trainerEnded({ runDir, signal }: HandRun): Promise<void> {
   if (note?.pid === pid) throw trainerDeath(pid, note);
 }
 
-async function writeSummary(run: HandRun, wallSeconds: number, error: unknown): Promise<void> {
+async function writeSummary(run: StandaloneRun, wallSeconds: number, error: unknown): Promise<void> {
   const { config, runDir, runId, attempt, startStep } = run;
   const hasTrainer = await isThere(readyFilePath(runDir, "trainer", 0));
   const history = new RunHistory(config.max_steps, hasTrainer ? "both" : "orchestrator");

@@ -10,7 +10,7 @@ import type { LossCounts } from "./index.ts";
 import type { LossStreams } from "../packing.ts";
 
 /** The columns of one micro-batch: T tokens in packed sequences. */
-export interface OwnLossInputs extends LossStreams {
+export interface CustomLossInputs extends LossStreams {
   /** [T], log-probabilities of the policy being trained; 0 where nothing trains. */
   logprobs: Float32Array;
   /** [T], log-probabilities of the sampler. */
@@ -25,7 +25,7 @@ export interface OwnLossInputs extends LossStreams {
   counts: Required<LossCounts>;
 }
 
-export interface OwnLossResult {
+export interface CustomLossResult {
   loss: number;
   /** [T], d loss / d logprobs; 0 where the token is in no stream. */
   gradLogprobs: Float32Array | Float64Array;
@@ -33,7 +33,7 @@ export interface OwnLossResult {
   metrics?: Record<string, number>;
 }
 
-export type OwnLoss = (inputs: OwnLossInputs) => OwnLossResult;
+export type CustomLoss = (inputs: CustomLossInputs) => CustomLossResult;
 
 interface NativeCall {
   logprobs: Float32Array;
@@ -59,7 +59,7 @@ interface NativeAnswer {
 }
 
 /** The function as the addon calls it. It never throws: an error is in `error`, and the answer is null. */
-export function forAddon(loss: OwnLoss): { ask: (call: NativeCall) => NativeAnswer | null; error: () => unknown } {
+export function forAddon(loss: CustomLoss): { ask: (call: NativeCall) => NativeAnswer | null; error: () => unknown } {
   let thrown: unknown;
   const ask = (call: NativeCall): NativeAnswer | null => {
     try {
@@ -72,7 +72,7 @@ export function forAddon(loss: OwnLoss): { ask: (call: NativeCall) => NativeAnsw
   return { ask, error: () => thrown };
 }
 
-function inputsOf(call: NativeCall): OwnLossInputs {
+function inputsOf(call: NativeCall): CustomLossInputs {
   const { referenceLogprobs, rlWeights, ceWeights, refKlWeights } = call;
   return {
     logprobs: call.logprobs,
@@ -92,7 +92,7 @@ function answer(result: unknown, { logprobs, mask }: NativeCall): NativeAnswer {
   if (typeof result !== "object" || result === null || result instanceof Promise) {
     throw wrong(`returned ${result instanceof Promise ? "a promise" : String(result)}, not { loss, gradLogprobs }`);
   }
-  const { loss, gradLogprobs, metrics = {} } = result as Partial<OwnLossResult>;
+  const { loss, gradLogprobs, metrics = {} } = result as Partial<CustomLossResult>;
   if (typeof loss !== "number") throw wrong(`returned the loss ${String(loss)}, not a number`);
   if (!(gradLogprobs instanceof Float32Array || gradLogprobs instanceof Float64Array)) {
     throw wrong("returned gradLogprobs that is no Float32Array or Float64Array");

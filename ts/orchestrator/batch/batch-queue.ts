@@ -5,7 +5,7 @@
  * that was opened `window` or more groups earlier is still under way. So a short group can overtake a long one only so far, and what is trained early
  * leans to short samples by no more than a window. At level 0 a batch is everything that was opened for it, in that order.
  */
-import type { Admission } from "../scheduling/admission.ts";
+import type { SamplingBudget } from "../scheduling/sampling-budget.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 
 export interface BatchQueueOptions {
@@ -20,12 +20,12 @@ interface Waiting {
 }
 
 export class BatchQueue {
-  readonly #admission: Admission;
+  readonly #budget: SamplingBudget;
   readonly #options: BatchQueueOptions;
   #waiting: Waiting[] = [];
 
-  constructor(admission: Admission, options: BatchQueueOptions) {
-    this.#admission = admission;
+  constructor(admission: SamplingBudget, options: BatchQueueOptions) {
+    this.#budget = admission;
     this.#options = options;
   }
 
@@ -53,17 +53,17 @@ export class BatchQueue {
 
   /** The next batch in its order, if there is one; `oldestOpen`: lowest index of a group under way, undefined when no group is. */
   takeBatch(oldestOpen: number | undefined): Group[] | undefined {
-    if (!this.#admission.mayCut()) return undefined;
+    if (!this.#budget.mayAssemble()) return undefined;
     if (this.#options.level === 0) {
       // Chance decides which groups end first. No more are opened than the batch needs, so the batch takes all of them.
-      if (oldestOpen !== undefined || this.#admission.mayOpen()) return undefined;
-      if (this.#admission.batchOf(this.#waiting.map(({ units }) => units)) === undefined) return undefined;
+      if (oldestOpen !== undefined || this.#budget.mayOpen()) return undefined;
+      if (this.#budget.batchOf(this.#waiting.map(({ units }) => units)) === undefined) return undefined;
       return this.#take(() => true).sort((a, b) => a.index - b.index);
     }
     const { window } = this.#options;
     const eligible = this.#waiting.filter(({ group }) => group.index < (oldestOpen ?? Infinity) + window);
     if (window !== Infinity) eligible.sort((a, b) => a.group.index - b.group.index);
-    const count = this.#admission.batchOf(eligible.map(({ units }) => units));
+    const count = this.#budget.batchOf(eligible.map(({ units }) => units));
     if (count === undefined) return undefined;
     const chosen = eligible.slice(0, count);
     const taken = new Set(chosen);

@@ -3,15 +3,15 @@
 import type { RlConfig } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import { type FlopModel, type PackedBatch, SampleSet, type TraceColumns } from "../../native/index.ts";
-import { meanWorth, type Worth } from "../../algorithms/internal.ts";
-import { lessonOf } from "../../algorithms/internal.ts";
+import { meanAdvantage, type Advantage } from "../../algorithms/internal.ts";
+import { lossStreamsOf } from "../../algorithms/internal.ts";
 import { compareTraces } from "./comparisons.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 import { rejectingFilter, type TraceFilter } from "../filters/index.ts";
 import type { ReferenceScores } from "./reference-scores.ts";
 import { columnsOf } from "./trace-columns.ts";
-import { Turns } from "../../async/turns.ts";
-import { TraceWorth } from "./worth.ts";
+import { Pauses } from "../../async/yield.ts";
+import { AdvantageEstimation } from "./advantage-estimation.ts";
 
 export interface TrainBatch {
   /** One batch per rank, in native memory; empty when there are no samples. */
@@ -51,25 +51,25 @@ export interface TrainRanks {
 }
 
 /**
- * Builds the batch of a step from `groups`, in the order given; `worth` is kept from batch to batch. Rollouts that ended in an error
+ * Builds the batch of a step from `groups`, in the order given; `estimation` is kept from batch to batch. Rollouts that ended in an error
  * neither train nor count in their group's statistics. With `filter_zero_advantages` samples without a signal are left out, which makes
  * the batch smaller.
  */
 export async function buildTrainBatch(
   groups: readonly Group[],
   config: RlConfig,
-  worth = new TraceWorth(config.orchestrator.train.source),
+  estimation = new AdvantageEstimation(config.orchestrator.train.source),
   filters: readonly TraceFilter[] = [],
   { ranks, cost }: TrainRanks = { ranks: 1 },
   references: Pick<ReferenceScores, "of"> = { of: () => null },
 ): Promise<TrainBatch> {
   const { train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { temperature } = train.sampling;
-  const turns = new Turns();
+  const pauses = new Pauses();
   const comparisons = compareTraces(groups);
   const rewards = comparisons.map((comparison) => comparison.rewards);
-  if (turns.isOver) await turns.next();
-  const worths = await worth.advantages(comparisons, groups);
+  if (pauses.isDue) await pauses.next();
+  const estimates = await estimation.advantages(comparisons, groups);
   const algos = new Map(train.source.map(({ name, algo }) => [name, algo]));
   const traceAdvantages: (number | undefined)[][][] = groups.map(({ rollouts }) => rollouts.map(() => []));
   const envNames = train.source.map(({ name }) => name).toSorted();
@@ -81,15 +81,15 @@ export async function buildTrainBatch(
   const filtered = new Map(filters.map(({ name }) => [name, 0]));
   for (const [c, { members }] of comparisons.entries()) {
     for (const [m, { group: g, rollout, trace }] of members.entries()) {
-      if (turns.isOver) await turns.next();
+      if (pauses.isDue) await pauses.next();
       const group = groups[g];
       const { samples = null, episode } = group?.rollouts[rollout] ?? {};
-      const own: Worth = worths[c]?.[m] ?? 0;
+      const estimated: Advantage = estimates[c]?.[m] ?? 0;
       if (group === undefined || episode === undefined) continue;
       if (Number.isNaN(rewards[c]?.[m])) continue;
       const columns = (): TraceColumns => (copy ??= samples === null ? NO_COLUMNS : columnsOf(samples, trace));
       let copy: TraceColumns | undefined;
-      const advantage = meanWorth(own, columns);
+      const advantage = meanAdvantage(estimated, columns);
       (values[c] ?? [])[m] = advantage;
       (traceAdvantages[g]?.[rollout] ?? [])[trace] = advantage;
       const traced = episode.traces[trace];
@@ -99,14 +99,14 @@ export async function buildTrainBatch(
       const count = (name: string) => filtered.set(name, (filtered.get(name) ?? 0) + 1);
       if (rejectingFilter(filters, { trace: traced, advantage, columns }, count) !== undefined) continue;
       const reference = references.of(samples, trace);
-      const lesson = lessonOf(algo, { trace: traced, worth: own, columns, reference }, filterZero);
-      if (lesson === null) {
+      const taught = lossStreamsOf(algo, { trace: traced, advantage: estimated, columns, reference }, filterZero);
+      if (taught === null) {
         zeroAdvantage++;
         continue;
       }
       const envId = envNames.indexOf(group.task.source);
       trained.add(traced);
-      chosen.add(samples, { advantage, temperature, envId }, trace, lesson.streams);
+      chosen.add(samples, { advantage, temperature, envId }, trace, taught.streams);
     }
   }
   const samples = chosen.size;

@@ -18,9 +18,9 @@ import {
   type ScoreGroupRequest,
   type TaskPage,
 } from "../../environments/index.ts";
-import { fairTurn } from "../../async/fair-turn.ts";
+import { yieldInTurn } from "../../async/yield.ts";
 import type { LoadFile } from "../../monitors/index.ts";
-import { type Answer, Asking } from "../../inference-client/index.ts";
+import { type Answer, PendingResponse } from "../../inference-client/index.ts";
 import { type EnvWorker, type EnvWorkerAddress, EnvWorkerSet } from "./env-worker-set.ts";
 
 export interface EnvWorkers {
@@ -178,9 +178,9 @@ async function pageOf(worker: EnvWorker, path: string, what: string, signal: Abo
 const MOST_BYTES = 2 ** 30;
 const JSON_HEADERS = { "content-type": "application/json" };
 
-function ask(worker: Dispatcher, path: string, request: RunRequest): Asking {
+function ask(worker: Dispatcher, path: string, request: RunRequest): PendingResponse {
   const body = JSON.stringify(request);
-  return new Asking(worker, { method: "POST", path, headers: JSON_HEADERS, body, mostBytes: MOST_BYTES });
+  return new PendingResponse(worker, { method: "POST", path, headers: JSON_HEADERS, body, mostBytes: MOST_BYTES });
 }
 
 async function episodeIn({ status, body }: Answer, id: string): Promise<ReceivedEpisode> {
@@ -188,7 +188,7 @@ async function episodeIn({ status, body }: Answer, id: string): Promise<Received
     const answer = Buffer.from(body).toString();
     throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused rollout ${id}: ${answer}`);
   }
-  await fairTurn();
+  await yieldInTurn();
   return decodeEpisode(body);
 }
 

@@ -20,7 +20,7 @@ import type { RolloutEnd } from "../scheduling/lifecycle.ts";
 import { mean } from "../metrics/mean.ts";
 import { RolloutStatistics } from "../metrics/rollout-statistics.ts";
 import { runRollout, scoreRollouts } from "../scheduling/rollouts.ts";
-import type { SharedRoom } from "../scheduling/shared-room.ts";
+import type { RolloutPermits } from "../scheduling/rollout-permits.ts";
 import { evalTasks } from "../scheduling/tasks.ts";
 import { jsonLines } from "../metrics/trace-lines.ts";
 import { apiOf } from "../scheduling/train-request.ts";
@@ -34,7 +34,7 @@ export interface EvaluationContext {
   workers: EnvWorkers;
   metrics: Metrics;
   /** Gives its rollouts their places. */
-  room: Pick<SharedRoom, "evaluate">;
+  permits: Pick<RolloutPermits, "evaluate">;
   /** Called with how many tasks of the current source are not begun. */
   onQueue?: (tasks: number) => void;
   /** Called at every rollout's end. */
@@ -66,7 +66,7 @@ async function runSource(
   source: EvalSource,
   version: number,
 ): Promise<{ rollouts: ReceivedEpisode[]; leftOut: number }> {
-  const { workers, config, room, signal } = context;
+  const { workers, config, permits, signal } = context;
   const { tasks, scoresGroups, leftOut } = await evalTasks(workers, source.name, source.num_examples, signal);
   const epochs = occurrences(tasks);
   const requests = tasks.flatMap((task, index) =>
@@ -84,7 +84,7 @@ async function runSource(
       signal.throwIfAborted();
       const request = requests[i];
       if (request === undefined) continue;
-      const result = await room.evaluate(() => {
+      const result = await permits.evaluate(() => {
         begun += 1;
         context.onQueue?.(tasks.length - Math.ceil(begun / source.group_size));
         return runRollout(workers, request, signal);

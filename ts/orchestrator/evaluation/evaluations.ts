@@ -1,9 +1,9 @@
 /** The evaluations of a training run: which versions are evaluated, one after the other, and how many tasks are not begun. */
 import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
-import type { SharedRoom } from "../scheduling/shared-room.ts";
+import type { RolloutPermits } from "../scheduling/rollout-permits.ts";
 
 export interface EvaluationsOptions extends Omit<EvaluationContext, "onQueue"> {
-  room: Pick<SharedRoom, "evaluate" | "evaluating">;
+  permits: Pick<RolloutPermits, "evaluate" | "evaluating">;
   onFailure: (error: unknown) => void;
 }
 
@@ -34,6 +34,6 @@ export class Evaluations {
   }
 
   metrics(): Record<string, number> {
-    return { "dispatcher/inflight/eval": this.#options.room.evaluating, "dispatcher/queued/eval": this.#queued };
+    return { "dispatcher/inflight/eval": this.#options.permits.evaluating, "dispatcher/queued/eval": this.#queued };
   }
 }

@@ -8,10 +8,10 @@ import type { WeightFollower } from "../../transports/index.ts";
 import type { EngineFleet } from "../engines/engine-fleet.ts";
 import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
 import { routedWorkers } from "../engines/routed-workers.ts";
-import { Throttle } from "../scheduling/throttle.ts";
+import { DispatchLimit } from "../scheduling/dispatch-limit.ts";
 import { WeightWatcher } from "../engines/weight-watcher.ts";
 
-export interface EvaluationsJob extends Omit<EvaluationContext, "room"> {
+export interface EvaluationsJob extends Omit<EvaluationContext, "permits"> {
   /** In the order in which they are published. */
   versions: readonly number[];
   engines: EngineFleet;
@@ -25,18 +25,18 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
   setMaxListeners(0, signal);
   const { engines, weights, metrics } = job;
   // Nothing trains here: evaluations have the whole limit.
-  const throttle = new Throttle({
+  const limit = new DispatchLimit({
     config: job.config,
     largestGroup: 0,
     engines,
     metrics,
     inFlight: () => 0,
-    onRoom: () => undefined,
+    onFreed: () => undefined,
   });
-  metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => throttle.room.evaluating);
-  const context = { ...job, signal, room: throttle.room, workers: routedWorkers(job.workers, engines) };
+  metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => limit.permits.evaluating);
+  const context = { ...job, signal, permits: limit.permits, workers: routedWorkers(job.workers, engines) };
   const watcher = new WeightWatcher(0, { weights, engines, metrics, signal });
-  throttle.start();
+  limit.start();
   engines.start((error) => failure.abort(error));
   try {
     for (const version of job.versions) {
@@ -47,7 +47,7 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
     // An aborted wait says only that it was aborted; the signal's reason says why.
     throw signal.aborted ? signal.reason : error;
   } finally {
-    throttle.stop();
+    limit.stop();
     await engines.stop();
   }
 }

@@ -6,7 +6,7 @@ import { filterName, type FilterBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { TraceColumns } from "../../native/index.ts";
-import { OwnFunction } from "../../algorithms/internal.ts";
+import { UserFunction } from "../../algorithms/internal.ts";
 import { isGibberish } from "./gibberish.ts";
 import { isRepetition } from "./repetition.ts";
 
@@ -27,7 +27,7 @@ export interface TraceFilter {
 /** A custom filter: returns "keep", or the reason to leave the trace out. */
 export type CustomFilter = (trace: EpisodeTrace, columns: () => TraceColumns) => string;
 
-/** Errors: those of `OwnFunction.load`. */
+/** Errors: those of `UserFunction.load`. */
 export async function loadFilters(blocks: readonly FilterBlock[]): Promise<TraceFilter[]> {
   return Promise.all(
     blocks.map(async (block) => ({ name: filterName(block), enforce: block.enforce, finds: await finderOf(block) })),
@@ -59,7 +59,7 @@ async function finderOf(block: FilterBlock): Promise<TraceFilter["finds"]> {
   }
   const path = block.path ?? "";
   const shape = 'a filter is a function (trace, columns) => "keep" or a reason';
-  const filter = await OwnFunction.load(path, shape, block.deadline_s);
+  const filter = await UserFunction.load(path, shape, block.deadline_s);
   return ({ trace, columns }) => {
     const verdict = filter.call("a trace", trace, columns);
     if (typeof verdict === "string" && verdict !== "") return verdict !== "keep";

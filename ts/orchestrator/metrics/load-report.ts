@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { type Metrics, type RunLoad, writeRunLoad } from "../../monitors/index.ts";
-import type { Admission } from "../scheduling/admission.ts";
+import type { SamplingBudget } from "../scheduling/sampling-budget.ts";
 import type { BatchQueue } from "../batch/batch-queue.ts";
 import type { Lifecycle } from "../scheduling/lifecycle.ts";
-import type { Throttle } from "../scheduling/throttle.ts";
+import type { DispatchLimit } from "../scheduling/dispatch-limit.ts";
 
 /** `eventMs`: a longer step writes an event each time this much has passed. */
 const TIMES = { intervalMs: 1_000, eventMs: 10_000 };
@@ -13,10 +13,10 @@ const TIMES = { intervalMs: 1_000, eventMs: 10_000 };
 export function loadOf(
   step: number,
   version: number,
-  { batchSize: size, unit }: Admission,
+  { batchSize: size, unit }: SamplingBudget,
   queue: BatchQueue,
   lifecycle: Lifecycle,
-  { room, engines }: Throttle,
+  { permits, engines }: DispatchLimit,
 ): RunLoad {
   return {
     step,
@@ -25,7 +25,7 @@ export function loadOf(
     rollouts_in_flight: lifecycle.inFlight,
     groups_open: lifecycle.open,
     groups_queued: queue.size,
-    evaluating: room.evaluating,
+    evaluating: permits.evaluating,
     engines,
   };
 }

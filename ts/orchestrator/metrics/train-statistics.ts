@@ -8,7 +8,7 @@ import type { EpisodeTrace } from "../../environments/index.ts";
 import { compareTraces } from "../batch/comparisons.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 import { RolloutStatistics } from "./rollout-statistics.ts";
-import { Turns } from "../../async/turns.ts";
+import { Pauses } from "../../async/yield.ts";
 
 interface Subsets {
   readonly all: RolloutStatistics;
@@ -33,9 +33,9 @@ export class TrainStatistics {
 
   /** Adds the groups of the batch, whose trained traces are `trained`; works in turns. */
   async addShipped(groups: readonly Group[], trained: ReadonlySet<EpisodeTrace>): Promise<void> {
-    const turns = new Turns();
+    const pauses = new Pauses();
     for (const group of groups) {
-      if (turns.isOver) await turns.next();
+      if (pauses.isDue) await pauses.next();
       this.#add(group, trained, true);
     }
   }

@@ -13,7 +13,7 @@ import { PrlError } from "../../errors.ts";
 import type { ReceivedEpisode } from "../../environments/index.ts";
 import { Lifecycle, type RolloutEnd } from "./lifecycle.ts";
 import type { TrainTask } from "./tasks.ts";
-import { Turns } from "../../async/turns.ts";
+import { Pauses } from "../../async/yield.ts";
 
 export interface Group {
   /** Order in which groups were opened, from 0. */
@@ -32,7 +32,7 @@ export interface Group {
 }
 
 export interface DispatcherOptions {
-  throttle: {
+  dispatch: {
     /** Most rollouts under way at once, read before each group; a single group larger than this runs alone. */
     readonly limit: number;
     /** Whether a group that is larger than `limit` may begin, asked when nothing is under way. Default: always. */
@@ -51,7 +51,7 @@ export interface DispatcherOptions {
   onOpened?: (group: Group) => void;
   /** Runs one rollout to its end; errors of the rollout are in its episode, a rejection ends the run. */
   runRollout: (group: Group, sample: number, signal: AbortSignal) => Promise<ReceivedEpisode>;
-  /** Turns the rollouts of a group that has ended into those that are handed over. Default: no change. */
+  /** Pauses the rollouts of a group that has ended into those that are handed over. Default: no change. */
   finishGroup?: (group: Group, rollouts: ReceivedEpisode[], signal: AbortSignal) => Promise<ReceivedEpisode[]>;
   onCompleted: (group: Group) => void;
   /** All rollouts of a cancelled group have come back; `rollouts` is empty when they failed. */
@@ -165,24 +165,24 @@ export class GroupDispatcher {
 
   async #openGroups(): Promise<void> {
     try {
-      const turns = new Turns();
+      const pauses = new Pauses();
       while (!this.#stopped && this.#options.mayOpen()) {
         // Opening a thousand rollouts at once would hold up those that are under way.
-        if (turns.isOver) {
-          await turns.next();
+        if (pauses.isDue) {
+          await pauses.next();
           continue;
         }
         this.#nextTask ??= await this.#options.nextTask();
         const task = this.#nextTask;
         if (this.#stopped || !this.#options.mayOpen()) break;
         const hasRoom = this.#hasRoom(task.groupSize);
-        this.#options.throttle.waits?.(!hasRoom);
+        this.#options.dispatch.waits?.(!hasRoom);
         if (!hasRoom) return;
-        if (this.#options.throttle.mayStart?.() === false) return;
+        if (this.#options.dispatch.mayStart?.() === false) return;
         this.#nextTask = undefined;
         this.#openGroup(task);
       }
-      this.#options.throttle.waits?.(false);
+      this.#options.dispatch.waits?.(false);
     } finally {
       // Cleared in the same turn as the last check of the conditions: a later `fill` must not find it set.
       this.#filling = false;
@@ -190,9 +190,9 @@ export class GroupDispatcher {
   }
 
   #hasRoom(groupSize: number): boolean {
-    const { throttle } = this.#options;
-    if (this.inFlight + groupSize <= throttle.limit) return true;
-    return this.inFlight === 0 && (throttle.mayBeAlone?.(groupSize) ?? true);
+    const { dispatch } = this.#options;
+    if (this.inFlight + groupSize <= dispatch.limit) return true;
+    return this.inFlight === 0 && (dispatch.mayBeAlone?.(groupSize) ?? true);
   }
 
   #openGroup(task: TrainTask): void {

@@ -11,7 +11,7 @@
  */
 import { PrlError } from "../../errors.ts";
 
-export type LiveState = "sampling" | "scoring" | "completed" | "cut";
+export type LiveState = "sampling" | "scoring" | "completed" | "assembled";
 export type GroupState = LiveState | "shipped" | "dropped";
 
 /**
@@ -31,8 +31,8 @@ export type RolloutEnd = "ok" | "errored" | "cancelled";
 const NEXT: Record<GroupState, readonly GroupState[]> = {
   sampling: ["scoring", "dropped"],
   scoring: ["completed", "dropped"],
-  completed: ["cut", "dropped"],
-  cut: ["shipped", "dropped"],
+  completed: ["assembled", "dropped"],
+  assembled: ["shipped", "dropped"],
   shipped: [],
   dropped: [],
 };
@@ -44,7 +44,7 @@ export class Lifecycle {
     sampling: 0,
     scoring: 0,
     completed: 0,
-    cut: 0,
+    assembled: 0,
     shipped: 0,
     dropped: 0,
   };

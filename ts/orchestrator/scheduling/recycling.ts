@@ -39,7 +39,7 @@ export class Recycling {
   readonly #counts = { groups: 0, exhausted: 0, rollouts: 0, tokens: 0, afresh: 0 };
 
   /** A group was cancelled: its task will come back. */
-  cut({ index, task }: Pick<Group, "index" | "task">): void {
+  cancelled({ index, task }: Pick<Group, "index" | "task">): void {
     const { firstIndex = index, times = 0 } = this.#origins.get(task) ?? {};
     if (times >= MOST_TIMES) this.#counts.exhausted += 1;
     else this.#waiting.set(index, { task, firstIndex, times: times + 1, rollouts: null });

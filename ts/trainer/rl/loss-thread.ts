@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 
 import { isErrorCode, PrlError } from "../../errors.ts";
-import type { OwnLoss, OwnLossInputs, OwnLossResult } from "../../native/index.ts";
+import type { CustomLoss, CustomLossInputs, CustomLossResult } from "../../native/index.ts";
 import { threadScript } from "../../async/thread-script.ts";
 import type { LossAnswer, LossThreadData } from "./loss-worker.ts";
 
@@ -72,7 +72,7 @@ export class LossThread {
    * Calls the function; after PRL_LOSS_DEADLINE it is gone. Errors: PRL_USER_MODULE with the thrown error as the cause, or its
    * PrlError.
    */
-  readonly ask: OwnLoss = (inputs: OwnLossInputs): OwnLossResult => {
+  readonly ask: CustomLoss = (inputs: CustomLossInputs): CustomLossResult => {
     Atomics.store(this.#answered, 0, 0);
     this.#port.postMessage(inputs);
     if (Atomics.wait(this.#answered, 0, 0, this.#deadlineMs) === "timed-out") {
@@ -81,7 +81,7 @@ export class LossThread {
     }
     const received: { message: LossAnswer } | undefined = receiveMessageOnPort(this.#port);
     if (received === undefined) throw new PrlError("PRL_USER_MODULE", `${this.#path}: the loss ended its thread`);
-    return this.#unpack(received.message) as OwnLossResult;
+    return this.#unpack(received.message) as CustomLossResult;
   };
 
   /** A thread that stands still outside JavaScript cannot be ended: it ends with the process. */

@@ -3,7 +3,7 @@ import { type MessagePort, workerData } from "node:worker_threads";
 
 import { importUserModule } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import type { OwnLossInputs } from "../../native/index.ts";
+import type { CustomLossInputs } from "../../native/index.ts";
 
 export interface LossThreadData {
   /** `./my.ts#name` */
@@ -33,7 +33,7 @@ function answer(work: () => unknown): void {
   Atomics.notify(answered, 0);
 }
 
-let loss: (inputs: OwnLossInputs, args: Record<string, unknown>) => unknown;
+let loss: (inputs: CustomLossInputs, args: Record<string, unknown>) => unknown;
 try {
   const loaded = await importUserModule(path);
   if (typeof loaded !== "function") {
@@ -47,4 +47,4 @@ try {
     throw cause;
   });
 }
-port.on("message", (inputs: OwnLossInputs) => answer(() => loss(inputs, args)));
+port.on("message", (inputs: CustomLossInputs) => answer(() => loss(inputs, args)));

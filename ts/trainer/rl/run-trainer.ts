@@ -60,11 +60,11 @@ export interface TrainerJob {
 /** Trains until `maxSteps` or the signal. */
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const { config, metrics, signal } = job;
-  const ownLoss = await configuredLoss(config.loss);
+  const customLoss = await configuredLoss(config.loss);
   const trainer = await openTrainer(job.modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
-    loss: ownLoss.loss,
+    loss: customLoss.loss,
     optim: optimOptions(config.optim),
     activations: config.activations,
     companions: job.baseDir,
@@ -125,7 +125,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   } finally {
     await Promise.allSettled([saving]);
     await Promise.all([job.rollouts.close(), job.weights.close()]);
-    await Promise.all([trainer.close(), reference?.close(), ownLoss.close()]);
+    await Promise.all([trainer.close(), reference?.close(), customLoss.close()]);
   }
 }
 

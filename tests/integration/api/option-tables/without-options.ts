@@ -71,7 +71,6 @@ export const WITHOUT_OPTIONS: readonly string[] = [
   "occurrences",
   "taskHash",
   "TaskReader.page",
-  "fairTurn",
   "LinkedAbort.abort",
   "LinkedAbort.abortAfter",
   "LinkedAbort.release",

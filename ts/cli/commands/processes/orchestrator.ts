@@ -144,8 +144,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   };
   try {
     if (byHand === null) return await untilStopped(io, () => work(io.signal));
-    const handRun = { config, runDir, runId: config.run_id, attempt, startStep, signal: io.signal };
-    return await untilStopped(io, () => byHand.throughItsEnd(handRun, work));
+    const standaloneRun = { config, runDir, runId: config.run_id, attempt, startStep, signal: io.signal };
+    return await untilStopped(io, () => byHand.throughItsEnd(standaloneRun, work));
   } finally {
     await byHand?.releaseLock(runDir);
   }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Admission, type AdmissionOptions } from "../../../ts/orchestrator/scheduling/admission.ts";
+import { SamplingBudget, type SamplingBudgetOptions } from "../../../ts/orchestrator/scheduling/sampling-budget.ts";
 import { BatchQueue } from "../../../ts/orchestrator/batch/batch-queue.ts";
 import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import { DROP_REASONS, type DropReason, Lifecycle } from "../../../ts/orchestrator/scheduling/lifecycle.ts";
@@ -15,8 +15,8 @@ interface Model {
 
 /** The parts that decide, wired as the orchestrator wires them, with nobody between them who samples. */
 interface Real {
-  options: AdmissionOptions;
-  admission: Admission;
+  options: SamplingBudgetOptions;
+  admission: SamplingBudget;
   lifecycle: Lifecycle;
   queue: BatchQueue;
   groups: Map<number, Group>;
@@ -28,8 +28,8 @@ const isOpen = ({ state }: { state: string }) => state === "open";
 const waits = ({ state }: { state: string }) => state === "completed";
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-function make(options: AdmissionOptions, sizes: readonly number[], window: number): { model: Model; real: Real } {
-  const admission = new Admission(options, 0);
+function make(options: SamplingBudgetOptions, sizes: readonly number[], window: number): { model: Model; real: Real } {
+  const admission = new SamplingBudget(options, 0);
   const queue = new BatchQueue(admission, { level: options.level, window });
   return {
     model: { version: 0, shipped: 0, groups: [], batch: null },
@@ -39,7 +39,7 @@ function make(options: AdmissionOptions, sizes: readonly number[], window: numbe
 
 /** What the model says of the real parts, after every command. */
 function check(model: Model, { options, admission, lifecycle, queue }: Real): void {
-  const live = model.groups.filter(({ state }) => ["open", "completed", "cut"].includes(state));
+  const live = model.groups.filter(({ state }) => ["open", "completed", "assembled"].includes(state));
   const { level, batchSize, maxSteps, oversampling, unit } = options;
   if (unit === "rollouts") {
     expect(admission.held).toBe(sum(live.map(({ rollouts }) => rollouts)));
@@ -50,7 +50,7 @@ function check(model: Model, { options, admission, lifecycle, queue }: Real): vo
   expect(lifecycle.open).toBe(model.groups.filter(isOpen).length);
   expect(lifecycle.groups.completed).toBe(model.groups.filter(waits).length);
   expect(queue.size).toBe(model.groups.filter(waits).length);
-  expect(lifecycle.groups.cut).toBe(model.batch?.length ?? 0);
+  expect(lifecycle.groups.assembled).toBe(model.batch?.length ?? 0);
   expect(sum(DROP_REASONS.map((reason) => lifecycle.dropped[reason]))).toBe(lifecycle.groups.dropped);
   const { groups } = lifecycle;
   expect(sum(Object.values(groups))).toBe(model.groups.length);
@@ -110,7 +110,7 @@ class End implements fc.Command<Model, Real> {
   toString = () => `end ${this.which} with ${this.tokens} tokens${this.reason === null ? "" : `, ${this.reason}`}`;
 }
 
-class Cut implements fc.Command<Model, Real> {
+class AssembledBatch implements fc.Command<Model, Real> {
   check = ({ batch }: Readonly<Model>) => batch === null;
   run(model: Model, real: Real): void {
     const { level, batchSize } = real.options;
@@ -135,13 +135,13 @@ class Cut implements fc.Command<Model, Real> {
     }
     for (const own of chosen) {
       expect(waiting).toContain(own);
-      if (own !== undefined) own.state = "cut";
+      if (own !== undefined) own.state = "assembled";
     }
-    for (const { index } of groups) real.lifecycle.move(index, "cut");
+    for (const { index } of groups) real.lifecycle.move(index, "assembled");
     model.batch = groups.map(({ index }) => index);
     check(model, real);
   }
-  toString = () => "cut";
+  toString = () => "assembled";
 }
 
 class Ship implements fc.Command<Model, Real> {
@@ -216,7 +216,7 @@ const commands = [
     .tuple(fc.nat(), fc.integer({ min: 0, max: 40 }), fc.constantFrom(null, null, null, "errored", "rejected"))
     .map(([which, tokens, reason]) => new End(which, tokens, reason as DropReason | null)),
   fc.tuple(fc.nat(), fc.integer({ min: 1, max: 40 })).map(([which, tokens]) => new End(which, tokens, null)),
-  fc.constant(new Cut()),
+  fc.constant(new AssembledBatch()),
   fc.constantFrom(false, false, false, true).map((isEmpty) => new Ship(isEmpty)),
   fc.constant(new Publish()),
   fc.integer({ min: 0, max: 4 }).map((by) => new DropOlder(by)),
@@ -247,12 +247,12 @@ describe("what is opened, waits, is cut and dropped", () => {
 
 describe("batches counted in tokens", () => {
   const made = (level: number, state = { units: 0, rollouts: 0 }) =>
-    new Admission(
+    new SamplingBudget(
       { unit: "tokens", batchSize: 1000, level, maxSteps: Infinity, oversampling: 1, mostTokens: 100 },
       0,
       state,
     );
-  const open = (admission: Admission, from: number): number => {
+  const open = (admission: SamplingBudget, from: number): number => {
     let index = from;
     while (admission.mayOpen()) admission.opened(index++, 1);
     return index - from;
@@ -303,7 +303,7 @@ describe("a step that there is not", () => {
   test.each<[string, (lifecycle: Lifecycle) => void]>([
     ["a group begun twice", (lifecycle) => lifecycle.dispatch(0, 2)],
     ["completed without having been scored", (lifecycle) => lifecycle.move(0, "completed")],
-    ["cut while it is sampled", (lifecycle) => lifecycle.move(0, "cut")],
+    ["cut while it is sampled", (lifecycle) => lifecycle.move(0, "assembled")],
     ["one that nobody began", (lifecycle) => lifecycle.move(1, "scoring")],
     [
       "dropped twice",

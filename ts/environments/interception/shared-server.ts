@@ -4,7 +4,7 @@ import { InterceptionServer } from "./server.ts";
 let own: Promise<InterceptionServer> | null = null;
 
 /** Errors: PRL_IO; the next call tries again. */
-export async function ownInterceptionServer(): Promise<InterceptionServer> {
+export async function sharedInterceptionServer(): Promise<InterceptionServer> {
   own ??= InterceptionServer.start();
   try {
     return await own;

@@ -18,7 +18,7 @@ const place: { call: () => void } = { call: () => undefined };
 const context = createContext(place);
 const script = new Script("call()");
 
-export class OwnFunction {
+export class UserFunction {
   readonly path: string;
   readonly #compute: (...args: never[]) => unknown;
   readonly #deadlineMs: number;
@@ -33,7 +33,7 @@ export class OwnFunction {
    * @param shape what the function should be, for the message when it is something else
    * @throws PrlError PRL_USER_MODULE; PRL_USER_DEADLINE when its module is not loaded in time
    */
-  static async load(path: string, shape: string, deadlineS: number | null): Promise<OwnFunction> {
+  static async load(path: string, shape: string, deadlineS: number | null): Promise<UserFunction> {
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<never>((_, reject) => {
       const error = late(path, "its module was not loaded", LOAD_MS, "mend what it waits for at its top level");
@@ -41,7 +41,7 @@ export class OwnFunction {
     });
     try {
       const found = await Promise.race([importUserModule(path), over]);
-      if (typeof found === "function") return new OwnFunction(path, found as (...args: never[]) => unknown, deadlineS);
+      if (typeof found === "function") return new UserFunction(path, found as (...args: never[]) => unknown, deadlineS);
     } finally {
       clearTimeout(timer);
     }

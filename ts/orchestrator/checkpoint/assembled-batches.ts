@@ -4,54 +4,54 @@
  */
 import type { Group } from "../scheduling/dispatcher.ts";
 import { noProgress, type ProgressCounts } from "./progress.ts";
-import type { WorthState } from "../batch/worth.ts";
+import type { BaselineState } from "../batch/advantage-estimation.ts";
 
 /** State after a batch. */
-export interface AfterCut {
+export interface AfterBatch {
   /** State of the advantage estimators. */
-  worth: WorthState;
+  baselines: BaselineState;
   progress: ProgressCounts;
 }
 
 /** What a batch was cut from. */
-export interface Cut extends AfterCut {
+export interface AssembledBatch extends AfterBatch {
   readonly step: number;
   readonly groups: readonly Pick<Group, "index" | "task">[];
 }
 
-export class Cuts {
+export class AssembledBatches {
   /** The last batch that the newest checkpoint covers, and those after it. */
-  #cuts: Cut[] = [];
-  readonly #before: AfterCut;
+  #batches: AssembledBatch[] = [];
+  readonly #before: AfterBatch;
 
   /** `before`: the state before the first batch. */
-  constructor(before: AfterCut = { worth: {}, progress: noProgress() }) {
+  constructor(before: AfterBatch = { baselines: {}, progress: noProgress() }) {
     this.#before = before;
   }
 
   /** State after the newest batch. */
-  get newest(): AfterCut {
-    return this.#cuts.at(-1) ?? this.#before;
+  get newest(): AfterBatch {
+    return this.#batches.at(-1) ?? this.#before;
   }
 
   /** The state after the batch is filled in when it is known. */
-  add(step: number, groups: readonly Group[]): Cut {
-    const { worth, progress } = this.newest;
-    const cut = { step, groups: groups.map(({ index, task }) => ({ index, task })), worth, progress };
-    this.#cuts.push(cut);
-    return cut;
+  add(step: number, groups: readonly Group[]): AssembledBatch {
+    const { baselines, progress } = this.newest;
+    const batch = { step, groups: groups.map(({ index, task }) => ({ index, task })), baselines, progress };
+    this.#batches.push(batch);
+    return batch;
   }
 
   /** Takes the newest batch back. */
   undo(): void {
-    this.#cuts.pop();
+    this.#batches.pop();
   }
 
   /** The state for the checkpoint of a version; batches before it are forgotten. */
-  at(step: number): { after: AfterCut; ahead: readonly Cut[] } {
-    const ahead = this.#cuts.filter((cut) => cut.step > step);
-    const last = this.#cuts.findLast((cut) => cut.step <= step);
-    this.#cuts = last === undefined ? ahead : [last, ...ahead];
+  at(step: number): { after: AfterBatch; ahead: readonly AssembledBatch[] } {
+    const ahead = this.#batches.filter((batch) => batch.step > step);
+    const last = this.#batches.findLast((batch) => batch.step <= step);
+    this.#batches = last === undefined ? ahead : [last, ...ahead];
     return { after: last ?? this.#before, ahead };
   }
 }

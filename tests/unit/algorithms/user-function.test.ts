@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { runInThisContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { OwnFunction } from "../../../ts/algorithms/custom-function.ts";
-import { simulate } from "./simulation.ts";
+import { UserFunction } from "../../../ts/algorithms/user-function.ts";
+import { simulate } from "../orchestrator/simulation.ts";
 
 let root: string;
 let path: string;
@@ -44,13 +44,13 @@ describe("a function of one's own", () => {
       code: "PRL_USER_DEADLINE",
       message: expect.stringContaining("./a.ts: group 1: it did not return within 0.05 s") as string,
     }) as Error;
-    expect(() => new OwnFunction("./a.ts", compute, 0.05).call("group 1")).toThrow(stopped);
-    const sum = new OwnFunction("./a.ts", (a: number, b: number) => a + b);
+    expect(() => new UserFunction("./a.ts", compute, 0.05).call("group 1")).toThrow(stopped);
+    const sum = new UserFunction("./a.ts", (a: number, b: number) => a + b);
     expect(sum.call("two numbers", 1, 2)).toBe(3);
   });
 
   test("that meets a deadline of its own making is told as what it threw", () => {
-    const own = new OwnFunction("./a.ts", () => runInThisContext("for (;;);", { timeout: 10 }));
+    const own = new UserFunction("./a.ts", () => runInThisContext("for (;;);", { timeout: 10 }));
     expect(() => own.call("group 1")).toThrow(
       expect.objectContaining({
         code: "PRL_USER_MODULE",
@@ -60,7 +60,7 @@ describe("a function of one's own", () => {
   });
 
   test("that is none is refused with what it should be", async () => {
-    await expect(OwnFunction.load(`${path}#number`, "a filter is a function", null)).rejects.toMatchObject({
+    await expect(UserFunction.load(`${path}#number`, "a filter is a function", null)).rejects.toMatchObject({
       code: "PRL_USER_MODULE",
       message: expect.stringContaining("a filter is a function") as string,
     });

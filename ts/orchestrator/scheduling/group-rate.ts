@@ -6,7 +6,7 @@
 const MINUTE_MS = 60_000;
 const BURST_MS = 1_000;
 
-export class Pace {
+export class GroupRate {
   readonly #perMs: number;
   readonly #burst: number;
   readonly #onReady: () => void;

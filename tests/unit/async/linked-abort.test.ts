@@ -2,7 +2,8 @@ import { getEventListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 
-import { fairTurn, LinkedAbort } from "../../../ts/environments/index.ts";
+import { LinkedAbort } from "../../../ts/async/linked-abort.ts";
+import { yieldInTurn } from "../../../ts/async/yield.ts";
 
 it("follows the other signal with its reason, ends by its own time, and lets go", async () => {
   const outer = new AbortController();
@@ -22,7 +23,7 @@ it("follows the other signal with its reason, ends by its own time, and lets go"
 it("turns come one per round of the loop, in order, with timers in between", async () => {
   const order: string[] = [];
   const turn = async (name: string) => {
-    await fairTurn();
+    await yieldInTurn();
     order.push(name);
     if (name === "a") setImmediate(() => setImmediate(() => order.push("other work")));
   };

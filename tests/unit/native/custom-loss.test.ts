@@ -8,7 +8,7 @@ import {
   buildBatch,
   openTrainer,
   policyLoss,
-  type OwnLoss,
+  type CustomLoss,
   type Sample,
   type TrainerOptions,
 } from "../../../ts/native/index.ts";
@@ -52,7 +52,7 @@ async function gradients(options: TrainerOptions) {
 }
 
 /** prl's default loss, written out. */
-const defaultLoss: OwnLoss = ({ logprobs, inferenceLogprobs, advantages, mask, counts }) => {
+const defaultLoss: CustomLoss = ({ logprobs, inferenceLogprobs, advantages, mask, counts }) => {
   const gradLogprobs = new Float32Array(logprobs.length);
   let loss = 0;
   let masked = 0;
@@ -93,7 +93,7 @@ describe("a loss of one's own", () => {
     "%s through policyLoss has the same bits, means over sequences included",
     async (type) => {
       const seen: unknown[] = [];
-      const own: OwnLoss = (inputs) => {
+      const own: CustomLoss = (inputs) => {
         seen.push(inputs.counts);
         return policyLoss(type, inputs);
       };
@@ -103,7 +103,7 @@ describe("a loss of one's own", () => {
     },
   );
 
-  const wrong: [string, (...args: Parameters<OwnLoss>) => unknown, string, string][] = [
+  const wrong: [string, (...args: Parameters<CustomLoss>) => unknown, string, string][] = [
     [
       "too short",
       ({ logprobs }) => ({ loss: 0, gradLogprobs: logprobs.slice(1) }),
@@ -133,7 +133,7 @@ describe("a loss of one's own", () => {
     ],
   ];
   test.each(wrong)("that returns what is %s is refused by name", async (_what, loss, code, message) => {
-    const failed = gradients({ loss: loss as OwnLoss });
+    const failed = gradients({ loss: loss as CustomLoss });
     await expect(failed).rejects.toMatchObject({ code, message: expect.stringContaining(message) as string });
   });
 

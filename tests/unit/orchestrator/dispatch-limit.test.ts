@@ -7,8 +7,8 @@ import { type EngineLoad, parseEngineLoads } from "../../../ts/inference-client/
 import { ConcurrencyController } from "../../../ts/orchestrator/scheduling/concurrency.ts";
 import { GroupDispatcher } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import type { EngineFleet } from "../../../ts/orchestrator/engines/engine-fleet.ts";
-import { Pace } from "../../../ts/orchestrator/scheduling/pace.ts";
-import { Throttle } from "../../../ts/orchestrator/scheduling/throttle.ts";
+import { GroupRate } from "../../../ts/orchestrator/scheduling/group-rate.ts";
+import { DispatchLimit } from "../../../ts/orchestrator/scheduling/dispatch-limit.ts";
 
 const load = (values: Partial<EngineLoad> = {}): EngineLoad => ({
   engine: "0",
@@ -175,7 +175,7 @@ describe("the pace", () => {
   test("begins as many tasks as its rate says, in any window, and says when the next may begin", async () => {
     let now = 0;
     let ready = 0;
-    const pace = new Pace(
+    const pace = new GroupRate(
       600,
       () => (ready += 1),
       () => now,
@@ -198,9 +198,9 @@ describe("the pace", () => {
   test("never holds up what is under way: rollouts that end are handed over while the next group waits", async () => {
     const completed: number[] = [];
     let opened = 0;
-    const pace = new Pace(60, () => dispatcher.fill());
+    const pace = new GroupRate(60, () => dispatcher.fill());
     const dispatcher: GroupDispatcher = new GroupDispatcher({
-      throttle: { limit: 64, mayStart: () => pace.take() },
+      dispatch: { limit: 64, mayStart: () => pace.take() },
       mayOpen: () => true,
       nextTask: async () => {
         const task = { key: String(opened++), hash: "", data: {} };
@@ -269,7 +269,7 @@ describe("what an engine says of itself", () => {
   });
 });
 
-test("the throttle follows the engines that answer, tells what it did, and stays where it is when none says anything", async () => {
+test("the dispatch follows the engines that answer, tells what it did, and stays where it is when none says anything", async () => {
   const events: Record<string, unknown>[] = [];
   const metrics = {
     log: () => {},
@@ -290,24 +290,24 @@ test("the throttle follows the engines that answer, tells what it did, and stays
     target_kv_usage: 0.8,
     interval_s: 0.01,
   };
-  const throttle = new Throttle({
+  const dispatch = new DispatchLimit({
     config: { orchestrator: { max_inflight: 64, concurrency, tasks_per_minute: null, request_timeout_s: 5 } },
     engines: engines as unknown as Pick<EngineFleet, "engines">,
     metrics: { ...metrics, event: (...event) => void metrics.event(...event) },
     inFlight: () => 64,
     largestGroup: 4,
-    onRoom: () => undefined,
+    onFreed: () => undefined,
   });
-  throttle.start();
+  dispatch.start();
   const until = async (type: string) => {
     while (!events.some((event) => event["type"] === type)) await new Promise((resolve) => setTimeout(resolve, 2));
   };
   await until("concurrency_fixed");
-  expect(throttle.limit).toBe(64);
+  expect(dispatch.limit).toBe(64);
   answer = async () => [load({ kvUsage: 1 }), load({ engine: "1", running: 4, kvUsage: 0.5, preemptions: 2 })];
   await until("concurrency");
-  expect(throttle.limit).toBe(51);
-  expect(throttle.metrics()).toMatchObject({
+  expect(dispatch.limit).toBe(51);
+  expect(dispatch.metrics()).toMatchObject({
     "concurrency/max_inflight": 51,
     "inference/server0.0/num_requests_running": 10,
     "inference/server0.1/num_requests_running": 4,
@@ -318,6 +318,6 @@ test("the throttle follows the engines that answer, tells what it did, and stays
     "inference/agg/num_requests_running/mean": 7,
     "inference/agg/kv_cache_usage_perc/median": 0.75,
   });
-  throttle.stop();
+  dispatch.stop();
   expect(concurrencyProblem({ max_inflight: 1, concurrency })).toMatchObject({ key: "min_inflight" });
 });

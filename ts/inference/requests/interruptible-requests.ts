@@ -1,6 +1,6 @@
 /** Requests that a client may cut by its own id for them: a cut request is answered with the tokens so far. */
 
-export class CutRequests {
+export class InterruptibleRequests {
   readonly #open = new Map<string, Set<AbortController>>();
 
   /** Runs `work`, whose signal is aborted when the request is cut; without an id it never is. */

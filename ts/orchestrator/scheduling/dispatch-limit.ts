@@ -10,8 +10,8 @@ import type { Metrics } from "../../monitors/index.ts";
 import { ConcurrencyController } from "./concurrency.ts";
 import type { EngineFleet } from "../engines/engine-fleet.ts";
 import { inferenceMetrics, type PlacedLoad } from "../engines/inference-metrics.ts";
-import { Pace } from "./pace.ts";
-import { SharedRoom } from "./shared-room.ts";
+import { GroupRate } from "./group-rate.ts";
+import { RolloutPermits } from "./rollout-permits.ts";
 
 export interface ThrottleOptions {
   config: {
@@ -27,15 +27,15 @@ export interface ThrottleOptions {
   /** Training rollouts under way. */
   inFlight: () => number;
   /** Called when there may be room for more. */
-  onRoom: () => void;
+  onFreed: () => void;
 }
 
-export class Throttle {
+export class DispatchLimit {
   readonly #options: ThrottleOptions;
   readonly #controller: ConcurrencyController;
-  readonly #pace: Pace;
+  readonly #pace: GroupRate;
   /** The room of evaluations, which share the limit. */
-  readonly room: SharedRoom;
+  readonly permits: RolloutPermits;
   readonly #ending = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #loads: PlacedLoad[] = [];
@@ -47,13 +47,13 @@ export class Throttle {
     const { max_inflight: most, concurrency, tasks_per_minute: perMinute } = options.config.orchestrator;
     const { adaptive, initial_inflight: initial, min_inflight: least, target_kv_usage: target } = concurrency;
     this.#controller = new ConcurrencyController({ initial: adaptive ? (initial ?? most) : most, least, most, target });
-    this.#pace = new Pace(perMinute, options.onRoom);
-    const { inFlight: training, largestGroup, onRoom } = options;
-    this.room = new SharedRoom({
+    this.#pace = new GroupRate(perMinute, options.onFreed);
+    const { inFlight: training, largestGroup, onFreed } = options;
+    this.permits = new RolloutPermits({
       limit: () => this.#controller.limit,
       training,
       largestGroup,
-      onRoom,
+      onFreed,
       patienceMs: longestWaitMs(options.config.orchestrator),
     });
     const { metrics } = options;
@@ -77,18 +77,18 @@ export class Throttle {
 
   /** Most training rollouts at once: what evaluations leave of all. */
   get limit(): number {
-    return this.room.forTraining;
+    return this.permits.forTraining;
   }
 
   mayBeAlone(groupSize: number): boolean {
-    return this.room.mayBeAlone(groupSize);
+    return this.permits.mayBeAlone(groupSize);
   }
 
   waits(isWaiting: boolean): void {
-    this.room.trainingWaits = isWaiting;
+    this.permits.trainingWaits = isWaiting;
   }
 
-  /** Whether the pace allows a group, called when everything else does; `onRoom` is called when the pace allows it later. */
+  /** Whether the pace allows a group, called when everything else does; `onFreed` is called when the pace allows it later. */
   mayStart(): boolean {
     return this.#pace.take();
   }
@@ -109,7 +109,7 @@ export class Throttle {
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {
-      const { config, engines, inFlight, metrics, onRoom } = this.#options;
+      const { config, engines, inFlight, metrics, onFreed } = this.#options;
       const { signal } = this.#ending;
       const asked = engines.engines.map(async ({ name, engine: { admin } }) =>
         (await admin.load(signal)).map((load): PlacedLoad => ({ ...load, server: name })),
@@ -124,11 +124,11 @@ export class Throttle {
         metrics.event("concurrency_fixed", { reason: "the engines' /metrics do not say how busy they are" });
       }
       const before = this.#controller.limit;
-      this.#controller.observe(this.#loads, inFlight() + this.room.evaluating);
+      this.#controller.observe(this.#loads, inFlight() + this.permits.evaluating);
       const { limit } = this.#controller;
       if (limit === before) return;
       metrics.event("concurrency", { limit, before, kv_usage: this.#kvUsage() });
-      if (limit > before) onRoom();
+      if (limit > before) onFreed();
     } finally {
       this.#isLooking = false;
     }

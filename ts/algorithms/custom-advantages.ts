@@ -7,7 +7,7 @@
 import type { EpisodeTrace } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
 import type { TraceColumns } from "../native/index.ts";
-import { OwnFunction } from "./custom-function.ts";
+import { UserFunction } from "./user-function.ts";
 
 /** One rollout's trace. */
 export interface RewardedTrace {
@@ -30,15 +30,15 @@ export interface AdvantageGroup {
 export type CustomAdvantages = (group: AdvantageGroup) => readonly Float32Array[];
 
 /** One advantage for all sampled tokens, or one per token. */
-export type Worth = number | Float32Array;
+export type Advantage = number | Float32Array;
 
-/** Errors: those of `OwnFunction.load`. */
-export async function loadAdvantages(path: string, deadlineS: number | null): Promise<OwnFunction> {
-  return OwnFunction.load(path, "advantages are a function (group) => Float32Array[]", deadlineS);
+/** Errors: those of `UserFunction.load`. */
+export async function loadAdvantages(path: string, deadlineS: number | null): Promise<UserFunction> {
+  return UserFunction.load(path, "advantages are a function (group) => Float32Array[]", deadlineS);
 }
 
-/** Calls the function. Errors: those of `OwnFunction.call`; PRL_ADVANTAGE_INPUT when what it returned is not allowed. */
-export function customAdvantages(compute: OwnFunction, group: AdvantageGroup): Worth[] {
+/** Calls the function. Errors: those of `UserFunction.call`; PRL_ADVANTAGE_INPUT when what it returned is not allowed. */
+export function customAdvantages(compute: UserFunction, group: AdvantageGroup): Advantage[] {
   const what = `group ${group.env} ${group.task.key}`;
   const result = compute.call(what, group);
   const wrong = (problem: string) => new PrlError("PRL_ADVANTAGE_INPUT", `${compute.path}: ${what}: ${problem}`);
@@ -57,10 +57,10 @@ export function customAdvantages(compute: OwnFunction, group: AdvantageGroup): W
   });
 }
 
-/** The worth as one number: the mean over the sampled tokens. */
-export function meanWorth(worth: Worth, columns: () => TraceColumns): number {
-  if (typeof worth === "number") return worth;
+/** The advantage as one number: the mean over the sampled tokens. */
+export function meanAdvantage(advantage: Advantage, columns: () => TraceColumns): number {
+  if (typeof advantage === "number") return advantage;
   const { mask } = columns();
-  const own = worth.filter((_, t) => mask[t] === 1);
+  const own = advantage.filter((_, t) => mask[t] === 1);
   return own.length === 0 ? 0 : own.reduce((sum, value) => sum + value, 0) / own.length;
 }

@@ -15,8 +15,10 @@
  * as many as fit into a sequence. At level 0 only contents, never timing, decide what is opened: groups are opened in rounds, whose size is
  * decided while no group is under way. This class knows groups by index only, and nothing of tasks, rewards or time.
  */
+import type { RlConfig } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
 
-export interface AdmissionOptions {
+export interface SamplingBudgetOptions {
   unit: "rollouts" | "tokens";
   /** Units of a batch. */
   batchSize: number;
@@ -26,19 +28,19 @@ export interface AdmissionOptions {
   /** At least 1. */
   oversampling: number;
   /** Cutting a batch cancels what was sampled beyond it: the second part of the sum then counts only from a new version to the next cut. */
-  cutsTails?: boolean;
+  cancelsTails?: boolean;
   /** Tokens that a rollout counts as while nothing is known about lengths. */
   mostTokens: number;
 }
 
 /** Sums that expected lengths are computed from, as a checkpoint holds them. */
-export interface AdmissionState {
+export interface SamplingBudgetState {
   units: number;
   rollouts: number;
 }
 
-export class Admission {
-  readonly #options: AdmissionOptions;
+export class SamplingBudget {
+  readonly #options: SamplingBudgetOptions;
   /** Units of each group that counts. */
   readonly #counted = new Map<number, number>();
   #total = 0;
@@ -46,23 +48,23 @@ export class Admission {
   /** Batches with the trainer. */
   #shipped: number;
   /** A batch was cut since the version came, and its tails were cancelled. */
-  #isCut = false;
+  #isAssembled = false;
   /** Groups that have not ended. */
   #open = 0;
-  #seen: AdmissionState;
+  #seen: SamplingBudgetState;
   /** Units that a rollout is expected to have. */
   #expected: number;
   /** By tokens at level 0: rollouts that are still to be opened before anything else is decided. */
   #planned = 0;
 
-  constructor(options: AdmissionOptions, version: number, state: AdmissionState = { units: 0, rollouts: 0 }) {
+  constructor(options: SamplingBudgetOptions, version: number, state: SamplingBudgetState = { units: 0, rollouts: 0 }) {
     this.#options = options;
     this.#version = this.#shipped = version;
     this.#seen = state;
     this.#expected = this.#estimate();
   }
 
-  get state(): AdmissionState {
+  get state(): SamplingBudgetState {
     return this.#seen;
   }
 
@@ -71,7 +73,7 @@ export class Admission {
     return this.#total;
   }
 
-  get unit(): AdmissionOptions["unit"] {
+  get unit(): SamplingBudgetOptions["unit"] {
     return this.#options.unit;
   }
 
@@ -82,7 +84,7 @@ export class Admission {
   /** Version that the engines sample with. */
   set version(version: number) {
     this.#version = version;
-    this.#isCut = false;
+    this.#isAssembled = false;
   }
 
   /** Whether enough would count without the group. Where tails are cut, the group is then a tail. */
@@ -101,7 +103,7 @@ export class Admission {
   }
 
   /** Whether a batch cut now is fresh enough: the ship gate. */
-  mayCut(): boolean {
+  mayAssemble(): boolean {
     return this.#shipped - this.#version <= this.#options.level;
   }
 
@@ -141,7 +143,7 @@ export class Admission {
   shipped(groups: readonly number[]): void {
     for (const group of groups) this.#forget(group);
     this.#shipped++;
-    this.#isCut = this.#options.cutsTails ?? false;
+    this.#isAssembled = this.#options.cancelsTails ?? false;
     // Expected lengths follow the policy: older batches count less and less.
     this.#seen = { units: this.#seen.units / 2, rollouts: this.#seen.rollouts / 2 };
   }
@@ -154,7 +156,7 @@ export class Admission {
   #room(): number {
     const { batchSize, level, maxSteps, oversampling } = this.#options;
     const batches = Math.min(this.#version + level + 1, maxSteps) - this.#shipped;
-    const extra = this.mayCut() && !this.#isCut ? Math.ceil((oversampling - 1) * batchSize) : 0;
+    const extra = this.mayAssemble() && !this.#isAssembled ? Math.ceil((oversampling - 1) * batchSize) : 0;
     return batches * batchSize + extra - this.#total;
   }
 
@@ -174,4 +176,19 @@ export class Admission {
     this.#total -= this.#counted.get(group) ?? 0;
     this.#counted.delete(group);
   }
+}
+
+/** Reads the options from a run's config. */
+export function samplingBudgetOptions({
+  max_async_level: level,
+  max_steps: maxSteps,
+  seq_len,
+  orchestrator,
+}: RlConfig): SamplingBudgetOptions {
+  const { batch_size: rollouts, token_batch_size: tokens, oversampling, recycle } = orchestrator;
+  const batchSize = tokens ?? rollouts;
+  if (batchSize === null) throw new PrlError("PRL_CONFIG_INVALID", "orchestrator.batch_size is missing");
+  const unit = tokens === null ? ("rollouts" as const) : ("tokens" as const);
+  const cancelsTails = recycle === "tails";
+  return { unit, batchSize, level, maxSteps: maxSteps ?? Infinity, oversampling, cancelsTails, mostTokens: seq_len };
 }

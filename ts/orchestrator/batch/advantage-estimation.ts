@@ -7,29 +7,29 @@
 import type { AlgoBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
-import { customAdvantages, loadAdvantages, type Worth } from "../../algorithms/internal.ts";
+import { customAdvantages, loadAdvantages, type Advantage } from "../../algorithms/internal.ts";
 import { AgentBaselines } from "../../algorithms/internal.ts";
 import { advantages, type AdvantageParams } from "../../algorithms/index.ts";
 import type { Comparison, Member } from "./comparisons.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
-import type { OwnFunction } from "../../algorithms/internal.ts";
+import type { UserFunction } from "../../algorithms/internal.ts";
 import { columnsOf } from "./trace-columns.ts";
-import { Turns } from "../../async/turns.ts";
+import { Pauses } from "../../async/yield.ts";
 
 /** Algorithms without advantages: their signal is in other streams of the loss. */
 const WITHOUT_ADVANTAGES: ReadonlySet<AlgoBlock["type"]> = new Set(["opd", "opsd", "sft"]);
 
 /** Averages of `rae` by source and agent, as a checkpoint holds them. */
-export type WorthState = Record<string, Record<string, number>>;
+export type BaselineState = Record<string, Record<string, number>>;
 
-export class TraceWorth {
+export class AdvantageEstimation {
   readonly #algos: ReadonlyMap<string, AlgoBlock>;
   /** Custom functions by source. */
-  readonly #custom = new Map<string, OwnFunction>();
+  readonly #custom = new Map<string, UserFunction>();
   readonly #baselines = new Map<string, AgentBaselines>();
 
   /** `sources`: training sources with their algorithms. */
-  constructor(sources: readonly { name: string; algo: AlgoBlock }[], state: WorthState = {}) {
+  constructor(sources: readonly { name: string; algo: AlgoBlock }[], state: BaselineState = {}) {
     this.#algos = new Map(sources.map(({ name, algo }) => [name, algo]));
     for (const [name, start] of Object.entries(state)) {
       const algo = this.#algos.get(name);
@@ -37,20 +37,20 @@ export class TraceWorth {
     }
   }
 
-  /** Loads the custom functions. Errors: those of `OwnFunction.load`. */
+  /** Loads the custom functions. Errors: those of `UserFunction.load`. */
   async load(): Promise<void> {
     for (const [source, { path, deadline_s }] of this.#algos) {
       if (path !== null) this.#custom.set(source, await loadAdvantages(path, deadline_s));
     }
   }
 
-  get state(): WorthState {
+  get state(): BaselineState {
     return Object.fromEntries([...this.#baselines].map(([name, baselines]) => [name, baselines.toJSON()]));
   }
 
   /** Advantages in the shape of the comparisons' rewards. Moves the averages of `rae`. */
-  async advantages(comparisons: readonly Comparison[], groups: readonly Group[]): Promise<Worth[][]> {
-    const result: Worth[][] = comparisons.map(() => []);
+  async advantages(comparisons: readonly Comparison[], groups: readonly Group[]): Promise<Advantage[][]> {
+    const result: Advantage[][] = comparisons.map(() => []);
     for (const [source, algo] of this.#algos) {
       const own = [...comparisons.entries()].filter(([, { members }]) => sourceOf(members, groups) === source);
       const estimated = await this.#estimate(
@@ -69,16 +69,16 @@ export class TraceWorth {
     algo: AlgoBlock,
     comparisons: readonly Comparison[],
     groups: readonly Group[],
-  ): Promise<Worth[][]> {
+  ): Promise<Advantage[][]> {
     if (WITHOUT_ADVANTAGES.has(algo.type)) return comparisons.map(({ rewards }) => rewards.map(() => 0));
     if (algo.type === "custom") {
-      const worths: Worth[][] = [];
-      const turns = new Turns();
+      const estimated: Advantage[][] = [];
+      const pauses = new Pauses();
       for (const comparison of comparisons) {
-        if (turns.isOver) await turns.next();
-        worths.push(this.#ask(source, comparison, groups));
+        if (pauses.isDue) await pauses.next();
+        estimated.push(this.#ask(source, comparison, groups));
       }
-      return worths;
+      return estimated;
     }
     if (algo.type === "rae") return comparisons.map((comparison) => this.#observe(source, algo, comparison));
     const { eps, std, unbiased, singleton, length_penalty, overlong } = algo;
@@ -108,7 +108,7 @@ export class TraceWorth {
   }
 
   /** Asks the custom function. It does not see rollouts without a reward; these get 0. */
-  #ask(source: string, { agent, rewards, members }: Comparison, groups: readonly Group[]): Worth[] {
+  #ask(source: string, { agent, rewards, members }: Comparison, groups: readonly Group[]): Advantage[] {
     const compute = this.#custom.get(source);
     if (compute === undefined) throw new PrlError("PRL_USER_MODULE", `${source}: its advantages are not loaded`);
     const shown = members.flatMap((member, index) => {
@@ -118,13 +118,13 @@ export class TraceWorth {
       if (Number.isNaN(reward) || trace === undefined || samples === null) return [];
       return [{ index, reward, trace, columns: () => columnsOf(samples, member.trace) }];
     });
-    const worth: Worth[] = rewards.map(() => 0);
+    const result: Advantage[] = rewards.map(() => 0);
     const task = groups[members[0]?.group ?? -1]?.task.task;
-    if (shown.length === 0 || task === undefined) return worth;
+    if (shown.length === 0 || task === undefined) return result;
     const rollouts = shown.map(({ index: _index, ...rollout }) => rollout);
     const group = { env: source, task: { key: task.key, data: task.data }, agent, rollouts };
-    customAdvantages(compute, group).forEach((value, i) => (worth[shown[i]?.index ?? 0] = value));
-    return worth;
+    customAdvantages(compute, group).forEach((value, i) => (result[shown[i]?.index ?? 0] = value));
+    return result;
   }
 
   #observe(source: string, { decay }: AlgoBlock, { agent, rewards }: Comparison): number[] {

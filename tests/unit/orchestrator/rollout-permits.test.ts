@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { GroupDispatcher } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
-import { SharedRoom } from "../../../ts/orchestrator/scheduling/shared-room.ts";
+import { RolloutPermits } from "../../../ts/orchestrator/scheduling/rollout-permits.ts";
 import { errored, simulate } from "./simulation.ts";
 
 const NEVER = new AbortController().signal;
@@ -16,17 +16,17 @@ function arena({ limit, groupSize }: { limit: () => number; groupSize: number })
   const training: (() => void)[] = [];
   const evaluating: (() => void)[] = [];
   let done = 0;
-  const room: SharedRoom = new SharedRoom({
+  const room: RolloutPermits = new RolloutPermits({
     limit,
     training: () => dispatcher.inFlight,
     largestGroup: groupSize,
-    onRoom: () => dispatcher.fill(),
+    onFreed: () => dispatcher.fill(),
     // Evaluations that a test leaves waiting are not to end by it while the others run.
     patienceMs: 600_000,
   });
   let wanted = 0;
   const dispatcher: GroupDispatcher = new GroupDispatcher({
-    throttle: {
+    dispatch: {
       get limit() {
         return room.forTraining;
       },
@@ -153,11 +153,11 @@ describe("one limit", () => {
   });
 
   test("a wait during which nothing ends has a deadline, an abort ends it at once", async () => {
-    const room = new SharedRoom({
+    const room = new RolloutPermits({
       limit: () => 1,
       training: () => 1,
       largestGroup: 1,
-      onRoom: () => undefined,
+      onFreed: () => undefined,
       patienceMs: 20,
     });
     await expect(room.evaluate(async () => 0, NEVER)).rejects.toMatchObject({ code: "PRL_DEADLINE" });

@@ -9,7 +9,7 @@
 import { PrlError } from "../../errors.ts";
 import { Changes } from "../../async/changes.ts";
 
-export interface SharedRoomOptions {
+export interface RolloutPermitsOptions {
   /** Most rollouts at once; may change. */
   limit: () => number;
   /** Training rollouts under way. */
@@ -17,7 +17,7 @@ export interface SharedRoomOptions {
   /** Rollouts of the largest training group; 0: nothing trains. */
   largestGroup: number;
   /** Called when there may be room for training. */
-  onRoom: () => void;
+  onFreed: () => void;
   /** A wait fails when no rollout comes back for this long. */
   patienceMs: number;
 }
@@ -25,15 +25,15 @@ export interface SharedRoomOptions {
 /** Between two checks of changes that have no event: the limit rose, or training does not wait any more. */
 const LOOK_MS = 1_000;
 
-export class SharedRoom {
-  readonly #options: SharedRoomOptions;
+export class RolloutPermits {
+  readonly #options: RolloutPermitsOptions;
   readonly #changes = new Changes();
   #evaluating = 0;
   #waiting = 0;
   #trainingWaits = false;
   #lastReturn = 0;
 
-  constructor(options: SharedRoomOptions) {
+  constructor(options: RolloutPermitsOptions) {
     this.#options = options;
   }
 
@@ -82,7 +82,7 @@ export class SharedRoom {
     } finally {
       this.#evaluating -= 1;
       this.#returned();
-      this.#options.onRoom();
+      this.#options.onFreed();
     }
   }
 

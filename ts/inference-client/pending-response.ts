@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /** An exchange under way. */
-export class Asking implements Dispatcher.DispatchHandler {
+export class PendingResponse implements Dispatcher.DispatchHandler {
   /** Rejects with the reason of `cancel`, or with undici's error. */
   readonly answer: Promise<Answer>;
   readonly #mostBytes: number;
