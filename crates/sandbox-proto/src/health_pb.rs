@@ -58,6 +58,7 @@ pub mod health_check_response {
     }
 }
 /// Generated client implementations.
+#[cfg(feature = "rpc")]
 pub mod health_client {
     #![allow(
         unused_variables,
@@ -201,6 +202,7 @@ pub mod health_client {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "rpc")]
 pub mod health_server {
     #![allow(
         unused_variables,

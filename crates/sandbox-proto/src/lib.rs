@@ -1,5 +1,5 @@
-//! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages, client and server stubs; and `grpc.health.v1`, which
-//! the daemon serves too.
+//! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages and, with the feature `rpc`, client and server stubs; and
+//! `grpc.health.v1`, which the daemon serves too.
 //!
 //! `pb.rs` and `health_pb.rs` are generated from `proto/` and committed, so that a build needs no protobuf compiler.
 //! `tests/codegen.rs` checks that they match and writes them anew with `PRL_BLESS=1`.

@@ -545,6 +545,7 @@ impl Limit {
     }
 }
 /// Generated client implementations.
+#[cfg(feature = "rpc")]
 pub mod sandboxes_client {
     #![allow(
         unused_variables,
@@ -762,6 +763,7 @@ pub mod sandboxes_client {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "rpc")]
 pub mod sandboxes_server {
     #![allow(
         unused_variables,
@@ -1713,6 +1715,7 @@ pub struct DialRequest {
     pub data: ::prost::bytes::Bytes,
 }
 /// Generated client implementations.
+#[cfg(feature = "rpc")]
 pub mod boxes_client {
     #![allow(
         unused_variables,
@@ -2399,6 +2402,7 @@ pub mod boxes_client {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "rpc")]
 pub mod boxes_server {
     #![allow(
         unused_variables,

@@ -18,6 +18,8 @@ fn committed_stubs_are_generated_from_the_proto() -> Result<(), Box<dyn Error>> 
     let out = tempfile::tempdir()?;
     tonic_prost_build::configure()
         .bytes(".")
+        .client_mod_attribute(".", "#[cfg(feature = \"rpc\")]")
+        .server_mod_attribute(".", "#[cfg(feature = \"rpc\")]")
         .out_dir(out.path())
         .compile_fds(descriptors)?;
     for (package, file) in [("prl.sandbox.v1", "src/pb.rs"), ("grpc.health.v1", "src/health_pb.rs")] {

@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use prl_sandbox_guest::defence;
+use prl_sandbox_guest::process;
+use prl_sandbox_guest::spawner;
+use prl_sandbox_guest::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use prl_sandbox_guest::users;
+use prl_sandbox_guest::wire::{Event, Order, Spawn, Spawned, SpawnerConfig, SpawnerReady};
 use prost::Message;
 use tokio::net::UnixStream;
 
 use crate::cgroup::{Groups, Layout};
-use crate::defence;
 use crate::error::SandboxError;
 use crate::metrics::{Birth, Kind};
-use crate::process;
 use crate::sandbox::{self, Init, Sandbox, Uid};
-use crate::spawner;
-use crate::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
-use crate::users;
-use crate::wire::{Event, Order, Spawn, Spawned, SpawnerConfig, SpawnerReady};
 
 /// A set-up that takes longer is broken, not slow.
 const SETUP_DEADLINE: Duration = Duration::from_secs(20);
@@ -287,7 +287,7 @@ impl Factory {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).id();
         // SAFETY: the child is ours and not reaped yet, so the number is its own.
         let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) };
-        let pidfd = crate::sys::check_long(pidfd)?;
+        let pidfd = prl_sandbox_guest::sys::check_long(pidfd)?;
         // SAFETY: new and ours.
         let init = Init::new(
             unsafe { OwnedFd::from_raw_fd(i32::try_from(pidfd).map_err(io::Error::other)?) },

@@ -11,25 +11,16 @@
 //! It does not know what programs mean, who calls, or other daemons.
 
 mod accept;
-mod below;
 mod boxes;
 mod calls;
 mod cases;
 mod cgroup;
-mod child;
-mod collect;
-mod defence;
 mod egress;
 mod error;
 mod factory;
-mod filter;
-mod glob;
 mod health;
-mod huge;
 mod images;
-mod init;
 mod keys;
-mod landlock;
 mod listen;
 mod log;
 mod metrics;
@@ -41,7 +32,6 @@ mod packets;
 mod plan;
 mod pool;
 mod probe;
-mod process;
 mod queue;
 mod run;
 mod sandbox;
@@ -49,15 +39,10 @@ mod secrets;
 mod seldom;
 mod server;
 mod service;
-mod spawner;
-mod sys;
-mod template;
 mod tenants;
 mod tier;
 mod tls;
 mod unwritten;
-mod users;
-mod wire;
 mod zygote;
 
 use std::io::{self, Write};
@@ -65,6 +50,7 @@ use std::process::ExitCode;
 
 pub use error::SandboxError;
 use options::Options;
+use prl_sandbox_guest::{defence, spawner, sys};
 
 /// Runs the process in the role that its arguments name. The first argument is the program's name.
 #[must_use]

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use prl_sandbox_guest::wire::{Event, Order};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::error::SandboxError;
 use crate::sandbox::{Events, Orders};
-use crate::wire::{Event, Order};
 
 /// An order that takes longer is broken, not slow: the largest is to write the files of one request.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);

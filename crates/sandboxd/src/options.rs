@@ -4,10 +4,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use prl_sandbox_guest::template::covered;
+
 use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
 use crate::images::{Source, default_cache};
-use crate::template::covered;
 use crate::tier::{Tier, Wanted};
 use crate::zygote::Profiles;
 

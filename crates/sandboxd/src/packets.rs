@@ -3,10 +3,9 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
+use prl_sandbox_guest::sys::{check, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-
-use crate::sys::{check, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 
 /// One end of such a socket.
 #[derive(Debug)]

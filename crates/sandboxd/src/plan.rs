@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
 
+use prl_sandbox_guest::defence::Defence;
+use prl_sandbox_guest::wire::{FileSpec, Finish, Furnish, PerProcess, Program, Sizes, Start};
 use prl_sandbox_proto::{CreateRequest, ExecRequest, Isolation, Limits, RunOnceRequest};
 
 use crate::cgroup::GroupLimits;
-use crate::defence::Defence;
 use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
 use crate::images::Images;
 use crate::probe::Alone;
 use crate::unwritten::Unwritten;
-use crate::wire::{FileSpec, Finish, Furnish, PerProcess, Program, Sizes, Start};
 
 /// The work directory.
 const WORK: &str = "/work";

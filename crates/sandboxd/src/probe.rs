@@ -1,11 +1,11 @@
 //! What this daemon can enforce here, found by doing it and by reading what is mounted.
 
+use prl_sandbox_guest::landlock;
+use prl_sandbox_guest::process;
+use prl_sandbox_guest::sys::readable;
 use prl_sandbox_proto::{Cause, Facility, Isolation};
 
 use crate::cgroup::{Layout, Version};
-use crate::landlock;
-use crate::process;
-use crate::sys::readable;
 use crate::tier::{Chosen, Tier};
 
 /// What no user namespace changes where the only user in it is root outside.

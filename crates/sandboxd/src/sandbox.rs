@@ -5,6 +5,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
+use prl_sandbox_guest::sys::{has_ended, pidfd_signal, receive_with_fds, send_with_fds};
+use prl_sandbox_guest::wire::{self, Event, FromInit, Inbox, OpenSocket, Order, ToInit};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
@@ -12,8 +14,6 @@ use tokio::net::UnixStream;
 use crate::cgroup::Group;
 use crate::error::SandboxError;
 use crate::run::Pipes;
-use crate::sys::{has_ended, pidfd_signal, receive_with_fds, send_with_fds};
-use crate::wire::{self, Event, FromInit, Inbox, OpenSocket, Order, ToInit};
 
 /// Init makes a socket at once.
 const OPEN_DEADLINE: Duration = Duration::from_secs(10);

@@ -7,9 +7,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use prl_sandbox_guest::template::SYSTEM;
+
 use crate::error::SandboxError;
 use crate::options::Options;
-use crate::template::SYSTEM;
 
 const OTHERS_READ: u32 = 0o004;
 const OTHERS_ENTER: u32 = 0o001;

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prl_sandbox_guest::process;
+
 use crate::cgroup::{Layout, own_directory, remove_leftover_homes};
 use crate::error::SandboxError;
 use crate::factory::{Factory, FactoryOptions};
 use crate::images::Images;
 use crate::options::Options;
-use crate::process;
 
 /// One way, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

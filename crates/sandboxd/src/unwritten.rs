@@ -5,11 +5,11 @@
 
 use std::io;
 
+use prl_sandbox_guest::child;
+use prl_sandbox_guest::wire::{self, Failure, Furnish};
 use prl_sandbox_proto::{Cause, Limit, RunOnceResult};
 
-use crate::child;
 use crate::plan::LimitsOfGroup;
-use crate::wire::{self, Failure, Furnish};
 
 /// Each file takes whole pages.
 const PAGE_BYTES: u64 = 4096;

@@ -5,6 +5,7 @@ use std::net::TcpStream as BlockingStream;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use prl_sandbox_guest::wire::{Event, OpenSocket, Order};
 use prl_sandbox_proto::{Chunk, DialRequest};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -16,7 +17,6 @@ use tonic::{Status, Streaming};
 
 use super::Call;
 use crate::error::SandboxError;
-use crate::wire::{Event, OpenSocket, Order};
 
 const CONNECT: Duration = Duration::from_secs(10);
 const CHUNK_BYTES: usize = 64 << 10;

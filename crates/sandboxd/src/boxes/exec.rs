@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use prl_sandbox_guest::wire::{Event, Order};
 use prl_sandbox_proto::{Cause, RunOnceResult};
 use tokio::sync::watch;
 
@@ -16,7 +17,6 @@ use crate::mux::Exchange;
 use crate::once::infra;
 use crate::plan::Plan;
 use crate::run::{Cancel, Exec, Flood, feed, follow, judge, pipes, record};
-use crate::wire::{Event, Order};
 use crate::zygote::Python;
 
 /// An exec among others of its box.

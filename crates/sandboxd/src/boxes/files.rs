@@ -4,6 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use prl_sandbox_guest::sys;
+use prl_sandbox_guest::wire::files::{
+    Answer, FileOperation, FileOrder, FromHelper, ListSpec, MoveSpec, ReadSpec, ToHelper, TreeSpec, WriteSpec,
+};
+use prl_sandbox_guest::wire::{Event, Inbox, Order, frame};
 use prl_sandbox_proto::{
     ArchiveReply, Chunk, Directory, FileInfo, ListDirectoryRequest, MoveRequest, PathRequest, ReadFileRequest,
     RemoveRequest, WatchEvent, WatchRequest, WriteFileRequest,
@@ -17,11 +22,6 @@ use tonic::{Status, Streaming};
 use super::held::{Call, HeldBox, Seat};
 use crate::error::SandboxError;
 use crate::mux::Exchange;
-use crate::sys;
-use crate::wire::files::{
-    Answer, FileOperation, FileOrder, FromHelper, ListSpec, MoveSpec, ReadSpec, ToHelper, TreeSpec, WriteSpec,
-};
-use crate::wire::{Event, Inbox, Order, frame};
 
 /// How long a helper may take for one step, and a caller for its next message.
 const PATIENCE: Duration = Duration::from_secs(60);

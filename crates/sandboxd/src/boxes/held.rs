@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use prl_sandbox_guest::wire::{Event, Failure, Furnish, Order};
 use prl_sandbox_proto::{CreateRequest, Isolation};
 use tokio::sync::watch;
 
@@ -24,7 +25,6 @@ use crate::mux::Mux;
 use crate::plan::{LimitsOfGroup, Plan};
 use crate::sandbox::{Init, Sandbox, Uid};
 use crate::unwritten::Unwritten;
-use crate::wire::{Event, Failure, Furnish, Order};
 
 /// Execs and file operations at a time.
 const MAX_SEATS: u64 = 256;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use prl_sandbox_guest::wire::{Event, Order, Terminal};
 use prl_sandbox_proto::{Output, Process as Info, Pty, RunOnceResult, StartRequest};
 use tokio::sync::watch;
 
@@ -20,7 +21,6 @@ use crate::cgroup::Observed;
 use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::run::{self, Flood, follow, judge, pipes};
-use crate::wire::{Event, Order, Terminal};
 use crate::zygote::Python;
 
 /// Per box, ended ones included as long as there is room.

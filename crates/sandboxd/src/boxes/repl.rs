@@ -15,6 +15,9 @@ use std::os::unix::fs::fchown;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use prl_sandbox_guest::sys::random_name;
+use prl_sandbox_guest::wire::{Ended, Event};
+use prl_sandbox_guest::zygotes::{node, python};
 use prl_sandbox_proto::{EvaluateReply, Limits, RunOnceResult};
 use tokio::sync::{Mutex, watch};
 
@@ -24,12 +27,7 @@ use crate::error::SandboxError;
 use crate::packets::Packets;
 use crate::plan;
 use crate::run::{Exec, Flood, follow, judge, pipes, record, record_part};
-use crate::sys::random_name;
-use crate::wire::{Ended, Event};
 
-/// Run by the interpreter; its own program is what it is sent.
-const PYTHON: &str = include_str!("../zygote/python/repl.py");
-const NODE: &str = include_str!("../zygote/node/repl.js");
 /// Of one evaluation: it travels as one message.
 const MAX_CODE_BYTES: usize = 128 << 10;
 const REPLY_BYTES: usize = 256 << 10;
@@ -38,9 +36,10 @@ const PIPE_BYTES: usize = 64 << 10;
 
 /// The command of an interpreter by its name.
 pub(super) fn command(name: &str) -> Result<Vec<String>, SandboxError> {
+    // Run by the interpreter; its own program is what it is sent.
     let command = match name {
-        "python" => ["python3", "-c", PYTHON],
-        "node" => ["node", "-e", NODE],
+        "python" => ["python3", "-c", python::REPL],
+        "node" => ["node", "-e", node::REPL],
         other => return Err(SandboxError::Invalid(format!("repl {other:?} is not known"))),
     };
     Ok(command.map(str::to_owned).into())

@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use prl_sandbox_guest::wire::files::{Answer, FileOperation};
 use prl_sandbox_proto::SnapshotInfo;
 use tokio::sync::mpsc;
 
@@ -17,7 +18,6 @@ use super::files::Helper;
 use super::held::{HeldBox, since_1970};
 use super::registry::has;
 use crate::error::SandboxError;
-use crate::wire::files::{Answer, FileOperation};
 
 const CHUNK_BYTES: usize = 256 << 10;
 const WAITING_CHUNKS: usize = 4;

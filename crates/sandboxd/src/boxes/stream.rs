@@ -4,9 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
+use prl_sandbox_guest::sys;
 use tokio::io::unix::AsyncFd;
-
-use crate::sys;
 
 /// A descriptor that is read or written without ever blocking.
 #[derive(Clone, Debug)]

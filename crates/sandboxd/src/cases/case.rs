@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use prl_sandbox_guest::wire::{Event, Order};
 use prl_sandbox_proto::RunOnceResult;
 use tokio::sync::watch;
 
@@ -13,7 +14,6 @@ use crate::error::SandboxError;
 use crate::mux::Exchange;
 use crate::plan::Plan;
 use crate::run::{Cancel, Exec, Flood, feed, follow, judge, pipes, record};
-use crate::wire::{Event, Order};
 
 struct Enclosed<'a> {
     held: &'a HeldBox,

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
+use prl_sandbox_guest::wire::{Furnish, Sizes};
 use prl_sandbox_proto::{CreateRequest, Isolation, RunOnceResult};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -23,7 +24,6 @@ use crate::pool::Pool;
 use crate::queue::Slot;
 use crate::sandbox::Sandbox;
 use crate::service::Shop;
-use crate::wire::{Furnish, Sizes};
 use crate::zygote::{Parked, Python};
 
 /// Fewer are not worth a sandbox of their own.

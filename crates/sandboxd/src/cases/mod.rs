@@ -24,6 +24,7 @@ mod telling;
 
 use std::sync::Arc;
 
+use prl_sandbox_guest::wire::{Enclosed, Furnish, Sizes};
 use prl_sandbox_proto::run_tests_event::Event as Told;
 use prl_sandbox_proto::{Cause, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsEvent, RunTestsRequest};
 use tokio::sync::mpsc;
@@ -38,7 +39,6 @@ use crate::plan::{self, Plan};
 use crate::queue::Slot;
 use crate::service::{DEFAULT_QUEUE, Shop};
 use crate::tenants::Tenant;
-use crate::wire::{Enclosed, Furnish, Sizes};
 
 use lane::{Lane, Nest};
 use line::Line;

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use prl_sandbox_guest::process;
 
 /// Name prefix of every daemon's directory.
 const PREFIX: &str = "prl-sandboxd-";
@@ -65,7 +66,7 @@ pub(crate) fn remove_leftover_homes(work_dir: &Path) {
             .and_then(|name| name.strip_prefix(PREFIX))
             .is_some_and(|name| !is_alive(name));
         if dead && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            crate::process::remove(&entry.path());
+            process::remove(&entry.path());
         }
     }
 }
@@ -129,67 +130,4 @@ fn remove_tree(directory: &Path) -> usize {
         tracing::warn!(%error, path = %directory.display(), "cannot remove a left-over cgroup");
     }
     removed
-}
-
-/// The same by descriptor, for the spawner, which sees no path of the machine any more. Its sandboxes are dead.
-pub(crate) fn remove_tree_at(directory: BorrowedFd<'_>, path: &Path) {
-    let deadline = Instant::now() + PATIENCE;
-    for name in names_in(directory) {
-        remove_at(directory, &name, deadline);
-    }
-    // The directory itself goes by way of its parent, which `..` of a descriptor still reaches.
-    if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
-        // SAFETY: a live descriptor and a NUL-terminated path.
-        let parent = unsafe {
-            libc::openat(
-                directory.as_raw_fd(),
-                c"..".as_ptr(),
-                libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC,
-            )
-        };
-        if parent >= 0 {
-            // SAFETY: opened just now; used only here, for the rest of this process's short life.
-            remove_at(unsafe { BorrowedFd::borrow_raw(parent) }, name, deadline);
-        }
-    }
-}
-
-fn remove_at(directory: BorrowedFd<'_>, name: &str, deadline: Instant) {
-    let Ok(name) = std::ffi::CString::new(name) else { return };
-    loop {
-        // SAFETY: a live descriptor and a NUL-terminated name.
-        let result = unsafe { libc::unlinkat(directory.as_raw_fd(), name.as_ptr(), libc::AT_REMOVEDIR) };
-        let busy = result < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EBUSY);
-        if !busy || Instant::now() >= deadline {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Names of the directories in a directory.
-fn names_in(directory: BorrowedFd<'_>) -> Vec<String> {
-    let mut names = Vec::new();
-    // SAFETY: the duplicate belongs to the stream, which closes it; entries are valid until the next readdir.
-    unsafe {
-        let copy = libc::dup(directory.as_raw_fd());
-        let stream = libc::fdopendir(copy);
-        if stream.is_null() {
-            return names;
-        }
-        loop {
-            let entry = libc::readdir(stream);
-            if entry.is_null() {
-                break;
-            }
-            let name = std::ffi::CStr::from_ptr((*entry).d_name.as_ptr())
-                .to_string_lossy()
-                .into_owned();
-            if (*entry).d_type == libc::DT_DIR && name != "." && name != ".." {
-                names.push(name);
-            }
-        }
-        libc::closedir(stream);
-    }
-    names
 }

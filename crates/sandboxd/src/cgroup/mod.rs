@@ -10,7 +10,6 @@ mod delegation;
 mod layout;
 mod leftovers;
 mod spares;
-mod ways;
 
 #[cfg(test)]
 mod tests;
@@ -23,13 +22,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::defence::Defence;
 use counters::{Counter, Counters};
 use layout::weigh;
 pub(crate) use layout::{Layout, Version};
-pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftovers, remove_tree_at, remove_whole};
+pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftovers, remove_whole};
+use prl_sandbox_guest::defence::Defence;
 pub(crate) use spares::Groups;
-pub(crate) use ways::{Door, Ways};
 
 /// A group whose processes are dead can stay busy for a moment.
 const REMOVE_ATTEMPTS: u32 = 500;

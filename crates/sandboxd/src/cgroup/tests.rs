@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::{Door, Group, GroupLimits, Groups, Layout, Version};
+use super::{Group, GroupLimits, Groups, Layout, Version};
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| format!("{}: {error}", path.display()))
@@ -157,40 +157,6 @@ fn buffers_of_sockets_are_limited_where_memory_is_without_them() {
     fs::write(&limit, "").expect("a file of the kernel");
     group.limit_sockets().expect("a limit");
     assert_eq!(read(&limit), (32 << 20).to_string());
-}
-
-/// A group of v2 that processes can be in, below this process's own. Nothing where none can be made.
-fn real_group() -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
-    let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let own = membership.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let name = format!("prl-test-{}", std::process::id());
-    let path = Path::new(mount.split(' ').nth(4)?).join(own).join(name);
-    fs::create_dir(&path).is_ok().then_some(path)
-}
-
-#[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn a_process_is_born_in_its_group() {
-    let Some(path) = real_group() else {
-        eprintln!("skipped: no group of v2 can be made here");
-        return;
-    };
-    let directory = fs::File::open(&path).expect("a directory");
-    let pid = Door::Birth(directory.as_raw_fd()).fork().expect("a fork");
-    if pid == 0 {
-        // SAFETY: it waits for its end, and touches nothing of the process that it was forked from.
-        unsafe { libc::pause() };
-    }
-    let member = read(&path.join("cgroup.procs"));
-    // SAFETY: our own child, not reaped yet.
-    unsafe {
-        libc::kill(pid, libc::SIGKILL);
-        libc::waitpid(pid, std::ptr::null_mut(), 0);
-    }
-    fs::remove_dir(&path).expect("empty");
-    assert_eq!(member.trim(), pid.to_string());
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use prl_sandbox_guest::wire::OpenSocket;
 use prl_sandbox_proto::Network;
 use prl_sandbox_proto::network::Mode;
 
 use super::{Egress, Policy, Reach, Service};
 use crate::error::SandboxError;
-use crate::wire::OpenSocket;
 
 const MAX_FORWARDS: usize = 16;
 /// What names the proxy to programs. All with the same value: `http://` works for every scheme with CONNECT, while some

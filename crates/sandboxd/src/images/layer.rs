@@ -13,9 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, lchown, symlink};
 use std::path::{Component, Path, PathBuf};
 
+use prl_sandbox_guest::sys::{c_path, check_long};
 use tar::{Archive, Entry, EntryType};
-
-use crate::sys::{c_path, check_long};
 
 const WHITEOUT: &[u8] = b".wh.";
 const OPAQUE: &[u8] = b".wh..wh..opq";

@@ -6,18 +6,18 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use prl_sandbox_guest::child;
+use prl_sandbox_guest::defence::Defence;
+use prl_sandbox_guest::wire::{Ended, Event, Failure, Finished};
 use prl_sandbox_proto::Timings;
 use tokio::time::{sleep, sleep_until};
 
 use super::stdio::Flood;
 use super::{Cancel, raised};
 use crate::cgroup::{Group, Observed};
-use crate::child;
-use crate::defence::Defence;
 use crate::error::SandboxError;
 use crate::plan::RunLimits;
 use crate::unwritten::Unwritten;
-use crate::wire::{Ended, Event, Failure, Finished};
 
 /// How often the groups' counters are read while a program runs: at first, and at last when it runs for long.
 const OBSERVE_EVERY: Duration = Duration::from_millis(20);

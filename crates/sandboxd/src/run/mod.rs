@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use prl_sandbox_guest::wire::{Event, Order};
 use prl_sandbox_proto::RunOnceResult;
 use tokio::sync::watch;
 
@@ -21,7 +22,6 @@ use crate::metrics::COUNTS;
 use crate::plan::Plan;
 use crate::queue::Slot;
 use crate::sandbox::{Events, Init, Orders, Sandbox};
-use crate::wire::{Event, Order};
 
 pub(crate) use course::{Exec, follow};
 pub(crate) use stdio::{Flood, Pipes, feed, pipes, record, record_part};

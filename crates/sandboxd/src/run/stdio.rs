@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use prl_sandbox_guest::sys;
 use prl_sandbox_proto::Output;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
@@ -14,7 +15,6 @@ use tokio::task::JoinHandle;
 use super::raised;
 use crate::error::SandboxError;
 use crate::output::Recorder;
-use crate::sys;
 
 const READ_BYTES: usize = 64 << 10;
 /// Most programs write little, and many nothing.

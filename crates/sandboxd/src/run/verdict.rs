@@ -2,14 +2,14 @@
 
 use std::io;
 
+use prl_sandbox_guest::defence::Defence;
+use prl_sandbox_guest::wire::Failure;
 use prl_sandbox_proto::{Cause, CollectedFile, Limit, Output, RunOnceResult, Timings, Uncollected, Usage};
 
 use super::course::{Course, Verdict};
-use crate::defence::Defence;
 use crate::error::SandboxError;
 use crate::metrics::COUNTS;
 use crate::plan::RunLimits;
-use crate::wire::Failure;
 
 /// The kernel's warning comes by so much too early, as far as its two ways to count CPU time differ.
 const TICK_NS: u64 = 50_000_000;

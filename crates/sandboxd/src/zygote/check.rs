@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use crate::defence::Defence;
-use crate::filter;
-use crate::init;
+use prl_sandbox_guest::defence::Defence;
+use prl_sandbox_guest::filter;
+use prl_sandbox_guest::init;
+
 use crate::sandbox::Sandbox;
 
 /// Looks at the zygote that waits in a sandbox to become its only program. The error says what is wrong with it.

@@ -2,7 +2,7 @@
 //!
 //! What depends on files is decided by the zygote itself, which executes the command where it must.
 
-use crate::wire::Program;
+use prl_sandbox_guest::wire::Program;
 
 /// Everything that travels to the zygote is one message.
 const MAX_BYTES: usize = 128 << 10;
@@ -48,7 +48,7 @@ pub(super) fn refusal(program: &Program, executable: &str, usual: &[String]) -> 
 mod tests {
     use super::refusal;
     use crate::plan::{PATH, environment};
-    use crate::wire::Program;
+    use prl_sandbox_guest::wire::Program;
 
     fn refused(command: &[&str], entry: Option<&str>) -> Option<&'static str> {
         let program = Program {

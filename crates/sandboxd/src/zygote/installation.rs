@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use prl_sandbox_guest::template::{SYSTEM, covered};
 use tokio::process::Command;
-
-use crate::template::{SYSTEM, covered};
 
 /// Starting an interpreter takes this long on no machine.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -8,8 +8,7 @@
 mod check;
 mod eligible;
 mod installation;
-pub(crate) mod interpreter;
-pub(crate) mod node;
+mod node;
 mod profiles;
 mod python;
 mod template;
@@ -36,8 +35,6 @@ pub(crate) use python::{Parked, Python};
 pub(crate) const FIRST: u64 = u64::MAX;
 /// And those of the first that it bears, which wait with it: one less for each.
 const FIRST_BORN: [u64; 2] = [FIRST - 1, FIRST - 2];
-/// The number by which a zygote that was executed has its link.
-pub(crate) use node::LINK as LINK_OF_EXECUTED;
 
 /// Sandboxes with a nursery are kept up to so many.
 const MAX_NURSERIES: usize = 4;

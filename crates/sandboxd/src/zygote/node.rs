@@ -9,9 +9,12 @@ mod commands;
 mod trial;
 
 use std::io;
-use std::os::fd::{AsFd, RawFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
+
+use prl_sandbox_guest::wire::{Event, Order, PerProcess, Program};
+use prl_sandbox_guest::zygotes::node::{LINK, SCRIPT_PLACE};
 
 use super::template::About;
 use super::{FIRST, check};
@@ -20,15 +23,9 @@ use crate::factory::Factory;
 use crate::plan::{OPEN_FILES, Plan, environment};
 use crate::run::pipes;
 use crate::sandbox::Sandbox;
-use crate::wire::{Event, Order, PerProcess, Program};
 
 pub(crate) use commands::Form;
 
-/// What waits in a Node, and where sandboxes have it. They can read it and nothing else.
-pub(crate) const SCRIPT: &str = include_str!("node/parked.cjs");
-pub(crate) const SCRIPT_PLACE: &str = "/.parked.cjs";
-/// The number of its link: as high as may be, so that a program finds the descriptors that it would find.
-pub(crate) const LINK: RawFd = 255;
 /// The program that stands for the one that is to come. Never looked for.
 const NO_CODE: &str = "0";
 const NO_FILE: &str = "/.program";

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use prl_sandbox_guest::wire::{Event, Hatch, Order, Program, Sizes};
 use tokio::sync::Mutex;
 
 use super::profiles::Profile;
@@ -19,7 +20,6 @@ use crate::metrics::{Birth, COUNTS, Kind};
 use crate::mux::Exchange;
 use crate::plan::{self, environment};
 use crate::sandbox::Sandbox;
-use crate::wire::{Event, Hatch, Order, Program, Sizes};
 
 /// A zygote that is not there by then will not come.
 const HATCH_DEADLINE: Duration = Duration::from_secs(15);

@@ -7,31 +7,18 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
+use prl_sandbox_guest::defence;
+use prl_sandbox_guest::filter;
+use prl_sandbox_guest::sys::{pidfd_signal, pipe, set_nonblocking};
+use prl_sandbox_guest::wire::{Program, Spawn};
+use prl_sandbox_guest::zygotes::python::{LOADER, PARTS};
 use tokio::sync::Mutex;
 
 use super::profiles::Profile;
-use crate::defence;
 use crate::error::SandboxError;
 use crate::factory::Factory;
-use crate::filter;
 use crate::packets::Packets;
-use crate::sys::{pidfd_signal, pipe, set_nonblocking};
-use crate::wire::{Program, Spawn};
 
-/// Parts of the bootstrap, in the order in which they need each other.
-const PARTS: [(&str, &str); 10] = [
-    ("closure", include_str!("python/closure.py")),
-    ("stash", include_str!("python/stash.py")),
-    ("kernel", include_str!("python/kernel.py")),
-    ("huge", include_str!("python/huge.py")),
-    ("calls", include_str!("python/calls.py")),
-    ("rights", include_str!("python/rights.py")),
-    ("guest", include_str!("python/guest.py")),
-    ("birth", include_str!("python/birth.py")),
-    ("hot", include_str!("python/hot.py")),
-    ("template", include_str!("python/template.py")),
-];
-const LOADER: &str = include_str!("python/loader.py");
 /// Loading modules takes a second on a slow machine.
 const START_DEADLINE: Duration = Duration::from_secs(30);
 /// A fork that takes longer is broken, not slow; and how long others' may take before it.

@@ -2,8 +2,9 @@
 //!
 //! What depends on the sandbox's files is decided in the sandbox: a Node that finds no such file says so.
 
+use prl_sandbox_guest::wire::PerProcess;
+
 use crate::plan::Plan;
-use crate::wire::PerProcess;
 
 /// What an interpreter is started to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use prl_sandbox_guest::wire::{Event, FileSpec, Finish, Furnish, Order, Program, Start};
+
 use super::Form;
 use crate::sandbox::Sandbox;
-use crate::wire::{Event, FileSpec, Finish, Furnish, Order, Program, Start};
 use crate::zygote::FIRST;
 use crate::zygote::template::About;
 

@@ -1,0 +1,349 @@
+//! The seccomp filter of every program: which system calls exist for it.
+//!
+//! Calls that set up or inspect isolation, or that have been the way out of it, fail with EPERM; those that libraries
+//! probe for and do without fail with ENOSYS. Numbers beyond the table this was written against do not exist either.
+//! Entry through the i386 or x32 tables kills the process by SIGSYS. The filter is compiled once, in the spawner.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition as Condition,
+    SeccompFilter, SeccompRule, TargetArch, sock_filter,
+};
+
+/// Classic BPF ready for seccomp(2), in the order in which the programs are installed.
+pub type Program = Vec<BpfProgram>;
+
+/// System calls above this number are newer than this table.
+const LAST_KNOWN: i64 = 471;
+/// Marks a call through the x32 table.
+const X32_BIT: u32 = 0x4000_0000;
+/// Every namespace flag of clone(2).
+const NAMESPACES: u64 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u64
+    | 0x80;
+/// What clone(2) is refused. The child of a program's parent would be a stranger's: it would outlive what its maker belongs to.
+const NOT_CLONED: u64 = NAMESPACES | libc::CLONE_PARENT as u64;
+
+/// Forbidden last: what is done before a program begins needs them.
+const OF_NAMESPACES: [i64; 2] = [libc::SYS_setns, libc::SYS_unshare];
+
+/// Fail with EPERM whatever the arguments.
+const FORBIDDEN: &[i64] = &[
+    // namespaces and mounts
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    457, // statmount
+    458, // listmount
+    // other processes
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // files by handle
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // keyrings
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // kernel surface
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_vmsplice,
+    // the machine
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_nfsservctl,
+    libc::SYS_uselib,
+    libc::SYS_ustat,
+    libc::SYS_sysfs,
+    libc::SYS__sysctl,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    // NUMA: affects neighbours
+    libc::SYS_mbind,
+    libc::SYS_set_mempolicy,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+];
+
+/// Without namespaces these would be the machine's.
+const OF_THE_MACHINE: &[i64] = &[
+    libc::SYS_socket,
+    libc::SYS_shmget,
+    libc::SYS_semget,
+    libc::SYS_msgget,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+/// Reach another process of the same user when this argument is not 0.
+const OF_OTHERS: [(i64, u8); 8] = [
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_get_robust_list, 0),
+];
+/// Change a file's attributes by its path, which Landlock does not look at.
+const OF_FILES: &[i64] = &[
+    libc::SYS_chmod,
+    libc::SYS_fchmodat,
+    452, // fchmodat2
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_fchownat,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    463, // setxattrat
+    466, // removexattrat
+];
+
+/// Fail with ENOSYS: callers fall back to something older.
+const ABSENT: &[i64] = &[
+    libc::SYS_io_uring_enter,
+    // Its flags lie in memory where a filter cannot see them; the C library falls back to clone.
+    libc::SYS_clone3,
+    libc::SYS_memfd_secret,
+    // Its requests are counted for the whole machine (fs.aio-max-nr).
+    libc::SYS_io_setup,
+];
+
+/// Huge pages that the machine has set aside are counted as nobody's memory: calls that take one when this argument has
+/// this bit.
+const HUGE_PAGES: [(i64, u8, u64); 3] = [
+    (libc::SYS_mmap, 3, libc::MAP_HUGETLB as u64),
+    (libc::SYS_memfd_create, 1, libc::MFD_HUGETLB as u64),
+    (libc::SYS_shmget, 2, libc::SHM_HUGETLB as u64),
+];
+
+/// Builds the filter.
+pub fn build() -> io::Result<Program> {
+    let (mut filter, last) = build_in_two()?;
+    filter.extend(last);
+    Ok(filter)
+}
+
+/// The same in two parts: one for a template interpreter, whose children inherit it, so that it costs them nothing, and
+/// the rest, which forbids what they do before they run a program: entering namespaces, and pinning pages.
+pub fn build_in_two() -> io::Result<(Program, Program)> {
+    let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
+    forbidden.insert(libc::SYS_clone, vec_of(any_bit(0, NOT_CLONED)?)?);
+    forbidden.insert(libc::SYS_ioctl, terminal_injection()?);
+    forbidden.insert(libc::SYS_personality, other_personality()?);
+    forbidden.insert(libc::SYS_socket, other_sockets()?);
+    forbidden.insert(
+        libc::SYS_socketpair,
+        vec![rule(vec![compare(0, Len::Dword, Op::Ne, libc::AF_UNIX as u64)?])?],
+    );
+    forbidden.insert(
+        libc::SYS_prctl,
+        vec![rule(vec![compare(0, Len::Dword, Op::Eq, libc::PR_SET_MM as u64)?])?],
+    );
+    for (call, argument, bit) in HUGE_PAGES {
+        forbidden.insert(call, vec_of(any_bit(argument, bit)?)?);
+    }
+    let mut absent: BTreeMap<i64, Vec<SeccompRule>> = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
+    absent.extend((LAST_KNOWN + 1..LAST_KNOWN + 40).map(|call| (call, Vec::new())));
+    for call in OF_NAMESPACES {
+        forbidden.remove(&call);
+    }
+    let first = vec![
+        foreign_tables(),
+        compile(absent, libc::ENOSYS)?,
+        compile(forbidden, libc::EPERM)?,
+    ];
+    Ok((first, vec![before_a_program()]))
+}
+
+/// What the filter forbids besides where there are no namespaces: every socket but a pair, shared memory with a name, and
+/// touching other processes. `shared_user`: the guest is the daemon's own user, whose files it could change by path.
+pub(crate) fn build_without_namespaces(shared_user: bool) -> io::Result<Program> {
+    let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> =
+        OF_THE_MACHINE.iter().map(|call| (*call, Vec::new())).collect();
+    for (call, argument) in OF_OTHERS {
+        forbidden.insert(call, vec![rule(vec![compare(argument, Len::Dword, Op::Ne, 0)?])?]);
+    }
+    if shared_user {
+        forbidden.extend(OF_FILES.iter().map(|call| (*call, Vec::new())));
+        // Without a path it is about an open file.
+        let by_path = rule(vec![compare(1, Len::Qword, Op::Ne, 0)?])?;
+        forbidden.insert(libc::SYS_utimensat, vec![by_path]);
+    }
+    let mut program = build()?;
+    program.push(compile(forbidden, libc::EPERM)?);
+    Ok(program)
+}
+
+fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<BpfProgram> {
+    let denied = SeccompAction::Errno(errno.unsigned_abs());
+    SeccompFilter::new(rules, SeccompAction::Allow, denied, TargetArch::x86_64)
+        .and_then(BpfProgram::try_from)
+        .map_err(io::Error::other)
+}
+
+/// Kills on a call through another table than x86-64's own, and on numbers far beyond every table.
+fn foreign_tables() -> BpfProgram {
+    const AUDIT_ARCH_X86_64: u32 = 0xC000_003E;
+    vec![
+        load(ARCH),
+        jump(EQUAL, AUDIT_ARCH_X86_64, 0, 3),
+        load(NUMBER),
+        jump(AT_LEAST, X32_BIT, 1, 0),
+        give(libc::SECCOMP_RET_ALLOW),
+        give(libc::SECCOMP_RET_KILL_PROCESS),
+    ]
+}
+
+/// Forbids what is done before a program begins. One filter for both answers: each that is installed costs every run.
+fn before_a_program() -> BpfProgram {
+    vec![
+        load(NUMBER),
+        jump(EQUAL, number(libc::SYS_setns), 5, 0),
+        jump(EQUAL, number(libc::SYS_unshare), 4, 0),
+        jump(EQUAL, number(libc::SYS_io_uring_setup), 2, 0),
+        jump(EQUAL, number(libc::SYS_io_uring_register), 1, 0),
+        give(libc::SECCOMP_RET_ALLOW),
+        give(libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
+        give(libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs()),
+    ]
+}
+
+/// Where the fields of a call are, and what can be asked of them.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const EQUAL: u16 = 0x15;
+const AT_LEAST: u16 = 0x35;
+
+fn load(offset: u32) -> sock_filter {
+    sock_filter {
+        code: 0x20,
+        jt: 0,
+        jf: 0,
+        k: offset,
+    }
+}
+
+/// Goes on behind so many instructions where it holds, and where it does not.
+fn jump(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+fn give(k: u32) -> sock_filter {
+    sock_filter {
+        code: 0x06,
+        jt: 0,
+        jf: 0,
+        k,
+    }
+}
+
+fn number(call: i64) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+fn rule(conditions: Vec<Condition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(io::Error::other)
+}
+
+fn compare(argument: u8, length: Len, operator: Op, value: u64) -> io::Result<Condition> {
+    Condition::new(argument, length, operator, value).map_err(io::Error::other)
+}
+
+/// One condition per bit: a rule matches when its bit is set.
+fn any_bit(argument: u8, mask: u64) -> io::Result<Vec<Condition>> {
+    (0..64)
+        .map(|bit| 1_u64 << bit)
+        .filter(|bit| mask & bit != 0)
+        .map(|bit| compare(argument, Len::Qword, Op::MaskedEq(bit), bit))
+        .collect()
+}
+
+fn vec_of(conditions: Vec<Condition>) -> io::Result<Vec<SeccompRule>> {
+    conditions.into_iter().map(|condition| rule(vec![condition])).collect()
+}
+
+/// Typing into a terminal that somebody else reads.
+fn terminal_injection() -> io::Result<Vec<SeccompRule>> {
+    const TIOCLINUX: u64 = 0x541C;
+    [libc::TIOCSTI, TIOCLINUX, libc::TIOCSETD]
+        .into_iter()
+        .map(|request| rule(vec![compare(1, Len::Dword, Op::Eq, request)?]))
+        .collect()
+}
+
+/// Only the default personality, and asking.
+fn other_personality() -> io::Result<Vec<SeccompRule>> {
+    Ok(vec![rule(vec![
+        compare(0, Len::Dword, Op::Ne, 0)?,
+        compare(0, Len::Dword, Op::Ne, 8)?, // PER_LINUX32
+        compare(0, Len::Dword, Op::Ne, 0xFFFF_FFFF)?,
+    ])?])
+}
+
+/// Every family but Unix, IPv4 and IPv6; of netlink the routing part, which lists the own interfaces.
+fn other_sockets() -> io::Result<Vec<SeccompRule>> {
+    let not = |family: i32| compare(0, Len::Dword, Op::Ne, family as u64);
+    Ok(vec![
+        rule(vec![
+            not(libc::AF_UNIX)?,
+            not(libc::AF_INET)?,
+            not(libc::AF_INET6)?,
+            not(libc::AF_NETLINK)?,
+        ])?,
+        rule(vec![
+            compare(0, Len::Dword, Op::Eq, libc::AF_NETLINK as u64)?,
+            compare(2, Len::Dword, Op::Ne, libc::NETLINK_ROUTE as u64)?,
+        ])?,
+    ])
+}

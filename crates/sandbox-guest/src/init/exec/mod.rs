@@ -1,0 +1,407 @@
+//! The execs of a sandbox as init knows them: who watches over each, and how far its end has come.
+//!
+//! A sole exec is init's own child and the sandbox's last act. Any other has a leader (see `leader`), reached over a
+//! link of messages. Killing a tree is repeated until its leader has no process left, so that no fork escapes it.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::time::Instant;
+
+use prost::Message;
+
+use super::Control;
+use super::layer::Layer;
+use super::leader::{self, LEAVE, Pair, STAY};
+use super::set_up::MOST_TERMINALS;
+use super::zygote::{self, Born, Zygote};
+use crate::child::{self, Confinement, Launch};
+use crate::collect;
+use crate::sys::{check, check_long, receive_from_mortal, send_with_fds};
+use crate::users::NOBODY_OFFSET;
+use crate::wire::{Ended, Event, Finish, FromInit, Launching, Start, Terminal};
+
+mod all;
+
+pub(super) use all::{Execs, Reaped};
+
+/// Pause between two rounds of killing.
+const KILL_AGAIN_MS: libc::c_int = 2;
+/// After so long without an event nobody is in a hurry.
+const QUIET_MS: libc::c_int = 3;
+/// A leader's report: a step's name at most.
+const REPORT_BYTES: usize = 4096;
+
+/// One exec.
+pub(super) enum Exec {
+    Sole {
+        pid: libc::pid_t,
+        started: Instant,
+        finish: Finish,
+    },
+    Led(Led),
+    Nursed(Nursed),
+    /// A file operation.
+    Helper {
+        pid: libc::pid_t,
+    },
+}
+
+/// A nursery's child, which has the sandbox for itself.
+pub(super) struct Nursed {
+    pid: libc::pid_t,
+    main: OwnedFd,
+    started: Instant,
+    enclosure: Enclosure,
+}
+
+pub(super) struct Led {
+    leader: libc::pid_t,
+    link: OwnedFd,
+    /// A pidfd of the main process while it runs.
+    main: Option<OwnedFd>,
+    started: Instant,
+    /// Its report on the end is in.
+    ended: bool,
+    /// It says nothing more.
+    closed: bool,
+    killing: bool,
+    /// The leader is a zygote, and speaks as those do.
+    zygote: bool,
+    enclosure: Option<Enclosure>,
+}
+
+/// What an exec that leaves nothing behind ends with.
+pub(super) struct Enclosure {
+    finish: Finish,
+    layer: Option<Layer>,
+}
+
+impl Enclosure {
+    /// `ready`: a layer that was made for it in advance. `copied`: its files were, so that it needs none.
+    fn make(start: &Start, uid: u32, ready: Option<Layer>, copied: bool) -> Result<Option<Self>, (String, io::Error)> {
+        let Some(enclosed) = &start.enclosed else {
+            return Ok(None);
+        };
+        let layer = match ready {
+            Some(layer) => Ok(Some(layer)),
+            None => enclosed
+                .layer
+                .filter(|_| !copied)
+                .map(|sizes| Layer::make(&sizes, uid))
+                .transpose(),
+        };
+        Ok(Some(Self {
+            finish: enclosed.finish.clone(),
+            layer: layer.map_err(|(step, error)| (step.to_owned(), error))?,
+        }))
+    }
+
+    fn namespace(&self) -> Option<RawFd> {
+        self.layer.as_ref().map(Layer::namespace)
+    }
+
+    pub(super) fn into_layer(self) -> Option<Layer> {
+        self.layer
+    }
+
+    /// Says what is there when everybody in it is dead.
+    pub(super) fn finished(&self) -> io::Result<Event> {
+        let finished = || collect::finished(&self.finish);
+        Ok(Event::Finished(if self.finish.collect.is_empty() {
+            // Nothing is looked at.
+            finished()
+        } else {
+            self.within(finished)?
+        }))
+    }
+
+    fn within<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
+        match &self.layer {
+            Some(layer) => layer.within(act),
+            None => Ok(act()),
+        }
+    }
+}
+
+/// What was made for a program after its zygote was born.
+pub(super) struct Finds {
+    pub(super) layer: Option<Layer>,
+    pub(super) network: Option<RawFd>,
+}
+
+/// Why a zygote has not taken a program, of which nothing has begun then.
+pub(super) enum NotAdopted {
+    /// It takes none any more.
+    Gone(String),
+    Failed((String, io::Error)),
+}
+
+impl From<(String, io::Error)> for NotAdopted {
+    fn from(failure: (String, io::Error)) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// What to tell at once, with a terminal's other end.
+type Told = Option<(Event, Option<OwnedFd>)>;
+
+impl Exec {
+    /// Starts one. Its streams stay the caller's to close.
+    pub(super) fn start(
+        start: &Start,
+        fds: &[OwnedFd],
+        uid: u32,
+        confinement: Confinement<'_>,
+        pair: &mut Option<Pair>,
+    ) -> Result<(Self, Told), (String, io::Error)> {
+        let named = |step: &str| {
+            let step = step.to_owned();
+            move |error| (step, error)
+        };
+        let uid = if start.program.nobody { uid + NOBODY_OFFSET } else { uid };
+        let terminal = start
+            .terminal
+            .as_ref()
+            .map(open_terminal)
+            .transpose()
+            .map_err(|error| (whose_terminals(&error, confinement.home.is_none()).to_owned(), error))?;
+        let control = fds.get(3).map(AsRawFd::as_raw_fd);
+        let stdio: [RawFd; 3] = match (&terminal, fds) {
+            (Some((_, guest)), []) => [guest.as_raw_fd(); 3],
+            (None, [input, output, errors] | [input, output, errors, _]) => {
+                [input, output, errors].map(AsRawFd::as_raw_fd)
+            }
+            _ => return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG))),
+        };
+        give(&stdio, uid)?;
+        let launch = Launch {
+            program: &start.program,
+            uid,
+            stdio,
+            terminal: terminal.is_some(),
+            control: None,
+            confinement,
+            sole: start.finish.is_some(),
+        };
+        if let Some(finish) = &start.finish {
+            let pid = child::launch(&launch)?;
+            let exec = Self::Sole {
+                pid,
+                started: Instant::now(),
+                finish: finish.clone(),
+            };
+            return Ok((exec, Some((Event::Started(pid), None))));
+        }
+        let enclosure = Enclosure::make(start, uid, None, confinement.home.is_some())?;
+        let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
+        let launching = Launching {
+            program: start.program.clone(),
+            uid,
+            terminal: terminal.is_some(),
+            controlled: control.is_some(),
+        };
+        // One that waits lives where init does; and it may have been killed meanwhile.
+        let waiting = if namespace.is_none() { pair.take() } else { None };
+        let streams: Vec<RawFd> = stdio.into_iter().chain(control).collect();
+        let waiting = waiting.filter(|pair| pair.order(&launching, &streams).is_ok());
+        let pair = match waiting {
+            Some(pair) => pair,
+            None => {
+                let pair = Pair::fork(confinement, namespace).map_err(named("fork"))?;
+                match pair.order(&launching, &streams) {
+                    // A program killed what was just forked. Its leader, or the end of its link, says so as of any guest.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                    ordered => ordered.map_err(named("order"))?,
+                }
+                pair
+            }
+        };
+        let exec = Self::Led(Led {
+            zygote: false,
+            enclosure,
+            ..Led::new(pair.leader, pair.link)
+        });
+        Ok((exec, terminal.map(|(ours, _)| (Event::Terminal(true), Some(ours)))))
+    }
+
+    /// Hands one to a zygote, which becomes it, and then is still to be heard until it begins, or leads it. A zygote that is
+    /// gone is told by its own. `finds`: what was made for one that was born before it.
+    pub(super) fn adopt(
+        start: &Start,
+        fds: &[OwnedFd],
+        uid: u32,
+        mut zygote: Zygote,
+        finds: Finds,
+    ) -> Result<(Self, Option<Zygote>), NotAdopted> {
+        let ([input, output, errors] | [input, output, errors, _]) = fds else {
+            return Err(("stdio".to_owned(), io::Error::from_raw_os_error(libc::EBADMSG)).into());
+        };
+        let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
+        let control = fds.get(3).map(AsRawFd::as_raw_fd);
+        give(&stdio, uid)?;
+        let (nursed, own) = match zygote.born() {
+            Born::Here | Born::Executed(_) => (false, None),
+            Born::Nursed(layer) => (true, layer.take()),
+        };
+        // One that was born for its layer is there already.
+        let arrived = own.is_some();
+        let mut ready = own.or(finds.layer);
+        ready.iter_mut().for_each(Layer::begin);
+        let enclosure = Enclosure::make(start, uid, ready, false)?;
+        let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
+        let namespace = namespace.filter(|_| !arrived);
+        let namespaces: Vec<RawFd> = namespace.into_iter().chain(finds.network).collect();
+        // Before it begins: its nursery may have reaped it when this goes on.
+        let main = nursed.then(|| pidfd_of(zygote.pid())).transpose();
+        let main = main.map_err(|error| NotAdopted::Gone(error.to_string()))?;
+        let handed = zygote.start(&start.program, &stdio, control, &namespaces);
+        let pid = handed.map_err(|error| NotAdopted::Gone(error.to_string()))?;
+        if let Some(finish) = &start.finish {
+            let sole = Self::Sole {
+                pid,
+                started: Instant::now(),
+                finish: finish.clone(),
+            };
+            return Ok((sole, Some(zygote)));
+        }
+        let enclosure = match (main, enclosure) {
+            (Some(main), Some(enclosure)) => {
+                let nursed = Self::Nursed(Nursed {
+                    pid,
+                    main,
+                    started: Instant::now(),
+                    enclosure,
+                });
+                return Ok((nursed, Some(zygote)));
+            }
+            (_, enclosure) => enclosure,
+        };
+        let led = Self::Led(Led {
+            zygote: true,
+            enclosure,
+            ..Led::new(pid, zygote.into_link())
+        });
+        Ok((led, None))
+    }
+}
+
+/// Makes streams the guest's own, so that it may open its own /dev/stdout.
+pub(super) fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Error)> {
+    // SAFETY: reads an attribute of this process.
+    if uid == unsafe { libc::geteuid() } {
+        return Ok(());
+    }
+    stdio.iter().try_for_each(|fd| {
+        // SAFETY: a live descriptor.
+        check(unsafe { libc::fchown(*fd, uid, uid) })
+            .map(|_| ())
+            .map_err(|error| ("stdio owner".into(), error))
+    })
+}
+
+/// The step at which a terminal could not be had: the sandbox may have all that it can, or the machine none for it.
+/// `apart`: it has its own, of which there are so many.
+fn whose_terminals(error: &io::Error, apart: bool) -> &'static str {
+    let entries = std::fs::read_dir("/dev/pts").map_or(0, Iterator::count);
+    // One of them is that by which terminals are opened.
+    if apart && error.raw_os_error() == Some(libc::ENOSPC) && entries > MOST_TERMINALS {
+        return child::OWN_TERMINALS;
+    }
+    "terminal of the machine"
+}
+
+/// A terminal of the sandbox's own: the daemon's end and the guest's.
+fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
+    // SAFETY: a NUL-terminated path; the descriptor is new and ours. Without O_NONBLOCK a terminal opens at once.
+    let ours = unsafe { OwnedFd::from_raw_fd(check(libc::open(c"/dev/ptmx".as_ptr(), flags))?) };
+    let unlocked: libc::c_int = 0;
+    // SAFETY: a live int.
+    check(unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked) })?;
+    // SAFETY: the flags are those of open(2); the descriptor is new and ours.
+    let guest = unsafe { OwnedFd::from_raw_fd(check(libc::ioctl(ours.as_raw_fd(), libc::TIOCGPTPEER, flags))?) };
+    let size = libc::winsize {
+        ws_row: libc::c_ushort::try_from(size.rows).unwrap_or(24),
+        ws_col: libc::c_ushort::try_from(size.columns).unwrap_or(80),
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: a live winsize.
+    check(unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) })?;
+    Ok((ours, guest))
+}
+
+impl Nursed {
+    /// What is to be told of its end.
+    fn end(self, status: i32, cpu_us: u64) -> io::Result<(Event, Enclosure)> {
+        let fullness = match &self.enclosure.layer {
+            Some(layer) => layer.fullness()?,
+            None => collect::fullness(Path::new("/work")),
+        };
+        let ended = leader::ended(status, self.started, false, fullness);
+        Ok((Event::Ended(Ended { cpu_us, ..ended }), self.enclosure))
+    }
+}
+
+fn pidfd_of(pid: libc::pid_t) -> io::Result<OwnedFd> {
+    // SAFETY: numbers.
+    let pidfd = check_long(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+    // SAFETY: new and ours.
+    Ok(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(pidfd).map_err(io::Error::other)?) })
+}
+
+impl Led {
+    fn new(leader: libc::pid_t, link: OwnedFd) -> Self {
+        Self {
+            leader,
+            link,
+            main: None,
+            started: Instant::now(),
+            ended: false,
+            closed: false,
+            killing: false,
+            zygote: false,
+            enclosure: None,
+        }
+    }
+
+    fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
+        let mut buffer = [0; REPORT_BYTES];
+        let length = match receive_from_mortal(self.link.as_raw_fd(), &mut buffer) {
+            Ok((length, _)) => length,
+            // It was killed with a child of it that has not closed the link yet.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        if length == 0 {
+            self.closed = true;
+            return Ok(());
+        }
+        let message = buffer.get(..length).unwrap_or_default();
+        let event = if self.zygote {
+            zygote::said(message)?
+        } else {
+            FromInit::decode(message).map_err(io::Error::other)?.event
+        };
+        let event = event.ok_or(io::ErrorKind::InvalidData)?;
+        match &event {
+            Event::Started(pid) => {
+                self.started = Instant::now();
+                // It may have ended and been reaped: then there is nothing to signal.
+                self.main = pidfd_of(*pid).ok();
+            }
+            Event::Ended(_) => {
+                self.ended = true;
+                self.main = None;
+                self.killing |= self.enclosure.is_some();
+                let answer = if self.killing { STAY } else { LEAVE };
+                // A leader that is gone is reaped next.
+                let _gone = send_with_fds(self.link.as_raw_fd(), &[answer], &[]);
+            }
+            Event::NotExecuted(_) => self.ended = true,
+            _ => {}
+        }
+        control.tell(id, event)
+    }
+}

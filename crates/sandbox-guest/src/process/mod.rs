@@ -1,0 +1,225 @@
+//! The process tier, for machines where no namespace can be made, such as an ordinary container.
+//!
+//! The machine's file system is in sight, so Landlock decides what of it may be used: the system's directories to read,
+//! one directory of the box's own to write. There is no network at all, not even a loopback, no shared memory, and of
+//! other processes nothing but their numbers. Init is a subreaper instead of a pid 1 and confines its own signals first,
+//! so that `kill(-1)` means in it what it means in a pid namespace: everything below, and nothing else. Its user is the
+//! box's own where the daemon may change users, else the daemon's, and then permissions of files cannot be changed.
+//!
+//! Callers name files as in every tier, /work and /tmp; programs find theirs where HOME and TMPDIR say.
+//!
+//! What the kernel counts per process here (memory, file size) is not a limit of the whole tree: see `probe`.
+
+mod cases;
+mod orders;
+pub(crate) mod place;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) use orders::possible;
+
+use crate::landlock::{Access, Ruleset};
+use crate::sys::{give, prctl};
+use crate::template::{SYSTEM, Step, at};
+use crate::wire::Order;
+
+/// Files of proc that programs read and that tell no more than a program may know.
+const OF_PROC: [&str; 14] = [
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/self/cmdline",
+    "/proc/self/fd",
+    "/proc/self/maps",
+    "/proc/self/stat",
+    "/proc/self/statm",
+    "/proc/self/status",
+    "/proc/self/task",
+    "/proc/stat",
+    "/proc/uptime",
+    "/proc/version",
+];
+const DEVICES: [&str; 6] = [
+    "/dev/full",
+    "/dev/null",
+    "/dev/random",
+    "/dev/tty",
+    "/dev/urandom",
+    "/dev/zero",
+];
+/// Directories of a home, by the path that they have in boxes of other tiers.
+const OWN: [&str; 2] = ["work", "tmp"];
+
+/// The directory of one box.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    path: PathBuf,
+    readable: Vec<PathBuf>,
+}
+
+impl Home {
+    pub(crate) fn new(path: PathBuf, readable: Vec<PathBuf>) -> Self {
+        Self { path, readable }
+    }
+
+    /// Makes this process, an init, the ancestor of all it will start, and its signals theirs alone.
+    pub(crate) fn confine_init() -> io::Result<()> {
+        prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
+        prctl(libc::PR_SET_NO_NEW_PRIVS, 1)?;
+        Ruleset::of_scopes()?.restrict_self()
+    }
+
+    /// Makes the directories.
+    pub(crate) fn set_up(&self, uid: u32) -> Result<(), Step> {
+        // Its entries are not the guest's to exchange: whoever removes them relies on that.
+        at("home", make(&self.path, 0o711))?;
+        for name in OWN {
+            let place = self.path.join(name);
+            at("home", make(&place, 0o700))?;
+            at("home", give(&place, uid))?;
+        }
+        at("not dumpable", prctl(libc::PR_SET_DUMPABLE, 0))
+    }
+
+    /// Takes everything but the box's own from this process, which is about to become the guest.
+    pub(crate) fn confine_guest(&self) -> io::Result<()> {
+        let rules = Ruleset::of_everything()?;
+        for path in SYSTEM.iter().chain(&OF_PROC) {
+            rules.allow(Path::new(path), Access::Read)?;
+        }
+        for path in &self.readable {
+            rules.allow(path, Access::Read)?;
+        }
+        for path in DEVICES {
+            rules.allow(Path::new(path), Access::Use)?;
+        }
+        for name in OWN {
+            rules.allow(&self.path.join(name), Access::Own)?;
+        }
+        rules.restrict_self()
+    }
+
+    /// Puts the box's own paths into an order.
+    pub(crate) fn translate(&self, order: &mut Order) {
+        orders::translate(order, &self.path);
+    }
+
+    /// Where what the box calls so lies.
+    pub(crate) fn actual(&self, path: &Path) -> PathBuf {
+        orders::inside(path, &self.path).unwrap_or_else(|| path.to_owned())
+    }
+
+    /// What the box calls what lies there.
+    pub(crate) fn told(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.path)
+            .map_or_else(|_| path.to_owned(), |inside| Path::new("/").join(inside))
+    }
+
+    /// Removes the directory with all that is in it.
+    pub(crate) fn remove(&self) {
+        remove(&self.path);
+    }
+}
+
+/// Whether boxes can have users of their own: this process may change users, hand files to them and end them.
+pub fn may_change_users() -> bool {
+    // CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID, SETPCAP
+    const NEEDED: u64 = 1 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = held.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    held.is_some_and(|held| held & NEEDED == NEEDED)
+}
+
+/// A directory with exact permissions.
+pub fn make(path: &Path, mode: u32) -> io::Result<()> {
+    fs::create_dir(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// Removes a directory with the homes in it, however deep they dug: deep directories are moved up before they are
+/// entered, so neither descriptors nor the stack grow with the depth. No guest can exchange what is entered, as none may
+/// write where it lies.
+pub fn remove(path: &Path) {
+    let failed = |error: io::Error, what: &Path| {
+        if error.kind() != io::ErrorKind::NotFound {
+            tracing::warn!(%error, path = %what.display(), "cannot remove what a box left");
+        }
+    };
+    let mut moved = 0_u64;
+    let mut emptied = vec![path.to_owned()];
+    // Every directory is emptied once, and its own directories come to lie beside it, in `path`.
+    while let Some(directory) = emptied.pop() {
+        // Its guest may have taken its permissions.
+        let _kept = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                failed(error, &directory);
+                continue;
+            }
+        };
+        for entry in entries.flatten() {
+            let place = entry.path();
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let removed = if is_directory {
+                fs::remove_dir(&place)
+            } else {
+                fs::remove_file(&place)
+            };
+            match removed {
+                Err(error) if is_directory && error.raw_os_error() == Some(libc::ENOTEMPTY) => {
+                    moved += 1;
+                    let up = path.join(format!(".removed-{moved}"));
+                    match fs::rename(&place, &up) {
+                        Ok(()) => emptied.push(up),
+                        Err(error) => failed(error, &place),
+                    }
+                }
+                Err(error) => failed(error, &place),
+                Ok(()) => {}
+            }
+        }
+        if directory != path
+            && let Err(error) = fs::remove_dir(&directory)
+        {
+            failed(error, &directory);
+        }
+    }
+    if let Err(error) = fs::remove_dir(path) {
+        failed(error, path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deepest_directory_can_be_removed() {
+        let base = tempfile::tempdir().expect("directory");
+        let home = base.path().join("home");
+        fs::create_dir(&home).expect("home");
+        let (mut deepest, mut depth) = (home.clone(), 0);
+        // Each step makes the tree deeper than the longest path by moving what there is into a new directory.
+        while depth < 2500 {
+            let above = base.path().join("above");
+            fs::create_dir_all(&above).expect("directory");
+            fs::write(above.join("file"), "x").expect("file");
+            fs::rename(&home, above.join("d")).expect("moved");
+            fs::rename(&above, &home).expect("moved");
+            depth += 1;
+        }
+        deepest.push("locked");
+        fs::create_dir(&deepest).expect("directory");
+        fs::set_permissions(&deepest, fs::Permissions::from_mode(0o0)).expect("locked");
+        std::os::unix::fs::symlink("/etc", home.join("link")).expect("link");
+        remove(&home);
+        assert!(!home.exists());
+        assert!(Path::new("/etc/passwd").exists());
+    }
+}

@@ -1,0 +1,4 @@
+//! The scripts of warm interpreters: of the template that forks zygotes, of the zygotes, and of Nodes that wait.
+
+pub mod node;
+pub mod python;

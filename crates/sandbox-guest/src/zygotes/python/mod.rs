@@ -1,0 +1,19 @@
+//! Python: the bootstrap of a template, and what is behind `Evaluate`.
+
+/// What a template executes: it takes the parts from its socket.
+pub const LOADER: &str = include_str!("loader.py");
+/// Parts of the bootstrap, in the order in which they need each other.
+pub const PARTS: [(&str, &str); 10] = [
+    ("closure", include_str!("closure.py")),
+    ("stash", include_str!("stash.py")),
+    ("kernel", include_str!("kernel.py")),
+    ("huge", include_str!("huge.py")),
+    ("calls", include_str!("calls.py")),
+    ("rights", include_str!("rights.py")),
+    ("guest", include_str!("guest.py")),
+    ("birth", include_str!("birth.py")),
+    ("hot", include_str!("hot.py")),
+    ("template", include_str!("template.py")),
+];
+/// Behind `Evaluate`.
+pub const REPL: &str = include_str!("repl.py");
