@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use crate::seldom::Seldom;
+use crate::log::Seldom;
 
 /// Before the next accept.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);

@@ -9,8 +9,8 @@ use prl_sandbox_guest::template::covered;
 use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
 use crate::images::{Source, default_cache};
-use crate::tier::{Tier, Wanted};
-use crate::zygote::Profiles;
+use crate::isolation::{Tier, Wanted};
+use crate::warm::Profiles;
 
 /// Where nobody from other machines comes.
 const LOOPBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;

@@ -11,9 +11,9 @@ use prl_sandbox_proto::{CreateRequest, ExecRequest, Isolation, Limits, RunOnceRe
 use crate::cgroup::GroupLimits;
 use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
+use crate::error::Unwritten;
 use crate::images::Images;
-use crate::probe::Alone;
-use crate::unwritten::Unwritten;
+use crate::isolation::Alone;
 
 /// The work directory.
 const WORK: &str = "/work";
@@ -392,7 +392,8 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
         each_file: terms.alone.files,
     };
     let furnish = start.furnish.as_ref();
-    let unwritten = furnish.and_then(|furnish| Unwritten::foreseen(furnish, &limits.group, terms.alone.files));
+    let unwritten =
+        furnish.and_then(|furnish| Unwritten::foreseen(furnish, limits.group.memory_bytes, terms.alone.files));
     Ok(Plan {
         start,
         stdin: request.stdin,

@@ -13,23 +13,22 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::boxes::{Registry, Snapshots};
-use crate::calls::Results;
 use crate::cgroup::{self, Layout};
 use crate::error::SandboxError;
-use crate::factory::Factory;
 use crate::images::Images;
-use crate::keys::Keys;
-use crate::listen::Listening;
+use crate::isolation::{self, Probe, Site, Tier, probe};
 use crate::metrics::Endpoint;
 use crate::options::Options;
 use crate::plan::{PATH, isolation_name};
-use crate::pool::Pool;
-use crate::probe::{Probe, probe};
-use crate::queue::Queue;
+use crate::pool::{Pool, Warm};
+use crate::rpc::Listening;
+use crate::runs::keys::Keys;
+use crate::runs::queue::Queue;
+use crate::sandbox::Factory;
 use crate::secrets;
-use crate::service::Shop;
-use crate::tier::{self, Tier};
-use crate::zygote::{Installation, Maker, Warm};
+use crate::state::Shop;
+use crate::tenants::Results;
+use crate::warm::{Installation, Maker};
 
 /// How often the end of the runs is looked for.
 const DRAIN_POLL: Duration = Duration::from_millis(10);
@@ -121,7 +120,13 @@ async fn start(
     layout: &Arc<Layout>,
     images: Images,
 ) -> Result<(Arc<Factory>, Arc<Pool>, Warm, Probe, Images), SandboxError> {
-    let chosen = tier::choose(options, layout, &images).await?;
+    let site = Site {
+        work_dir: &options.work_dir,
+        readable: &options.readable,
+        layout,
+        images: &images,
+    };
+    let chosen = isolation::choose(options.tier, &site).await?;
     let factory = Arc::clone(&chosen.factory);
     secrets::guard(options, factory.has_own_users())?;
     let warm = match chosen.tier {

@@ -18,7 +18,7 @@ const ALIVE_EVERY: Duration = Duration::from_secs(10);
 type Events = mpsc::Sender<Result<ProcessEvent, Status>>;
 
 /// Sends until the result, or until nobody reads. The call holds the box's lease meanwhile.
-pub(super) async fn attach(call: Call, process: Arc<Process>, request: AttachRequest, events: Events) {
+pub(crate) async fn attach(call: Call, process: Arc<Process>, request: AttachRequest, events: Events) {
     let mut positions = [request.stdout_from, request.stderr_from];
     let mut changes = (process.stdout.watch(), process.stderr.watch(), process.watch_result());
     loop {

@@ -29,7 +29,7 @@ type Chunks = mpsc::Sender<Result<Chunk, Status>>;
 ///
 /// # Errors
 /// `Invalid`: no port. `Unreachable`: nothing listens there.
-pub(super) async fn connect(held: &Call, port: u32) -> Result<TcpStream, SandboxError> {
+pub(crate) async fn connect(held: &Call, port: u32) -> Result<TcpStream, SandboxError> {
     if !(1..=65_535).contains(&port) {
         return Err(SandboxError::Invalid(format!("{port} is no port")));
     }
@@ -66,7 +66,7 @@ pub(super) async fn connect(held: &Call, port: u32) -> Result<TcpStream, Sandbox
 }
 
 /// Passes bytes both ways until the program has ended its side, or the caller hangs up.
-pub(super) fn relay(
+pub(crate) fn relay(
     held: Call,
     stream: TcpStream,
     first: bytes::Bytes,

@@ -11,13 +11,13 @@ use tokio::sync::watch;
 use super::held::{End, HeldBox};
 use super::processes::Process;
 use super::standby::provide;
+use crate::counts::COUNTS;
 use crate::error::SandboxError;
-use crate::metrics::COUNTS;
-use crate::mux::Exchange;
-use crate::once::infra;
 use crate::plan::Plan;
-use crate::run::{Cancel, Exec, Flood, feed, follow, judge, pipes, record};
-use crate::zygote::Python;
+use crate::runs::infra;
+use crate::runs::{Cancel, Exec, Flood, feed, follow, judge, record};
+use crate::sandbox::{Exchange, pipes};
+use crate::warm::Python;
 
 /// An exec among others of its box.
 pub(super) struct Among {
@@ -67,7 +67,7 @@ impl Among {
 }
 
 /// Runs a command to its end.
-pub(super) async fn exec(
+pub(crate) async fn exec(
     held: &Arc<HeldBox>,
     plan: Plan,
     python: Option<Arc<Python>>,

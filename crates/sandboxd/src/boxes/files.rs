@@ -21,7 +21,7 @@ use tonic::{Status, Streaming};
 
 use super::held::{Call, HeldBox, Seat};
 use crate::error::SandboxError;
-use crate::mux::Exchange;
+use crate::sandbox::Exchange;
 
 /// How long a helper may take for one step, and a caller for its next message.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -173,20 +173,20 @@ async fn entry(held: &Arc<HeldBox>, operation: FileOperation) -> Result<FileInfo
     }
 }
 
-pub(super) async fn stat(held: &Arc<HeldBox>, request: PathRequest) -> Result<FileInfo, SandboxError> {
+pub(crate) async fn stat(held: &Arc<HeldBox>, request: PathRequest) -> Result<FileInfo, SandboxError> {
     entry(held, FileOperation::Stat(checked(request.path)?)).await
 }
 
-pub(super) async fn make_directory(held: &Arc<HeldBox>, request: PathRequest) -> Result<FileInfo, SandboxError> {
+pub(crate) async fn make_directory(held: &Arc<HeldBox>, request: PathRequest) -> Result<FileInfo, SandboxError> {
     entry(held, FileOperation::MakeDirectory(checked(request.path)?)).await
 }
 
-pub(super) async fn move_to(held: &Arc<HeldBox>, request: MoveRequest) -> Result<FileInfo, SandboxError> {
+pub(crate) async fn move_to(held: &Arc<HeldBox>, request: MoveRequest) -> Result<FileInfo, SandboxError> {
     let (from, to) = (checked(request.from)?, checked(request.to)?);
     entry(held, FileOperation::Move(MoveSpec { from, to })).await
 }
 
-pub(super) async fn remove(held: &Arc<HeldBox>, request: RemoveRequest) -> Result<(), SandboxError> {
+pub(crate) async fn remove(held: &Arc<HeldBox>, request: RemoveRequest) -> Result<(), SandboxError> {
     let spec = TreeSpec {
         path: checked(request.path)?,
         recursive: request.recursive,
@@ -197,7 +197,7 @@ pub(super) async fn remove(held: &Arc<HeldBox>, request: RemoveRequest) -> Resul
     }
 }
 
-pub(super) async fn list(held: &Arc<HeldBox>, request: ListDirectoryRequest) -> Result<Directory, SandboxError> {
+pub(crate) async fn list(held: &Arc<HeldBox>, request: ListDirectoryRequest) -> Result<Directory, SandboxError> {
     let max_entries = request.max_entries.unwrap_or(DEFAULT_ENTRIES);
     if max_entries > MAX_ENTRIES {
         return Err(SandboxError::Invalid(format!(
@@ -227,7 +227,7 @@ pub(super) async fn list(held: &Arc<HeldBox>, request: ListDirectoryRequest) -> 
 type Sender<T> = mpsc::Sender<Result<T, Status>>;
 
 /// Begins to read a file; what is refused at once is the call's error.
-pub(super) async fn read(call: Call, request: ReadFileRequest, to: Sender<Chunk>) -> Result<(), SandboxError> {
+pub(crate) async fn read(call: Call, request: ReadFileRequest, to: Sender<Chunk>) -> Result<(), SandboxError> {
     let spec = ReadSpec {
         path: checked(request.path)?,
         offset: request.offset,
@@ -237,7 +237,7 @@ pub(super) async fn read(call: Call, request: ReadFileRequest, to: Sender<Chunk>
 }
 
 /// The same for a directory as an archive.
-pub(super) async fn read_archive(call: Call, request: PathRequest, to: Sender<Chunk>) -> Result<(), SandboxError> {
+pub(crate) async fn read_archive(call: Call, request: PathRequest, to: Sender<Chunk>) -> Result<(), SandboxError> {
     send_data(call, FileOperation::Pack(checked(request.path)?), to).await
 }
 
@@ -272,7 +272,7 @@ async fn send_data(call: Call, operation: FileOperation, to: Sender<Chunk>) -> R
 }
 
 /// Takes the first message of a stream, which names the box.
-pub(super) async fn first(stream: &mut Streaming<WriteFileRequest>) -> Result<WriteFileRequest, Status> {
+pub(crate) async fn first(stream: &mut Streaming<WriteFileRequest>) -> Result<WriteFileRequest, Status> {
     next(stream)
         .await?
         .ok_or_else(|| SandboxError::Invalid("the stream is empty".to_owned()).into())
@@ -283,7 +283,7 @@ async fn next(stream: &mut Streaming<WriteFileRequest>) -> Result<Option<WriteFi
     timeout(PATIENCE, stream.message()).await.map_err(late)?
 }
 
-pub(super) async fn write(
+pub(crate) async fn write(
     held: &Arc<HeldBox>,
     mut first: WriteFileRequest,
     stream: Streaming<WriteFileRequest>,
@@ -298,7 +298,7 @@ pub(super) async fn write(
     }
 }
 
-pub(super) async fn write_archive(
+pub(crate) async fn write_archive(
     held: &Arc<HeldBox>,
     mut first: WriteFileRequest,
     stream: Streaming<WriteFileRequest>,
@@ -330,7 +330,7 @@ async fn receive_data(
 }
 
 /// Begins to watch; returns when the watch stands.
-pub(super) async fn watch(call: Call, request: WatchRequest, to: Sender<WatchEvent>) -> Result<(), SandboxError> {
+pub(crate) async fn watch(call: Call, request: WatchRequest, to: Sender<WatchEvent>) -> Result<(), SandboxError> {
     let spec = TreeSpec {
         path: checked(request.path)?,
         recursive: request.recursive,

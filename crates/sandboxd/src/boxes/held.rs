@@ -19,12 +19,13 @@ use super::registry::Labelled;
 use super::snapshots::Snapshot;
 use super::standby::Standby;
 use crate::cgroup::{Group, Observed};
+use crate::counts::BoxEnd;
 use crate::egress::{Egress, NetworkPlan};
 use crate::error::SandboxError;
-use crate::mux::Mux;
+use crate::error::Unwritten;
 use crate::plan::{LimitsOfGroup, Plan};
+use crate::sandbox::Mux;
 use crate::sandbox::{Init, Sandbox, Uid};
-use crate::unwritten::Unwritten;
 
 /// Execs and file operations at a time.
 const MAX_SEATS: u64 = 256;
@@ -40,6 +41,16 @@ pub(crate) enum End {
 }
 
 impl End {
+    /// As it is counted.
+    pub(crate) fn counted(&self) -> BoxEnd {
+        match self {
+            Self::Closed => BoxEnd::Closed,
+            Self::LeaseOver => BoxEnd::LeaseOver,
+            Self::LifetimeOver => BoxEnd::LifetimeOver,
+            Self::Broken(_) => BoxEnd::Broken,
+        }
+    }
+
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Closed => "it was closed".to_owned(),

@@ -16,7 +16,7 @@ const END_OF_TERMINAL: &[u8] = &[4];
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Input {
+pub(crate) struct Input {
     room: Arc<Semaphore>,
     state: Mutex<State>,
 }
@@ -55,7 +55,7 @@ impl Input {
     ///
     /// # Errors
     /// `Invalid`: bytes between what was accepted and `offset` are missing, or the input has ended already.
-    pub(super) async fn append(&self, offset: u64, data: Bytes, end: bool) -> Result<u64, SandboxError> {
+    pub(crate) async fn append(&self, offset: u64, data: Bytes, end: bool) -> Result<u64, SandboxError> {
         let mut state = self.state.lock().await;
         let known = state.accepted.checked_sub(offset).ok_or_else(|| {
             SandboxError::Invalid(format!("input at {offset} after {} accepted bytes", state.accepted))

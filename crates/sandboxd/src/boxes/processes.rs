@@ -20,8 +20,9 @@ use super::stream::Stream;
 use crate::cgroup::Observed;
 use crate::error::SandboxError;
 use crate::plan::Plan;
-use crate::run::{self, Flood, follow, judge, pipes};
-use crate::zygote::Python;
+use crate::runs::{self, Flood, follow, judge};
+use crate::sandbox::pipes;
+use crate::warm::Python;
 
 /// Per box, ended ones included as long as there is room.
 const MAX_PROCESSES: usize = 64;
@@ -45,7 +46,7 @@ pub(crate) struct Process {
     warm: Option<String>,
     pub(super) stdout: Log,
     pub(super) stderr: Log,
-    pub(super) input: Input,
+    pub(crate) input: Input,
     terminal: Option<Stream>,
     repl: Option<Repl>,
     result: watch::Sender<Option<Arc<RunOnceResult>>>,
@@ -370,7 +371,7 @@ async fn copy(
     while open {
         let length = tokio::select! {
             length = stream.read(&mut buffer) => length,
-            () = run::raised(&mut ended) => break,
+            () = runs::raised(&mut ended) => break,
         };
         open = length > 0;
         flood.note(length);

@@ -24,9 +24,9 @@ use tokio::sync::{Mutex, watch};
 use super::held::{End, HeldBox};
 use super::processes::Process;
 use crate::error::SandboxError;
-use crate::packets::Packets;
 use crate::plan;
-use crate::run::{Exec, Flood, follow, judge, pipes, record, record_part};
+use crate::runs::{Exec, Flood, follow, judge, record, record_part};
+use crate::sandbox::{Packets, pipes};
 
 /// Of one evaluation: it travels as one message.
 const MAX_CODE_BYTES: usize = 128 << 10;
@@ -35,7 +35,7 @@ const REPLY_BYTES: usize = 256 << 10;
 const PIPE_BYTES: usize = 64 << 10;
 
 /// The command of an interpreter by its name.
-pub(super) fn command(name: &str) -> Result<Vec<String>, SandboxError> {
+pub(crate) fn command(name: &str) -> Result<Vec<String>, SandboxError> {
     // Run by the interpreter; its own program is what it is sent.
     let command = match name {
         "python" => ["python3", "-c", python::REPL],
@@ -173,7 +173,7 @@ async fn answer(socket: &Packets, repl: &Repl, evaluation: &str) -> io::Result<O
 }
 
 /// Runs code in a process that was started with `repl`.
-pub(super) async fn evaluate(
+pub(crate) async fn evaluate(
     held: &Arc<HeldBox>,
     process: &Process,
     code: &str,

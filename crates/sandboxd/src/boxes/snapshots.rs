@@ -86,7 +86,7 @@ impl Snapshots {
     }
 
     /// Copies a box's layer. The same id of the same box and labels is the same snapshot.
-    pub(super) async fn take(
+    pub(crate) async fn take(
         &self,
         held: &Arc<HeldBox>,
         name: &str,
@@ -150,12 +150,12 @@ impl Snapshots {
         Ok(info)
     }
 
-    pub(super) fn find(&self, name: &str, id: &str) -> Result<Arc<Snapshot>, SandboxError> {
+    pub(crate) fn find(&self, name: &str, id: &str) -> Result<Arc<Snapshot>, SandboxError> {
         let found = self.lock().all.get(name).cloned().flatten();
         found.ok_or_else(|| SandboxError::NotFound(format!("snapshot {id}")))
     }
 
-    pub(super) fn list(&self, prefix: &str, labels: &HashMap<String, String>) -> Vec<SnapshotInfo> {
+    pub(crate) fn list(&self, prefix: &str, labels: &HashMap<String, String>) -> Vec<SnapshotInfo> {
         let state = self.lock();
         let own = state.all.iter().filter(|(name, _)| name.starts_with(prefix));
         let mut found: Vec<_> = own
@@ -167,7 +167,7 @@ impl Snapshots {
         found
     }
 
-    pub(super) fn delete(&self, name: &str, id: &str) -> Result<(), SandboxError> {
+    pub(crate) fn delete(&self, name: &str, id: &str) -> Result<(), SandboxError> {
         let snapshot = self.find(name, id)?;
         let mut state = self.lock();
         if state.all.remove(name).is_some() {

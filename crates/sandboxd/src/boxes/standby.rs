@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::JoinHandle;
 
-use super::held::HeldBox;
+use super::held::{End, HeldBox};
 use crate::error::SandboxError;
 use crate::plan::Plan;
-use crate::zygote::{Parked, Python};
+use crate::warm::{Parked, Python};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -60,9 +60,22 @@ impl Standby {
     }
 }
 
+impl HeldBox {
+    /// Puts a zygote that leads one exec into it.
+    pub(crate) async fn hatch(&self, python: &Python) -> Result<Parked, SandboxError> {
+        // Only its own programs could do that, where they have the daemon's user.
+        let stuck = || {
+            self.end_with(End::Broken(
+                "a process that was to wait in it for a program was held up",
+            ))
+        };
+        python.hatch(&self.mux, self.user(), stuck).await
+    }
+}
+
 fn hatch(python: &Arc<Python>, held: &Arc<HeldBox>) -> Hatching {
     let (python, held) = (Arc::clone(python), Arc::clone(held));
-    tokio::spawn(async move { python.hatch(&held).await })
+    tokio::spawn(async move { held.hatch(&python).await })
 }
 
 async fn joined(hatching: Hatching) -> Result<Parked, SandboxError> {

@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use crate::boxes::{End, HeldBox};
 use crate::egress;
 use crate::error::SandboxError;
-use crate::mux::Exchange;
 use crate::plan::Plan;
-use crate::run::{Cancel, Exec, Flood, feed, follow, judge, pipes, record};
+use crate::runs::{Cancel, Exec, Flood, feed, follow, judge, record};
+use crate::sandbox::{Exchange, pipes};
 
 struct Enclosed<'a> {
     held: &'a HeldBox,

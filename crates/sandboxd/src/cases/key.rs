@@ -7,9 +7,9 @@ use prl_sandbox_proto::{RunOnceResult, RunTestsRequest};
 use tokio::sync::watch;
 
 use crate::error::SandboxError;
-use crate::keys::{Claim, Handle, Shared, fingerprint, mark};
-use crate::run::{Cancel, raised};
-use crate::service::Shop;
+use crate::runs::keys::{Claim, Handle, Shared, fingerprint, mark};
+use crate::runs::{Cancel, raised};
+use crate::state::Shop;
 
 /// Held until the tests have ended. Dropped before they began it gives the key back.
 pub(crate) struct Key {

@@ -17,14 +17,14 @@ use tokio::task::JoinHandle;
 use super::line::{Line, Turn};
 use super::{Tests, case};
 use crate::boxes::{End, HeldBox, Standby};
+use crate::counts::COUNTS;
 use crate::error::SandboxError;
-use crate::metrics::COUNTS;
 use crate::plan::Plan;
 use crate::pool::Pool;
-use crate::queue::Slot;
+use crate::runs::queue::Slot;
 use crate::sandbox::Sandbox;
-use crate::service::Shop;
-use crate::zygote::{Parked, Python};
+use crate::state::Shop;
+use crate::warm::{Parked, Python};
 
 /// Fewer are not worth a sandbox of their own.
 const CASES_PER_LANE: usize = 4;
@@ -149,9 +149,9 @@ async fn furnished(
         let held = Arc::clone(&held);
         tokio::spawn(async move {
             if has_one {
-                return Python::hatched(&held);
+                return Python::hatched(&held.mux);
             }
-            python.hatch(&held).await.map(|nursery| (nursery, VecDeque::new()))
+            held.hatch(&python).await.map(|nursery| (nursery, VecDeque::new()))
         })
     });
     Ok((held, nursery))
@@ -198,7 +198,7 @@ impl Lane {
                         tracing::warn!(error = %error.chain(), "a case is run again: its sandbox was lost");
                         line.take_back(turn, error).await;
                     } else {
-                        COUNTS.infra(&error);
+                        COUNTS.infra(error.code());
                         line.done(turn, Err(error)).await;
                     }
                     break;
@@ -220,7 +220,7 @@ impl Lane {
         Some(tokio::spawn(async move {
             match born {
                 Some(born) => Ok(born),
-                None => Python::bear(&held, &zygote, layer).await,
+                None => Python::bear(&held.mux, &zygote, layer).await,
             }
         }))
     }

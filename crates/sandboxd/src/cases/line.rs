@@ -23,9 +23,9 @@ use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermi
 use tokio::time::Instant;
 
 use super::{Item, Stream, passed};
-use crate::calls::{Kept, Share};
 use crate::error::SandboxError;
-use crate::queue::Slot;
+use crate::runs::queue::Slot;
+use crate::tenants::{Kept, Share};
 
 /// Cases that were begun and not told.
 const MAX_AHEAD: u32 = 64;

@@ -32,13 +32,13 @@ use tokio::task::JoinHandle;
 use tonic::Status;
 
 use crate::boxes::{End, HeldBox};
-use crate::calls::{Kept, Results};
+use crate::counts::COUNTS;
 use crate::error::SandboxError;
-use crate::metrics::COUNTS;
 use crate::plan::{self, Plan};
-use crate::queue::Slot;
-use crate::service::{DEFAULT_QUEUE, Shop};
+use crate::runs::queue::Slot;
+use crate::state::{DEFAULT_QUEUE, Shop};
 use crate::tenants::Tenant;
+use crate::tenants::{Kept, Results};
 
 use lane::{Lane, Nest};
 use line::Line;
@@ -221,7 +221,7 @@ async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: 
         }
     };
     if let Err(error) = outcome.await {
-        COUNTS.infra(&error);
+        COUNTS.infra(error.code());
         line.fail(error);
     }
     line.end().await;

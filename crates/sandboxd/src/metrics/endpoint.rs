@@ -20,11 +20,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::counts::COUNTS;
 use super::page::{CONTENT_TYPE as PAGE_TYPE, Page};
 use crate::accept::Failures;
+use crate::counts::COUNTS;
 use crate::error::SandboxError;
-use crate::service::Shop;
+use crate::state::Shop;
 
 const MOST_CONNECTIONS: usize = 16;
 /// From the accept to the end of the answer.

@@ -11,10 +11,10 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use super::counts::COUNTS;
 use super::writer::Writer;
+use crate::counts::COUNTS;
 use crate::plan::isolation_name;
-use crate::service::Shop;
+use crate::state::Shop;
 
 /// USER_HZ, which is the same on every machine that this runs on.
 const TICKS_PER_SECOND: f64 = 100.0;

@@ -5,7 +5,7 @@ use std::fmt;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-use super::counts::{BOUNDS, Times};
+use crate::counts::{BOUNDS, Times};
 
 /// Writes into a page.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use prl_sandbox_proto::{Cause, RunOnceResult, RunTestsEnd};
 use proptest::prelude::*;
 
 use super::{LOOK, Line, MAX_AHEAD, UNREAD};
-use crate::calls::Results;
 use crate::cases::Stream;
 use crate::error::SandboxError;
+use crate::tenants::Results;
 use crate::tenants::Tenant;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,100 @@
+//! From a request for a box to the box, or to the reason why there is none.
+
+use std::sync::Arc;
+
+use prl_sandbox_proto::CreateRequest;
+
+use super::{MIN_LEASE_MS, check_id};
+use crate::boxes::{HeldBox, Made, Snapshot, Standby};
+use crate::counts::COUNTS;
+use crate::error::SandboxError;
+use crate::plan;
+use crate::state::{DEFAULT_QUEUE, Shop};
+
+/// Makes the box of a claim, and sees to it that its name says so when it has ended.
+pub(super) async fn make(
+    shop: Arc<Shop>,
+    name: String,
+    mark: u64,
+    request: CreateRequest,
+    snapshot: Option<Arc<Snapshot>>,
+) -> Made {
+    let made = attempt(&shop, request, snapshot).await.map_err(Arc::new);
+    shop.boxes.made(&name, mark, &made);
+    if let Ok(held) = &made {
+        let held = Arc::clone(held);
+        tokio::spawn(async move {
+            held.gone().await;
+            if let Some(end) = held.ended() {
+                COUNTS.box_ended(end.counted());
+                shop.boxes.ended(&name, end);
+            }
+        });
+    }
+    made
+}
+
+async fn attempt(
+    shop: &Arc<Shop>,
+    request: CreateRequest,
+    snapshot: Option<Arc<Snapshot>>,
+) -> Result<Arc<HeldBox>, SandboxError> {
+    let plan = plan::plan_box(&request, shop.terms())?;
+    let standby = Standby::new(shop.warm.of_box(&request.runtime, plan.image > 0)?);
+    let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
+    let pool = Arc::clone(&shop.pool);
+    let mut acquiring = tokio::spawn(async move { pool.acquire(plan.image).await });
+    let Ok(acquired) = tokio::time::timeout(patience, &mut acquiring).await else {
+        // It is not given up halfway: what comes too late is taken apart.
+        tokio::spawn(async move {
+            if let Ok(Ok(sandbox)) = acquiring.await {
+                sandbox.destroy().await;
+            }
+        });
+        return Err(SandboxError::Overloaded {
+            message: format!("no sandbox was ready within {} ms", patience.as_millis()),
+            retry_after_ms: 100,
+        });
+    };
+    let mut sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
+    sandbox.group.let_go();
+    HeldBox::make(sandbox, request, plan, snapshot, standby, shop.probe.isolation).await
+}
+
+/// An error that several callers wait for.
+pub(super) fn shared(error: &SandboxError) -> SandboxError {
+    match error {
+        SandboxError::Invalid(text) => SandboxError::Invalid(text.clone()),
+        SandboxError::Overloaded {
+            message,
+            retry_after_ms,
+        } => SandboxError::Overloaded {
+            message: message.clone(),
+            retry_after_ms: *retry_after_ms,
+        },
+        SandboxError::File { path, reason } => SandboxError::File {
+            path: path.clone(),
+            reason: reason.clone(),
+        },
+        SandboxError::Unwritten(unwritten) => SandboxError::Unwritten(unwritten.clone()),
+        SandboxError::NotFound(what) => SandboxError::NotFound(what.clone()),
+        SandboxError::Unsupported(what) => SandboxError::Unsupported(what),
+        SandboxError::Runtime { wanted, reason } => SandboxError::Runtime {
+            wanted: wanted.clone(),
+            reason: reason.clone(),
+        },
+        SandboxError::Draining => SandboxError::Draining,
+        other => SandboxError::Protocol(other.chain()),
+    }
+}
+
+/// Checks what `plan` does not know of.
+pub(super) fn check(request: &CreateRequest) -> Result<(), SandboxError> {
+    check_id("box", &request.id)?;
+    if request.lease_ms.is_some_and(|lease| lease < MIN_LEASE_MS) {
+        return Err(SandboxError::Invalid(format!(
+            "lease_ms must be at least {MIN_LEASE_MS}"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! The daemon's interface: the sockets that it is reached by, what all calls have in common, and the services.
+
+mod boxes;
+mod calls;
+mod health;
+mod listen;
+mod once;
+mod sandboxes;
+mod tls;
+
+use prl_sandbox_proto::Isolation;
+
+use crate::error::SandboxError;
+use crate::isolation::Probe;
+use crate::plan;
+
+pub(crate) use listen::Listening;
+
+/// Fails closed when the request wants more than there is.
+pub(crate) fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
+    let wanted = Isolation::try_from(wanted)
+        .map_err(|_| SandboxError::Invalid(format!("min_isolation {wanted} is not known")))?;
+    if wanted as i32 <= probe.isolation as i32 {
+        return Ok(());
+    }
+    Err(SandboxError::Isolation {
+        wanted: plan::isolation_name(wanted),
+        available: plan::isolation_name(probe.isolation),
+        missing: probe.missing(),
+    })
+}

@@ -1,0 +1,193 @@
+//! The service of one-shot runs: admission, and a task per run that outlives the call that asked for it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use prl_sandbox_proto::sandboxes_server::Sandboxes;
+use prl_sandbox_proto::{
+    CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, HealthReply, HealthRequest, Isolation,
+    RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
+};
+use tonic::{Request, Response, Status};
+
+use super::demand;
+use super::once::{Publisher, once};
+use crate::cases;
+use crate::counts::COUNTS;
+use crate::error::SandboxError;
+use crate::plan::{self, Plan};
+use crate::pool::Pool;
+use crate::runs::keys::fingerprint;
+use crate::runs::{self, infra};
+use crate::state::{DEFAULT_QUEUE, Shop};
+use crate::tenants::Share;
+use crate::tenants::Tenant;
+
+/// The service itself: a handle on the shop.
+#[derive(Clone, Debug)]
+pub(crate) struct Service(pub(crate) Arc<Shop>);
+
+#[tonic::async_trait]
+impl Sandboxes for Service {
+    async fn run_once(&self, request: Request<RunOnceRequest>) -> Result<Response<RunOnceResult>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let shop = &self.0;
+        if !request.instance_id.is_empty() && request.instance_id != shop.instance {
+            return Ok(Response::new(infra(
+                &SandboxError::Restarted(format!("daemon {}", request.instance_id)),
+                shop.probe.isolation,
+            )));
+        }
+        demand(&shop.probe, request.min_isolation)?;
+        let key = tenant.key("", &request.idempotency_key);
+        let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
+        let mut plan = plan::plan(request, shop.terms())?;
+        let pool = shop
+            .warm
+            .choose_for_run(&mut plan)?
+            .unwrap_or_else(|| Arc::clone(&shop.pool));
+        let share = shop.results.of(&tenant);
+        let room = share.clone();
+        let work = |cancel, publisher| carry_out(Arc::clone(shop), room, pool, plan, cancel, publisher);
+        Ok(once(shop, &share, key, mark, work).await?)
+    }
+
+    type RunTestsStream = tonic::codegen::BoxStream<RunTestsEvent>;
+
+    async fn run_tests(&self, request: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let shop = &self.0;
+        if *shop.draining.borrow() {
+            return Err(SandboxError::Draining.into());
+        }
+        demand(&shop.probe, request.request.as_ref().map_or(0, |run| run.min_isolation))?;
+        let name = request.request.as_ref().map_or("", |run| &run.idempotency_key);
+        let events = match cases::Key::claim(shop, tenant.key("", name), &request) {
+            Ok(key) => cases::run_tests(shop, &tenant, request, key).await?,
+            Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => cases::not_begun(&error).await,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Response::new(Box::pin(cases::Telling::new(events))))
+    }
+
+    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let key = tenant.key(&request.r#box, &request.idempotency_key);
+        let found = self.0.keys.unfinished(&key);
+        if let Some(handle) = &found {
+            handle.cancel.send_replace(true);
+        }
+        Ok(Response::new(CancelReply { found: found.is_some() }))
+    }
+
+    async fn capabilities(&self, _: Request<CapabilitiesRequest>) -> Result<Response<CapabilitiesReply>, Status> {
+        let shop = &self.0;
+        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        Ok(Response::new(CapabilitiesReply {
+            isolation: shop.probe.isolation.into(),
+            cgroups: shop.probe.cgroups.to_owned(),
+            facilities: shop
+                .probe
+                .facilities
+                .iter()
+                .cloned()
+                .chain(shop.warm.facilities())
+                .collect(),
+            unobservable: shop.probe.unobservable.iter().map(|cause| (*cause).into()).collect(),
+            default_limits: Some(plan::default_limits()),
+            max_running: count(shop.max_running),
+            max_queued: count(shop.max_queued),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            runtimes: shop.warm.report(),
+            images: shop.images.names(),
+        }))
+    }
+
+    async fn health(&self, _: Request<HealthRequest>) -> Result<Response<HealthReply>, Status> {
+        let shop = &self.0;
+        let load = shop.load();
+        Ok(Response::new(HealthReply {
+            serving: load.capacity > 0,
+            running: load.running,
+            queued: load.queued,
+            parked: load.parked,
+            completed: shop.completed.load(Ordering::Relaxed),
+            instance_id: shop.instance.clone(),
+            held: load.held,
+        }))
+    }
+}
+
+/// One run from the queue to the last trace of its sandbox.
+async fn carry_out(
+    shop: Arc<Shop>,
+    share: Share,
+    pool: Arc<Pool>,
+    plan: Plan,
+    mut cancel: runs::Cancel,
+    publisher: Publisher,
+) {
+    let arrived = Instant::now();
+    let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
+    let left = || patience.saturating_sub(arrived.elapsed());
+    // Who waits for room holds up nobody whose results are read.
+    let entering = async {
+        loop {
+            share.room(left()).await?;
+            let slot = shop.queue.enter(left()).await?;
+            if share.has_room() {
+                return Ok(slot);
+            }
+        }
+    };
+    let admitted = tokio::select! {
+        admitted = entering => Some(admitted),
+        () = runs::raised(&mut cancel) => None,
+    };
+    let mut slot = match admitted {
+        Some(Ok(slot)) => slot,
+        Some(Err(error)) => return publisher.publish(Err(Arc::new(error))),
+        None => return publisher.publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
+    };
+    let queued = arrived.elapsed();
+    let mut sandbox = match pool.acquire(plan.image).await {
+        Ok(sandbox) => sandbox,
+        Err(error) => return publisher.publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
+    };
+    let acquired = arrived.elapsed().saturating_sub(queued);
+    let result = match runs::execute(&mut sandbox, &mut slot, plan, cancel, queued).await {
+        Ok(mut result) => {
+            result.isolation = shop.probe.isolation.into();
+            if let Some(timings) = &mut result.timings {
+                timings.setup_ms += acquired.as_secs_f64() * 1000.0;
+                COUNTS.set_up(timings.setup_ms);
+            }
+            result
+        }
+        Err(error) => {
+            tracing::error!(error = %error.chain(), "a run failed for reasons of ours");
+            infra(&error, shop.probe.isolation)
+        }
+    };
+    publisher.publish(Ok(Arc::new(result)));
+    sandbox.destroy().await;
+    drop((slot, publisher));
+}
+
+fn cancelled_in_queue(arrived: Instant, isolation: Isolation) -> RunOnceResult {
+    COUNTS.end(Cause::Cancelled);
+    RunOnceResult {
+        cause: Cause::Cancelled.into(),
+        reason: "cancelled before it began".to_owned(),
+        isolation: isolation.into(),
+        timings: Some(Timings {
+            queue_ms: arrived.elapsed().as_secs_f64() * 1000.0,
+            ..Timings::default()
+        }),
+        ..RunOnceResult::default()
+    }
+}
