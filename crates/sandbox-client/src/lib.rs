@@ -2,7 +2,7 @@
 //!
 //! [`Client`] talks to one daemon or to many and chooses where new work goes; [`EmbeddedDaemon`] is a daemon that lives as long as its
 //! handle. However a run ends, [`Client::run_once`] resolves to a result; a lost connection, an overloaded or a dead daemon is a result
-//! with cause INFRA, and never anything else. Only a mistake of the caller is an error. [`HeldBox`] is a sandbox that keeps its state
+//! with cause INFRA, and never anything else. Only a mistake of the caller is an error. [`SandboxBox`] is a sandbox that keeps its state
 //! between execs, on the one daemon that made it.
 //!
 //! Every run carries an idempotency key. A reply that was lost is asked for again with the same key and from the same daemon process,
@@ -28,7 +28,7 @@ mod status;
 
 pub use address::Address;
 pub use boxes::{
-    BoxWatch, Evaluation, FileReader, HeldBox, PortForward, Process, ProcessEvent, ProcessOutput, Unpacked,
+    BoxWatch, Evaluation, FileReader, PortForward, Process, ProcessEvent, ProcessOutput, SandboxBox, Unpacked,
 };
 pub use case_run::{TestEvent, TestRun};
 pub use client::{Client, ConnectOptions};

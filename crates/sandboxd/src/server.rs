@@ -26,7 +26,7 @@ use crate::runs::keys::Keys;
 use crate::runs::queue::Queue;
 use crate::sandbox::Factory;
 use crate::secrets;
-use crate::state::Shop;
+use crate::state::DaemonState;
 use crate::tenants::Results;
 use crate::warm::{Installation, Maker};
 
@@ -62,7 +62,7 @@ pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
         }
     };
     let isolation = probe.isolation;
-    let shop = Arc::new(Shop {
+    let state = Arc::new(DaemonState {
         pool: Arc::clone(&pool),
         warm,
         path: path.clone(),
@@ -80,13 +80,13 @@ pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
         results: Results::new(options.result_bytes),
         completed: AtomicU64::new(0),
     });
-    let served = listen(&options, &shop, &factory, isolation_name(isolation)).await;
-    shop.boxes.close().await;
+    let served = listen(&options, &state, &factory, isolation_name(isolation)).await;
+    state.boxes.close().await;
     pool.close().await;
-    shop.warm.close().await;
+    state.warm.close().await;
     factory.close().await;
     // Sandboxes that still run end with the spawner, which ends when its socket closes.
-    drop((shop, pool));
+    drop((state, pool));
     if matches!(served, Err(SandboxError::Spawner(_))) {
         // Nobody else is left to remove the groups of the sandboxes that ended with it.
         cgroup::remove_whole(&layout.directories());
@@ -146,25 +146,30 @@ fn instance(directory: &str) -> String {
     format!("{directory}-{now:x}")
 }
 
-async fn listen(options: &Options, shop: &Arc<Shop>, factory: &Factory, isolation: &str) -> Result<(), SandboxError> {
-    let listening = Listening::begin(options, shop).await?;
+async fn listen(
+    options: &Options,
+    state: &Arc<DaemonState>,
+    factory: &Factory,
+    isolation: &str,
+) -> Result<(), SandboxError> {
+    let listening = Listening::begin(options, state).await?;
     let metrics = match options.metrics {
-        Some(wanted) => Some(Endpoint::open(wanted, shop).await?),
+        Some(wanted) => Some(Endpoint::open(wanted, state).await?),
         None => None,
     };
     let addresses = [listening.address, metrics.as_ref().map(|metrics| metrics.address)];
     // Whoever has read the announcement may end us at once.
     let stop = StopSignals::watch()?;
-    announce(options, addresses, shop, isolation).map_err(|source| SandboxError::Serve {
+    announce(options, addresses, state, isolation).map_err(|source| SandboxError::Serve {
         action: "announce itself".to_owned(),
         source,
     })?;
     let ended = wait_for_stop(stop, options.stop_with_stdin, factory).await;
-    shop.draining.send_replace(true);
-    shop.queue.close();
+    state.draining.send_replace(true);
+    state.queue.close();
     listening.refuse();
     let runs_end = async {
-        while shop.queue.running() > 0 {
+        while state.queue.running() > 0 {
             tokio::time::sleep(DRAIN_POLL).await;
         }
     };
@@ -227,7 +232,7 @@ async fn wait_for_stop(mut stop: StopSignals, with_stdin: bool, factory: &Factor
 fn announce(
     options: &Options,
     [address, metrics]: [Option<SocketAddr>; 2],
-    shop: &Shop,
+    state: &DaemonState,
     isolation: &str,
 ) -> io::Result<()> {
     let text = |value: Option<String>| value.map_or("null".to_owned(), |value| format!("{value:?}"));
@@ -241,7 +246,7 @@ fn announce(
         std::process::id(),
         text(socket),
         place(address),
-        shop.instance,
+        state.instance,
         place(metrics),
     );
     let mut out = io::stdout().lock();

@@ -22,7 +22,7 @@ pub(crate) const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
 
 /// Everything the calls share.
 #[derive(Debug)]
-pub(crate) struct Shop {
+pub(crate) struct DaemonState {
     pub(crate) pool: Arc<Pool>,
     pub(crate) warm: Warm,
     pub(crate) path: String,
@@ -41,7 +41,7 @@ pub(crate) struct Shop {
     pub(crate) completed: AtomicU64,
 }
 
-impl Shop {
+impl DaemonState {
     /// How busy it is; without capacity once it stops.
     pub(crate) fn load(&self) -> Load {
         let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use napi::bindgen_prelude::{Buffer, Env, PromiseRaw, Uint8Array, within_runtime_if_available};
 use napi_derive::napi;
-use prl_sandbox_client::{HeldBox, PortForward};
+use prl_sandbox_client::{PortForward, SandboxBox};
 use prl_sandbox_proto::{Box as BoxInfo, SnapshotInfo};
 
 use super::cancels::Cancels;
@@ -99,13 +99,13 @@ impl NativePortForward {
 
 #[napi]
 pub struct NativeSandboxBox {
-    held: HeldBox,
+    held: SandboxBox,
     cancels: Cancels,
 }
 
 #[napi]
 impl NativeSandboxBox {
-    pub(crate) fn new(held: HeldBox, cancels: Cancels) -> Self {
+    pub(crate) fn new(held: SandboxBox, cancels: Cancels) -> Self {
         Self { held, cancels }
     }
 

@@ -17,24 +17,24 @@ pub(crate) struct Turn<'a> {
 }
 
 tiered! {
-    /// Turns the heads of one token from `x` into `out`.
-    pub(crate) fn turn_heads(turn: Turn<'_>, x: &[f32], out: &mut [f32]) = turn_heads_body
+    /// Norms the heads of one token and applies rotary embedding, from `x` into `out`.
+    pub(crate) fn apply_rope(turn: Turn<'_>, x: &[f32], out: &mut [f32]) = apply_rope_body
 }
 
 tiered! {
-    /// The backward of [`turn_heads`]: overwrites `grad` (of the outputs) by the gradient of `x`, and adds to the norm's gradient.
+    /// The backward of [`apply_rope`]: overwrites `grad` (of the outputs) by the gradient of `x`, and adds to the norm's gradient.
     /// `scratch` holds one head.
-    pub(crate) fn turn_heads_backward(
+    pub(crate) fn apply_rope_backward(
         turn: Turn<'_>,
         x: &[f32],
         grad: &mut [f32],
         grad_norm: &mut [f32],
         scratch: &mut [f32],
-    ) = turn_heads_backward_body
+    ) = apply_rope_backward_body
 }
 
 #[inline(always)]
-fn turn_heads_body<L: Lanes>(turn: Turn<'_>, x: &[f32], out: &mut [f32]) {
+fn apply_rope_body<L: Lanes>(turn: Turn<'_>, x: &[f32], out: &mut [f32]) {
     let Turn { norm, eps, cos, sin } = turn;
     let half = cos.len();
     let sin = &sin[..half];
@@ -60,7 +60,7 @@ fn turn_heads_body<L: Lanes>(turn: Turn<'_>, x: &[f32], out: &mut [f32]) {
 }
 
 #[inline(always)]
-fn turn_heads_backward_body<L: Lanes>(
+fn apply_rope_backward_body<L: Lanes>(
     turn: Turn<'_>,
     x: &[f32],
     grad: &mut [f32],

@@ -12,7 +12,7 @@ use crate::config::ModelConfig;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::norm::rms_norm;
-use crate::kernels::rotary::{Turn, turn_heads};
+use crate::kernels::rotary::{Turn, apply_rope};
 use crate::kernels::swiglu::swiglu;
 
 /// The operands that all layers of a pass share.
@@ -181,8 +181,8 @@ fn attention_half(
                 // SAFETY: stretches are disjoint.
                 let turned = unsafe { turned.slice(row * (q + kv), q + kv) };
                 let turn = |norm| Turn { norm, eps, cos, sin };
-                turn_heads(compute.tier(), turn(&weights.q_norm), &raw[..q], &mut turned[..q]);
-                turn_heads(compute.tier(), turn(&weights.k_norm), &raw[q..q + kv], &mut turned[q..]);
+                apply_rope(compute.tier(), turn(&weights.q_norm), &raw[..q], &mut turned[..q]);
+                apply_rope(compute.tier(), turn(&weights.k_norm), &raw[q..q + kv], &mut turned[q..]);
                 // SAFETY: no two rows have the same slot: packed blocks are consecutive, cached ones were checked.
                 unsafe { writer.write(rows.slots[row], &turned[q..], &raw[q + kv..]) };
             }

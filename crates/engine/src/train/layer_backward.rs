@@ -12,7 +12,7 @@ use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::norm::{add, rms_norm_backward};
 use crate::kernels::pack::Packed;
-use crate::kernels::rotary::{Turn, turn_heads_backward};
+use crate::kernels::rotary::{Turn, apply_rope_backward};
 use crate::kernels::swiglu::swiglu_backward;
 use crate::model::layer::{Activations, Pass, Passing, for_rows, norm_into};
 use crate::model::layout::{LayerRanges, Layout};
@@ -224,7 +224,7 @@ pub(crate) fn backward(
             let (grad_q, grad_k) = unsafe { grad_qkv.slice(row * all, q + kv) }.split_at_mut(q);
             let tier = compute.tier();
             let turn = |norm| Turn { norm, eps, cos, sin };
-            turn_heads_backward(
+            apply_rope_backward(
                 tier,
                 turn(&weights.q_norm),
                 &raw[..q],
@@ -232,7 +232,7 @@ pub(crate) fn backward(
                 grad_q_norm,
                 &mut scratch,
             );
-            turn_heads_backward(
+            apply_rope_backward(
                 tier,
                 turn(&weights.k_norm),
                 &raw[q..],

@@ -15,7 +15,7 @@ use tokio::task::spawn_blocking;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::files::{CHUNK_BYTES, FileReader};
-use super::held::HeldBox;
+use super::sandbox_box::SandboxBox;
 use crate::ClientError;
 use crate::call::{QUERY_DEADLINE, Repeat, TRANSFER_DEADLINE};
 use crate::outcome::{Infra, RunOutcome};
@@ -36,11 +36,11 @@ pub struct Unpacked {
     pub left_out: Vec<String>,
 }
 
-impl HeldBox {
+impl SandboxBox {
     /// Copies a directory of this machine into one of the box, which is made when it is missing. Links are copied as links.
     ///
     /// # Errors
-    /// [`ClientError::Local`]; as of [`HeldBox::stat`].
+    /// [`ClientError::Local`]; as of [`SandboxBox::stat`].
     pub async fn upload_directory(&self, from: &Path, to: &str) -> Result<ArchiveReply, ClientError> {
         let (messages, waiting) = mpsc::channel(WAITING_CHUNKS);
         let first = WriteFileRequest {
@@ -77,7 +77,7 @@ impl HeldBox {
     /// Copies a directory of the box into a new one of this machine. At most `max_bytes` of files.
     ///
     /// # Errors
-    /// [`ClientError::Local`]: `to` exists, or cannot be written. PRL_SANDBOX_TOO_LARGE; as of [`HeldBox::stat`].
+    /// [`ClientError::Local`]: `to` exists, or cannot be written. PRL_SANDBOX_TOO_LARGE; as of [`SandboxBox::stat`].
     pub async fn download_directory(&self, from: &str, to: &Path, max_bytes: u64) -> Result<Unpacked, ClientError> {
         let connection = self.held.connection().await?;
         let request = self.path(from);

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use prl_sandbox_proto::ExecRequest;
 use tokio_util::sync::CancellationToken;
 
-use super::held::HeldBox;
+use super::sandbox_box::SandboxBox;
 use crate::ClientError;
 use crate::connection::Connection;
 use crate::outcome::RunOutcome;
 use crate::run::{Placed, Run, check_key, check_size, deadline};
 
-impl HeldBox {
+impl SandboxBox {
     /// Runs one command to its end. `cancel` kills it; processes that it left behind continue.
     ///
     /// `request.idempotency_key` must be set; `request.box` is set here. A box that is gone is INFRA, not an error, unless it was closed

@@ -10,7 +10,7 @@ use prl_sandbox_proto::{
 use tokio::time::timeout;
 use tonic::Streaming;
 
-use super::held::{Held, HeldBox};
+use super::sandbox_box::{Held, SandboxBox};
 use crate::ClientError;
 use crate::call::{QUERY_DEADLINE, Repeat, TRANSFER_DEADLINE};
 use crate::connection::Connection;
@@ -39,7 +39,7 @@ impl FileReader {
     /// The next bytes; `None` at the end. A file that a lost connection cuts short ends with an error.
     ///
     /// # Errors
-    /// As of [`HeldBox::read`].
+    /// As of [`SandboxBox::read`].
     pub async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
         let reason = match timeout(TRANSFER_DEADLINE, self.stream.message()).await {
             Ok(Ok(chunk)) => return Ok(chunk.map(|chunk| chunk.data)),
@@ -53,11 +53,11 @@ impl FileReader {
     }
 }
 
-impl HeldBox {
+impl SandboxBox {
     /// Streams a file from `offset` on. More than `max_bytes` (64 MiB) is refused: PRL_SANDBOX_TOO_LARGE.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn reader(&self, path: &str, offset: u64, max_bytes: Option<u64>) -> Result<FileReader, ClientError> {
         let connection = self.held.connection().await?;
         let request = ReadFileRequest {
@@ -76,10 +76,10 @@ impl HeldBox {
         Ok(FileReader::new(&self.held, connection, stream))
     }
 
-    /// A file from `offset` on, in memory. Bounds and errors are those of [`HeldBox::reader`].
+    /// A file from `offset` on, in memory. Bounds and errors are those of [`SandboxBox::reader`].
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn read(&self, path: &str, offset: u64, max_bytes: Option<u64>) -> Result<Vec<u8>, ClientError> {
         let mut reader = self.reader(path, offset, max_bytes).await?;
         let mut content = Vec::new();
@@ -92,7 +92,7 @@ impl HeldBox {
     /// Writes a file, whole or not at all; directories above it are made. `mode` 0 is 0644.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn write(&self, path: &str, content: Bytes, mode: u32) -> Result<FileInfo, ClientError> {
         self.held
             .ask(Repeat::Safe, TRANSFER_DEADLINE, |mut boxes| {
@@ -120,7 +120,7 @@ impl HeldBox {
     /// The entries of a directory, `depth` levels deep, at most `max_entries` (10000).
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn list_directory(
         &self,
         path: &str,
@@ -144,7 +144,7 @@ impl HeldBox {
     /// Makes a directory and those above it; an existing one is no error.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn make_directory(&self, path: &str) -> Result<FileInfo, ClientError> {
         let request = self.path(path);
         self.held
@@ -158,7 +158,7 @@ impl HeldBox {
     /// Renames a file or directory.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn rename(&self, from: &str, to: &str) -> Result<FileInfo, ClientError> {
         let request = MoveRequest {
             r#box: self.id().to_owned(),
@@ -176,7 +176,7 @@ impl HeldBox {
     /// Removes a file, a link or a directory; one that is not empty only when `recursive`.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn remove(&self, path: &str, recursive: bool) -> Result<(), ClientError> {
         let request = RemoveRequest {
             r#box: self.id().to_owned(),

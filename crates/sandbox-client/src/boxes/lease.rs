@@ -8,7 +8,7 @@ use prl_sandbox_proto::RenewRequest;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use super::held::Held;
+use super::sandbox_box::Held;
 use crate::call::{Manner, Repeat, ask};
 use crate::node::Node;
 use crate::outcome::{Infra, RunOutcome};

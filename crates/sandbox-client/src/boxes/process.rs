@@ -12,7 +12,7 @@ use tokio::time::{sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
 
-use super::held::HeldBox;
+use super::sandbox_box::SandboxBox;
 use crate::ClientError;
 use crate::call::{MAX_ATTEMPTS, QUERY_DEADLINE, Repeat, TRANSFER_DEADLINE};
 use crate::connection::Connection;
@@ -29,7 +29,7 @@ const SIGKILL: u32 = 9;
 /// A process in a held sandbox, whether it runs or has ended.
 #[derive(Debug, Clone)]
 pub struct Process {
-    in_box: HeldBox,
+    in_box: SandboxBox,
     info: ProcessInfo,
 }
 
@@ -67,11 +67,11 @@ pub struct Evaluation {
     pub alive: bool,
 }
 
-impl HeldBox {
+impl SandboxBox {
     /// Starts a process. The caller chooses its id, `request.process`; a second start with the same id gives the same process.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`]; [`ClientError::Request`].
+    /// As of [`SandboxBox::stat`]; [`ClientError::Request`].
     pub async fn start(&self, mut request: StartRequest) -> Result<Process, ClientError> {
         if request.process.is_empty() {
             return Err(ClientError::Request("the process has no id".to_owned()));
@@ -90,7 +90,7 @@ impl HeldBox {
     /// Every process that was started in it and is still known.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn processes(&self) -> Result<Vec<Process>, ClientError> {
         let asked = self.held.ask(Repeat::Safe, QUERY_DEADLINE, |mut boxes| {
             let request = BoxRequest {
@@ -143,7 +143,7 @@ impl Process {
     /// Appends to its input at `offset` and returns how many bytes were accepted so far. `end` closes the input after that.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn input(&self, offset: u64, data: bytes::Bytes, end: bool) -> Result<u64, ClientError> {
         let request = InputRequest {
             r#box: self.in_box.id().to_owned(),
@@ -162,7 +162,7 @@ impl Process {
     /// Sends a signal to it and everything that it started.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn signal(&self, signal: u32) -> Result<(), ClientError> {
         let request = SignalRequest {
             r#box: self.in_box.id().to_owned(),
@@ -179,7 +179,7 @@ impl Process {
     /// Changes the size of its terminal.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn resize(&self, rows: u32, columns: u32) -> Result<(), ClientError> {
         let request = ResizeRequest {
             r#box: self.in_box.id().to_owned(),
@@ -198,7 +198,7 @@ impl Process {
     /// The code is never sent twice: a lost reply is INFRA, and the interpreter's state is then not known.
     ///
     /// # Errors
-    /// Only mistakes of the caller, as of [`HeldBox::exec`].
+    /// Only mistakes of the caller, as of [`SandboxBox::exec`].
     pub async fn evaluate(
         &self,
         code: &str,

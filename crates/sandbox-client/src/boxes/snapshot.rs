@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use prl_sandbox_proto::{DeleteSnapshotRequest, ListRequest, SnapshotInfo, SnapshotList, SnapshotRequest};
 
-use super::held::HeldBox;
+use super::sandbox_box::SandboxBox;
 use crate::ClientError;
 use crate::call::{Manner, Repeat, TRANSFER_DEADLINE, ask};
 use crate::client::{Client, Shared};
 use crate::node::Node;
 
-impl HeldBox {
+impl SandboxBox {
     /// Keeps a copy of its files as `id`, chosen by the caller; processes are not part of it.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn snapshot(&self, id: &str, labels: HashMap<String, String>) -> Result<SnapshotInfo, ClientError> {
         let request = SnapshotRequest {
             r#box: self.id().to_owned(),

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::held::{Held, HeldBox};
+use super::sandbox_box::{Held, SandboxBox};
 use crate::ClientError;
 
 /// Most connections at the same time; further ones wait.
@@ -41,7 +41,7 @@ impl PortForward {
     }
 }
 
-impl HeldBox {
+impl SandboxBox {
     /// Opens a port of this machine's loopback that leads to `port` of the box's loopback. Must be called within a tokio runtime.
     ///
     /// It is not checked whether a program listens there: a connection that cannot be made is reset.

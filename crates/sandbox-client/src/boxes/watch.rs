@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prl_sandbox_proto::{WatchEvent, WatchRequest};
 use tonic::Streaming;
 
-use super::held::{Held, HeldBox};
+use super::sandbox_box::{Held, SandboxBox};
 use crate::ClientError;
 use crate::call::{QUERY_DEADLINE, Repeat};
 use crate::connection::Connection;
@@ -19,11 +19,11 @@ pub struct BoxWatch {
     stream: Streaming<WatchEvent>,
 }
 
-impl HeldBox {
+impl SandboxBox {
     /// Watches a directory, and with `recursive` those below it. After this returns, every change is reported, singly or as an overflow.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn watch(&self, path: &str, recursive: bool) -> Result<BoxWatch, ClientError> {
         let connection = self.held.connection().await?;
         let request = WatchRequest {
@@ -57,7 +57,7 @@ impl BoxWatch {
     /// The next change; `None` when the directory is gone. Waits as long as nothing changes.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`]; a lost connection ends the watch, and changes may have been missed.
+    /// As of [`SandboxBox::stat`]; a lost connection ends the watch, and changes may have been missed.
     pub async fn next(&mut self) -> Result<Option<WatchEvent>, ClientError> {
         let status = match self.stream.message().await {
             Ok(event) => return Ok(event),

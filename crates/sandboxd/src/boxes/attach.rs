@@ -7,9 +7,9 @@ use prl_sandbox_proto::{AttachRequest, Empty, OutputChunk, ProcessEvent, process
 use tokio::sync::mpsc;
 use tonic::Status;
 
-use super::held::Call;
 use super::log::{Log, Piece};
 use super::processes::Process;
+use super::sandbox_box::Call;
 
 /// A silent process still shows that the connection lives.
 const ALIVE_EVERY: Duration = Duration::from_secs(10);

@@ -8,8 +8,8 @@ use prl_sandbox_guest::wire::{Event, Order};
 use prl_sandbox_proto::{Cause, RunOnceResult};
 use tokio::sync::watch;
 
-use super::held::{End, HeldBox};
 use super::processes::Process;
+use super::sandbox_box::{End, SandboxBox};
 use super::standby::provide;
 use crate::counts::COUNTS;
 use crate::error::SandboxError;
@@ -21,7 +21,7 @@ use crate::warm::Python;
 
 /// An exec among others of its box.
 pub(super) struct Among {
-    pub(super) held: Arc<HeldBox>,
+    pub(super) held: Arc<SandboxBox>,
     pub(super) exchange: Exchange,
     /// An event that was taken before the course began.
     pub(super) early: Option<Event>,
@@ -68,7 +68,7 @@ impl Among {
 
 /// Runs a command to its end.
 pub(crate) async fn exec(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     plan: Plan,
     python: Option<Arc<Python>>,
     cancel: Cancel,
@@ -83,7 +83,7 @@ pub(crate) async fn exec(
 }
 
 async fn attempt(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     mut plan: Plan,
     python: Option<Arc<Python>>,
     cancel: Cancel,
@@ -125,7 +125,7 @@ async fn attempt(
 }
 
 /// The result when nobody could tell the end of a program: the box's own end explains it, or it is INFRA.
-pub(super) fn failed(held: &HeldBox, error: &SandboxError) -> RunOnceResult {
+pub(super) fn failed(held: &SandboxBox, error: &SandboxError) -> RunOnceResult {
     if matches!(error, SandboxError::InitDied) {
         held.end_with(End::Broken("its init died"));
     }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 
-use super::held::{Call, HeldBox, Seat};
+use super::sandbox_box::{Call, SandboxBox, Seat};
 use crate::error::SandboxError;
 use crate::sandbox::Exchange;
 
@@ -38,12 +38,12 @@ const MAX_PATH_BYTES: usize = 4096;
 pub(super) struct Helper {
     stream: UnixStream,
     inbox: Inbox,
-    held: Arc<HeldBox>,
+    held: Arc<SandboxBox>,
     standing: Option<(Exchange, Seat)>,
 }
 
 impl Helper {
-    pub(super) async fn begin(held: &Arc<HeldBox>, operation: FileOperation) -> Result<Self, SandboxError> {
+    pub(super) async fn begin(held: &Arc<SandboxBox>, operation: FileOperation) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Setup {
             step: "a helper's socket".to_owned(),
             source,
@@ -166,27 +166,27 @@ fn checked(path: String) -> Result<String, SandboxError> {
 }
 
 /// An operation with one entry for an answer.
-async fn entry(held: &Arc<HeldBox>, operation: FileOperation) -> Result<FileInfo, SandboxError> {
+async fn entry(held: &Arc<SandboxBox>, operation: FileOperation) -> Result<FileInfo, SandboxError> {
     match Helper::begin(held, operation).await?.answer().await? {
         Answer::Entry(entry) => Ok(entry),
         other => Err(unexpected(&other)),
     }
 }
 
-pub(crate) async fn stat(held: &Arc<HeldBox>, request: PathRequest) -> Result<FileInfo, SandboxError> {
+pub(crate) async fn stat(held: &Arc<SandboxBox>, request: PathRequest) -> Result<FileInfo, SandboxError> {
     entry(held, FileOperation::Stat(checked(request.path)?)).await
 }
 
-pub(crate) async fn make_directory(held: &Arc<HeldBox>, request: PathRequest) -> Result<FileInfo, SandboxError> {
+pub(crate) async fn make_directory(held: &Arc<SandboxBox>, request: PathRequest) -> Result<FileInfo, SandboxError> {
     entry(held, FileOperation::MakeDirectory(checked(request.path)?)).await
 }
 
-pub(crate) async fn move_to(held: &Arc<HeldBox>, request: MoveRequest) -> Result<FileInfo, SandboxError> {
+pub(crate) async fn move_to(held: &Arc<SandboxBox>, request: MoveRequest) -> Result<FileInfo, SandboxError> {
     let (from, to) = (checked(request.from)?, checked(request.to)?);
     entry(held, FileOperation::Move(MoveSpec { from, to })).await
 }
 
-pub(crate) async fn remove(held: &Arc<HeldBox>, request: RemoveRequest) -> Result<(), SandboxError> {
+pub(crate) async fn remove(held: &Arc<SandboxBox>, request: RemoveRequest) -> Result<(), SandboxError> {
     let spec = TreeSpec {
         path: checked(request.path)?,
         recursive: request.recursive,
@@ -197,7 +197,7 @@ pub(crate) async fn remove(held: &Arc<HeldBox>, request: RemoveRequest) -> Resul
     }
 }
 
-pub(crate) async fn list(held: &Arc<HeldBox>, request: ListDirectoryRequest) -> Result<Directory, SandboxError> {
+pub(crate) async fn list(held: &Arc<SandboxBox>, request: ListDirectoryRequest) -> Result<Directory, SandboxError> {
     let max_entries = request.max_entries.unwrap_or(DEFAULT_ENTRIES);
     if max_entries > MAX_ENTRIES {
         return Err(SandboxError::Invalid(format!(
@@ -284,7 +284,7 @@ async fn next(stream: &mut Streaming<WriteFileRequest>) -> Result<Option<WriteFi
 }
 
 pub(crate) async fn write(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     mut first: WriteFileRequest,
     stream: Streaming<WriteFileRequest>,
 ) -> Result<FileInfo, Status> {
@@ -299,7 +299,7 @@ pub(crate) async fn write(
 }
 
 pub(crate) async fn write_archive(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     mut first: WriteFileRequest,
     stream: Streaming<WriteFileRequest>,
 ) -> Result<ArchiveReply, Status> {
@@ -311,7 +311,7 @@ pub(crate) async fn write_archive(
 }
 
 async fn receive_data(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     operation: FileOperation,
     first: WriteFileRequest,
     mut stream: Streaming<WriteFileRequest>,

@@ -4,19 +4,19 @@ pub(crate) mod attach;
 pub(crate) mod dial;
 pub(crate) mod exec;
 pub(crate) mod files;
-mod held;
 mod input;
 mod lease;
 mod log;
 pub(crate) mod processes;
 mod registry;
 pub(crate) mod repl;
+mod sandbox_box;
 mod snapshots;
 mod standby;
 mod stream;
 
-pub(crate) use held::{Call, End, HeldBox};
 pub(crate) use registry::{Claim, Made, Registry};
+pub(crate) use sandbox_box::{Call, End, SandboxBox};
 pub(crate) use snapshots::{Snapshot, Snapshots};
 pub(crate) use standby::Standby;
 

@@ -11,10 +11,10 @@ use prl_sandbox_proto::{Output, Process as Info, Pty, RunOnceResult, StartReques
 use tokio::sync::watch;
 
 use super::exec::{Among, failed};
-use super::held::{HeldBox, Seat};
 use super::input::Input;
 use super::log::Log;
 use super::repl::Repl;
+use super::sandbox_box::{SandboxBox, Seat};
 use super::standby::provide;
 use super::stream::Stream;
 use crate::cgroup::Observed;
@@ -140,7 +140,7 @@ impl Process {
     }
 
     /// A signal to its main process; SIGKILL ends everything that it started too.
-    pub(crate) async fn signal(&self, held: &HeldBox, number: i32) -> Result<(), SandboxError> {
+    pub(crate) async fn signal(&self, held: &SandboxBox, number: i32) -> Result<(), SandboxError> {
         if !(1..=64).contains(&number) {
             return Err(SandboxError::Invalid(format!("signal {number} is not one of 1 to 64")));
         }
@@ -173,7 +173,7 @@ impl Process {
 
 /// Starts a process, or finds the one that an equal request started.
 pub(crate) async fn start(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     request: &StartRequest,
     mark: u64,
     mut plan: Plan,
@@ -241,7 +241,7 @@ struct Began {
 }
 
 async fn launch(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     request: &StartRequest,
     mark: u64,
     plan: &Plan,

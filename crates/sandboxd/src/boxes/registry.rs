@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::held::{End, HeldBox};
+use super::sandbox_box::{End, SandboxBox};
 use crate::error::SandboxError;
 
 /// How long the id of an ended box is remembered.
@@ -20,7 +20,7 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 const MAX_REMEMBERED: usize = 100_000;
 
 /// A box, or why there is none.
-pub(crate) type Made<B = HeldBox> = Result<Arc<B>, Arc<SandboxError>>;
+pub(crate) type Made<B = SandboxBox> = Result<Arc<B>, Arc<SandboxError>>;
 
 /// What the registry knows of a box.
 pub(crate) trait Labelled {
@@ -42,7 +42,7 @@ enum Slot<B> {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Registry<B = HeldBox> {
+pub(crate) struct Registry<B = SandboxBox> {
     max: usize,
     state: Mutex<State<B>>,
 }
@@ -57,7 +57,7 @@ struct State<B> {
 
 /// What becomes of a request for a box.
 #[derive(Debug)]
-pub(crate) enum Claim<B = HeldBox> {
+pub(crate) enum Claim<B = SandboxBox> {
     /// The caller makes it, and says so here.
     New(watch::Sender<Option<Made<B>>>),
     Making(watch::Receiver<Option<Made<B>>>),

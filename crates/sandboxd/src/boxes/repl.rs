@@ -21,8 +21,8 @@ use prl_sandbox_guest::zygotes::{node, python};
 use prl_sandbox_proto::{EvaluateReply, Limits, RunOnceResult};
 use tokio::sync::{Mutex, watch};
 
-use super::held::{End, HeldBox};
 use super::processes::Process;
+use super::sandbox_box::{End, SandboxBox};
 use crate::error::SandboxError;
 use crate::plan;
 use crate::runs::{Exec, Flood, follow, judge, record, record_part};
@@ -86,7 +86,7 @@ fn discard(pipe: &OwnedFd) -> io::Result<()> {
 
 /// One evaluation.
 struct Evaluation<'a> {
-    held: &'a HeldBox,
+    held: &'a SandboxBox,
     process: &'a Process,
     repl: &'a Repl,
     socket: &'a Packets,
@@ -174,7 +174,7 @@ async fn answer(socket: &Packets, repl: &Repl, evaluation: &str) -> io::Result<O
 
 /// Runs code in a process that was started with `repl`.
 pub(crate) async fn evaluate(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     process: &Process,
     code: &str,
     limits: Option<Limits>,

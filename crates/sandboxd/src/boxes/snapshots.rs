@@ -15,8 +15,8 @@ use prl_sandbox_proto::SnapshotInfo;
 use tokio::sync::mpsc;
 
 use super::files::Helper;
-use super::held::{HeldBox, since_1970};
 use super::registry::has;
+use super::sandbox_box::{SandboxBox, since_1970};
 use crate::error::SandboxError;
 
 const CHUNK_BYTES: usize = 256 << 10;
@@ -88,7 +88,7 @@ impl Snapshots {
     /// Copies a box's layer. The same id of the same box and labels is the same snapshot.
     pub(crate) async fn take(
         &self,
-        held: &Arc<HeldBox>,
+        held: &Arc<SandboxBox>,
         name: &str,
         mut info: SnapshotInfo,
     ) -> Result<SnapshotInfo, SandboxError> {
@@ -183,7 +183,7 @@ impl Snapshots {
 
 impl Snapshot {
     /// Fills the layer of a box in which nothing has run.
-    pub(super) async fn restore(self: &Arc<Self>, held: &Arc<HeldBox>) -> Result<(), SandboxError> {
+    pub(super) async fn restore(self: &Arc<Self>, held: &Arc<SandboxBox>) -> Result<(), SandboxError> {
         let snapshot = Arc::clone(self);
         let (chunks, mut waiting) = mpsc::channel::<io::Result<Bytes>>(WAITING_CHUNKS);
         tokio::task::spawn_blocking(move || {

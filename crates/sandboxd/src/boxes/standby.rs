@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::JoinHandle;
 
-use super::held::{End, HeldBox};
+use super::sandbox_box::{End, SandboxBox};
 use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::warm::{Parked, Python};
@@ -31,13 +31,13 @@ impl Standby {
     }
 
     /// Sees to it that one waits.
-    pub(crate) fn prepare(&self, held: &Arc<HeldBox>) {
+    pub(crate) fn prepare(&self, held: &Arc<SandboxBox>) {
         if let Some(python) = &self.kept {
             self.lock().get_or_insert_with(|| hatch(python, held));
         }
     }
 
-    async fn take(&self, python: &Arc<Python>, held: &Arc<HeldBox>) -> Result<Parked, SandboxError> {
+    async fn take(&self, python: &Arc<Python>, held: &Arc<SandboxBox>) -> Result<Parked, SandboxError> {
         if self.kept.as_ref().is_none_or(|kept| !Arc::ptr_eq(kept, python)) {
             return joined(hatch(python, held)).await;
         }
@@ -60,7 +60,7 @@ impl Standby {
     }
 }
 
-impl HeldBox {
+impl SandboxBox {
     /// Puts a zygote that leads one exec into it.
     pub(crate) async fn hatch(&self, python: &Python) -> Result<Parked, SandboxError> {
         // Only its own programs could do that, where they have the daemon's user.
@@ -73,7 +73,7 @@ impl HeldBox {
     }
 }
 
-fn hatch(python: &Arc<Python>, held: &Arc<HeldBox>) -> Hatching {
+fn hatch(python: &Arc<Python>, held: &Arc<SandboxBox>) -> Hatching {
     let (python, held) = (Arc::clone(python), Arc::clone(held));
     tokio::spawn(async move { held.hatch(&python).await })
 }
@@ -86,7 +86,7 @@ async fn joined(hatching: Hatching) -> Result<Parked, SandboxError> {
 /// Gives a plan that is to run warm its zygote. Where there is none now and the caller did not insist, the command is
 /// executed: the result says what it ran on.
 pub(super) async fn provide(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     plan: &mut Plan,
     python: Option<Arc<Python>>,
 ) -> Result<Option<Parked>, SandboxError> {

@@ -8,7 +8,7 @@ use prl_sandbox_guest::wire::{Event, Order};
 use prl_sandbox_proto::RunOnceResult;
 use tokio::sync::watch;
 
-use crate::boxes::{End, HeldBox};
+use crate::boxes::{End, SandboxBox};
 use crate::egress;
 use crate::error::SandboxError;
 use crate::plan::Plan;
@@ -16,7 +16,7 @@ use crate::runs::{Cancel, Exec, Flood, feed, follow, judge, record};
 use crate::sandbox::{Exchange, pipes};
 
 struct Enclosed<'a> {
-    held: &'a HeldBox,
+    held: &'a SandboxBox,
     exchange: Exchange,
 }
 
@@ -49,7 +49,7 @@ impl Exec for Enclosed<'_> {
 
 /// Runs it to its end. `begun` is called when it has been handed over.
 pub(super) async fn run(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     mut plan: Plan,
     cancel: Cancel,
     begun: impl FnOnce(),

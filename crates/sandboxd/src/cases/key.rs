@@ -9,11 +9,11 @@ use tokio::sync::watch;
 use crate::error::SandboxError;
 use crate::runs::keys::{Claim, Handle, Shared, fingerprint, mark};
 use crate::runs::{Cancel, raised};
-use crate::state::Shop;
+use crate::state::DaemonState;
 
 /// Held until the tests have ended. Dropped before they began it gives the key back.
 pub(crate) struct Key {
-    shop: Arc<Shop>,
+    state: Arc<DaemonState>,
     key: String,
     begun: bool,
     cancelled: Cancel,
@@ -27,7 +27,7 @@ impl Key {
     /// # Errors
     /// `Expired` and `Restarted` when the key was begun before.
     pub(crate) fn claim(
-        shop: &Arc<Shop>,
+        state: &Arc<DaemonState>,
         name: String,
         request: &RunTestsRequest,
     ) -> Result<Option<Self>, SandboxError> {
@@ -43,9 +43,9 @@ impl Key {
             cancel: Arc::new(cancel),
             end: end.subscribe(),
         };
-        match shop.keys.claim(&name, marks[0] ^ marks[1].rotate_left(1), &handle)? {
+        match state.keys.claim(&name, marks[0] ^ marks[1].rotate_left(1), &handle)? {
             Claim::New => Ok(Some(Self {
-                shop: Arc::clone(shop),
+                state: Arc::clone(state),
                 key: name,
                 begun: false,
                 cancelled,
@@ -75,7 +75,7 @@ impl Drop for Key {
         } else {
             Err(Arc::new(SandboxError::Draining))
         };
-        self.shop.keys.finished(&self.key, &end);
+        self.state.keys.finished(&self.key, &end);
         self.end.send_replace(Some(end));
     }
 }

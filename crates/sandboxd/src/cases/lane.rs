@@ -14,16 +14,16 @@ use prl_sandbox_proto::{CreateRequest, Isolation, RunOnceResult};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::line::{Line, Turn};
+use super::queue::{CaseQueue, Turn};
 use super::{Tests, case};
-use crate::boxes::{End, HeldBox, Standby};
+use crate::boxes::{End, SandboxBox, Standby};
 use crate::counts::COUNTS;
 use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::runs::queue::Slot;
 use crate::sandbox::Sandbox;
-use crate::state::Shop;
+use crate::state::DaemonState;
 use crate::warm::{Parked, Python};
 
 /// Fewer are not worth a sandbox of their own.
@@ -37,7 +37,7 @@ static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallel
 
 /// See the module.
 pub(super) struct Lane {
-    held: Arc<HeldBox>,
+    held: Arc<SandboxBox>,
     nursery: Option<Nursery>,
 }
 
@@ -61,13 +61,13 @@ pub(super) fn is_light(tests: &Tests) -> bool {
 }
 
 /// Slots for further lanes. None while the daemon has as much to do as it has cores.
-pub(super) fn spare(shop: &Shop, tests: &Tests) -> Vec<Slot> {
-    if !is_light(tests) || shop.probe.isolation == Isolation::Process {
+pub(super) fn spare(state: &DaemonState, tests: &Tests) -> Vec<Slot> {
+    if !is_light(tests) || state.probe.isolation == Isolation::Process {
         return Vec::new();
     }
-    let parked = shop.pool.parked() + shop.warm.nurseries(&tests.program).map_or(0, |pool| pool.parked());
-    let most = most(tests.cases.len(), *CORES, shop.queue.busy(), parked);
-    (1..most).map_while(|_| shop.queue.try_enter()).collect()
+    let parked = state.pool.parked() + state.warm.nurseries(&tests.program).map_or(0, |pool| pool.parked());
+    let most = most(tests.cases.len(), *CORES, state.queue.busy(), parked);
+    (1..most).map_while(|_| state.queue.try_enter()).collect()
 }
 
 /// Lanes for so many cases. `busy`: runs that go on, this one among them.
@@ -78,24 +78,24 @@ fn most(cases: usize, cores: usize, busy: usize, parked: usize) -> usize {
 
 /// A further lane, until no case is left, somebody waits for its slot, or its sandbox is lost.
 pub(super) async fn further(
-    shop: Arc<Shop>,
+    state: Arc<DaemonState>,
     tests: Arc<Tests>,
     furnish: Option<Furnish>,
-    line: Arc<Line>,
+    queue: Arc<CaseQueue>,
     mut slot: Slot,
 ) {
-    let Some(ready) = parked(&shop, &tests.program) else {
+    let Some(ready) = parked(&state, &tests.program) else {
         return tracing::debug!("a lane is not opened: others have taken what was parked");
     };
-    let (held, nursery) = match furnished(&shop, &tests.program, furnish, ready).await {
+    let (held, nursery) = match furnished(&state, &tests.program, furnish, ready).await {
         Ok(made) => made,
         Err(error) => return tracing::debug!(error = %error.chain(), "a lane is not opened"),
     };
-    let goes_on = || shop.queue.queued() == 0 && held.ended().is_none();
+    let goes_on = || state.queue.queued() == 0 && held.ended().is_none();
     let worked = match Lane::open(Arc::clone(&held), nursery, &tests).await {
         Ok(mut lane) => tokio::select! {
-            worked = lane.work(&line, &tests, goes_on) => worked,
-            never = line.yield_to_others(&mut slot) => match never {},
+            worked = lane.work(&queue, &tests, goes_on) => worked,
+            never = queue.yield_to_others(&mut slot) => match never {},
         },
         Err(error) => Err(error),
     };
@@ -110,41 +110,41 @@ pub(super) async fn further(
 
 /// A sandbox with the request's files, and a nursery in it or on its way where the program runs on a warm interpreter.
 pub(super) async fn make(
-    shop: &Shop,
+    state: &DaemonState,
     program: &Plan,
     furnish: Option<Furnish>,
-) -> Result<(Arc<HeldBox>, Option<Nest>), SandboxError> {
-    let ready = match parked(shop, program) {
+) -> Result<(Arc<SandboxBox>, Option<Nest>), SandboxError> {
+    let ready = match parked(state, program) {
         Some(ready) => ready,
-        None => (shop.pool.acquire(program.image).await?, false),
+        None => (state.pool.acquire(program.image).await?, false),
     };
-    furnished(shop, program, furnish, ready).await
+    furnished(state, program, furnish, ready).await
 }
 
 /// A sandbox that is there already, and whether a nursery is in it.
-fn parked(shop: &Shop, program: &Plan) -> Option<(Sandbox, bool)> {
-    let nursery = shop.warm.nurseries(program).and_then(Pool::take);
+fn parked(state: &DaemonState, program: &Plan) -> Option<(Sandbox, bool)> {
+    let nursery = state.warm.nurseries(program).and_then(Pool::take);
     if let Some(sandbox) = nursery {
         return Some((sandbox, true));
     }
-    let plain = (program.image == 0).then(|| shop.pool.take()).flatten();
+    let plain = (program.image == 0).then(|| state.pool.take()).flatten();
     plain.map(|sandbox| (sandbox, false))
 }
 
 async fn furnished(
-    shop: &Shop,
+    state: &DaemonState,
     program: &Plan,
     furnish: Option<Furnish>,
     (sandbox, has_one): (Sandbox, bool),
-) -> Result<(Arc<HeldBox>, Option<Nest>), SandboxError> {
-    let python = shop.warm.python(program);
+) -> Result<(Arc<SandboxBox>, Option<Nest>), SandboxError> {
+    let python = state.warm.python(program);
     let request = CreateRequest {
         lease_ms: Some(FOREVER_MS),
         ..CreateRequest::default()
     };
     let mut plan = program.clone();
     plan.start.furnish = furnish;
-    let held = HeldBox::make(sandbox, request, plan, None, Standby::default(), shop.probe.isolation).await?;
+    let held = SandboxBox::make(sandbox, request, plan, None, Standby::default(), state.probe.isolation).await?;
     let nursery = python.map(|python| {
         let held = Arc::clone(&held);
         tokio::spawn(async move {
@@ -158,7 +158,11 @@ async fn furnished(
 }
 
 impl Lane {
-    pub(super) async fn open(held: Arc<HeldBox>, nursery: Option<Nest>, tests: &Tests) -> Result<Self, SandboxError> {
+    pub(super) async fn open(
+        held: Arc<SandboxBox>,
+        nursery: Option<Nest>,
+        tests: &Tests,
+    ) -> Result<Self, SandboxError> {
         let enclosed = tests.program.start.enclosed.as_ref();
         let nursery = match nursery {
             Some(hatching) => {
@@ -181,25 +185,25 @@ impl Lane {
     /// Why no further one could be begun.
     pub(super) async fn work(
         &mut self,
-        line: &Line,
+        queue: &CaseQueue,
         tests: &Tests,
         goes_on: impl Fn() -> bool,
     ) -> Result<(), SandboxError> {
-        let mut next = self.prepare(line);
+        let mut next = self.prepare(queue);
         while goes_on() {
-            let Some(turn) = line.begin().await? else {
+            let Some(turn) = queue.begin().await? else {
                 break;
             };
-            match self.run(line, tests, &turn, &mut next).await {
-                Ok(result) => line.done(turn, Ok(result)).await,
+            match self.run(queue, tests, &turn, &mut next).await {
+                Ok(result) => queue.done(turn, Ok(result)).await,
                 Err(error) => {
                     self.held.end_with(End::Broken("a case could not be run in it"));
                     if tests.repeatable {
                         tracing::warn!(error = %error.chain(), "a case is run again: its sandbox was lost");
-                        line.take_back(turn, error).await;
+                        queue.take_back(turn, error).await;
                     } else {
                         COUNTS.infra(error.code());
-                        line.done(turn, Err(error)).await;
+                        queue.done(turn, Err(error)).await;
                     }
                     break;
                 }
@@ -209,8 +213,8 @@ impl Lane {
     }
 
     /// The zygote of the next case, if there will be one.
-    fn prepare(&mut self, line: &Line) -> Option<Hatching> {
-        if line.prepare() { self.zygote() } else { None }
+    fn prepare(&mut self, queue: &CaseQueue) -> Option<Hatching> {
+        if queue.prepare() { self.zygote() } else { None }
     }
 
     fn zygote(&mut self) -> Option<Hatching> {
@@ -227,7 +231,7 @@ impl Lane {
 
     async fn run(
         &mut self,
-        line: &Line,
+        queue: &CaseQueue,
         tests: &Tests,
         turn: &Turn,
         next: &mut Option<Hatching>,
@@ -253,14 +257,14 @@ impl Lane {
         }
         let held = Arc::clone(&self.held);
         // Nobody waits for the next one yet.
-        let begun = || *next = self.prepare(line);
-        exec(&held, plan, line.unwanted(turn.index), begun).await
+        let begun = || *next = self.prepare(queue);
+        exec(&held, plan, queue.unwanted(turn.index), begun).await
     }
 }
 
 /// Runs a case, or the build, to its end, which comes early when it is `unwanted`.
 pub(super) async fn exec(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     plan: Plan,
     unwanted: impl Future<Output = ()>,
     begun: impl FnOnce(),

@@ -2,7 +2,7 @@
 //!
 //! They run one after the other in one sandbox, the first lane. While nothing else goes on, further lanes are opened beside
 //! it (`lane`), each a sandbox of its own with the same files, the limits of the request and a slot of its own: cases
-//! that run at a time are as far apart as those of two requests. All lanes take the next case from one `line`, which tells
+//! that run at a time are as far apart as those of two requests. All lanes take the next case from one `queue`, which tells
 //! the results in the order of the cases, and none behind the one that stopped it.
 //!
 //! When a sandbox is lost, what it ran is run again in another lane or, once in a request, in a new sandbox, unless the request has a
@@ -17,10 +17,10 @@
 //! sandbox has such a nursery and the zygotes of the first two cases, which enter their layers when they are given their programs.
 
 mod case;
+mod event_stream;
 mod key;
 mod lane;
-mod line;
-mod telling;
+mod queue;
 
 use std::sync::Arc;
 
@@ -31,25 +31,25 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tonic::Status;
 
-use crate::boxes::{End, HeldBox};
+use crate::boxes::{End, SandboxBox};
 use crate::counts::COUNTS;
 use crate::error::SandboxError;
 use crate::plan::{self, Plan};
 use crate::runs::queue::Slot;
-use crate::state::{DEFAULT_QUEUE, Shop};
+use crate::state::{DEFAULT_QUEUE, DaemonState};
 use crate::tenants::Tenant;
 use crate::tenants::{Kept, Results};
 
 use lane::{Lane, Nest};
-use line::Line;
+use queue::CaseQueue;
 
 const MAX_CASES: usize = 10_000;
 /// Results that wait for a slow reader, and their bytes; further cases wait with them.
 const MAX_UNREAD: usize = 16;
 const MAX_UNREAD_BYTES: usize = 32 << 20;
 
+pub(crate) use event_stream::EventStream;
 pub(crate) use key::Key;
-pub(crate) use telling::Telling;
 
 /// Each event with the bytes that it counts for until it is taken.
 type Item = (Result<RunTestsEvent, Status>, Option<[Kept; 2]>);
@@ -85,36 +85,36 @@ struct Tests {
 
 /// Begins a request that was admitted. Ends it when the stream is dropped, or not read for minutes.
 pub(crate) async fn run_tests(
-    shop: &Arc<Shop>,
+    state: &Arc<DaemonState>,
     tenant: &Tenant,
     request: RunTestsRequest,
     mut key: Option<Key>,
 ) -> Result<Stream, SandboxError> {
-    let mut tests = check(shop, request)?;
+    let mut tests = check(state, request)?;
     tests.repeatable = key.is_none() && lane::is_light(&tests);
-    let mut slot = shop.queue.enter(tests.program.queue.unwrap_or(DEFAULT_QUEUE)).await?;
-    let spare = lane::spare(shop, &tests);
+    let mut slot = state.queue.enter(tests.program.queue.unwrap_or(DEFAULT_QUEUE)).await?;
+    let spare = lane::spare(state, &tests);
     if let Some(key) = &mut key {
         key.begin();
     }
-    let results = [shop.results.of(tenant), Results::new(MAX_UNREAD_BYTES).of(tenant)];
-    let (line, stream) = Line::new(tests.cases.len(), tests.stop_on_failure, MAX_UNREAD, results);
-    let (shop, line) = (Arc::clone(shop), Arc::new(line));
+    let results = [state.results.of(tenant), Results::new(MAX_UNREAD_BYTES).of(tenant)];
+    let (queue, stream) = CaseQueue::new(tests.cases.len(), tests.stop_on_failure, MAX_UNREAD, results);
+    let (state, queue) = (Arc::clone(state), Arc::new(queue));
     tokio::spawn(async move {
-        let course = carry_out(&shop, tests, &line, spare);
+        let course = carry_out(&state, tests, &queue, spare);
         tokio::pin!(course);
         let left = tokio::select! {
             left = &mut course => left,
-            never = line.yield_to_others(&mut slot) => match never {},
+            never = queue.yield_to_others(&mut slot) => match never {},
             () = async { tokio::select! {
-                () = line.forsaken() => {}
-                () = Key::cancelled(&mut key) => line.fail(SandboxError::Cancelled),
+                () = queue.forsaken() => {}
+                () = Key::cancelled(&mut key) => queue.fail(SandboxError::Cancelled),
             } } => {
-                line.give_up();
+                queue.give_up();
                 course.await
             }
         };
-        shop.completed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        state.completed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         slot.over();
         left.clear_away().await;
         drop((slot, key));
@@ -122,7 +122,7 @@ pub(crate) async fn run_tests(
     Ok(stream)
 }
 
-fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
+fn check(state: &DaemonState, request: RunTestsRequest) -> Result<Tests, SandboxError> {
     let RunTestsRequest {
         request,
         cases,
@@ -165,9 +165,9 @@ fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
         image: request.image.clone(),
         ..RunOnceRequest::default()
     });
-    let build = build.map(|build| plan::plan(build, shop.terms())).transpose()?;
-    let mut program = plan::plan(request, shop.terms())?;
-    shop.warm.choose(&mut program)?;
+    let build = build.map(|build| plan::plan(build, state.terms())).transpose()?;
+    let mut program = plan::plan(request, state.terms())?;
+    state.warm.choose(&mut program)?;
     Ok(Tests {
         build: build.map(|build| enclosed(build, false)),
         program: enclosed(program, true),
@@ -179,7 +179,7 @@ fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
 
 /// What is still there when all was told.
 struct Left {
-    held: Vec<Arc<HeldBox>>,
+    held: Vec<Arc<SandboxBox>>,
     further: Vec<JoinHandle<()>>,
 }
 
@@ -198,23 +198,23 @@ impl Left {
 }
 
 /// Runs and tells everything, the end too.
-async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: Vec<Slot>) -> Left {
+async fn carry_out(state: &Arc<DaemonState>, mut tests: Tests, queue: &Arc<CaseQueue>, spare: Vec<Slot>) -> Left {
     let furnish = tests.program.start.furnish.take();
     let build = tests.build.take();
     let tests = Arc::new(tests);
     let open = |slot| {
-        let (shop, tests, line) = (Arc::clone(shop), Arc::clone(&tests), Arc::clone(line));
-        tokio::spawn(lane::further(shop, tests, furnish.clone(), line, slot))
+        let (state, tests, queue) = (Arc::clone(state), Arc::clone(&tests), Arc::clone(queue));
+        tokio::spawn(lane::further(state, tests, furnish.clone(), queue, slot))
     };
     let further = spare.into_iter().map(open).collect();
     let mut all = Vec::new();
     let outcome = async {
         let again = tests.repeatable.then(|| furnish.clone());
-        let lost = in_sandbox(shop, furnish, build, &tests, line, &mut all).await?;
+        let lost = in_sandbox(state, furnish, build, &tests, queue, &mut all).await?;
         match (lost, again) {
             (None, _) => Ok(()),
             (Some(_), Some(furnish)) => {
-                let lost = in_sandbox(shop, furnish, None, &tests, line, &mut all).await?;
+                let lost = in_sandbox(state, furnish, None, &tests, queue, &mut all).await?;
                 lost.map_or(Ok(()), Err)
             }
             (Some(error), None) => Err(error),
@@ -222,79 +222,79 @@ async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: 
     };
     if let Err(error) = outcome.await {
         COUNTS.infra(error.code());
-        line.fail(error);
+        queue.fail(error);
     }
-    line.end().await;
+    queue.end().await;
     Left { held: all, further }
 }
 
 /// The first lane in a new sandbox, until no case is left. Returns why one is, when the sandbox was lost.
 async fn in_sandbox(
-    shop: &Shop,
+    state: &DaemonState,
     furnish: Option<Furnish>,
     build: Option<Plan>,
     tests: &Tests,
-    line: &Line,
-    all: &mut Vec<Arc<HeldBox>>,
+    queue: &CaseQueue,
+    all: &mut Vec<Arc<SandboxBox>>,
 ) -> Result<Option<SandboxError>, SandboxError> {
-    let (held, nursery) = match lane::make(shop, &tests.program, furnish).await {
+    let (held, nursery) = match lane::make(state, &tests.program, furnish).await {
         Err(SandboxError::Unwritten(unwritten)) => {
-            let isolation = shop.probe.isolation.into();
+            let isolation = state.probe.isolation.into();
             let result = RunOnceResult {
                 isolation,
                 ..unwritten.result()
             };
-            return without_files(line, build.is_some(), result).await.map(|()| None);
+            return without_files(queue, build.is_some(), result).await.map(|()| None);
         }
         made => made?,
     };
     all.push(Arc::clone(&held));
-    let worked = first(&held, nursery, build, tests, line).await;
+    let worked = first(&held, nursery, build, tests, queue).await;
     match (worked, held.ended()) {
         (Err(error), Some(_)) => Ok(Some(error)),
-        (Ok(()), Some(end)) if line.is_left().await => Ok(Some(held.error_of(&end))),
+        (Ok(()), Some(end)) if queue.is_left().await => Ok(Some(held.error_of(&end))),
         (worked, _) => worked.map(|()| None),
     }
 }
 
 /// Files that cannot be written are the end of the build, or of every case.
-async fn without_files(line: &Line, has_build: bool, result: RunOnceResult) -> Result<(), SandboxError> {
+async fn without_files(queue: &CaseQueue, has_build: bool, result: RunOnceResult) -> Result<(), SandboxError> {
     if has_build {
-        line.tell_build(result).await;
-        line.give_up();
+        queue.tell_build(result).await;
+        queue.give_up();
         return Ok(());
     }
-    while let Some(turn) = line.begin().await? {
+    while let Some(turn) = queue.begin().await? {
         COUNTS.judged(&result);
-        line.done(turn, Ok(result.clone())).await;
+        queue.done(turn, Ok(result.clone())).await;
     }
     Ok(())
 }
 
 /// The build, and the lane that is always there.
 async fn first(
-    held: &Arc<HeldBox>,
+    held: &Arc<SandboxBox>,
     nursery: Option<Nest>,
     build: Option<Plan>,
     tests: &Tests,
-    line: &Line,
+    queue: &CaseQueue,
 ) -> Result<(), SandboxError> {
     if let Some(mut build) = build {
         build.start.furnish = None;
         held.limit(build.limits.group)?;
-        let result = lane::exec(held, build, line.unwanted(0), || ()).await?;
+        let result = lane::exec(held, build, queue.unwanted(0), || ()).await?;
         let built = passed(&result);
-        line.tell_build(result).await;
+        queue.tell_build(result).await;
         if !built {
-            line.give_up();
+            queue.give_up();
             return Ok(());
         }
         held.limit(tests.program.limits.group)?;
     }
     let opened = Lane::open(Arc::clone(held), nursery, tests).await;
     let mut lane = opened.inspect_err(|_| held.end_with(End::Broken("its zygote was not born")))?;
-    while held.ended().is_none() && line.is_left().await {
-        lane.work(line, tests, || held.ended().is_none()).await?;
+    while held.ended().is_none() && queue.is_left().await {
+        lane.work(queue, tests, || held.ended().is_none()).await?;
     }
     Ok(())
 }

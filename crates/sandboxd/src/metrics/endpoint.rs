@@ -24,7 +24,7 @@ use super::page::{CONTENT_TYPE as PAGE_TYPE, Page};
 use crate::accept::Failures;
 use crate::counts::COUNTS;
 use crate::error::SandboxError;
-use crate::state::Shop;
+use crate::state::DaemonState;
 
 const MOST_CONNECTIONS: usize = 16;
 /// From the accept to the end of the answer.
@@ -46,7 +46,7 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// # Errors
     /// `Serve` when nobody can listen there.
-    pub(crate) async fn open(wanted: SocketAddr, shop: &Arc<Shop>) -> Result<Self, SandboxError> {
+    pub(crate) async fn open(wanted: SocketAddr, state: &Arc<DaemonState>) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Serve {
             action: format!("listen on {wanted} for --metrics-address"),
             source,
@@ -54,7 +54,7 @@ impl Endpoint {
         let listener = TcpListener::bind(wanted).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let mut tasks = JoinSet::new();
-        tasks.spawn(answer_all(listener, Arc::new(Page::new(shop))));
+        tasks.spawn(answer_all(listener, Arc::new(Page::new(state))));
         tasks.spawn(measure_lag());
         Ok(Self { address, _tasks: tasks })
     }

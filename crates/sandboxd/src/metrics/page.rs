@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 use super::writer::Writer;
 use crate::counts::COUNTS;
 use crate::plan::isolation_name;
-use crate::state::Shop;
+use crate::state::DaemonState;
 
 /// USER_HZ, which is the same on every machine that this runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -26,17 +26,17 @@ pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 pub(super) struct Page(Registry);
 
 impl Page {
-    pub(super) fn new(shop: &Arc<Shop>) -> Self {
+    pub(super) fn new(state: &Arc<DaemonState>) -> Self {
         let mut registry = Registry::default();
         let about = [
             ("version", env!("CARGO_PKG_VERSION")),
-            ("isolation", isolation_name(shop.probe.isolation)),
-            ("cgroups", shop.probe.cgroups),
+            ("isolation", isolation_name(state.probe.isolation)),
+            ("cgroups", state.probe.cgroups),
         ];
         registry.register("prl_sandbox", "What the daemon is", Info::new(about));
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         registry.register_collector(Box::new(Daemon {
-            shop: Arc::clone(shop),
+            state: Arc::clone(state),
             since: since.as_secs_f64(),
         }));
         Self(registry)
@@ -52,7 +52,7 @@ impl Page {
 /// Reads the daemon when it is asked.
 #[derive(Debug)]
 struct Daemon {
-    shop: Arc<Shop>,
+    state: Arc<DaemonState>,
     /// When it began to serve, in seconds since 1970.
     since: f64,
 }
@@ -69,8 +69,8 @@ impl Collector for Daemon {
 
 impl Daemon {
     fn busy(&self, page: &mut Writer<'_>) -> fmt::Result {
-        let shop = &self.shop;
-        let load = shop.load();
+        let state = &self.state;
+        let load = state.load();
         page.gauge(
             "prl_sandbox_running",
             "Runs and requests of tests that have a slot",
@@ -90,7 +90,7 @@ impl Daemon {
         )?;
         let reasons = COUNTS.boxes_ended_by_reason();
         page.counters("prl_sandbox_boxes_ended", "Held boxes that ended", "reason", &reasons)?;
-        let unread = shop.results.held() as f64;
+        let unread = state.results.held() as f64;
         page.gauge(
             "prl_sandbox_unread_result_bytes",
             "Of results that their callers have not read yet",
@@ -99,14 +99,14 @@ impl Daemon {
     }
 
     fn made(&self, page: &mut Writer<'_>) -> fmt::Result {
-        let shop = &self.shop;
-        let runtimes = shop.warm.report();
+        let state = &self.state;
+        let runtimes = state.warm.report();
         let warm = runtimes
             .iter()
             .map(|runtime| (runtime.name.as_str(), f64::from(runtime.parked)));
-        let parked: Vec<_> = [("exec", shop.pool.parked() as f64)].into_iter().chain(warm).collect();
+        let parked: Vec<_> = [("exec", state.pool.parked() as f64)].into_iter().chain(warm).collect();
         page.gauges("prl_sandbox_parked", "Sandboxes made in advance", "runtime", &parked)?;
-        let for_tests = shop.warm.parked_for_tests();
+        let for_tests = state.warm.parked_for_tests();
         let for_tests: Vec<_> = for_tests.map(|(name, parked)| (name, parked as f64)).collect();
         page.gauges(
             "prl_sandbox_parked_for_tests",

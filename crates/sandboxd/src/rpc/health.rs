@@ -21,16 +21,16 @@ use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Bytes, Service, StdError};
 use tower::Layer;
 
-use crate::state::Shop;
+use crate::state::DaemonState;
 
 /// Of a question: a service's name.
 const MAX_QUESTION_BYTES: usize = 1 << 10;
 /// What it can be asked for; the empty name is the whole daemon.
 const NAMES: [&str; 3] = ["", sandboxes_server::SERVICE_NAME, boxes_server::SERVICE_NAME];
 
-/// Answers for a shop.
+/// Answers by the daemon's state.
 #[derive(Clone, Debug)]
-pub(crate) struct Bit(Arc<Shop>);
+pub(crate) struct Bit(Arc<DaemonState>);
 
 fn answer(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
@@ -79,8 +79,8 @@ impl Health for Bit {
 pub(crate) struct HealthLayer(HealthServer<Bit>);
 
 impl HealthLayer {
-    pub(crate) fn new(shop: &Arc<Shop>) -> Self {
-        Self(HealthServer::new(Bit(Arc::clone(shop))).max_decoding_message_size(MAX_QUESTION_BYTES))
+    pub(crate) fn new(state: &Arc<DaemonState>) -> Self {
+        Self(HealthServer::new(Bit(Arc::clone(state))).max_decoding_message_size(MAX_QUESTION_BYTES))
     }
 }
 

@@ -27,7 +27,7 @@ use super::sandboxes::Service;
 use super::tls;
 use crate::error::SandboxError;
 use crate::options::Options;
-use crate::state::Shop;
+use crate::state::DaemonState;
 use crate::tenants::Tokens;
 
 /// Calls at a time on one connection.
@@ -49,18 +49,18 @@ pub(crate) struct Listening {
 
 impl Listening {
     /// Serves on every socket that the options name.
-    pub(crate) async fn begin(options: &Options, shop: &Arc<Shop>) -> Result<Self, SandboxError> {
+    pub(crate) async fn begin(options: &Options, state: &Arc<DaemonState>) -> Result<Self, SandboxError> {
         let tokens = tokens(options)?;
         let tls = tls::configure(options)?;
-        let routes = routes(shop);
+        let routes = routes(state);
         let doorkeeper = Doorkeeper::new(options.max_connections);
         let load = Outward::new(Trailers::new({
-            let shop = Arc::clone(shop);
-            move || shop.load()
+            let state = Arc::clone(state);
+            move || state.load()
         }));
-        let health = HealthLayer::new(shop);
+        let health = HealthLayer::new(state);
         let requests = RequestLayer::new();
-        let replies = Outward::new(CountReplies(Arc::clone(&shop.results)));
+        let replies = Outward::new(CountReplies(Arc::clone(&state.results)));
         let (stop, stopped) = watch::channel(false);
         let mut servers = JoinSet::new();
         let mut address = None;
@@ -137,11 +137,11 @@ impl Listening {
 }
 
 /// Every service of the daemon.
-fn routes(shop: &Arc<Shop>) -> Routes {
-    let sandboxes = SandboxesServer::new(Service(Arc::clone(shop)))
+fn routes(state: &Arc<DaemonState>) -> Routes {
+    let sandboxes = SandboxesServer::new(Service(Arc::clone(state)))
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let boxes = BoxesServer::new(BoxService(Arc::clone(shop)))
+    let boxes = BoxesServer::new(BoxService(Arc::clone(state)))
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     Routes::new(sandboxes).add_service(boxes)

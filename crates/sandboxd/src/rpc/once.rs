@@ -16,7 +16,7 @@ use crate::error::SandboxError;
 use crate::runs::Cancel;
 use crate::runs::infra;
 use crate::runs::keys::{Claim, Handle, Shared};
-use crate::state::Shop;
+use crate::state::DaemonState;
 use crate::tenants::Share;
 
 /// How long one that asks for a result again waits for room for it.
@@ -24,7 +24,7 @@ const ROOM_FOR_ANOTHER: Duration = Duration::from_secs(10);
 
 /// Where the work puts its result, once. Until it is dropped the work can be cancelled.
 pub(crate) struct Publisher {
-    shop: Arc<Shop>,
+    state: Arc<DaemonState>,
     key: String,
     end: watch::Sender<Option<Shared>>,
     _cancel: Arc<watch::Sender<bool>>,
@@ -33,9 +33,9 @@ pub(crate) struct Publisher {
 impl Publisher {
     pub(crate) fn publish(&self, shared: Shared) {
         if !self.key.is_empty() {
-            self.shop.keys.finished(&self.key, &shared);
+            self.state.keys.finished(&self.key, &shared);
         }
-        self.shop.completed.fetch_add(1, Ordering::Relaxed);
+        self.state.completed.fetch_add(1, Ordering::Relaxed);
         self.end.send_replace(Some(shared));
     }
 }
@@ -53,7 +53,7 @@ impl Drop for CancelOnDrop {
 
 /// Begins `work`, unless its key is known, and waits for the result. `mark` tells requests apart that have one key.
 pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
-    shop: &Arc<Shop>,
+    state: &Arc<DaemonState>,
     share: &Share,
     key: String,
     mark: u64,
@@ -70,14 +70,14 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
     if key.is_empty() {
         guard.0 = Some(Arc::clone(&handle.cancel));
     } else {
-        match shop.keys.claim(&key, mark, &handle) {
+        match state.keys.claim(&key, mark, &handle) {
             Ok(Claim::New) => {}
             Ok(Claim::Known(known)) => {
                 replayed = true;
                 handle = known;
             }
             Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => {
-                return Ok(Response::new(infra(&error, shop.probe.isolation)));
+                return Ok(Response::new(infra(&error, state.probe.isolation)));
             }
             Err(error) => return Err(error.into()),
         }
@@ -86,7 +86,7 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
         share.room(ROOM_FOR_ANOTHER).await?;
     } else {
         let publisher = Publisher {
-            shop: Arc::clone(shop),
+            state: Arc::clone(state),
             key,
             end,
             _cancel: Arc::clone(&handle.cancel),

@@ -20,38 +20,38 @@ use crate::plan::{self, Plan};
 use crate::pool::Pool;
 use crate::runs::keys::fingerprint;
 use crate::runs::{self, infra};
-use crate::state::{DEFAULT_QUEUE, Shop};
+use crate::state::{DEFAULT_QUEUE, DaemonState};
 use crate::tenants::Share;
 use crate::tenants::Tenant;
 
-/// The service itself: a handle on the shop.
+/// The service itself: a handle on the daemon's state.
 #[derive(Clone, Debug)]
-pub(crate) struct Service(pub(crate) Arc<Shop>);
+pub(crate) struct Service(pub(crate) Arc<DaemonState>);
 
 #[tonic::async_trait]
 impl Sandboxes for Service {
     async fn run_once(&self, request: Request<RunOnceRequest>) -> Result<Response<RunOnceResult>, Status> {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
-        let shop = &self.0;
-        if !request.instance_id.is_empty() && request.instance_id != shop.instance {
+        let state = &self.0;
+        if !request.instance_id.is_empty() && request.instance_id != state.instance {
             return Ok(Response::new(infra(
                 &SandboxError::Restarted(format!("daemon {}", request.instance_id)),
-                shop.probe.isolation,
+                state.probe.isolation,
             )));
         }
-        demand(&shop.probe, request.min_isolation)?;
+        demand(&state.probe, request.min_isolation)?;
         let key = tenant.key("", &request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
-        let mut plan = plan::plan(request, shop.terms())?;
-        let pool = shop
+        let mut plan = plan::plan(request, state.terms())?;
+        let pool = state
             .warm
             .choose_for_run(&mut plan)?
-            .unwrap_or_else(|| Arc::clone(&shop.pool));
-        let share = shop.results.of(&tenant);
+            .unwrap_or_else(|| Arc::clone(&state.pool));
+        let share = state.results.of(&tenant);
         let room = share.clone();
-        let work = |cancel, publisher| carry_out(Arc::clone(shop), room, pool, plan, cancel, publisher);
-        Ok(once(shop, &share, key, mark, work).await?)
+        let work = |cancel, publisher| carry_out(Arc::clone(state), room, pool, plan, cancel, publisher);
+        Ok(once(state, &share, key, mark, work).await?)
     }
 
     type RunTestsStream = tonic::codegen::BoxStream<RunTestsEvent>;
@@ -59,18 +59,21 @@ impl Sandboxes for Service {
     async fn run_tests(&self, request: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
-        let shop = &self.0;
-        if *shop.draining.borrow() {
+        let state = &self.0;
+        if *state.draining.borrow() {
             return Err(SandboxError::Draining.into());
         }
-        demand(&shop.probe, request.request.as_ref().map_or(0, |run| run.min_isolation))?;
+        demand(
+            &state.probe,
+            request.request.as_ref().map_or(0, |run| run.min_isolation),
+        )?;
         let name = request.request.as_ref().map_or("", |run| &run.idempotency_key);
-        let events = match cases::Key::claim(shop, tenant.key("", name), &request) {
-            Ok(key) => cases::run_tests(shop, &tenant, request, key).await?,
+        let events = match cases::Key::claim(state, tenant.key("", name), &request) {
+            Ok(key) => cases::run_tests(state, &tenant, request, key).await?,
             Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => cases::not_begun(&error).await,
             Err(error) => return Err(error.into()),
         };
-        Ok(Response::new(Box::pin(cases::Telling::new(events))))
+        Ok(Response::new(Box::pin(cases::EventStream::new(events))))
     }
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
@@ -85,38 +88,38 @@ impl Sandboxes for Service {
     }
 
     async fn capabilities(&self, _: Request<CapabilitiesRequest>) -> Result<Response<CapabilitiesReply>, Status> {
-        let shop = &self.0;
+        let state = &self.0;
         let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         Ok(Response::new(CapabilitiesReply {
-            isolation: shop.probe.isolation.into(),
-            cgroups: shop.probe.cgroups.to_owned(),
-            facilities: shop
+            isolation: state.probe.isolation.into(),
+            cgroups: state.probe.cgroups.to_owned(),
+            facilities: state
                 .probe
                 .facilities
                 .iter()
                 .cloned()
-                .chain(shop.warm.facilities())
+                .chain(state.warm.facilities())
                 .collect(),
-            unobservable: shop.probe.unobservable.iter().map(|cause| (*cause).into()).collect(),
+            unobservable: state.probe.unobservable.iter().map(|cause| (*cause).into()).collect(),
             default_limits: Some(plan::default_limits()),
-            max_running: count(shop.max_running),
-            max_queued: count(shop.max_queued),
+            max_running: count(state.max_running),
+            max_queued: count(state.max_queued),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            runtimes: shop.warm.report(),
-            images: shop.images.names(),
+            runtimes: state.warm.report(),
+            images: state.images.names(),
         }))
     }
 
     async fn health(&self, _: Request<HealthRequest>) -> Result<Response<HealthReply>, Status> {
-        let shop = &self.0;
-        let load = shop.load();
+        let state = &self.0;
+        let load = state.load();
         Ok(Response::new(HealthReply {
             serving: load.capacity > 0,
             running: load.running,
             queued: load.queued,
             parked: load.parked,
-            completed: shop.completed.load(Ordering::Relaxed),
-            instance_id: shop.instance.clone(),
+            completed: state.completed.load(Ordering::Relaxed),
+            instance_id: state.instance.clone(),
             held: load.held,
         }))
     }
@@ -124,7 +127,7 @@ impl Sandboxes for Service {
 
 /// One run from the queue to the last trace of its sandbox.
 async fn carry_out(
-    shop: Arc<Shop>,
+    state: Arc<DaemonState>,
     share: Share,
     pool: Arc<Pool>,
     plan: Plan,
@@ -138,7 +141,7 @@ async fn carry_out(
     let entering = async {
         loop {
             share.room(left()).await?;
-            let slot = shop.queue.enter(left()).await?;
+            let slot = state.queue.enter(left()).await?;
             if share.has_room() {
                 return Ok(slot);
             }
@@ -151,17 +154,17 @@ async fn carry_out(
     let mut slot = match admitted {
         Some(Ok(slot)) => slot,
         Some(Err(error)) => return publisher.publish(Err(Arc::new(error))),
-        None => return publisher.publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
+        None => return publisher.publish(Ok(Arc::new(cancelled_in_queue(arrived, state.probe.isolation)))),
     };
     let queued = arrived.elapsed();
     let mut sandbox = match pool.acquire(plan.image).await {
         Ok(sandbox) => sandbox,
-        Err(error) => return publisher.publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
+        Err(error) => return publisher.publish(Ok(Arc::new(infra(&error, state.probe.isolation)))),
     };
     let acquired = arrived.elapsed().saturating_sub(queued);
     let result = match runs::execute(&mut sandbox, &mut slot, plan, cancel, queued).await {
         Ok(mut result) => {
-            result.isolation = shop.probe.isolation.into();
+            result.isolation = state.probe.isolation.into();
             if let Some(timings) = &mut result.timings {
                 timings.setup_ms += acquired.as_secs_f64() * 1000.0;
                 COUNTS.set_up(timings.setup_ms);
@@ -170,7 +173,7 @@ async fn carry_out(
         }
         Err(error) => {
             tracing::error!(error = %error.chain(), "a run failed for reasons of ours");
-            infra(&error, shop.probe.isolation)
+            infra(&error, state.probe.isolation)
         }
     };
     publisher.publish(Ok(Arc::new(result)));

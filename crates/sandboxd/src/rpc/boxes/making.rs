@@ -5,29 +5,29 @@ use std::sync::Arc;
 use prl_sandbox_proto::CreateRequest;
 
 use super::{MIN_LEASE_MS, check_id};
-use crate::boxes::{HeldBox, Made, Snapshot, Standby};
+use crate::boxes::{Made, SandboxBox, Snapshot, Standby};
 use crate::counts::COUNTS;
 use crate::error::SandboxError;
 use crate::plan;
-use crate::state::{DEFAULT_QUEUE, Shop};
+use crate::state::{DEFAULT_QUEUE, DaemonState};
 
 /// Makes the box of a claim, and sees to it that its name says so when it has ended.
 pub(super) async fn make(
-    shop: Arc<Shop>,
+    state: Arc<DaemonState>,
     name: String,
     mark: u64,
     request: CreateRequest,
     snapshot: Option<Arc<Snapshot>>,
 ) -> Made {
-    let made = attempt(&shop, request, snapshot).await.map_err(Arc::new);
-    shop.boxes.made(&name, mark, &made);
+    let made = attempt(&state, request, snapshot).await.map_err(Arc::new);
+    state.boxes.made(&name, mark, &made);
     if let Ok(held) = &made {
         let held = Arc::clone(held);
         tokio::spawn(async move {
             held.gone().await;
             if let Some(end) = held.ended() {
                 COUNTS.box_ended(end.counted());
-                shop.boxes.ended(&name, end);
+                state.boxes.ended(&name, end);
             }
         });
     }
@@ -35,14 +35,14 @@ pub(super) async fn make(
 }
 
 async fn attempt(
-    shop: &Arc<Shop>,
+    state: &Arc<DaemonState>,
     request: CreateRequest,
     snapshot: Option<Arc<Snapshot>>,
-) -> Result<Arc<HeldBox>, SandboxError> {
-    let plan = plan::plan_box(&request, shop.terms())?;
-    let standby = Standby::new(shop.warm.of_box(&request.runtime, plan.image > 0)?);
+) -> Result<Arc<SandboxBox>, SandboxError> {
+    let plan = plan::plan_box(&request, state.terms())?;
+    let standby = Standby::new(state.warm.of_box(&request.runtime, plan.image > 0)?);
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
-    let pool = Arc::clone(&shop.pool);
+    let pool = Arc::clone(&state.pool);
     let mut acquiring = tokio::spawn(async move { pool.acquire(plan.image).await });
     let Ok(acquired) = tokio::time::timeout(patience, &mut acquiring).await else {
         // It is not given up halfway: what comes too late is taken apart.
@@ -58,7 +58,7 @@ async fn attempt(
     };
     let mut sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
     sandbox.group.let_go();
-    HeldBox::make(sandbox, request, plan, snapshot, standby, shop.probe.isolation).await
+    SandboxBox::make(sandbox, request, plan, snapshot, standby, state.probe.isolation).await
 }
 
 /// An error that several callers wait for.

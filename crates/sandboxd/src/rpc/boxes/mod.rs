@@ -23,13 +23,13 @@ use making::{check, make, shared};
 
 use super::demand;
 use super::once::{Publisher, once};
-use crate::boxes::{Call, Claim, End, HeldBox, attach, dial, exec, files, processes, repl};
+use crate::boxes::{Call, Claim, End, SandboxBox, attach, dial, exec, files, processes, repl};
 use crate::egress::add_missing;
 use crate::error::SandboxError;
 use crate::plan;
 use crate::runs::keys::mark;
 use crate::runs::raised;
-use crate::state::{DEFAULT_QUEUE, Shop};
+use crate::state::{DEFAULT_QUEUE, DaemonState};
 use crate::tenants::Tenant;
 
 const MIN_LEASE_MS: u64 = 100;
@@ -41,9 +41,9 @@ const MAX_ID_BYTES: usize = 128;
 /// Parts of a stream that a slow reader has not taken yet.
 const WAITING_CHUNKS: usize = 4;
 
-/// The service itself: a handle on the shop.
+/// The service itself: a handle on the daemon's state.
 #[derive(Clone, Debug)]
-pub(crate) struct BoxService(pub(crate) Arc<Shop>);
+pub(crate) struct BoxService(pub(crate) Arc<DaemonState>);
 
 impl BoxService {
     /// The box that a call names, held for the call.
@@ -58,7 +58,7 @@ impl BoxService {
         Ok((self.named(&tenant, id(&request))?, request))
     }
 
-    fn describe(&self, held: &HeldBox) -> BoxInfo {
+    fn describe(&self, held: &SandboxBox) -> BoxInfo {
         let lease = held.lease();
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         BoxInfo {
@@ -93,16 +93,16 @@ impl Boxes for BoxService {
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<BoxInfo>, Status> {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
-        let shop = &self.0;
+        let state = &self.0;
         check(&request)?;
-        demand(&shop.probe, request.min_isolation)?;
+        demand(&state.probe, request.min_isolation)?;
         let name = tenant.scoped(&request.id);
         let mut plain = request.clone();
         // How long to wait is no part of what is wanted.
         plain.queue_ms = None;
         let maps = [std::mem::take(&mut plain.labels), std::mem::take(&mut plain.env)];
         let mark = mark(&plain, maps);
-        let claim = shop.boxes.claim(&name, &request.id, mark)?;
+        let claim = state.boxes.claim(&name, &request.id, mark)?;
         let mut made = match claim {
             Claim::Live(held) => {
                 let held = held.call()?;
@@ -113,20 +113,22 @@ impl Boxes for BoxService {
                 let made = sender.subscribe();
                 // Kept from here on, also when it is deleted meanwhile.
                 let wanted = Some(&request.from_snapshot).filter(|id| !id.is_empty());
-                let snapshot = wanted.map(|id| shop.snapshots.find(&tenant.scoped(id), id)).transpose();
-                let shop = Arc::clone(shop);
+                let snapshot = wanted
+                    .map(|id| state.snapshots.find(&tenant.scoped(id), id))
+                    .transpose();
+                let state = Arc::clone(state);
                 tokio::spawn(async move {
-                    let draining = *shop.draining.borrow();
+                    let draining = *state.draining.borrow();
                     let ready = if draining {
                         Err(SandboxError::Draining)
                     } else {
                         snapshot
                     };
                     let made = match ready {
-                        Ok(snapshot) => make(shop, name, mark, request, snapshot).await,
+                        Ok(snapshot) => make(state, name, mark, request, snapshot).await,
                         Err(error) => {
                             let made = Err(Arc::new(error));
-                            shop.boxes.made(&name, mark, &made);
+                            state.boxes.made(&name, mark, &made);
                             made
                         }
                     };
@@ -178,7 +180,7 @@ impl Boxes for BoxService {
     async fn close(&self, request: Request<CloseRequest>) -> Result<Response<CloseReply>, Status> {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
-        let mut found: Vec<Arc<HeldBox>> = Vec::new();
+        let mut found: Vec<Arc<SandboxBox>> = Vec::new();
         if !request.labels.is_empty() {
             let labelled = self.0.boxes.list(&tenant.prefix(), &request.labels);
             found.extend(labelled.into_iter().map(|(_, held)| held));
@@ -210,9 +212,9 @@ impl Boxes for BoxService {
     async fn exec(&self, request: Request<ExecRequest>) -> Result<Response<RunOnceResult>, Status> {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
-        let shop = &self.0;
+        let state = &self.0;
         let held = self.named(&tenant, &request.r#box)?;
-        let plan = plan_exec(&request, &held, shop)?;
+        let plan = plan_exec(&request, &held, state)?;
         let (mut key, mut fingerprint) = (String::new(), 0);
         if !request.idempotency_key.is_empty() {
             key = tenant.key(&request.r#box, &request.idempotency_key);
@@ -221,8 +223,8 @@ impl Boxes for BoxService {
             fingerprint = mark(&plain, [env]);
         }
         let running = Arc::clone(&held);
-        let python = shop.warm.python(&plan);
-        let share = shop.results.of(&tenant);
+        let python = state.warm.python(&plan);
+        let share = state.results.of(&tenant);
         let results = share.clone();
         let work = |mut cancel, publisher: Publisher| async move {
             let room = tokio::select! {
@@ -235,7 +237,7 @@ impl Boxes for BoxService {
                 Err(error) => Err(Arc::new(error)),
             });
         };
-        Ok(once(shop, &share, key, fingerprint, work).await?)
+        Ok(once(state, &share, key, fingerprint, work).await?)
     }
 
     async fn start(&self, request: Request<StartRequest>) -> Result<Response<Process>, Status> {
@@ -441,8 +443,8 @@ fn interpreter(request: &StartRequest) -> Result<Vec<String>, SandboxError> {
 
 /// Checks an exec for this box on this machine. `start.zygote` says whether it is to run warm; which it is to be, the
 /// box's standby decides.
-fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan::Plan, SandboxError> {
-    let mut plan = plan::plan_exec(request, &held.request, shop.terms())?;
+fn plan_exec(request: &ExecRequest, held: &SandboxBox, state: &DaemonState) -> Result<plan::Plan, SandboxError> {
+    let mut plan = plan::plan_exec(request, &held.request, state.terms())?;
     if plan.start.program.nobody && !held.has_two_users() {
         return Err(SandboxError::Unsupported(
             "user \"nobody\" where the daemon is not root",
@@ -454,6 +456,6 @@ fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan:
     let runtime = runtimes.into_iter().find(|name| !name.is_empty());
     plan.runtime = runtime.map_or_else(|| "exec".to_owned(), String::clone);
     plan.insists = !request.runtime.is_empty();
-    shop.warm.choose(&mut plan)?;
+    state.warm.choose(&mut plan)?;
     Ok(plan)
 }

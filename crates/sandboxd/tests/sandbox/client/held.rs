@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use prl_sandbox_client::{Client, ConnectOptions, HeldBox, ProcessEvent};
+use prl_sandbox_client::{Client, ConnectOptions, ProcessEvent, SandboxBox};
 use prl_sandbox_proto::{Cause, CreateRequest, StartRequest};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::{Outcome, Result, a_box, connect, exec, never, stdout, unix};
 use crate::support::Daemon;
 
-async fn held() -> Result<Option<(Daemon, Client, HeldBox)>> {
+async fn held() -> Result<Option<(Daemon, Client, SandboxBox)>> {
     let Some(daemon) = Daemon::start(&[])? else {
         return Ok(None);
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use prl_sandbox_client::{Client, ClientError, ConnectOptions, HeldBox, RunOutcome};
+use prl_sandbox_client::{Client, ClientError, ConnectOptions, RunOutcome, SandboxBox};
 use prl_sandbox_proto::{Cause, CreateRequest, ExecRequest, Forward, InputFile, Network, RunOnceRequest, StartRequest};
 
 use super::{Outcome, a_box, connect, exec, never, run, unix};
@@ -125,7 +125,7 @@ async fn runs_and_boxes(client: &Client, turn: usize, text: &str) -> Outcome {
     Ok(())
 }
 
-async fn in_a_box(held: &HeldBox, turn: usize, text: &str) {
+async fn in_a_box(held: &SandboxBox, turn: usize, text: &str) {
     for (field, change) in OF_EXECS {
         let mut request = exec(&["true"], &format!("{field}-{turn}"));
         change(&mut request, text.to_owned());

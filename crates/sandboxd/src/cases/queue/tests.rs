@@ -1,4 +1,4 @@
-//! The line beside what one lane would tell, however many work and however its reader reads.
+//! The queue beside what one lane would tell, however many work and however its reader reads.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use prl_sandbox_proto::run_tests_event::Event as Told;
 use prl_sandbox_proto::{Cause, RunOnceResult, RunTestsEnd};
 use proptest::prelude::*;
 
-use super::{LOOK, Line, MAX_AHEAD, UNREAD};
+use super::{CaseQueue, LOOK, MAX_AHEAD, UNREAD};
 use crate::cases::Stream;
 use crate::error::SandboxError;
 use crate::tenants::Results;
@@ -45,16 +45,16 @@ fn result(index: usize, code: i32) -> RunOnceResult {
 }
 
 /// One that keeps so many bytes for its reader, in two results at most.
-fn line(cases: usize, stop_on_failure: bool, bytes: usize) -> (Arc<Line>, Stream) {
+fn queue(cases: usize, stop_on_failure: bool, bytes: usize) -> (Arc<CaseQueue>, Stream) {
     let share = |bytes| Results::new(bytes).of(&Tenant::default());
-    let (line, stream) = Line::new(cases, stop_on_failure, 2, [share(1 << 30), share(bytes)]);
-    (Arc::new(line), stream)
+    let (queue, stream) = CaseQueue::new(cases, stop_on_failure, 2, [share(1 << 30), share(bytes)]);
+    (Arc::new(queue), stream)
 }
 
 /// A lane that does what the cases say, until its sandbox is lost. The first one gets another then, and stays for what others leave.
-async fn work(line: Arc<Line>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_first: bool) {
-    while !is_first || line.is_left().await {
-        let Some(turn) = line.begin().await.expect("there is room") else {
+async fn work(queue: Arc<CaseQueue>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_first: bool) {
+    while !is_first || queue.is_left().await {
+        let Some(turn) = queue.begin().await.expect("there is room") else {
             if is_first {
                 continue;
             }
@@ -63,7 +63,7 @@ async fn work(line: Arc<Line>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_first: boo
         let (milliseconds, way) = cases.lock().expect("no panic")[turn.index];
         let ended = tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(milliseconds)) => way,
-            () = line.unwanted(turn.index) => Way::Passes,
+            () = queue.unwanted(turn.index) => Way::Passes,
         };
         let result = match ended {
             Way::Passes => Ok(result(turn.index, 0)),
@@ -78,7 +78,7 @@ async fn work(line: Arc<Line>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_first: boo
             }
             Way::ComesBack => {
                 cases.lock().expect("no panic")[turn.index].1 = Way::Passes;
-                line.take_back(turn, SandboxError::InitDied).await;
+                queue.take_back(turn, SandboxError::InitDied).await;
                 if is_first {
                     continue;
                 }
@@ -86,7 +86,7 @@ async fn work(line: Arc<Line>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_first: boo
             }
         };
         let lost = result.is_err();
-        line.done(turn, result).await;
+        queue.done(turn, result).await;
         if lost && !is_first {
             return;
         }
@@ -105,17 +105,17 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async move {
-            let (line, mut stream) = line(cases.len(), stop, 1 << 30);
+            let (queue, mut stream) = queue(cases.len(), stop, 1 << 30);
             let shared = Arc::new(Mutex::new(cases.clone()));
-            let lane = |lane| tokio::spawn(work(Arc::clone(&line), Arc::clone(&shared), lane == 0));
+            let lane = |lane| tokio::spawn(work(Arc::clone(&queue), Arc::clone(&shared), lane == 0));
             let working: Vec<_> = (0..lanes).map(lane).collect();
             let ending = tokio::spawn({
-                let line = Arc::clone(&line);
+                let queue = Arc::clone(&queue);
                 async move {
                     for lane in working {
                         lane.await.expect("no panic");
                     }
-                    line.end().await;
+                    queue.end().await;
                 }
             });
             let mut told = Vec::new();
@@ -161,27 +161,27 @@ proptest! {
 #[tokio::test(start_paused = true)]
 async fn what_comes_back_and_is_not_run_ends_the_line() {
     for (forsaken, begun_again) in [(false, false), (true, false), (true, true)] {
-        let (line, mut stream) = line(4, false, 1 << 30);
+        let (queue, mut stream) = queue(4, false, 1 << 30);
         let mut turns = Vec::new();
         for _ in 0..3 {
-            turns.push(line.begin().await.expect("room").expect("a case"));
+            turns.push(queue.begin().await.expect("room").expect("a case"));
         }
         let [first, second, third] = <[_; 3]>::try_from(turns).ok().expect("three");
-        line.done(first, Ok(result(0, 0))).await;
-        line.done(third, Ok(result(2, 0))).await;
-        line.take_back(second, SandboxError::InitDied).await;
+        queue.done(first, Ok(result(0, 0))).await;
+        queue.done(third, Ok(result(2, 0))).await;
+        queue.take_back(second, SandboxError::InitDied).await;
         if forsaken {
-            line.give_up();
+            queue.give_up();
         } else {
-            line.fail(SandboxError::Cancelled);
+            queue.fail(SandboxError::Cancelled);
         }
         let ended = async {
             if begun_again {
-                assert!(line.is_left().await, "it is to be looked at");
-                assert!(line.begin().await.expect("room").is_none(), "nothing is wanted");
-                assert!(!line.is_left().await);
+                assert!(queue.is_left().await, "it is to be looked at");
+                assert!(queue.begin().await.expect("room").is_none(), "nothing is wanted");
+                assert!(!queue.is_left().await);
             }
-            line.end().await;
+            queue.end().await;
         };
         let in_time = tokio::time::timeout(Duration::from_secs(60), ended).await;
         in_time.expect("nothing is waited for");
@@ -201,15 +201,15 @@ async fn what_comes_back_and_is_not_run_ends_the_line() {
 #[tokio::test(start_paused = true)]
 async fn a_case_whose_task_ends_early_ends_the_line() {
     for (early, looked_at) in [(true, true), (true, false), (false, true), (false, false)] {
-        let (line, mut stream) = line(4, false, 1 << 30);
+        let (queue, mut stream) = queue(4, false, 1 << 30);
         let mut turns = Vec::new();
         for _ in 0..4 {
-            turns.push(line.begin().await.expect("room").expect("a case"));
+            turns.push(queue.begin().await.expect("room").expect("a case"));
         }
         let [first, second, third, fourth] = <[_; 4]>::try_from(turns).ok().expect("four");
         for turn in [fourth, third, first] {
             let index = turn.index;
-            line.done(turn, Ok(result(index, 0))).await;
+            queue.done(turn, Ok(result(index, 0))).await;
         }
         let forgotten = async {
             if !early {
@@ -219,9 +219,9 @@ async fn a_case_whose_task_ends_early_ends_the_line() {
         };
         let ended = async {
             if looked_at {
-                assert!(!line.is_left().await);
+                assert!(!queue.is_left().await);
             }
-            line.end().await;
+            queue.end().await;
         };
         let both = async { tokio::join!(forgotten, ended) };
         let in_time = tokio::time::timeout(Duration::from_secs(60), both).await;
@@ -233,46 +233,46 @@ async fn a_case_whose_task_ends_early_ends_the_line() {
 
 #[tokio::test(start_paused = true)]
 async fn no_lane_runs_far_ahead_of_a_slow_case() {
-    let (line, mut stream) = line(10_000, false, 1 << 30);
-    let first = line.begin().await.expect("room").expect("a case");
+    let (queue, mut stream) = queue(10_000, false, 1 << 30);
+    let first = queue.begin().await.expect("room").expect("a case");
     let ahead = tokio::spawn({
-        let line = Arc::clone(&line);
+        let queue = Arc::clone(&queue);
         async move {
-            while let Some(turn) = line.begin().await.expect("room") {
+            while let Some(turn) = queue.begin().await.expect("room") {
                 let index = turn.index;
-                line.done(turn, Ok(result(index, 0))).await;
+                queue.done(turn, Ok(result(index, 0))).await;
             }
         }
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(line.begun(), MAX_AHEAD as usize);
+    assert_eq!(queue.begun(), MAX_AHEAD as usize);
     assert!(stream.try_recv().is_err(), "the first was not told");
-    line.give_up();
+    queue.give_up();
     drop(stream);
-    line.done(first, Ok(result(0, 0))).await;
+    queue.done(first, Ok(result(0, 0))).await;
     ahead.await.expect("no panic");
-    line.end().await;
+    queue.end().await;
 }
 
-/// Passing cases of 10 ms each but the first, on two lanes; and the end, as soon as the line is forsaken or all is told.
-fn course(line: &Arc<Line>, cases: usize, first_ms: u64) -> tokio::task::JoinHandle<()> {
+/// Passing cases of 10 ms each but the first, on two lanes; and the end, as soon as the queue is forsaken or all is told.
+fn course(queue: &Arc<CaseQueue>, cases: usize, first_ms: u64) -> tokio::task::JoinHandle<()> {
     let mut times = vec![(10, Way::Passes); cases];
     times[0].0 = first_ms;
-    let line = Arc::clone(line);
+    let queue = Arc::clone(queue);
     tokio::spawn(async move {
         let working = async {
             let times = Arc::new(Mutex::new(times));
             tokio::join!(
-                work(Arc::clone(&line), Arc::clone(&times), true),
-                work(Arc::clone(&line), times, false)
+                work(Arc::clone(&queue), Arc::clone(&times), true),
+                work(Arc::clone(&queue), times, false)
             );
-            line.end().await;
+            queue.end().await;
         };
         tokio::pin!(working);
         tokio::select! {
             () = &mut working => {}
-            () = line.forsaken() => {
-                line.give_up();
+            () = queue.forsaken() => {
+                queue.give_up();
                 working.await;
             }
         }
@@ -297,28 +297,28 @@ async fn rest(stream: &mut Stream, pause: Duration) -> (usize, u32, String) {
 async fn a_reader_who_takes_nothing_gets_what_is_there_and_the_reason() {
     // One result is as much as may wait, or two.
     for (bytes, waiting) in [(1 << 30, 2), (1, 1)] {
-        let (line, mut stream) = line(100, false, bytes);
+        let (queue, mut stream) = queue(100, false, bytes);
         let began = tokio::time::Instant::now();
-        course(&line, 100, 10).await.expect("no panic");
+        course(&queue, 100, 10).await.expect("no panic");
         let waited = began.elapsed();
         assert!((UNREAD..UNREAD + 4 * LOOK).contains(&waited), "{waited:?}");
         let (told, completed, code) = rest(&mut stream, Duration::ZERO).await;
         assert!((waiting..=2).contains(&told), "{told}");
         assert_eq!((completed as usize, code.as_str()), (told, "PRL_SANDBOX_UNREAD"));
-        drop(line);
+        drop(queue);
         assert!(stream.recv().await.is_none(), "something behind the end");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_and_one_who_has_nothing_to_take_are_waited_for() {
-    let (slow, mut stream) = line(9, false, 1 << 30);
+    let (slow, mut stream) = queue(9, false, 1 << 30);
     let running = course(&slow, 9, 10);
     let read = rest(&mut stream, UNREAD - 4 * LOOK).await;
     assert_eq!(read, (9, 9, String::new()));
     running.await.expect("no panic");
     // What the other lane has done fills all that may wait, behind the first case.
-    let (idle, mut stream) = line(9, false, 1);
+    let (idle, mut stream) = queue(9, false, 1);
     let running = course(&idle, 9, 1000 * (3 * UNREAD).as_secs());
     let read = rest(&mut stream, Duration::ZERO).await;
     assert_eq!(read, (9, 9, String::new()));

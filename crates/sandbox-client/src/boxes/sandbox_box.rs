@@ -28,7 +28,7 @@ const UNKNOWN_WALL_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A held sandbox. Clones are the same box. Its lease is renewed as long as one of them exists, and ends the box after that.
 #[derive(Debug, Clone)]
-pub struct HeldBox {
+pub struct SandboxBox {
     pub(crate) held: Arc<Held>,
 }
 
@@ -72,7 +72,7 @@ impl Client {
     ///
     /// # Errors
     /// Mistakes of the caller as for [`Client::run_once`], and [`ClientError::Refused`]: overloaded, draining, connection lost.
-    pub async fn create(&self, mut request: CreateRequest) -> Result<HeldBox, ClientError> {
+    pub async fn create(&self, mut request: CreateRequest) -> Result<SandboxBox, ClientError> {
         let shared = &self.shared;
         let _running = shared.enter()?;
         if request.id.is_empty() {
@@ -110,18 +110,18 @@ impl Client {
         Err(last)
     }
 
-    fn hold(&self, node: Arc<Node>, info: BoxInfo, request: &CreateRequest) -> HeldBox {
+    fn hold(&self, node: Arc<Node>, info: BoxInfo, request: &CreateRequest) -> SandboxBox {
         let wall_ms = request.limits.as_ref().and_then(|limits| limits.wall_ms);
         let held = Held::new(&self.shared, node, info, wall_ms.unwrap_or(DEFAULT_WALL_MS));
         self.shared.leases.keep(&held);
-        HeldBox { held }
+        SandboxBox { held }
     }
 
     /// A box that exists already, by its id; its lease is renewed from now on.
     ///
     /// # Errors
     /// [`ClientError::Refused`] with PRL_SANDBOX_BOX_UNKNOWN; as of [`Client::list`].
-    pub async fn open(&self, id: &str) -> Result<HeldBox, ClientError> {
+    pub async fn open(&self, id: &str) -> Result<SandboxBox, ClientError> {
         let found = self.boxes(HashMap::new()).await?;
         let (node, info) = found.into_iter().find(|(_, info)| info.id == id).ok_or_else(|| {
             ClientError::refused(
@@ -132,7 +132,7 @@ impl Client {
         })?;
         let held = Held::new(&self.shared, node, info, UNKNOWN_WALL_MS);
         self.shared.leases.keep(&held);
-        Ok(HeldBox { held })
+        Ok(SandboxBox { held })
     }
 
     /// The caller's boxes with all of these labels, by the address of their daemon. Daemons that do not answer are left out when another
@@ -359,7 +359,7 @@ impl Held {
     }
 }
 
-impl HeldBox {
+impl SandboxBox {
     /// The id that the caller chose when the box was made.
     pub fn id(&self) -> &str {
         self.held.id()
@@ -373,7 +373,7 @@ impl HeldBox {
     /// Ends the box after `lifetime` from now, even if it is in use; `None` removes the limit.
     ///
     /// # Errors
-    /// As of [`HeldBox::stat`].
+    /// As of [`SandboxBox::stat`].
     pub async fn set_lifetime(&self, lifetime: Option<Duration>) -> Result<BoxInfo, ClientError> {
         let request = SetLifetimeRequest {
             r#box: self.id().to_owned(),

@@ -11,15 +11,15 @@ use tonic::Status;
 use super::Stream;
 
 /// See the module.
-pub(crate) struct Telling(Option<Stream>);
+pub(crate) struct EventStream(Option<Stream>);
 
-impl Telling {
+impl EventStream {
     pub(crate) fn new(events: Stream) -> Self {
         Self(Some(events))
     }
 }
 
-impl tokio_stream::Stream for Telling {
+impl tokio_stream::Stream for EventStream {
     type Item = Result<RunTestsEvent, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -45,7 +45,7 @@ mod tests {
     use prl_sandbox_proto::{CaseResult, RunTestsEnd, RunTestsEvent};
     use tokio_stream::StreamExt;
 
-    use super::Telling;
+    use super::EventStream;
 
     #[tokio::test]
     async fn nobody_waits_for_what_comes_after_the_end() {
@@ -59,8 +59,8 @@ mod tests {
             let event = RunTestsEvent { event: Some(event) };
             events.try_send((Ok(event), None)).expect("there is room");
         }
-        let mut telling = Telling::new(stream);
-        let mut next = async || telling.next().await.map(|event| event.expect("an event").event);
+        let mut stream = EventStream::new(stream);
+        let mut next = async || stream.next().await.map(|event| event.expect("an event").event);
         assert!(matches!(next().await, Some(Some(Told::Case(_)))));
         assert!(matches!(next().await, Some(Some(Told::End(_)))));
         assert!(next().await.is_none());

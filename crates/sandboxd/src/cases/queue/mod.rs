@@ -1,11 +1,11 @@
-//! The cases of a request in their order: which is begun next, and the telling of their results.
+//! The cases of a request in their order: which is begun next, and the events that tell their results.
 //!
-//! Lanes begin cases in order and end them in any. A result is told when all before it were. The line ends early behind
+//! Lanes begin cases in order and end them in any. A result is told when all before it were. The queue ends early behind
 //! the first case that could not be run, behind the first that failed where that is asked for, and at once when nobody
 //! listens or reads: what is begun beyond its end is unwanted and never told. A case is begun when there is room for its
 //! result, so that those before it never wait for room, and only so far ahead of what was told. The end has its room from
 //! the beginning and waits for no reader. A case whose lane was lost comes back: the next lane that is free takes it, before others,
-//! and in the room that it has. One whose task ended without a word ends the line too, and nobody waits for its result.
+//! and in the room that it has. One whose task ended without a word ends the queue too, and nobody waits for its result.
 
 #[cfg(test)]
 mod tests;
@@ -29,15 +29,15 @@ use crate::tenants::{Kept, Share};
 
 /// Cases that were begun and not told.
 const MAX_AHEAD: u32 = 64;
-/// How often the reader is looked after. Who is behind at one look and at the next holds the line up.
+/// How often the reader is looked after. Who is behind at one look and at the next holds the queue up.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long a reader may hold the line up and take nothing.
+/// How long a reader may hold the queue up and take nothing.
 const UNREAD: Duration = Duration::from_secs(300);
 /// How long a case waits while others' readers are slow.
 const ROOM: Duration = Duration::from_secs(60);
 
 /// See the module.
-pub(super) struct Line {
+pub(super) struct CaseQueue {
     stop_on_failure: bool,
     events: mpsc::Sender<Item>,
     /// Of all callers, and of this one.
@@ -70,7 +70,7 @@ type Ended = Result<(RunTestsEvent, [Kept; 2]), SandboxError>;
 
 type Back = BTreeMap<usize, (Turn, SandboxError)>;
 
-/// A case that is to be run now. Dropped before its result was told, it ends the line behind it: nothing that waits for that
+/// A case that is to be run now. Dropped before its result was told, it ends the queue behind it: nothing that waits for that
 /// result will be told.
 pub(super) struct Turn {
     pub(super) index: usize,
@@ -95,12 +95,12 @@ fn end_behind(wanted: &watch::Sender<usize>, index: usize) {
     });
 }
 
-impl Line {
+impl CaseQueue {
     /// `unread`: results that wait for the reader, besides the end.
     pub(super) fn new(cases: usize, stop_on_failure: bool, unread: usize, results: [Share; 2]) -> (Self, Stream) {
         let (events, stream) = mpsc::channel(unread + 1);
         let last = events.clone().try_reserve_owned().ok();
-        let line = Self {
+        let queue = Self {
             stop_on_failure,
             events,
             results,
@@ -117,7 +117,7 @@ impl Line {
                 ..Ledger::default()
             }),
         };
-        (line, stream)
+        (queue, stream)
     }
 
     /// The next case, when there is room for its result; for this caller's own reading that is `forsaken`'s to bound.
@@ -192,7 +192,7 @@ impl Line {
         }
     }
 
-    /// All places, once nothing that was begun can be told any more: what waits behind the end of the line holds none of them.
+    /// All places, once nothing that was begun can be told any more: what waits behind the end of the queue holds none of them.
     async fn all_places(&self) -> Option<SemaphorePermit<'_>> {
         let mut wanted = self.wanted.subscribe();
         loop {
@@ -201,7 +201,7 @@ impl Line {
             tokio::select! {
                 biased;
                 all = self.places.acquire_many(MAX_AHEAD) => return all.ok(),
-                // An error cannot be: the line has the sender.
+                // An error cannot be: the queue has the sender.
                 _earlier = wanted.changed() => {}
             }
         }
@@ -229,7 +229,7 @@ impl Line {
         let _never = wanted.wait_for(|wanted| *wanted <= index).await.is_err();
     }
 
-    /// Gives a slot up for a place aside whenever the reader holds the line up: others need not wait for that.
+    /// Gives a slot up for a place aside whenever the reader holds the queue up: others need not wait for that.
     pub(super) async fn yield_to_others(&self, slot: &mut Slot) -> Infallible {
         let mut before = false;
         loop {
@@ -253,7 +253,7 @@ impl Line {
         self.events.capacity() == 0 || (self.unread() > 0 && !own.has_room())
     }
 
-    /// Returns when nobody listens any more, or reads: of that the line has failed then.
+    /// Returns when nobody listens any more, or reads: of that the queue has failed then.
     pub(super) async fn forsaken(&self) {
         tokio::select! {
             () = self.events.closed() => {}
@@ -350,7 +350,7 @@ impl Line {
         (event, kept)
     }
 
-    /// Whether it was told: not when nobody listens, or the line is given up before there is room.
+    /// Whether it was told: not when nobody listens, or the queue is given up before there is room.
     async fn send(&self, event: RunTestsEvent, kept: [Kept; 2]) -> bool {
         tokio::select! {
             biased;
@@ -364,7 +364,7 @@ impl Line {
 }
 
 impl Ledger {
-    /// What is told next, or ends the telling. What is unwanted falls.
+    /// What is told next, or ends the events. What is unwanted falls.
     fn next(&mut self, wanted: usize) -> Option<(Ended, Turn)> {
         self.forget_from(wanted);
         self.waiting.remove(&self.told)

@@ -63,7 +63,7 @@ impl End {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct HeldBox {
+pub(crate) struct SandboxBox {
     pub(crate) request: CreateRequest,
     pub(crate) created_at: u64,
     pub(crate) isolation: Isolation,
@@ -94,13 +94,13 @@ type WaysOut = (Egress, Vec<(&'static str, String)>);
 
 /// A call that names the box; its lease does not run out meanwhile.
 #[derive(Debug)]
-pub(crate) struct Call(Arc<HeldBox>);
+pub(crate) struct Call(Arc<SandboxBox>);
 
 /// A process of ours that stands in the box for one exec or file operation, beside the box's own number of processes.
 #[derive(Debug)]
-pub(crate) struct Seat(Arc<HeldBox>);
+pub(crate) struct Seat(Arc<SandboxBox>);
 
-impl HeldBox {
+impl SandboxBox {
     /// Makes a box of a fresh sandbox, with its sizes and files. The sandbox is destroyed when that fails.
     pub(crate) async fn make(
         mut sandbox: Sandbox,
@@ -409,16 +409,16 @@ impl HeldBox {
     }
 }
 
-impl Labelled for HeldBox {
+impl Labelled for SandboxBox {
     fn labels(&self) -> &HashMap<String, String> {
         &self.request.labels
     }
 }
 
 impl std::ops::Deref for Call {
-    type Target = Arc<HeldBox>;
+    type Target = Arc<SandboxBox>;
 
-    fn deref(&self) -> &Arc<HeldBox> {
+    fn deref(&self) -> &Arc<SandboxBox> {
         &self.0
     }
 }
