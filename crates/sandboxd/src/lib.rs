@@ -5,8 +5,8 @@
 //! before it does, and the last takes the guest with it, so a killed daemon leaves no process.
 //!
 //! What a sandbox is made of, in order: control groups (`cgroup`), namespaces and a root that shows only the system's
-//! directories (`spawner`, `template`), a writable layer in memory, its own proc, pts and loopback (`init`), a user
-//! without capabilities, limits and a system call filter (`child`, `filter`).
+//! directories, a writable layer in memory, its own proc, pts and loopback, a user without capabilities, limits and a system
+//! call filter: all but the first by the crate `prl_sandbox_guest`, which has every process but the daemon's own.
 //!
 //! It does not know what programs mean, who calls, or other daemons.
 

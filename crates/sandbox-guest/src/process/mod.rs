@@ -8,7 +8,7 @@
 //!
 //! Callers name files as in every tier, /work and /tmp; programs find theirs where HOME and TMPDIR say.
 //!
-//! What the kernel counts per process here (memory, file size) is not a limit of the whole tree: see `probe`.
+//! What the kernel counts per process here (memory, file size) is not a limit of the whole tree, and the daemon's `isolation::probe` says so.
 
 mod cases;
 mod orders;

@@ -19,7 +19,7 @@ pub(crate) enum Tier {
     Namespaces,
     /// Namespaces inside a user namespace of this user's.
     Rootless,
-    /// Landlock, a filter and rlimits (see `process`).
+    /// Landlock, a filter and rlimits (see `prl_sandbox_guest::process`).
     Process,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A parked sandbox has never run anything and is given out once, unless it has died meanwhile: such a one is cleared away
 //! by who comes upon it, and made up for. The pool keeps as many as it was told to and makes
-//! more at once for those who wait; how many wait is bounded by the admission in `queue`, not here. Whoever waits may go
+//! more at once for those who wait; how many wait is bounded by the admission in `runs::queue`, not here. Whoever waits may go
 //! away at any time: what was made for them is given to the next.
 //!
 //! A pool that is patient makes up for what was taken only a while later, so that it takes no processor from whoever got it.

@@ -58,7 +58,7 @@ impl Factory {
     /// Starts the spawner and waits until its template stands.
     pub(crate) fn start(options: &FactoryOptions, layout: &Arc<Layout>) -> Result<Self, SandboxError> {
         match Self::start_once(options, Arc::clone(layout), false) {
-            // See `huge`: nothing else of what it does before that can end it without a word.
+            // See `huge` of the spawner: nothing else of what it does before that can end it without a word.
             Err(SandboxError::Spawner(reason)) => {
                 tracing::warn!(reason, "a spawner died; one with its code in small pages is started");
                 Self::start_once(options, Arc::clone(layout), true)
