@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, RunOnceResult};
 
-use crate::metrics::{of, page};
+use crate::interface::metrics::{of, page};
 use crate::run_tests::{judge, tests};
 use crate::support::census::{Census, Process, children, spawner, tree};
 use crate::support::load::Load;

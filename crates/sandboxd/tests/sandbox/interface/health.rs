@@ -9,7 +9,7 @@ use prl_sandbox_proto::{ERROR_CODE_KEY, LOAD_KEY};
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::fuzz::Raw;
+use crate::interface::fuzz::Raw;
 use crate::support::{Daemon, Outcome, channel, command, running, tcp, until};
 
 fn of(service: &str) -> HealthCheckRequest {

@@ -11,7 +11,7 @@ use prost::Message;
 use tonic::transport::Endpoint;
 use tonic::{Code, Request, Streaming};
 
-use crate::fuzz::Raw;
+use crate::interface::fuzz::Raw;
 use crate::support::census::{flat, resident_kib};
 use crate::support::{Client, Daemon, Outcome, command, tcp, text, until};
 
