@@ -10,8 +10,6 @@ const MOST_LINES = 500;
 /** Folders that may hold more, each with its reason. The list is to become shorter. */
 const CROWDED: Readonly<Record<string, string>> = {
   "crates/packing/src": "to be split into plan, batch and samples",
-  "crates/sandboxd/src": "to be split; what runs inside a sandbox becomes a crate",
-  "crates/sandboxd/src/boxes": "as above",
   "crates/weights/src": "to be split into files, versions and checkpoints",
 };
 /** Files that may be longer, each with its reason. */
