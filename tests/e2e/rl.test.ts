@@ -42,9 +42,9 @@ describe("prl rl", () => {
     { timeout: 120_000 },
     async () => {
       // Random weights go on to the limit: there are always tails.
-      const keys = ["--warm-start", "None", "--orchestrator.eval", "None", "--max-steps", "8", "--seq-len", "512"];
+      const keys = ["--warm-start", "None", "--orchestrator.eval", "None", "--max-steps", "8", "--seq-len", "128"];
       keys.push("--max-async-level", "2", "--orchestrator.oversampling", "3", "--orchestrator.recycle", "tails");
-      keys.push("--orchestrator.train.sampling.max-completion-tokens", "300");
+      keys.push("--orchestrator.train.sampling.max-completion-tokens", "100");
       const run = await prl(["rl", SYNC, "--run.name", "tails", ...keys], options());
       expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
       const lines = await readJsonLines<Line>(join(runDir("tails"), "metrics.jsonl"));

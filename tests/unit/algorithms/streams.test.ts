@@ -154,7 +154,7 @@ describe("advantages of one's own", () => {
 
   test.each([
     ["one array too few", [Float32Array.of(1)], "no list of 2 arrays"],
-    ["an ordinary list", [[1], [2]], "no Float32Array"],
+    ["an ordinary list", [[1], [2]], "is not a Float32Array"],
     ["another length", [Float32Array.of(1), Float32Array.of(1, 2)], "one for each of its 3 tokens"],
     ["NaN", [Float32Array.of(1), Float32Array.of(Number.NaN)], "rollout 1 has an advantage of NaN"],
   ])("%s is refused by name", (_what, result, message) => {

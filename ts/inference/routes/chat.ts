@@ -114,7 +114,7 @@ function streamChat(
     const sendDelta = (delta: object, more: object = {}, beside: object = {}): Promise<void> =>
       send({ delta, logprobs: null, finish_reason: null, ...more }, beside);
     await sendDelta({ role: "assistant", content: "" }, {}, promptIdsOf(body, parsed));
-    const growing = renderer.grow({ ...options, stop: parsed.stop });
+    const growing = renderer.grow({ thinks: options.thinks, tools: options.tools, stop: parsed.stop });
     for await (const chunk of chunks) {
       const begun = received.length === 0 ? options.begun : [];
       received.push(chunk);
