@@ -68,6 +68,7 @@ test(
       expect(await resultOf(name)).toEqual(await resultOf(`own-${seed}`));
       expect((await readdir(join(runDir(name), "logs/latest"))).toSorted()).toEqual([
         "env-worker-0.log",
+        "launcher.log",
         "orchestrator-0.log",
         "trainer-0.log",
       ]);
