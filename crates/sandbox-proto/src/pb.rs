@@ -25,13 +25,13 @@ pub struct RunOnceRequest {
     pub limits: ::core::option::Option<Limits>,
     #[prost(message, optional, tag = "8")]
     pub network: ::core::option::Option<Network>,
-    /// At most one execution per key; empty: none. The result is kept for a while and given again.
+    /// A key is executed at most once; its result is kept for a while and given again. Empty: no key.
     #[prost(string, tag = "9")]
     pub idempotency_key: ::prost::alloc::string::String,
     /// How long the run may wait for a free slot. Unset: the daemon's default. Never charged to the program.
     #[prost(uint64, optional, tag = "10")]
     pub queue_ms: ::core::option::Option<u64>,
-    /// Refuse (FAILED_PRECONDITION) rather than run with less than this.
+    /// A daemon that cannot give this isolation refuses the run (FAILED_PRECONDITION).
     #[prost(enumeration = "Isolation", tag = "11")]
     pub min_isolation: i32,
     #[prost(map = "string, string", tag = "12")]
@@ -43,17 +43,17 @@ pub struct RunOnceRequest {
     /// another daemon the answer is INFRA, PRL_SANDBOX_DAEMON_RESTARTED, and nothing is run.
     #[prost(string, tag = "13")]
     pub instance_id: ::prost::alloc::string::String,
-    /// What the program runs on: "" chooses by the command; "exec" always executes it; "python" and "node" want the warm
-    /// interpreter (FAILED_PRECONDITION when the daemon has none or the command is not one that it can run).
+    /// How the program runs: "" lets the command decide; "exec" always executes it; "python" and "node" demand the warm
+    /// interpreter (FAILED_PRECONDITION when the daemon has none or it cannot run the command).
     #[prost(string, tag = "14")]
     pub runtime: ::prost::alloc::string::String,
     /// Name of an image that the daemon was started with; empty: the machine's own system directories.
     #[prost(string, tag = "15")]
     pub image: ::prost::alloc::string::String,
 }
-/// What the program is and gets is as in RunOnce; `request.stdin` is not used, limits are per case, except disk and inodes,
-/// which the files and the build have too. A daemon that has nothing else to do may run several cases at a time, each in a
-/// sandbox of its own. A case whose sandbox was lost is begun again, unless the request has a key, a build, an image or large
+/// The program and its files are given as in RunOnce; `request.stdin` is not used. Limits are for each case, except disk and inodes,
+/// which include the files and the build. A daemon without other work may run several cases at the same time, each in a
+/// separate sandbox. A case whose sandbox was lost is begun again, unless the request has a key, a build, an image or large
 /// files: then the tests end there.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RunTestsRequest {
@@ -61,7 +61,7 @@ pub struct RunTestsRequest {
     pub request: ::core::option::Option<RunOnceRequest>,
     #[prost(message, repeated, tag = "2")]
     pub cases: ::prost::alloc::vec::Vec<TestCase>,
-    /// No case behind the first that did not exit with 0 is told; those that were begun beside it are ended.
+    /// No case after the first that did not exit with 0 has a result; cases that run beside it are ended.
     #[prost(bool, tag = "3")]
     pub stop_on_failure: bool,
     /// argv run once before the cases, for example a compiler; when it does not exit with 0 no case is run.
@@ -107,7 +107,7 @@ pub struct RunTestsEnd {
     /// Cases that got a result.
     #[prost(uint32, tag = "1")]
     pub completed: u32,
-    /// Empty, or the code of what ended the whole early: PRL_SANDBOX\_...; cases without a result did not end.
+    /// PRL_SANDBOX\_..., when the tests ended early; else empty. Cases without a result did not end.
     #[prost(string, tag = "2")]
     pub error_code: ::prost::alloc::string::String,
     #[prost(string, tag = "3")]
@@ -165,7 +165,7 @@ pub struct Network {
     /// address is refused unless the address itself is allowed by "address:port".
     #[prost(string, repeated, tag = "2")]
     pub allow: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// A port of the box's loopback that reaches one service which the daemon can reach.
+    /// Ports of the box's loopback, each of which leads to one service that the daemon can reach.
     #[prost(message, repeated, tag = "3")]
     pub forward: ::prost::alloc::vec::Vec<Forward>,
 }
@@ -184,10 +184,10 @@ pub mod network {
     )]
     #[repr(i32)]
     pub enum Mode {
-        /// Own loopback and nothing else.
+        /// The sandbox reaches its own loopback and nothing else.
         None = 0,
-        /// Own loopback, and through the daemon's proxy on it (HTTP CONNECT and SOCKS5; HTTP_PROXY, HTTPS_PROXY and ALL_PROXY
-        /// are set) what `allow` names. Everything else, name resolution included, stays unreachable.
+        /// The sandbox reaches its own loopback, and there a proxy of the daemon (HTTP CONNECT and SOCKS5; HTTP_PROXY, HTTPS_PROXY
+        /// and ALL_PROXY are set) to the addresses in `allow`. Everything else, including name resolution, stays unreachable.
         Allow = 1,
     }
     impl Mode {
@@ -216,7 +216,7 @@ pub struct Forward {
     /// 0 is refused.
     #[prost(uint32, tag = "1")]
     pub listen: u32,
-    /// "host:port" or "unix:/path"; on a TCP daemon only what --allow-forward names.
+    /// "host:port" or "unix:/path"; a daemon on TCP accepts only addresses that --allow-forward names.
     #[prost(string, tag = "2")]
     pub to: ::prost::alloc::string::String,
 }
@@ -224,16 +224,16 @@ pub struct Forward {
 pub struct RunOnceResult {
     #[prost(enumeration = "Cause", tag = "1")]
     pub cause: i32,
-    /// For people: what exactly happened.
+    /// An explanation for people.
     #[prost(string, tag = "2")]
     pub reason: ::prost::alloc::string::String,
-    /// Every limit that was met, whether or not it ended the run.
+    /// Every limit that was reached, whether or not it ended the run.
     #[prost(enumeration = "Limit", repeated, tag = "3")]
     pub limits_hit: ::prost::alloc::vec::Vec<i32>,
-    /// Of the command itself; set when it ended by exit.
+    /// Exit code of the command itself; set when it exited.
     #[prost(int32, optional, tag = "4")]
     pub exit_code: ::core::option::Option<i32>,
-    /// Of the command itself; set when a signal ended it, ours included.
+    /// Signal that ended the command itself, even if the daemon sent it.
     #[prost(int32, optional, tag = "5")]
     pub signal: ::core::option::Option<i32>,
     #[prost(message, optional, tag = "6")]
@@ -242,7 +242,7 @@ pub struct RunOnceResult {
     pub stderr: ::core::option::Option<Output>,
     #[prost(message, repeated, tag = "8")]
     pub files: ::prost::alloc::vec::Vec<CollectedFile>,
-    /// What matched `collect` and is not in `files`, and why.
+    /// Files that matched `collect` and are not in `files`, with the reason.
     #[prost(message, repeated, tag = "9")]
     pub uncollected: ::prost::alloc::vec::Vec<Uncollected>,
     #[prost(message, optional, tag = "10")]
@@ -258,7 +258,7 @@ pub struct RunOnceResult {
     /// True when this is the kept result of an earlier call with the same key.
     #[prost(bool, tag = "14")]
     pub replayed: bool,
-    /// What it ran on: "exec", "python" or "node".
+    /// How it ran: "exec", "python" or "node".
     #[prost(string, tag = "15")]
     pub runtime: ::prost::alloc::string::String,
 }
@@ -272,7 +272,7 @@ pub struct Output {
     /// Bytes dropped between head and tail.
     #[prost(uint64, tag = "3")]
     pub gap: u64,
-    /// head + gap + tail.
+    /// Length of head, gap and tail together.
     #[prost(uint64, tag = "4")]
     pub total: u64,
 }
@@ -321,13 +321,13 @@ pub struct Timings {
 pub struct CancelRequest {
     #[prost(string, tag = "1")]
     pub idempotency_key: ::prost::alloc::string::String,
-    /// Of an exec: its box. Empty: a run.
+    /// The box of an exec; empty for a run.
     #[prost(string, tag = "2")]
     pub r#box: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CancelReply {
-    /// Whether a waiting or running run had the key.
+    /// Whether a run with this key was waiting or running.
     #[prost(bool, tag = "1")]
     pub found: bool,
 }
@@ -409,7 +409,7 @@ pub struct HealthReply {
 #[repr(i32)]
 pub enum Isolation {
     Any = 0,
-    /// landlock, seccomp and rlimits only.
+    /// Only landlock, seccomp and rlimits.
     Process = 1,
     /// Namespaces and seccomp without limits of the whole tree.
     Rootless = 2,
@@ -451,7 +451,7 @@ pub enum Cause {
     Oom = 5,
     Pids = 6,
     OutputLimit = 7,
-    /// The files of the request could not be written: over a limit, or by their names. Nothing was run; `reason` says which.
+    /// The files of the request could not be written, because of a limit or of their names; `reason` says which. Nothing was run.
     DiskFull = 8,
     Policy = 9,
     Cancelled = 10,
@@ -664,9 +664,9 @@ pub mod sandboxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Sandboxes", "RunOnce"));
             self.inner.unary(req, path, codec).await
         }
-        /// One sandbox for many tests of one program: an optional build command, then per case a process of its own and a clean
-        /// writable layer over what the files and the build made. Results come in the order of the cases as they end; the stream
-        /// is complete only with `end`. Dropping the stream kills what runs.
+        /// Runs many tests of one program in one sandbox: an optional build command, then for each case a new process and a clean
+        /// writable layer over the files and the build's results. Results come in the order of the cases as they end; the stream
+        /// is complete only with `end`. Dropping the stream kills everything that runs.
         pub async fn run_tests(
             &mut self,
             request: impl tonic::IntoRequest<super::RunTestsRequest>,
@@ -793,9 +793,9 @@ pub mod sandboxes_server {
             >
             + std::marker::Send
             + 'static;
-        /// One sandbox for many tests of one program: an optional build command, then per case a process of its own and a clean
-        /// writable layer over what the files and the build made. Results come in the order of the cases as they end; the stream
-        /// is complete only with `end`. Dropping the stream kills what runs.
+        /// Runs many tests of one program in one sandbox: an optional build command, then for each case a new process and a clean
+        /// writable layer over the files and the build's results. Results come in the order of the cases as they end; the stream
+        /// is complete only with `end`. Dropping the stream kills everything that runs.
         async fn run_tests(
             &self,
             request: tonic::Request<super::RunTestsRequest>,
@@ -1162,10 +1162,10 @@ pub struct CreateRequest {
     /// Chosen by the caller: 1 to 128 letters, digits, '-', '\_', '.'.
     #[prost(string, tag = "1")]
     pub id: ::prost::alloc::string::String,
-    /// The box ends when no call named it for so long. Unset: 60000.
+    /// The box ends when no call named it for this time. Unset: 60000.
     #[prost(uint64, optional, tag = "2")]
     pub lease_ms: ::core::option::Option<u64>,
-    /// It ends so long after now whatever happens. Unset: never.
+    /// The box ends after this time from now, even if it is in use. Unset: never.
     #[prost(uint64, optional, tag = "3")]
     pub lifetime_ms: ::core::option::Option<u64>,
     #[prost(map = "string, string", tag = "4")]
@@ -1173,7 +1173,7 @@ pub struct CreateRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Of the whole box: memory, processes, disk, inodes, open files; wall, cpu and output are defaults of its execs.
+    /// Memory, processes, disk, inodes and open files are limits of the whole box; wall, cpu and output are defaults of its execs.
     #[prost(message, optional, tag = "5")]
     pub limits: ::core::option::Option<Limits>,
     #[prost(message, optional, tag = "6")]
@@ -1212,7 +1212,7 @@ pub struct Box {
     pub created_at: u64,
     #[prost(uint64, tag = "4")]
     pub lease_ms: u64,
-    /// Milliseconds until its lifetime ends; unset: none.
+    /// Milliseconds until its lifetime ends; unset when there is no limit.
     #[prost(uint64, optional, tag = "5")]
     pub remaining_ms: ::core::option::Option<u64>,
     #[prost(enumeration = "Isolation", tag = "6")]
@@ -1234,7 +1234,7 @@ pub struct RenewRequest {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RenewReply {
-    /// Those that are gone.
+    /// Ids of boxes that are gone.
     #[prost(string, repeated, tag = "1")]
     pub gone: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -1248,7 +1248,7 @@ pub struct SetLifetimeRequest {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListRequest {
-    /// All of them must be equal. Empty: everything of the caller.
+    /// All of them must be equal. Empty: all boxes or snapshots of the caller.
     #[prost(map = "string, string", tag = "1")]
     pub labels: ::std::collections::HashMap<
         ::prost::alloc::string::String,
@@ -1284,7 +1284,7 @@ pub struct ExecRequest {
     pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(bytes = "bytes", tag = "3")]
     pub stdin: ::prost::bytes::Bytes,
-    /// Added to the box's.
+    /// Added to the box's variables.
     #[prost(map = "string, string", tag = "4")]
     pub env: ::std::collections::HashMap<
         ::prost::alloc::string::String,
@@ -1316,7 +1316,7 @@ pub struct StartRequest {
     /// Input stays open for `Input`; else it is `exec.stdin` and end of file.
     #[prost(bool, tag = "4")]
     pub keep_stdin: bool,
-    /// The program waits when nobody reads its output, so that none is lost; else the oldest is dropped and counted.
+    /// The program waits when its output is not read, so that none is lost; otherwise the oldest output is dropped and counted.
     #[prost(bool, tag = "5")]
     pub lossless: bool,
     /// An interpreter that waits for `Evaluate`: "python" or "node". `exec.command` is empty then.
@@ -1336,7 +1336,7 @@ pub struct Process {
     pub r#box: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub process: ::prost::alloc::string::String,
-    /// Inside the box.
+    /// Process id inside the box.
     #[prost(uint32, tag = "3")]
     pub pid: u32,
     #[prost(string, repeated, tag = "4")]
@@ -1355,7 +1355,7 @@ pub struct AttachRequest {
     pub r#box: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub process: ::prost::alloc::string::String,
-    /// Positions in bytes from where on output is wanted.
+    /// Positions in bytes from which on output is sent.
     #[prost(uint64, tag = "3")]
     pub stdout_from: u64,
     #[prost(uint64, tag = "4")]
@@ -1372,13 +1372,13 @@ pub mod process_event {
     pub enum Event {
         #[prost(message, tag = "1")]
         Stdout(super::OutputChunk),
-        /// Not with a pty.
+        /// Never with a pty.
         #[prost(message, tag = "2")]
         Stderr(super::OutputChunk),
         /// Its output fields are empty.
         #[prost(message, tag = "3")]
         Ended(super::RunOnceResult),
-        /// Sent when nothing else is, so that a dead connection is noticed.
+        /// Sent when there is nothing else to send, so that a dead connection is noticed.
         #[prost(message, tag = "4")]
         Alive(super::Empty),
     }
@@ -1401,7 +1401,7 @@ pub struct InputRequest {
     pub offset: u64,
     #[prost(bytes = "bytes", tag = "4")]
     pub data: ::prost::bytes::Bytes,
-    /// Nothing comes after this.
+    /// No input comes after this.
     #[prost(bool, tag = "5")]
     pub end: bool,
 }
@@ -1492,7 +1492,7 @@ pub struct WriteFileRequest {
     pub mode: u32,
     #[prost(bytes = "bytes", tag = "4")]
     pub data: ::prost::bytes::Bytes,
-    /// In the last message: without it nothing is kept.
+    /// Set in the last message; without it nothing is kept.
     #[prost(bool, tag = "5")]
     pub end: bool,
 }
@@ -1563,7 +1563,7 @@ pub struct ListDirectoryRequest {
     pub r#box: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub path: ::prost::alloc::string::String,
-    /// Levels below it; 0 and 1: its own entries.
+    /// Number of levels; 0 and 1 both mean its direct entries.
     #[prost(uint32, tag = "3")]
     pub depth: u32,
     /// Unset: 10000.
@@ -1574,7 +1574,7 @@ pub struct ListDirectoryRequest {
 pub struct Directory {
     #[prost(message, repeated, tag = "1")]
     pub entries: ::prost::alloc::vec::Vec<FileInfo>,
-    /// There are more.
+    /// The directory has more entries.
     #[prost(bool, tag = "2")]
     pub truncated: bool,
 }
@@ -1806,7 +1806,7 @@ pub mod boxes_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Idempotent: an id that exists with an equal request is the same box, with another one ALREADY_EXISTS. An id whose box
+        /// Idempotent: an existing id with an equal request gives the same box, with another request ALREADY_EXISTS. An id whose box
         /// has ended is FAILED_PRECONDITION, never a new box.
         pub async fn create(
             &mut self,
@@ -1891,7 +1891,7 @@ pub mod boxes_client {
             req.extensions_mut().insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "List"));
             self.inner.unary(req, path, codec).await
         }
-        /// By ids, by labels, or both; closing what is gone is no error.
+        /// Closes boxes by ids, by labels, or both. Closing a box that is gone is no error.
         pub async fn close(
             &mut self,
             request: impl tonic::IntoRequest<super::CloseRequest>,
@@ -1913,7 +1913,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Close"));
             self.inner.unary(req, path, codec).await
         }
-        /// Runs one command to its end in one round trip; processes it leaves behind go on. The result is that of RunOnce.
+        /// Runs one command to its end in one round trip; processes that it leaves behind continue. The result is that of RunOnce.
         pub async fn exec(
             &mut self,
             request: impl tonic::IntoRequest<super::ExecRequest>,
@@ -1977,7 +1977,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ListProcesses"));
             self.inner.unary(req, path, codec).await
         }
-        /// Output from given positions on, then the result. Complete only with `ended`. May be called again, also after the end.
+        /// Sends the output from given positions on, then the result. It is complete only with `ended`. May be called again, also after the end.
         pub async fn attach(
             &mut self,
             request: impl tonic::IntoRequest<super::AttachRequest>,
@@ -2002,7 +2002,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Attach"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Appends to the process's input at `offset`; bytes before it that were sent already are skipped, so that it can be
+        /// Appends to the process's input at `offset`. Bytes that were accepted already are skipped, so that the call can be
         /// repeated. Answers when the bytes are accepted into a bounded buffer.
         pub async fn input(
             &mut self,
@@ -2025,7 +2025,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Input"));
             self.inner.unary(req, path, codec).await
         }
-        /// To the main process; SIGKILL ends everything that it started too.
+        /// Sends a signal to the main process; SIGKILL also ends everything that it started.
         pub async fn signal_process(
             &mut self,
             request: impl tonic::IntoRequest<super::SignalRequest>,
@@ -2068,7 +2068,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ResizePty"));
             self.inner.unary(req, path, codec).await
         }
-        /// Runs code in a process started with `repl`; one at a time, in order. State is kept.
+        /// Runs code in a process started with `repl`. Calls run one at a time, in order. State is kept.
         pub async fn evaluate(
             &mut self,
             request: impl tonic::IntoRequest<super::EvaluateRequest>,
@@ -2239,7 +2239,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Remove"));
             self.inner.unary(req, path, codec).await
         }
-        /// First event says that the watch stands.
+        /// The first event says that the watch is set up.
         pub async fn watch(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchRequest>,
@@ -2264,7 +2264,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Watch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// A directory as a tar stream: regular files, directories and symbolic links.
+        /// Sends a directory as a tar stream: regular files, directories and symbolic links.
         pub async fn read_archive(
             &mut self,
             request: impl tonic::IntoRequest<super::PathRequest>,
@@ -2289,7 +2289,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ReadArchive"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Unpacks such a stream below a directory; entries that would leave it, devices and set-id bits are refused.
+        /// Unpacks a tar stream below a directory; entries that would leave it, devices and set-id bits are refused.
         pub async fn write_archive(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::WriteFileRequest>,
@@ -2375,7 +2375,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "DeleteSnapshot"));
             self.inner.unary(req, path, codec).await
         }
-        /// A connection to a port on the box's own loopback. The first message of the caller names box and port.
+        /// Connects to a port on the box's loopback. The first message of the caller names box and port.
         pub async fn dial(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::DialRequest>,
@@ -2415,7 +2415,7 @@ pub mod boxes_server {
     /// Generated trait containing gRPC methods that should be implemented for use with BoxesServer.
     #[async_trait]
     pub trait Boxes: std::marker::Send + std::marker::Sync + 'static {
-        /// Idempotent: an id that exists with an equal request is the same box, with another one ALREADY_EXISTS. An id whose box
+        /// Idempotent: an existing id with an equal request gives the same box, with another request ALREADY_EXISTS. An id whose box
         /// has ended is FAILED_PRECONDITION, never a new box.
         async fn create(
             &self,
@@ -2433,12 +2433,12 @@ pub mod boxes_server {
             &self,
             request: tonic::Request<super::ListRequest>,
         ) -> std::result::Result<tonic::Response<super::ListReply>, tonic::Status>;
-        /// By ids, by labels, or both; closing what is gone is no error.
+        /// Closes boxes by ids, by labels, or both. Closing a box that is gone is no error.
         async fn close(
             &self,
             request: tonic::Request<super::CloseRequest>,
         ) -> std::result::Result<tonic::Response<super::CloseReply>, tonic::Status>;
-        /// Runs one command to its end in one round trip; processes it leaves behind go on. The result is that of RunOnce.
+        /// Runs one command to its end in one round trip; processes that it leaves behind continue. The result is that of RunOnce.
         async fn exec(
             &self,
             request: tonic::Request<super::ExecRequest>,
@@ -2458,18 +2458,18 @@ pub mod boxes_server {
             >
             + std::marker::Send
             + 'static;
-        /// Output from given positions on, then the result. Complete only with `ended`. May be called again, also after the end.
+        /// Sends the output from given positions on, then the result. It is complete only with `ended`. May be called again, also after the end.
         async fn attach(
             &self,
             request: tonic::Request<super::AttachRequest>,
         ) -> std::result::Result<tonic::Response<Self::AttachStream>, tonic::Status>;
-        /// Appends to the process's input at `offset`; bytes before it that were sent already are skipped, so that it can be
+        /// Appends to the process's input at `offset`. Bytes that were accepted already are skipped, so that the call can be
         /// repeated. Answers when the bytes are accepted into a bounded buffer.
         async fn input(
             &self,
             request: tonic::Request<super::InputRequest>,
         ) -> std::result::Result<tonic::Response<super::InputReply>, tonic::Status>;
-        /// To the main process; SIGKILL ends everything that it started too.
+        /// Sends a signal to the main process; SIGKILL also ends everything that it started.
         async fn signal_process(
             &self,
             request: tonic::Request<super::SignalRequest>,
@@ -2478,7 +2478,7 @@ pub mod boxes_server {
             &self,
             request: tonic::Request<super::ResizeRequest>,
         ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status>;
-        /// Runs code in a process started with `repl`; one at a time, in order. State is kept.
+        /// Runs code in a process started with `repl`. Calls run one at a time, in order. State is kept.
         async fn evaluate(
             &self,
             request: tonic::Request<super::EvaluateRequest>,
@@ -2524,7 +2524,7 @@ pub mod boxes_server {
             >
             + std::marker::Send
             + 'static;
-        /// First event says that the watch stands.
+        /// The first event says that the watch is set up.
         async fn watch(
             &self,
             request: tonic::Request<super::WatchRequest>,
@@ -2535,7 +2535,7 @@ pub mod boxes_server {
             >
             + std::marker::Send
             + 'static;
-        /// A directory as a tar stream: regular files, directories and symbolic links.
+        /// Sends a directory as a tar stream: regular files, directories and symbolic links.
         async fn read_archive(
             &self,
             request: tonic::Request<super::PathRequest>,
@@ -2543,7 +2543,7 @@ pub mod boxes_server {
             tonic::Response<Self::ReadArchiveStream>,
             tonic::Status,
         >;
-        /// Unpacks such a stream below a directory; entries that would leave it, devices and set-id bits are refused.
+        /// Unpacks a tar stream below a directory; entries that would leave it, devices and set-id bits are refused.
         async fn write_archive(
             &self,
             request: tonic::Request<tonic::Streaming<super::WriteFileRequest>>,
@@ -2567,7 +2567,7 @@ pub mod boxes_server {
             >
             + std::marker::Send
             + 'static;
-        /// A connection to a port on the box's own loopback. The first message of the caller names box and port.
+        /// Connects to a port on the box's loopback. The first message of the caller names box and port.
         async fn dial(
             &self,
             request: tonic::Request<tonic::Streaming<super::DialRequest>>,

@@ -1,4 +1,4 @@
-//! The committed stubs are what the .proto says.
+//! The committed stubs equal those generated from the .proto files.
 
 use std::error::Error;
 use std::path::Path;

@@ -5,7 +5,7 @@ pub struct Chunk {
     /// Index in the description; 0 for a batch.
     #[prost(uint32, tag = "1")]
     pub file: u32,
-    /// Of the first byte.
+    /// Position of the first byte.
     #[prost(uint64, tag = "2")]
     pub offset: u64,
     #[prost(bytes = "bytes", tag = "3")]
@@ -33,7 +33,7 @@ pub mod deliver_request {
 pub struct Offer {
     #[prost(string, tag = "1")]
     pub run_id: ::prost::alloc::string::String,
-    /// In which the batch was cut.
+    /// The attempt that assembled the batch.
     #[prost(uint32, tag = "2")]
     pub attempt: u32,
     #[prost(uint64, tag = "3")]
@@ -45,7 +45,7 @@ pub struct Offer {
     /// XXH3-64 of the bytes.
     #[prost(fixed64, tag = "6")]
     pub digest: u64,
-    /// XXH3-64 of this message as encoded without this field: a key that was damaged on the way must not be believed.
+    /// XXH3-64 of this message as encoded without this field, so that a key that was damaged on the way is not trusted.
     #[prost(fixed64, tag = "7")]
     pub check: u64,
 }
@@ -61,25 +61,25 @@ pub mod deliver_reply {
         /// Send from this byte on.
         #[prost(uint64, tag = "1")]
         Resume(u64),
-        /// All of it is on the receiver's disk, under its name; the digest that was offered.
+        /// The whole batch is on the receiver's disk, under its name; the value is the offered digest.
         #[prost(fixed64, tag = "2")]
         Durable(u64),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DescribeRequest {
-    /// This one, or else the newest after `after`, or else the newest.
+    /// This version. If unset, the newest after `after`; if that is unset too, the newest.
     #[prost(uint64, optional, tag = "1")]
     pub version: ::core::option::Option<u64>,
     #[prost(uint64, optional, tag = "2")]
     pub after: ::core::option::Option<u64>,
-    /// With `version`: no other weights than these, 16 hex digits.
+    /// With `version`: accept only weights with this digest, 16 hex digits.
     #[prost(string, optional, tag = "3")]
     pub digest: ::core::option::Option<::prost::alloc::string::String>,
     /// How long to wait for it.
     #[prost(uint32, tag = "4")]
     pub wait_ms: u32,
-    /// Not as a sparse version: the publisher is to make a full one of it.
+    /// The version must not be sparse: the publisher should make it full.
     #[prost(bool, tag = "5")]
     pub full: bool,
 }
@@ -108,10 +108,10 @@ pub struct File {
 pub struct FetchRequest {
     #[prost(uint64, tag = "1")]
     pub version: u64,
-    /// XXH3-64 of the description as encoded: bytes of another one with the same number are not wanted.
+    /// XXH3-64 of the description as encoded: bytes of another version with the same number are refused.
     #[prost(fixed64, tag = "2")]
     pub description: u64,
-    /// Per file of the description the byte to begin at: a multiple of the chunk size, or its length.
+    /// For each file of the description, the byte to begin at: a multiple of the chunk size, or the file's length.
     #[prost(uint64, repeated, tag = "3")]
     pub offsets: ::prost::alloc::vec::Vec<u64>,
 }
@@ -217,8 +217,8 @@ pub mod rollouts_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// One batch. The first request offers it. The first answer says from which byte on the receiver wants it, or that it has it. The last
-        /// answer says that it is durable there; only then may the sender forget it.
+        /// Delivers one batch. The first request offers it. The first answer says from which byte on the receiver needs it, or that it has it. The
+        /// last answer says that it is durable there; only then may the sender forget it.
         pub async fn deliver(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::DeliverRequest>,
@@ -264,8 +264,8 @@ pub mod rollouts_server {
             >
             + std::marker::Send
             + 'static;
-        /// One batch. The first request offers it. The first answer says from which byte on the receiver wants it, or that it has it. The last
-        /// answer says that it is durable there; only then may the sender forget it.
+        /// Delivers one batch. The first request offers it. The first answer says from which byte on the receiver needs it, or that it has it. The
+        /// last answer says that it is durable there; only then may the sender forget it.
         async fn deliver(
             &self,
             request: tonic::Request<tonic::Streaming<super::DeliverRequest>>,
@@ -528,7 +528,7 @@ pub mod weights_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// The contents of a version that is here or on its way here; waits for it.
+        /// Describes the contents of a version that the node has or is receiving; waits for it.
         pub async fn describe(
             &mut self,
             request: impl tonic::IntoRequest<super::DescribeRequest>,
@@ -550,7 +550,7 @@ pub mod weights_client {
                 .insert(GrpcMethod::new("prl.transport.v1.Weights", "Describe"));
             self.inner.unary(req, path, codec).await
         }
-        /// The bytes of a version, each as soon as it is here, files in the order of the description.
+        /// Sends the bytes of a version, each as soon as the node has it, files in the order of the description.
         pub async fn fetch(
             &mut self,
             request: impl tonic::IntoRequest<super::FetchRequest>,
@@ -575,7 +575,7 @@ pub mod weights_client {
                 .insert(GrpcMethod::new("prl.transport.v1.Weights", "Fetch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Tells the publisher that a version is wherever it is needed.
+        /// Reports to the publisher that every node which needs a version has it.
         pub async fn acknowledge(
             &mut self,
             request: impl tonic::IntoRequest<super::AcknowledgeRequest>,
@@ -615,7 +615,7 @@ pub mod weights_server {
     /// Generated trait containing gRPC methods that should be implemented for use with WeightsServer.
     #[async_trait]
     pub trait Weights: std::marker::Send + std::marker::Sync + 'static {
-        /// The contents of a version that is here or on its way here; waits for it.
+        /// Describes the contents of a version that the node has or is receiving; waits for it.
         async fn describe(
             &self,
             request: tonic::Request<super::DescribeRequest>,
@@ -626,12 +626,12 @@ pub mod weights_server {
             >
             + std::marker::Send
             + 'static;
-        /// The bytes of a version, each as soon as it is here, files in the order of the description.
+        /// Sends the bytes of a version, each as soon as the node has it, files in the order of the description.
         async fn fetch(
             &self,
             request: tonic::Request<super::FetchRequest>,
         ) -> std::result::Result<tonic::Response<Self::FetchStream>, tonic::Status>;
-        /// Tells the publisher that a version is wherever it is needed.
+        /// Reports to the publisher that every node which needs a version has it.
         async fn acknowledge(
             &self,
             request: tonic::Request<super::AcknowledgeRequest>,
