@@ -1,4 +1,4 @@
-//! What a new process does to be an init: its name, its descriptors, its signals.
+//! Turns a new process into an init: its name, its descriptors, its signals.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -7,8 +7,9 @@ use super::CONTROL;
 use crate::process::Home;
 use crate::sys::{check, close_from, prctl};
 
-/// Gives the process its name, its parent's fate and no descriptors but the control socket. Without a pid namespace its
-/// end does not end the others, so there it is told and not killed, and first of all its signals are confined.
+/// Names the process, ties its life to that of its parent, and closes all descriptors but the control socket. Without a
+/// pid namespace the end of init does not end the other processes. There init gets a signal to end them instead of
+/// being killed, and its own signals are confined first.
 pub(super) fn arrange(control: OwnedFd, confined: bool) -> io::Result<()> {
     let fate = if confined { libc::SIGTERM } else { libc::SIGKILL };
     prctl(libc::PR_SET_PDEATHSIG, fate as libc::c_ulong)?;
@@ -32,7 +33,7 @@ pub(super) fn arrange(control: OwnedFd, confined: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves these descriptors to 3 and on and closes all others behind them.
+/// Moves these descriptors to the numbers from 3 on and closes all others.
 pub(super) fn keep_only(fds: &[RawFd]) -> io::Result<()> {
     let mut high = Vec::new();
     for fd in fds {
@@ -41,14 +42,14 @@ pub(super) fn keep_only(fds: &[RawFd]) -> io::Result<()> {
     }
     let mut next = CONTROL;
     for fd in high {
-        // SAFETY: whoever owned this number is never used again.
+        // The previous descriptor of this number is never used again.
         check(unsafe { libc::dup3(fd, next, libc::O_CLOEXEC) })?;
         next += 1;
     }
     close_from(libc::c_uint::try_from(next).map_err(io::Error::other)?, 0)
 }
 
-/// Children's ends, and the order to end where that is a signal, as a descriptor that can be polled.
+/// A descriptor that can be polled for the ends of children and, where that is a signal, for the order to end.
 pub(super) fn watch_signals(terminated: bool) -> io::Result<OwnedFd> {
     // SAFETY: sigset_t is plain data, filled by sigemptyset; the signals stay blocked in this process; the descriptor is
     // new and ours.

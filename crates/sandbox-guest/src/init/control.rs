@@ -6,12 +6,12 @@ use std::os::fd::RawFd;
 use crate::sys::{receive_with_fds, send_with_fds};
 use crate::wire::{Event, FromInit, Inbox, frame};
 
-/// Where the socket is put.
+/// The number of the control socket.
 pub(in crate::init) const CONTROL: RawFd = 3;
-/// On the stack: memory that a process of its own touches first costs more than a second read.
+/// The buffer is on the stack: touching heap memory for the first time costs more than a second read.
 const RECEIVE_BYTES: usize = 8 << 10;
 
-/// The control socket, which lies at its own number.
+/// The control socket, at its fixed number.
 #[derive(Default)]
 pub(super) struct Control {
     pub(super) inbox: Inbox,
@@ -31,7 +31,7 @@ impl Control {
         write(&bytes, fds)
     }
 
-    /// Several of one order, in a row.
+    /// Sends several events of one order, in a row.
     pub(super) fn tell_all(&self, id: u64, events: impl IntoIterator<Item = Event>) -> io::Result<()> {
         let frames = events.into_iter().map(|event| {
             frame(&FromInit {
@@ -43,7 +43,7 @@ impl Control {
         write(&frames.flatten().collect::<Vec<u8>>(), &[])
     }
 
-    /// Takes in what has arrived.
+    /// Reads the bytes that have arrived.
     pub(super) fn fill(&mut self) -> io::Result<()> {
         let mut buffer = [0; RECEIVE_BYTES];
         let (length, fds) = receive_with_fds(CONTROL, &mut buffer)?;

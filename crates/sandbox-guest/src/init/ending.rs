@@ -1,5 +1,5 @@
-//! An exec that leaves nothing behind: what could outlive it is ended, removed or let go of before it is told that it is gone,
-//! and before the next one begins nobody is there.
+//! The end of an exec that leaves nothing behind: everything that could outlive it is ended, removed or closed before
+//! the daemon learns that the exec is gone. Before the next one begins, no process of a guest is left.
 
 use std::io;
 
@@ -12,7 +12,8 @@ use super::{Server, end_everybody};
 use crate::defence::Defence;
 use crate::wire::Event;
 
-/// What the execs of a sandbox share beside its files. None where it has no such namespaces of its own.
+/// What the execs of a sandbox share apart from files. A part is `None` where the sandbox has no separate namespace for
+/// it.
 pub(super) struct Shared {
     ipc: Option<Ipc>,
     network: Option<Network>,
@@ -31,7 +32,7 @@ impl Shared {
 }
 
 impl Server<'_> {
-    /// Before such an exec begins.
+    /// Runs before such an exec begins.
     pub(super) fn begin_enclosed(&mut self) -> io::Result<()> {
         self.end_strangers(|_| Ok(()))?;
         if self.home.is_none() && self.shared.is_none() {
@@ -43,9 +44,9 @@ impl Server<'_> {
         }
     }
 
-    /// The main process of such an exec has ended. `told`: what is to be said of that.
+    /// Runs when the main process of such an exec has ended. `told`: the events that report its end.
     pub(super) fn end_enclosed(&mut self, id: u64, mut told: Vec<Event>, enclosure: Enclosure) -> io::Result<()> {
-        // To end what it leaves takes time.
+        // Ending the processes that it leaves takes time, so report its end first.
         self.end_strangers(|server| server.control.tell_all(id, told.drain(..)))?;
         if let Some(shared) = &mut self.shared {
             shared.ipc.as_ref().map_or(Ok(()), Ipc::clear)?;
@@ -54,12 +55,12 @@ impl Server<'_> {
             }
         }
         told.extend([enclosure.finished()?, Event::Gone(true)]);
-        // Its memory and the time that this takes would count as the next one's.
+        // Otherwise the layer's memory, and the time to free it, would count for the next exec.
         self.execs.keep(enclosure.into_layer());
         self.control.tell_all(id, told)
     }
 
-    /// Ends whoever is neither this process nor its kin. `found`: called before, when there is somebody.
+    /// Ends every process but this one and its kin. `found` is called first, when there is such a process.
     fn end_strangers(&mut self, found: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
         let Some(kin) = self.kin() else {
             return Ok(());
@@ -76,7 +77,8 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// None while a template bears a zygote here: until that has told its pid it cannot be told from a stranger.
+    /// `None` while a template forks a zygote for this sandbox: until that zygote has sent its pid, it looks like a
+    /// stranger.
     fn kin(&mut self) -> Option<Kin> {
         let mut kin = Kin::default();
         for zygote in self.zygotes.values_mut() {

@@ -1,5 +1,5 @@
-//! What programs leave in the sandbox's IPC namespace: System V segments, semaphores and queues, and POSIX queues. All of it
-//! outlives the processes that made it, and counts as memory.
+//! Objects that programs leave in the sandbox's IPC namespace: System V segments, semaphores and queues, and POSIX
+//! queues. They outlive the processes that made them, and count as memory.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,26 +7,27 @@ use std::os::unix::fs::FileExt;
 
 use crate::sys::check;
 
-/// Files of proc with a line for each object, below a headline, and the call that removes one. A kernel may lack them.
+/// Files of proc with a headline and a line for each object, and the call that removes one object. A kernel may lack
+/// such a file.
 const TABLES: [(&str, Remove); 3] = [
     ("/proc/sysvipc/shm", remove_segment),
     ("/proc/sysvipc/sem", remove_semaphores),
     ("/proc/sysvipc/msg", remove_queue),
 ];
 const QUEUES: &str = "/dev/mqueue";
-/// So many objects are seen at a time.
+/// The bytes of a table that are read at a time.
 const TABLE_BYTES: usize = 16 << 10;
 
 type Remove = fn(libc::c_int) -> libc::c_int;
 
 /// See the module.
 pub(super) struct Ipc {
-    /// They show the namespace in which they were opened.
+    /// Each shows the namespace in which it was opened.
     tables: Vec<(File, Remove)>,
 }
 
 impl Ipc {
-    /// Of the namespace of this process.
+    /// The objects of this process's namespace.
     pub(super) fn own() -> io::Result<Self> {
         let mut tables = Vec::new();
         for (path, remove) in TABLES {
@@ -39,7 +40,8 @@ impl Ipc {
         Ok(Self { tables })
     }
 
-    /// Removes everything. Only while nobody is there who uses or makes any of it: then its memory is free when this returns.
+    /// Removes all objects. Call it only while no process uses or makes one: then their memory is free when this
+    /// returns.
     pub(super) fn clear(&self) -> io::Result<()> {
         for (table, remove) in &self.tables {
             loop {
@@ -59,12 +61,12 @@ impl Ipc {
     }
 }
 
-/// Ids of the first objects of a table.
+/// The ids of the first objects of a table.
 fn objects(table: &File) -> io::Result<Vec<libc::c_int>> {
     let mut buffer = [0; TABLE_BYTES];
     let length = table.read_at(&mut buffer, 0)?;
     let text = std::str::from_utf8(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-    // The last line may have been cut.
+    // The last line may be incomplete.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let ids = whole.lines().skip(1).map(|line| line.split_whitespace().nth(1));
     ids.map(|id| {

@@ -1,10 +1,11 @@
-//! A clean writable layer over what a sandbox's files and build have made, for one exec and nobody else.
+//! A clean writable layer over the files and the build of a sandbox, for one exec alone.
 //!
-//! It is a mount namespace of its own: overlays whose lower side is the sandbox's own layer and whose upper side is a
-//! new file system in memory with the exec's sizes. It is gone with the last process in it and the descriptor here.
-//! Nothing may change the lower side meanwhile: such execs run one at a time, and each is dead before the next begins.
-//! One that is as it was when it was made, to the times of its directories, is as clean as a new one and is used again. So is
-//! one that was made in advance, unless what lies below it has changed since.
+//! It is a separate mount namespace: overlays whose lower side is the sandbox's layer and whose upper side is a new
+//! file system in memory with the exec's sizes. It disappears with its last process and the descriptor here. Nothing
+//! may change the lower side meanwhile: such execs run one at a time, and each is dead before the next begins.
+//!
+//! A layer that is exactly as it was made, including the times of its directories, is as clean as a new one and is used
+//! again. A layer that was made in advance is used too, unless the files below it have changed since.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +17,7 @@ use crate::sys::{check, make_directory, mount};
 use crate::template::{Step, at};
 use crate::wire::Sizes;
 
-/// In the root of every sandbox, and empty.
+/// A directory in the root of every sandbox. It is empty.
 const BUILD_AT: &str = "/box";
 const OWN_NAMESPACE: &str = "/proc/self/ns/mnt";
 
@@ -24,15 +25,16 @@ const OWN_NAMESPACE: &str = "/proc/self/ns/mnt";
 pub(super) struct Layer {
     namespace: OwnedFd,
     pub(super) sizes: Sizes,
-    /// What everything that is written lies in.
+    /// The top directories, which contain everything that is written.
     tops: Vec<File>,
     as_made: State,
-    /// A change by a program leaves a later time: always where the kernel takes another one for what was looked at, else
-    /// where programs run in it only after the tick of the kernel's clock in which it was made.
+    /// Whether each change by a program is visible in the times. It is where the kernel gives a change a later time
+    /// than the time that was looked at. Elsewhere it is when programs run in the layer only after the clock tick in
+    /// which it was made.
     told_apart: bool,
 }
 
-/// What no change leaves as it is: the kernel's own times of the top directories, and what is used of the file system.
+/// What every change alters: the kernel's own times of the top directories, and the free part of the file system.
 #[derive(PartialEq)]
 struct State {
     changed: Vec<(i64, i64)>,
@@ -41,7 +43,7 @@ struct State {
 }
 
 impl Layer {
-    /// Makes one. `uid`: the guest's.
+    /// Makes a layer. `uid`: the guest's user.
     pub(super) fn make(sizes: &Sizes, uid: u32) -> Result<Self, Step> {
         let back = at("layer", File::open(OWN_NAMESPACE))?;
         // SAFETY: one thread.
@@ -64,23 +66,24 @@ impl Layer {
         self.namespace.as_raw_fd()
     }
 
-    /// A program begins in it.
+    /// Notes that a program begins in this layer.
     pub(super) fn begin(&mut self) {
         let now = last_tick();
         self.told_apart |= self.as_made.changed.iter().all(|made| *made < now);
     }
 
-    /// Whether nothing in it has changed since it was made. Only while nobody is in it who could write.
+    /// Whether nothing has changed since the layer was made. Call it only while no process is in the layer that could
+    /// write.
     pub(super) fn untouched(&self) -> bool {
         self.told_apart && state(&self.tops).is_ok_and(|now| now == self.as_made)
     }
 
-    /// Whether it has no block, and no inode, left.
+    /// Whether no block, and whether no inode, is left.
     pub(super) fn fullness(&self) -> io::Result<(bool, bool)> {
         free(&self.tops).map(|[blocks, inodes]| (blocks == 0, inodes == 0))
     }
 
-    /// Does something in it and comes back.
+    /// Calls a function inside the layer and comes back.
     pub(super) fn within<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
         let back = File::open(OWN_NAMESPACE)?;
         enter(self.namespace())?;
@@ -129,7 +132,8 @@ fn build(sizes: &Sizes, uid: u32) -> Result<Vec<File>, Step> {
     Ok(tops)
 }
 
-/// Whether a change to what was looked at gets a time of its own, also within one tick. Said only where that is seen.
+/// Whether a change gets a later time than the time that was looked at, even within one clock tick. It is true only
+/// when that was observed.
 fn takes_another_time(tops: &[File]) -> io::Result<bool> {
     let Some(top) = tops.first() else {
         return Ok(false);
@@ -141,7 +145,7 @@ fn takes_another_time(tops: &[File]) -> io::Result<bool> {
     Ok(last_tick() == before && (changed.ctime(), changed.ctime_nsec()) > before)
 }
 
-/// What the kernel gives as the time of a change, unless it takes another one.
+/// The time that the kernel gives to a change, unless it takes a finer one.
 fn last_tick() -> (i64, i64) {
     // SAFETY: timespec is plain data, filled by the call.
     unsafe {
@@ -160,7 +164,7 @@ fn state(tops: &[File]) -> io::Result<State> {
     })
 }
 
-/// Blocks and inodes of the file system that all of them lie in.
+/// The free blocks and inodes of the file system that contains all of them.
 fn free(tops: &[File]) -> io::Result<[u64; 2]> {
     // SAFETY: statfs is plain data, filled by the call.
     let mut system: libc::statfs = unsafe { std::mem::zeroed() };

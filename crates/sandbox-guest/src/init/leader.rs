@@ -1,8 +1,8 @@
-//! The process above one exec: it has the guest below it, waits for it and keeps its orphans.
+//! The process above one exec: the guest is its child. It waits for the guest and keeps its orphans.
 //!
-//! As a subreaper it stays the ancestor of whatever the guest starts, so that init can find and kill that and nothing
-//! else. When the guest has ended it tells init and waits to be told: leave (orphans go to init and live on), or stay
-//! until the last process below it is dead.
+//! As a subreaper it stays the ancestor of everything that the guest starts, so that init can find and kill exactly
+//! those processes. When the guest has ended, the leader reports that to init and waits for the answer: leave (orphans
+//! become init's children and run on), or stay until the last process below it is dead.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -22,15 +22,15 @@ pub(super) const LEAVE: u8 = b'l';
 pub(super) const STAY: u8 = b's';
 
 const ORDER_BYTES: usize = 16 << 10;
-/// Where its end of the link is put, and that of the guest-to-be's orders.
+/// The numbers of its end of the link, and of the socket with the future guest's order.
 const LINK: RawFd = CONTROL;
 const ORDERS: RawFd = LINK + 1;
-/// And the way into the guest's group of memory.
+/// The number of the descriptor that leads into the guest's memory group.
 const DOOR: RawFd = ORDERS + 1;
-/// A guest-to-be that does not take its order in this time never will.
+/// A future guest that does not take its order within this time never will.
 const ORDER_PATIENCE_S: libc::time_t = 2;
 
-/// A leader and below it a process that waits to become a guest: what of an exec can be done before it is asked for.
+/// A leader and its child, which waits to become a guest: the part of an exec that can be done in advance.
 pub(super) struct Pair {
     pub(super) leader: libc::pid_t,
     pub(super) link: OwnedFd,
@@ -38,7 +38,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// `namespace`: the exec's own writable layer.
+    /// `namespace`: the separate writable layer of the exec.
     pub(super) fn fork(confinement: Confinement<'_>, namespace: Option<RawFd>) -> io::Result<Self> {
         let (link, their_link) = socket_pair(libc::SOCK_SEQPACKET)?;
         set_nonblocking(link.as_fd())?;
@@ -60,7 +60,7 @@ impl Pair {
         // SAFETY: this process has one thread, so the child may go on as it is.
         let leader = check(unsafe { libc::fork() })?;
         if leader == 0 {
-            // An error means that init is gone, and this process with it.
+            // An error means that init is gone, and this process is about to end with it.
             let _ended = lead(confinement, namespace, &their_link, &their_orders);
             // SAFETY: the end of this process; no destructor matters.
             unsafe { libc::_exit(0) }
@@ -68,7 +68,8 @@ impl Pair {
         Ok(Self { leader, link, orders })
     }
 
-    /// Says what to become. `streams`: the guest's first descriptors. Nothing was begun when this fails.
+    /// Sends the order that says what to become. `streams`: the guest's first descriptors. When this fails, nothing was
+    /// begun.
     pub(super) fn order(&self, launching: &Launching, streams: &[RawFd]) -> io::Result<()> {
         let bytes = frame(launching);
         let mut sent = send_with_fds(self.orders.as_raw_fd(), &bytes, streams)?;
@@ -79,8 +80,8 @@ impl Pair {
     }
 }
 
-/// Where guests could kill the leader nothing of its own is to go on without it. A change of user, which keeps guests from
-/// that, undoes this.
+/// Ends this process when its leader ends. Where guests can kill the leader, no process of the exec may go on without
+/// it. A change of user undoes this, but then guests cannot kill the leader.
 fn end_with(leader: libc::pid_t) -> io::Result<()> {
     prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
     // SAFETY: reads an attribute of this process.
@@ -90,7 +91,7 @@ fn end_with(leader: libc::pid_t) -> io::Result<()> {
     Err(io::Error::from_raw_os_error(libc::ESRCH))
 }
 
-/// Becomes what the order says, which may be long in coming.
+/// Becomes what the order says. The order may come late.
 fn obey(confinement: Confinement<'_>) -> (String, io::Error) {
     let mut inbox = Inbox::default();
     let mut buffer = vec![0; ORDER_BYTES];
@@ -145,7 +146,7 @@ fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, 
         Err(error) => return tell(Event::NotExecuted(failure(("fork", error)))),
     };
     for fd in [ORDERS].into_iter().chain(door.descriptor()) {
-        // SAFETY: ours since `keep_only`; the guest-to-be has its own.
+        // SAFETY: ours since `keep_only`; the future guest has its copy.
         unsafe { libc::close(fd) };
     }
     child::keep_no_capabilities()?;
@@ -175,7 +176,7 @@ fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, 
     Ok(())
 }
 
-/// Reaps whatever ends until the guest does.
+/// Reaps every child that ends until the guest does.
 fn wait_for(pid: libc::pid_t) -> io::Result<i32> {
     loop {
         let mut status = 0;
@@ -193,12 +194,12 @@ fn wait_for(pid: libc::pid_t) -> io::Result<i32> {
     }
 }
 
-/// A report on a guest whose parent this process is.
+/// The report on a guest whose parent is this process.
 pub(super) fn ended_here(status: i32, started: Instant, unwatched: bool) -> Ended {
     ended(status, started, unwatched, collect::fullness(Path::new("/work")))
 }
 
-/// `fullness`: whether no block, and no inode, is left to it.
+/// `fullness`: whether no block, and whether no inode, is left in its layer.
 pub(super) fn ended(status: i32, started: Instant, unwatched: bool, fullness: (bool, bool)) -> Ended {
     let (blocks_full, inodes_full) = fullness;
     Ended {

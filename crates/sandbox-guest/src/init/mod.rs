@@ -1,8 +1,9 @@
-//! Pid 1 of a sandbox: sets it up, parks, and then obeys orders: starts programs, reaps, ends them, collects files.
+//! Pid 1 of a sandbox: it sets the sandbox up, parks, and then obeys orders: it starts programs, reaps and ends them,
+//! and collects files.
 //!
 //! It is a clone of the spawner that never executes another program, so it needs no file in any root file system. It
-//! obeys only its control socket, whose other end the daemon holds: end of file there, like the death of the spawner,
-//! ends it and with it, since it is pid 1, every process of the sandbox. Guests run as another user, cannot signal,
+//! obeys only its control socket, whose other end the daemon holds. End of file there ends it, as does the death of the
+//! spawner; since it is pid 1, every process of the sandbox ends with it. Guests run as another user, cannot signal,
 //! trace or read it, and hold none of its descriptors. It never waits for a guest: everything that could take long is
 //! done by a fork of it, and its own loop only polls.
 
@@ -55,7 +56,7 @@ pub(crate) fn main(
     process::place::settle(home.as_ref());
     let arranged = arrange(control, home.is_some());
     if arranged.is_ok() {
-        // It ends when the daemon is gone, or was told to: nothing is left to tell anyone.
+        // It ends when the daemon is gone or has ordered the end: in both cases no report is needed.
         let _over = converse(uid, filter, &choose_root, home.as_ref());
         if let Some(home) = &home {
             end_everybody();
@@ -67,7 +68,7 @@ pub(crate) fn main(
     unsafe { libc::_exit(status) }
 }
 
-/// The whole conversation. An error means that the daemon is gone: nothing is left to tell anyone.
+/// Reads and obeys orders. An error means that the daemon is gone: no report is possible.
 fn converse(
     uid: u32,
     filter: &filter::Program,
@@ -95,9 +96,9 @@ fn converse(
 }
 
 struct Server<'a> {
-    /// Leaves the spawner's root for the box's own.
+    /// Changes from the spawner's root to that of the box.
     choose_root: &'a dyn Fn() -> Result<(), Step>,
-    /// In the process tier.
+    /// Set in the process tier only.
     home: Option<&'a Home>,
     control: Control,
     execs: Execs,
@@ -105,15 +106,15 @@ struct Server<'a> {
     uid: u32,
     filter: &'a filter::Program,
     guests_ran: bool,
-    /// Of the writable layer; none before the box's sizes are known.
+    /// The size of the writable layer; 0 before the box's sizes are known.
     disk_bytes: u64,
-    /// Those that no program was handed to, or whose program has not begun, by the order that their next event is for.
+    /// Zygotes without a program, or whose program has not begun, by the order to which their next event belongs.
     zygotes: BTreeMap<u64, Zygote>,
-    /// Into the sandbox's cgroups.
+    /// The entrances to the sandbox's cgroups.
     ways: Ways,
-    /// Everybody was told to die.
+    /// All processes were ordered to die.
     killed: bool,
-    /// Known from the first exec on that leaves nothing behind.
+    /// Set from the first exec on that leaves nothing behind.
     shared: Option<Shared>,
 }
 
@@ -126,7 +127,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Waits for something to happen and deals with it.
+    /// Waits for events and handles them.
     fn turn(&mut self) -> io::Result<()> {
         let poll = |fd: RawFd| libc::pollfd {
             fd,
@@ -274,7 +275,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// What was asked for may be impossible (`NotFurnished`), or something may be wrong here (`Failed`).
+    /// The error is `NotFurnished` when the request asks for something impossible, and `Failed` when something is wrong
+    /// here.
     fn furnish(&mut self, wanted: &crate::wire::Furnish) -> Result<(), Event> {
         let failed = |step| Event::Failed(failure(step));
         if self.guests_ran {
@@ -342,7 +344,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Ends everything and says what is there.
+    /// Ends all processes and reports the collected files.
     fn finish(&mut self, id: u64, wanted: &Finish) -> io::Result<()> {
         end_everybody();
         self.execs.clear();
@@ -351,7 +353,7 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Why a zygote that is not there cannot do something.
+/// The error for a zygote that is dead.
 fn died() -> io::Error {
     io::Error::from_raw_os_error(libc::ESRCH)
 }

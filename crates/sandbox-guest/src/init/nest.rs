@@ -1,4 +1,4 @@
-//! What init does for zygotes: bears them, hears them, and hands programs over to them.
+//! Init's work for zygotes: it has them forked, reads their messages, and hands programs over to them.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -12,7 +12,7 @@ use crate::child;
 use crate::wire::{Event, Hatch};
 
 impl Server<'_> {
-    /// Takes in what a zygote says, and passes it on. One that falls silent before its program begins is lost.
+    /// Reads a message of a zygote and passes it on. A zygote whose link closes before its program begins is lost.
     pub(super) fn hear_zygote(&mut self, id: u64) -> io::Result<()> {
         let Some(zygote) = self.zygotes.get_mut(&id) else {
             return Ok(());
@@ -50,13 +50,14 @@ impl Server<'_> {
                     _ => Ok(()),
                 }
             }
-            // The end of one that has its program is told when it is reaped.
+            // The end of a zygote that has its program is reported when it is reaped.
             Word::Nothing if self.killed || self.execs.has(id) => Ok(()),
             Word::Nothing => self.control.tell(id, Event::Failed(failure(("zygote", died())))),
         }
     }
 
-    /// Passes on what a zygote with a program has said, before its end is told: that its program began comes first.
+    /// Passes on all messages of a zygote that has a program, before its end is reported: the beginning of the program
+    /// comes first.
     pub(super) fn hear_out(&mut self, pid: libc::pid_t) -> io::Result<()> {
         let mut all = self.zygotes.iter();
         let found = all.find(|(id, zygote)| zygote.pid() == pid && self.execs.has(**id));
@@ -69,7 +70,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// One that waited for a program has ended. Its link may be open elsewhere for another moment.
+    /// A zygote that waited for a program has ended. Another process may hold its link open for a moment.
     pub(super) fn lose_zygote(&mut self, pid: libc::pid_t) -> io::Result<()> {
         let found = self.zygotes.iter().find(|(_, zygote)| zygote.pid() == pid);
         let Some(id) = found.map(|(id, _)| *id) else {
@@ -110,7 +111,7 @@ impl Server<'_> {
         }
     }
 
-    /// Executes an interpreter in advance.
+    /// Starts an interpreter in advance.
     pub(super) fn advance(&mut self, id: u64, program: &crate::wire::Program, fds: &[OwnedFd]) -> io::Result<()> {
         let [input, output, errors] = fds else {
             return Err(io::ErrorKind::InvalidData.into());
@@ -127,8 +128,8 @@ impl Server<'_> {
         }
     }
 
-    /// Hands a program over to a zygote, which tells when it begins. It may have been killed meanwhile: then the program is
-    /// executed.
+    /// Hands a program over to a zygote, which reports when the program begins. The zygote may have been killed
+    /// meanwhile: then the program is executed.
     pub(super) fn adopt(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
         let zygote = self.zygotes.remove(&start.zygote);
         let adopted = match zygote {
@@ -162,7 +163,8 @@ impl Server<'_> {
         }
     }
 
-    /// A layer for a zygote that has none yet, and the network where that is another one than the zygote's.
+    /// A layer for a zygote that has none yet, and the network when it is no longer the one in which the zygote was
+    /// forked.
     fn finds(&mut self, start: &crate::wire::Start, zygote: &Zygote) -> Result<Finds, NotAdopted> {
         let sizes = start.enclosed.as_ref().and_then(|enclosed| enclosed.layer);
         let sizes = sizes.filter(|_| zygote.wants_a_layer());

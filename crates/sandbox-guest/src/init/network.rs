@@ -1,9 +1,9 @@
-//! The network that the execs of a sandbox see: a loopback, and what earlier ones left on it.
+//! The network that the execs of a sandbox see: a loopback, and whatever earlier execs left on it.
 //!
-//! Connections outlive the programs that made them: for a minute nobody else can listen on their port. Only the end of a network
-//! namespace clears all of that. So each exec that leaves nothing behind finds a network in which nothing was ever sent
-//! and no socket is left, and behind one that used it comes a new one. This process lives in it; zygotes that were born before
-//! enter it when they get their program.
+//! Connections outlive the programs that made them: for a minute no other program can listen on their port. Only the
+//! end of a network namespace clears all of that. So each exec that leaves nothing behind finds a network in which
+//! nothing was ever sent and no socket is left: an exec that used its network is followed by a new one. This process is
+//! in the new network; zygotes that were forked before enter it when they get their program.
 
 use std::fs::File;
 use std::io;
@@ -13,23 +13,23 @@ use std::os::unix::fs::FileExt;
 use super::set_up::loopback_up;
 use crate::sys::check;
 
-/// What was sent on each device.
+/// The bytes that were sent on each device.
 const TRAFFIC: &str = "/proc/self/net/dev";
-/// How many sockets there are. Without version 6 of the protocol there is no second.
+/// The numbers of sockets. Without IPv6 the second file is missing.
 const SOCKETS: [&str; 2] = ["/proc/self/net/sockstat", "/proc/self/net/sockstat6"];
-/// Their fields that count this namespace's sockets; others count the machine's.
+/// Fields that count this namespace's sockets; the other fields count those of the machine.
 const OF_NAMESPACE: [&str; 2] = ["inuse", "tw"];
-/// The loopback is the first device, and other devices have no traffic.
+/// Enough for the loopback, which is the first device. Other devices have no traffic.
 const LOOK_BYTES: usize = 2048;
 
 /// See the module.
 pub(super) struct Network {
-    /// None while it is the one that the sandbox was made with.
+    /// `None` while the network is the one that the sandbox was made with.
     namespace: Option<OwnedFd>,
-    /// They show the namespace in which they were opened.
+    /// Each shows the namespace in which it was opened.
     traffic: File,
     sockets: Vec<File>,
-    /// When the last exec began.
+    /// The state when the last exec began.
     before: Option<State>,
 }
 
@@ -40,7 +40,7 @@ struct State {
 }
 
 impl Network {
-    /// That of this process.
+    /// The network of this process.
     pub(super) fn own() -> io::Result<Self> {
         let mut sockets = Vec::new();
         for path in SOCKETS {
@@ -58,18 +58,19 @@ impl Network {
         })
     }
 
-    /// By which a process that was born in the first network enters this one, if it is another.
+    /// The network namespace, when it is not the first one: processes that were forked before enter it.
     pub(super) fn namespace(&self) -> Option<RawFd> {
         self.namespace.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// An exec begins. Sockets of the daemon may be there already.
+    /// Notes the state when an exec begins. Sockets of the daemon may be there already.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         self.before = Some(self.state()?);
         Ok(())
     }
 
-    /// The exec has ended, and nobody is there who could send. Whether another network came in the place of the one it used.
+    /// The exec has ended, and no process is left that could send. Returns whether a new network has replaced the one
+    /// that it used.
     pub(super) fn renew(&mut self) -> io::Result<bool> {
         let before = self.before.take();
         if before.is_some_and(|before| self.state().is_ok_and(|now| now == before)) {
@@ -106,7 +107,7 @@ fn look(file: &File) -> io::Result<Vec<u8>> {
     Ok(buffer)
 }
 
-/// The numbers behind this namespace's fields, protocol by protocol: `TCP: inuse 5 orphan 0 tw 1 alloc 7 mem 2`.
+/// The values of this namespace's fields, protocol by protocol: `TCP: inuse 5 orphan 0 tw 1 alloc 7 mem 2`.
 fn counts(text: &str) -> Vec<String> {
     let of_line = |line| {
         let mut words = str::split_whitespace(line);

@@ -1,4 +1,4 @@
-//! What init does before any guest runs: mounts, host name, loopback, and then the sandbox's own sizes and files.
+//! What init does before any guest runs: mounts, host name, loopback, then the sandbox's sizes and files.
 
 use std::fs::Permissions;
 use std::io::{self, Write};
@@ -13,11 +13,11 @@ use crate::sys::{check, give_open, make_directory, mount, prctl};
 use crate::template::{Step, at};
 use crate::wire::{FileSpec, Furnish};
 
-/// Of the machine's terminals, which are some thousands for everybody.
+/// How many terminals a sandbox may have. The machine has some thousands for all sandboxes together.
 pub(super) const MOST_TERMINALS: usize = 32;
 /// The writable layer before its limits are known.
 const PARKED_LAYER: &str = "size=1m,nr_inodes=64,mode=755";
-/// Hides each of these behind an empty file or directory: they tell about the machine, not about the sandbox.
+/// Each of these is hidden behind an empty file or directory: they show the machine, not the sandbox.
 const MASKED: [&str; 6] = [
     "/proc/kcore",
     "/proc/keys",
@@ -27,7 +27,7 @@ const MASKED: [&str; 6] = [
     "/proc/kpagecount",
 ];
 
-/// Settings of the machine, written by permission bits alone. Read-only where the guest's user is the daemon's own.
+/// Settings of the machine, which only permission bits protect. Read-only where the guest's user is the daemon's.
 const SEALED: [&str; 4] = ["/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs"];
 
 /// Makes the sandbox what its guest will see.
@@ -65,14 +65,14 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
     for path in MASKED {
         if Defence::MaskedProc.stands() {
             let masked = match mount("/dev/null", Path::new(path), "", libc::MS_BIND, "") {
-                // This kernel has none.
+                // This kernel has no such file.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 masked => masked,
             };
             at("masked proc", masked)?;
         }
     }
-    // The guest may be the machine's root to whoever asks for no more than a number.
+    // A check that compares only the number of the user may take the guest for the machine's root.
     for path in SEALED.iter().filter(|path| uid == 0 && Path::new(path).exists()) {
         let flags = safe | libc::MS_NOEXEC | libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY;
         let sealed = mount(path, Path::new(path), "", libc::MS_BIND | libc::MS_REC, "");
@@ -93,7 +93,7 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
             &pts,
         ),
     )?;
-    // Not only to be seen: Landlock allows queues with a name only where it knows their file system.
+    // The mount does more than show the queues: Landlock allows named queues only where it knows their file system.
     let queues = safe | libc::MS_NOEXEC;
     at(
         "message queues",
@@ -109,7 +109,7 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
     at("not dumpable", prctl(libc::PR_SET_DUMPABLE, 0))
 }
 
-/// What is never wanted of a file in the writable layer: that it gives rights.
+/// Files of the writable layer never give rights.
 fn layer_flags() -> libc::c_ulong {
     let flag = |defence: Defence, flag| if defence.stands() { flag } else { 0 };
     flag(Defence::NoSetUserId, libc::MS_NOSUID) | flag(Defence::NoDevices, libc::MS_NODEV)
@@ -131,7 +131,7 @@ pub(super) fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Sizes the writable layer.
+/// Sets the size of the writable layer.
 pub(super) fn size_layer(wanted: &Furnish) -> Result<(), (String, io::Error)> {
     let options = format!("size={},nr_inodes={}", wanted.disk_bytes, wanted.inodes);
     let flags = libc::MS_REMOUNT | layer_flags();
@@ -139,10 +139,11 @@ pub(super) fn size_layer(wanted: &Furnish) -> Result<(), (String, io::Error)> {
 }
 
 /// Makes the working directory and writes files below it, with init's rights: only while no guest runs, and only in the
-/// writable layer. What a snapshot has left there may be links: none is followed, and one that has a file's name makes way.
+/// writable layer. A snapshot may have left links there: no link is followed, and a link with the name of a file is
+/// replaced.
 pub(super) fn furnish(wanted: &Furnish, uid: u32) -> Result<(), (String, io::Error)> {
     let Some((layer, below)) = place::in_layer(Path::new(&wanted.cwd)) else {
-        // A directory of the system is there or is not.
+        // A directory of the system exists or does not.
         return match wanted.files.first() {
             None => Ok(()),
             Some(file) => Err((
@@ -159,7 +160,7 @@ pub(super) fn furnish(wanted: &Furnish, uid: u32) -> Result<(), (String, io::Err
     Ok(())
 }
 
-/// A directory with those above it; new ones belong to the guest.
+/// Makes a directory and those above it; new ones belong to the guest.
 fn make(directory: &Directory, path: &Path, uid: u32) -> io::Result<Directory> {
     directory.make(path, |made| give_open(made.as_fd(), uid))
 }

@@ -1,4 +1,4 @@
-//! TCP sockets on the sandbox's loopback for the daemon, which lives in another network namespace.
+//! TCP sockets on the sandbox's loopback for the daemon, which is in another network namespace.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -10,7 +10,7 @@ use crate::wire::OpenSocket;
 /// Connections that may wait for the daemon to accept them.
 const BACKLOG: libc::c_int = 128;
 
-/// A listening socket, or one whose connection has begun; it never blocks.
+/// A listening socket, or one that has begun to connect; it never blocks.
 pub(super) fn open(wanted: &OpenSocket) -> Result<OwnedFd, Step> {
     let port = at("port", u16::try_from(wanted.port).map_err(io::Error::other))?;
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;

@@ -1,6 +1,7 @@
 //! The processes of one exec, found by walking down from its leader.
 //!
-//! The leader is a subreaper, so whatever its programs leave behind stays below it: parents name the tree exactly.
+//! The leader is a subreaper, so orphans of its programs stay below it: the parent of each process shows its tree
+//! exactly.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -9,17 +10,17 @@ use std::fs;
 struct Process {
     pid: libc::pid_t,
     parent: libc::pid_t,
-    /// It has ended and was not reaped yet.
+    /// It has ended and is not reaped yet.
     dead: bool,
-    /// Its own and that of the children it waited for.
+    /// The CPU time of the process and of the children that it waited for.
     ticks: u64,
 }
 
-/// Rounds in which new processes are looked for before killing begins.
+/// In at most this many rounds new processes are looked for before the killing begins.
 const STOP_ROUNDS: usize = 50;
 
-/// Kills every process below `leader`. They are stopped first: one that is stopped cannot fork and still counts against
-/// the limit, so that also a bomb has soon nobody left who forks.
+/// Kills every process below `leader`. They are stopped first: a stopped process cannot fork and still counts against
+/// the limit. So even a fork bomb soon has no process left that forks.
 pub(super) fn kill(leader: libc::pid_t) {
     let mut stopped = HashSet::new();
     for _ in 0..STOP_ROUNDS {
@@ -33,32 +34,32 @@ pub(super) fn kill(leader: libc::pid_t) {
     signal(&below(&processes(), leader), libc::SIGKILL);
 }
 
-/// The processes of ours that live on from one exec to the next.
+/// Our processes, which stay from one exec to the next.
 #[derive(Default)]
 pub(super) struct Kin {
-    /// Children of this process that bear others.
+    /// Children of this process that fork others.
     pub(super) nurseries: Vec<libc::pid_t>,
-    /// Children of those that wait for a program.
+    /// Children of nurseries that wait for a program.
     pub(super) waiting: Vec<libc::pid_t>,
-    /// One more is being born by a nursery, and its pid is not known yet.
+    /// A nursery is forking one more, whose pid is not known yet.
     pub(super) unborn: bool,
 }
 
 impl Kin {
-    /// Whether a child of a nursery is one of ours.
+    /// Whether a child of a nursery is one of our processes.
     fn has_borne(&self, pid: libc::pid_t) -> bool {
         self.unborn || self.waiting.contains(&pid)
     }
 
     fn includes(&self, process: &Process) -> bool {
         let borne = || self.nurseries.contains(&process.parent);
-        // A dead one there is the nursery's to reap, and does nothing any more.
+        // A dead child of a nursery does nothing any more; the nursery reaps it.
         self.nurseries.contains(&process.pid) || (borne() && (process.dead || self.has_borne(process.pid)))
     }
 }
 
-/// Whether nobody is left but kin, as far as that is easily told. Whoever has lost its parent is a child of this process, dead
-/// ones too until they are reaped here, and a child of a nursery is known to it.
+/// Whether only kin is left, as far as a quick look can show. A process that has lost its parent is a child of this
+/// process, also when dead until it is reaped here. The children of a nursery are known.
 pub(super) fn alone(kin: &Kin) -> bool {
     let all = |parent, known: &dyn Fn(&libc::pid_t) -> bool| {
         listed_children(parent).is_some_and(|children| children.iter().all(known))
@@ -70,7 +71,7 @@ pub(super) fn alone(kin: &Kin) -> bool {
             .all(|nursery| all(*nursery, &|child| kin.has_borne(*child)))
 }
 
-/// Kills and reaps every process of this namespace but this one and kin.
+/// Kills and reaps every process of this namespace except this one and its kin.
 pub(super) fn kill_strangers(kin: &Kin) {
     let own = own_pid();
     let strangers = || -> Vec<libc::pid_t> {
@@ -95,7 +96,8 @@ pub(super) fn kill_strangers(kin: &Kin) {
         }
         signal(&found, libc::SIGKILL);
         for pid in found {
-            // SAFETY: no status is wanted. Those that have another parent come to this process when that is dead.
+            // SAFETY: no status is wanted. A process with another parent becomes a child of this process when that
+            // parent is dead.
             unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
         }
     }
@@ -106,7 +108,8 @@ fn own_pid() -> libc::pid_t {
     unsafe { libc::getpid() }
 }
 
-/// The children of a process of one thread. `None` where the kernel has no such list, or no such process.
+/// The children of a process that has one thread. `None` where the kernel has no such list, or when the process is
+/// gone.
 fn listed_children(parent: libc::pid_t) -> Option<Vec<libc::pid_t>> {
     let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
     children.split_whitespace().map(|pid| pid.parse().ok()).collect()
@@ -114,7 +117,7 @@ fn listed_children(parent: libc::pid_t) -> Option<Vec<libc::pid_t>> {
 
 fn signal(pids: &[libc::pid_t], number: libc::c_int) {
     for pid in pids {
-        // SAFETY: a process of this namespace. That it has ended meanwhile is no error.
+        // SAFETY: a process of this namespace. It may have ended meanwhile.
         unsafe { libc::kill(*pid, number) };
     }
 }
@@ -126,7 +129,7 @@ pub fn children(parent: libc::pid_t) -> Vec<libc::pid_t> {
     found.map(|process| process.pid).collect()
 }
 
-/// CPU time that the tree has used, in microseconds.
+/// The CPU time that the tree has used, in microseconds.
 pub(super) fn cpu_us(leader: libc::pid_t) -> u64 {
     let all = processes();
     let mut tree = below(&all, leader);
@@ -149,7 +152,7 @@ fn below(all: &[Process], leader: libc::pid_t) -> Vec<libc::pid_t> {
     let mut found = Vec::new();
     let mut next = vec![leader];
     while let Some(parent) = next.pop() {
-        // Taken out, so that a parent is never looked at twice.
+        // Each entry is taken out, so that no parent is looked at twice.
         for child in children.remove(&parent).unwrap_or_default() {
             found.push(child);
             next.push(child);
@@ -171,7 +174,7 @@ fn processes() -> Vec<Process> {
         .collect()
 }
 
-/// The name, in parentheses, may hold anything, also parentheses.
+/// The name is in parentheses and may contain any character, also parentheses.
 fn parse(pid: libc::pid_t, stat: &str) -> Option<Process> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();

@@ -1,9 +1,10 @@
 //! Init's end of a zygote: a warm interpreter in the sandbox that becomes its one program, or leads one of several.
 //!
-//! The zygote was forked by a template interpreter outside and is init's child by adoption. It is as trusted as init
-//! until it is told its program; then it is the guest, with init for a parent like any other guest, or its leader. Or init
-//! executed it in advance: then it is a guest from the beginning, and where it cannot become its program that is executed
-//! instead. Messages are fields separated by NUL bytes, which no field can hold.
+//! A zygote is forked by a template interpreter outside and becomes init's child by adoption. It is as trusted as init
+//! until it gets its program. Then it is the guest, with init as its parent like any other guest, or it is the guest's
+//! leader. Or init has executed the interpreter in advance: then it is a guest from the beginning, and when it cannot
+//! become its program, the program is executed instead. Messages are fields separated by NUL bytes, which no field can
+//! contain.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -17,7 +18,7 @@ use crate::sys::{check, check_long, receive_from_mortal, send_with_fds, set_nonb
 use crate::wire::{Ended, Event, Failure, Program, Start};
 use crate::zygotes::node::LINK;
 
-/// Those a sandbox has of its own, that of processes first. That of its cgroups each program makes.
+/// The separate namespaces of a sandbox, the pid namespace first. Each program makes its own cgroup namespace.
 const NAMESPACES: [&std::ffi::CStr; 5] = [
     c"/proc/self/ns/pid",
     c"/proc/self/ns/mnt",
@@ -28,7 +29,7 @@ const NAMESPACES: [&std::ffi::CStr; 5] = [
 /// A step's name and a reason.
 const MESSAGE_BYTES: usize = 4096;
 
-/// To a zygote: be a nursery, and bear one with the link, and for the layer, that came along.
+/// To a zygote: be a nursery, and fork another zygote with the link, and for the layer, that come with this message.
 const BEAR: &[u8] = b"bear";
 
 /// See the module.
@@ -36,32 +37,33 @@ pub(super) struct Zygote {
     link: OwnedFd,
     pid: libc::pid_t,
     born: Born,
-    /// What holds its program, beside the filter.
+    /// The Landlock rules for its program, in addition to the filter.
     rules: Option<Ruleset>,
 }
 
-/// Whose child it is.
+/// The parent of a zygote.
 pub(super) enum Born {
-    /// Init's.
+    /// A child of init, adopted from a template.
     Here,
-    /// Init's, which executed it. With what to do instead from when it is given its program until that begins.
+    /// A child of init, which init executed. The value says what to execute instead, from the handing over of the
+    /// program until it begins.
     Executed(Option<Box<Instead>>),
-    /// A nursery's. With the layer that was made for its program.
+    /// A child of a nursery, with the layer that was made for its program.
     Nursed(Option<Layer>),
 }
 
-/// A program that was handed to a zygote, for the case that it must be executed.
+/// A program that was handed to a zygote, kept for the case that it must be executed.
 pub(super) struct Instead {
     pub(super) start: Start,
     pub(super) streams: Vec<OwnedFd>,
 }
 
-/// What a zygote says.
+/// A message of a zygote.
 pub(super) enum Word {
     Event(Event),
     /// A nursery's child has ended.
     Buried(Buried),
-    /// Nothing any more.
+    /// The zygote sends nothing any more.
     Nothing,
 }
 
@@ -74,8 +76,9 @@ pub(super) struct Buried {
 }
 
 impl Zygote {
-    /// Makes the link. Returns with it what the zygote is to get. `sole`: its program is held as that of an executed one is.
-    /// `one_by_one`: in a user namespace nobody may enter all namespaces of a process that cannot be looked into.
+    /// Makes the link. Also returns the descriptors that the zygote gets. `sole`: its program is confined like an
+    /// executed one. `one_by_one`: its namespaces are entered singly, because within a user namespace a process that
+    /// may not be inspected cannot be entered as a whole.
     pub(super) fn nest<'a>(
         entrances: impl Iterator<Item = &'a OwnedFd>,
         sole: bool,
@@ -103,7 +106,7 @@ impl Zygote {
         Ok((zygote, needed))
     }
 
-    /// Executes an interpreter that waits on its link for a program.
+    /// Starts an interpreter that waits on its link for a program.
     pub(super) fn execute(
         program: &Program,
         stdio: [RawFd; 3],
@@ -128,7 +131,7 @@ impl Zygote {
         })
     }
 
-    /// Ends one that was executed and has not begun.
+    /// Ends an executed interpreter whose program has not begun.
     pub(super) fn end(self) {
         // SAFETY: our own child, not reaped yet.
         unsafe {
@@ -137,7 +140,7 @@ impl Zygote {
         }
     }
 
-    /// Tells this one to bear another, which enters this layer and waits there for its program.
+    /// Makes this zygote fork another one, which enters this layer and waits there for its program.
     pub(super) fn bear(&self, layer: Option<Layer>) -> Result<Self, (&'static str, io::Error)> {
         let (link, theirs) = new_link()?;
         let needed: Vec<RawFd> = [theirs.as_raw_fd()]
@@ -157,12 +160,12 @@ impl Zygote {
         &mut self.born
     }
 
-    /// Whether it is a nursery's that was born before anybody knew what layer it is for.
+    /// Whether a nursery forked it before its layer was known.
     pub(super) fn wants_a_layer(&self) -> bool {
         matches!(self.born, Born::Nursed(None))
     }
 
-    /// 0 before it has told it.
+    /// The pid; 0 before the zygote has sent it.
     pub(super) fn pid(&self) -> libc::pid_t {
         self.pid
     }
@@ -171,8 +174,8 @@ impl Zygote {
         self.link.as_raw_fd()
     }
 
-    /// Hands the program over, with its streams, what becomes its 3, and the namespaces that it has yet to enter. Returns the
-    /// pid that it will have.
+    /// Hands over the program with its streams, its descriptor 3, and the namespaces that the zygote still has to
+    /// enter. Returns the pid of the program.
     pub(super) fn start(
         &self,
         program: &Program,
@@ -195,7 +198,7 @@ impl Zygote {
             .collect();
         let rules = self.rules.as_ref().map(|rules| rules.descriptor().as_raw_fd());
         let descriptors: Vec<RawFd> = match self.born {
-            // It has its streams.
+            // It already has its streams.
             Born::Executed(_) => Vec::new(),
             _ => streams
                 .into_iter()
@@ -207,7 +210,7 @@ impl Zygote {
         Ok(self.pid)
     }
 
-    /// Whether there is something to hear, its end included.
+    /// Whether a message, or the end of the link, can be read.
     pub(super) fn has_word(&self) -> bool {
         let mut poll = libc::pollfd {
             fd: self.link(),
@@ -224,7 +227,7 @@ impl Zygote {
         let message = buffer.get(..length).unwrap_or_default();
         if let Some(pid) = message.strip_prefix(b"ready\0") {
             self.pid = number(&String::from_utf8_lossy(pid))?;
-            // SAFETY: no signal. Who has said so may have been killed, and reaped as nobody's, before it was heard.
+            // SAFETY: no signal is sent. The zygote may have been killed and reaped before its message was read.
             let there = unsafe { libc::kill(self.pid, 0) } == 0;
             return Ok(if there {
                 Word::Event(Event::Hatched(true))
@@ -247,13 +250,13 @@ impl Zygote {
         Ok(said(message)?.map_or(Word::Nothing, Word::Event))
     }
 
-    /// For one that leads its program.
+    /// The link of a zygote that leads its program.
     pub(super) fn into_link(self) -> OwnedFd {
         self.link
     }
 }
 
-/// Our end, which never blocks, and the zygote's.
+/// Makes a link: our end, which never blocks, and the zygote's.
 fn new_link() -> Result<(OwnedFd, OwnedFd), (&'static str, io::Error)> {
     let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
     set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
@@ -267,7 +270,7 @@ fn open(path: &std::ffi::CStr) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(opened) })
 }
 
-/// By which a zygote finds this sandbox's namespaces.
+/// The descriptor by which a zygote finds this sandbox's namespaces.
 fn own_pidfd() -> io::Result<OwnedFd> {
     // SAFETY: numbers.
     let pidfd = check_long(unsafe { libc::syscall(libc::SYS_pidfd_open, std::process::id(), 0) })?;
@@ -275,7 +278,7 @@ fn own_pidfd() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(pidfd).map_err(io::Error::other)?) })
 }
 
-/// What a zygote says that has got its program; `None` when that is nothing.
+/// The event in a message of a zygote that has its program; `None` when it holds none.
 pub(super) fn said(message: &[u8]) -> io::Result<Option<Event>> {
     let text = String::from_utf8_lossy(message).into_owned();
     let fields: Vec<&str> = text.split('\0').collect();

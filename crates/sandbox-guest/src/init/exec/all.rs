@@ -1,4 +1,5 @@
-//! All execs of a sandbox: which links to poll, what a signal or an end means for which of them, and the leader that waits for the next.
+//! All execs of a sandbox: which links to poll, which exec a signal or an end belongs to, and the leader that waits for
+//! the next exec.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,14 +16,14 @@ use crate::sys::pidfd_signal;
 use crate::template::Step;
 use crate::wire::{Event, Finish, Sizes};
 
-/// One for the exec that runs, and one for that which is born meanwhile.
+/// One for the exec that runs, and one for the exec whose zygote is forked meanwhile.
 const CLEAN_LAYERS: usize = 2;
 
-/// Whose process has ended.
+/// What kind of process has ended.
 pub(in crate::init) enum Reaped {
-    /// The sandbox's sole exec; what it is to finish with.
+    /// The sandbox's sole exec, with what to collect at its end.
     Sole(u64, Finish),
-    /// One that leaves nothing behind, and what is to be told of its end.
+    /// An exec that leaves nothing behind, with the events that report its end.
     Enclosed(u64, Vec<Event>, Enclosure),
     OfOne,
     OfNone,
@@ -32,11 +33,11 @@ pub(in crate::init) enum Reaped {
 #[derive(Default)]
 pub(in crate::init) struct Execs {
     all: HashMap<u64, Exec>,
-    /// Ready for the next exec.
+    /// The pair that waits for the next exec.
     pub(in crate::init) pair: Option<Pair>,
-    /// Whether execs will come: then one waits ready.
+    /// Whether more execs are expected: then a pair waits for the next one.
     expected: bool,
-    /// Made in advance, or of execs that are gone, and nothing has changed in them.
+    /// Layers without a change: made in advance, or left by execs that are gone.
     clean: Vec<Layer>,
 }
 
@@ -82,12 +83,12 @@ impl Execs {
         }
     }
 
-    /// More execs will be asked for.
+    /// Notes that more execs will follow.
     pub(in crate::init) fn expect(&mut self) {
         self.expected = true;
     }
 
-    /// Gets a pair ready, when that is in nobody's way: nothing runs, or nothing happens. `quiet`: nothing has happened.
+    /// Forks a pair in advance when that delays nothing: no exec runs, or `quiet`: nothing has happened for a while.
     pub(in crate::init) fn prepare(&mut self, confinement: Confinement<'_>, quiet: bool) {
         let running = self
             .all
@@ -98,12 +99,12 @@ impl Execs {
         }
         match Pair::fork(confinement, None) {
             Ok(pair) => self.pair = Some(pair),
-            // No process is free now: the next start tries again.
+            // No process can be forked now: the next start tries again.
             Err(_) => self.expected = false,
         }
     }
 
-    /// Takes in what a leader says, and passes it on.
+    /// Reads the messages of a leader and passes them on.
     pub(in crate::init) fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
         let Some(Exec::Led(led)) = self.all.get_mut(&id) else {
             return Ok(());
@@ -111,12 +112,12 @@ impl Execs {
         led.hear(id, control)
     }
 
-    /// A child has ended.
+    /// Handles the end of a child.
     pub(in crate::init) fn reaped(&mut self, pid: libc::pid_t, status: i32, control: &Control) -> io::Result<Reaped> {
         let found = self.all.iter().find(|(_, exec)| match exec {
             Exec::Sole { pid: sole, .. } => *sole == pid,
             Exec::Led(led) => led.leader == pid,
-            // Its nursery is dead.
+            // Its nursery is dead, so it became a child of init.
             Exec::Nursed(nursed) => nursed.pid == pid,
             Exec::Helper { pid: helper } => *helper == pid,
         });
@@ -137,10 +138,11 @@ impl Execs {
                 }
                 let mut told = Vec::new();
                 if !led.ended {
-                    // Where guest and leader are one user, a guest killed it, and those who wait were no safer.
+                    // A guest of the same user killed the leader. The waiting pair was no safer.
                     self.pair = None;
                     if let Some(main) = &led.main {
-                        // Nobody would learn its end any more. That it has ended is no error.
+                        // Without its leader the main process would end unreported, so end it. It may already have
+                        // ended.
                         let _ended = pidfd_signal(main.as_fd(), libc::SIGKILL);
                     }
                     told.push(Event::Ended(leader::ended_here(status, led.started, true)));
@@ -164,7 +166,7 @@ impl Execs {
         }
     }
 
-    /// A nursery's child has ended; one that no program was handed to is of no matter.
+    /// Handles the end of a nursery's child. Nothing follows when the child had no program.
     pub(in crate::init) fn buried(&mut self, buried: Buried) -> io::Result<Reaped> {
         let is_it = |exec: &Exec| matches!(exec, Exec::Nursed(nursed) if nursed.pid == buried.pid);
         let found = self.all.iter().find(|(_, exec)| is_it(exec)).map(|(id, _)| *id);
@@ -178,25 +180,25 @@ impl Execs {
         }
     }
 
-    /// Of an exec that has ended: it is let go of unless it can be used again.
+    /// Keeps the layer of an exec that has ended, when it can be used again; otherwise drops it.
     pub(in crate::init) fn keep(&mut self, layer: Option<Layer>) {
         let spare = self.clean.len() < CLEAN_LAYERS;
         self.clean.extend(layer.filter(|layer| spare && layer.untouched()));
     }
 
-    /// A layer that cannot be told from a new one.
+    /// A layer that is like a new one.
     pub(in crate::init) fn layer(&mut self, sizes: &Sizes, uid: u32) -> Result<Layer, Step> {
         match self.clean.iter().position(|layer| layer.sizes == *sizes) {
             Some(place) => Ok(self.clean.swap_remove(place)),
             None => {
-                // The next ones will have these sizes too: others would only be in the way of theirs.
+                // The next execs will have these sizes too: layers of other sizes would only take their places.
                 self.clean.clear();
                 Layer::make(sizes, uid)
             }
         }
     }
 
-    /// Makes layers before anybody asks for them.
+    /// Makes layers in advance.
     pub(in crate::init) fn make_ahead(&mut self, sizes: &Sizes, uid: u32) -> Result<(), Step> {
         while self.clean.len() < CLEAN_LAYERS {
             self.clean.push(Layer::make(sizes, uid)?);
@@ -204,12 +206,12 @@ impl Execs {
         Ok(())
     }
 
-    /// What lies below the layers changes: those that nobody uses are worth nothing any more.
+    /// Drops the unused layers, because the files below them change.
     pub(in crate::init) fn forget_layers(&mut self) {
         self.clean.clear();
     }
 
-    /// A signal to the main process, if it still runs.
+    /// Sends a signal to the main process, if it still runs.
     pub(in crate::init) fn signal(&self, id: u64, number: i32) {
         match self.all.get(&id) {
             Some(Exec::Sole { pid, .. }) => {
@@ -217,7 +219,7 @@ impl Execs {
                 unsafe { libc::kill(*pid, number) };
             }
             Some(Exec::Led(Led { main: Some(main), .. }) | Exec::Nursed(Nursed { main, .. })) => {
-                // SAFETY: a live pidfd, no siginfo. That it has ended meanwhile is no error.
+                // SAFETY: a live pidfd, no siginfo. The process may have ended meanwhile.
                 unsafe {
                     libc::syscall(
                         libc::SYS_pidfd_send_signal,
@@ -236,7 +238,7 @@ impl Execs {
     pub(in crate::init) fn kill_tree(&mut self, id: u64) {
         match self.all.get_mut(&id) {
             Some(Exec::Sole { pid, .. }) => {
-                // SAFETY: our own child, not reaped yet. What it leaves behind ends when the sandbox finishes.
+                // SAFETY: our own child, not reaped yet. Processes that it leaves behind end when the sandbox finishes.
                 unsafe { libc::kill(*pid, libc::SIGKILL) };
             }
             Some(Exec::Helper { pid }) => {
@@ -244,10 +246,11 @@ impl Execs {
                 unsafe { libc::kill(*pid, libc::SIGKILL) };
             }
             Some(Exec::Nursed(nursed)) => {
-                // That it has ended is no error. What it leaves behind is killed when its nursery has told of its end.
+                // The main process may have ended. Processes that it leaves behind are killed when its nursery has
+                // reported its end.
                 let _ended = pidfd_signal(nursed.main.as_fd(), libc::SIGKILL);
             }
-            // Once it was told to leave, what it left belongs to nobody.
+            // After the order to leave, the processes that are left belong to no exec.
             Some(Exec::Led(led)) if !led.ended => led.killing = true,
             _ => {}
         }
@@ -260,13 +263,13 @@ impl Execs {
                 && led.killing
             {
                 tree::kill(led.leader);
-                // SAFETY: our child. Where guest and leader are one user, the guest may have stopped it.
+                // SAFETY: our child. Where guest and leader are the same user, the guest may have stopped it.
                 unsafe { libc::kill(led.leader, libc::SIGCONT) };
             }
         }
     }
 
-    /// CPU time of an exec's tree so far; 0 when it is gone.
+    /// The CPU time of an exec's tree so far; 0 when the exec is gone.
     pub(in crate::init) fn cpu_us(&self, id: u64) -> u64 {
         match self.all.get(&id) {
             Some(Exec::Sole { pid, .. }) => tree::cpu_us(*pid),

@@ -1,7 +1,8 @@
-//! The execs of a sandbox as init knows them: who watches over each, and how far its end has come.
+//! The execs of a sandbox as init knows them: which process watches each, and how far its end has come.
 //!
-//! A sole exec is init's own child and the sandbox's last act. Any other has a leader (see `leader`), reached over a
-//! link of messages. Killing a tree is repeated until its leader has no process left, so that no fork escapes it.
+//! A sole exec is init's child and the only one of its sandbox. Any other exec has a leader (see `leader`), to which
+//! init is linked by a socket of messages. Init repeats the killing of a tree until its leader has no process left, so
+//! that no fork escapes.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -27,9 +28,9 @@ pub(super) use all::{Execs, Reaped};
 
 /// Pause between two rounds of killing.
 const KILL_AGAIN_MS: libc::c_int = 2;
-/// After so long without an event nobody is in a hurry.
+/// After this long without an event, work in advance delays no other.
 const QUIET_MS: libc::c_int = 3;
-/// A leader's report: a step's name at most.
+/// A leader's report is at most the name of a step.
 const REPORT_BYTES: usize = 4096;
 
 /// One exec.
@@ -47,7 +48,7 @@ pub(super) enum Exec {
     },
 }
 
-/// A nursery's child, which has the sandbox for itself.
+/// A nursery's child, which is alone in the sandbox.
 pub(super) struct Nursed {
     pid: libc::pid_t,
     main: OwnedFd,
@@ -61,24 +62,25 @@ pub(super) struct Led {
     /// A pidfd of the main process while it runs.
     main: Option<OwnedFd>,
     started: Instant,
-    /// Its report on the end is in.
+    /// The report of its end has arrived.
     ended: bool,
-    /// It says nothing more.
+    /// Nothing more arrives on its link.
     closed: bool,
     killing: bool,
-    /// The leader is a zygote, and speaks as those do.
+    /// The leader is a zygote, and sends a zygote's messages.
     zygote: bool,
     enclosure: Option<Enclosure>,
 }
 
-/// What an exec that leaves nothing behind ends with.
+/// What is needed at the end of an exec that leaves nothing behind.
 pub(super) struct Enclosure {
     finish: Finish,
     layer: Option<Layer>,
 }
 
 impl Enclosure {
-    /// `ready`: a layer that was made for it in advance. `copied`: its files were, so that it needs none.
+    /// `ready`: a layer that was made for the exec in advance. `copied`: its files were copied, so that it needs no
+    /// layer.
     fn make(start: &Start, uid: u32, ready: Option<Layer>, copied: bool) -> Result<Option<Self>, (String, io::Error)> {
         let Some(enclosed) = &start.enclosed else {
             return Ok(None);
@@ -105,11 +107,11 @@ impl Enclosure {
         self.layer
     }
 
-    /// Says what is there when everybody in it is dead.
+    /// Reports the collected files. All processes of the exec are dead.
     pub(super) fn finished(&self) -> io::Result<Event> {
         let finished = || collect::finished(&self.finish);
         Ok(Event::Finished(if self.finish.collect.is_empty() {
-            // Nothing is looked at.
+            // No file is looked at.
             finished()
         } else {
             self.within(finished)?
@@ -124,15 +126,15 @@ impl Enclosure {
     }
 }
 
-/// What was made for a program after its zygote was born.
+/// What was made for a program after its zygote was forked.
 pub(super) struct Finds {
     pub(super) layer: Option<Layer>,
     pub(super) network: Option<RawFd>,
 }
 
-/// Why a zygote has not taken a program, of which nothing has begun then.
+/// Why a zygote has not taken a program. Nothing of the program has begun then.
 pub(super) enum NotAdopted {
-    /// It takes none any more.
+    /// The zygote takes no program any more.
     Gone(String),
     Failed((String, io::Error)),
 }
@@ -143,11 +145,11 @@ impl From<(String, io::Error)> for NotAdopted {
     }
 }
 
-/// What to tell at once, with a terminal's other end.
+/// An event to send at once, with the daemon's end of a terminal.
 type Told = Option<(Event, Option<OwnedFd>)>;
 
 impl Exec {
-    /// Starts one. Its streams stay the caller's to close.
+    /// Starts an exec. The caller closes its streams.
     pub(super) fn start(
         start: &Start,
         fds: &[OwnedFd],
@@ -201,7 +203,7 @@ impl Exec {
             terminal: terminal.is_some(),
             controlled: control.is_some(),
         };
-        // One that waits lives where init does; and it may have been killed meanwhile.
+        // A waiting pair is in init's mount namespace, so it is of no use for a layer. A guest may also have killed it.
         let waiting = if namespace.is_none() { pair.take() } else { None };
         let streams: Vec<RawFd> = stdio.into_iter().chain(control).collect();
         let waiting = waiting.filter(|pair| pair.order(&launching, &streams).is_ok());
@@ -210,7 +212,8 @@ impl Exec {
             None => {
                 let pair = Pair::fork(confinement, namespace).map_err(named("fork"))?;
                 match pair.order(&launching, &streams) {
-                    // A program killed what was just forked. Its leader, or the end of its link, says so as of any guest.
+                    // A program killed the process that was just forked. Its leader, or the end of its link, reports
+                    // that as for any guest.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                     ordered => ordered.map_err(named("order"))?,
                 }
@@ -225,8 +228,9 @@ impl Exec {
         Ok((exec, terminal.map(|(ours, _)| (Event::Terminal(true), Some(ours)))))
     }
 
-    /// Hands one to a zygote, which becomes it, and then is still to be heard until it begins, or leads it. A zygote that is
-    /// gone is told by its own. `finds`: what was made for one that was born before it.
+    /// Hands a program to a zygote. The zygote becomes the program, and its link is still read until the program
+    /// begins; or it leads the program. A zygote that is gone is reported by its own variant of the error. `finds`:
+    /// what was made after the zygote was forked.
     pub(super) fn adopt(
         start: &Start,
         fds: &[OwnedFd],
@@ -244,7 +248,7 @@ impl Exec {
             Born::Here | Born::Executed(_) => (false, None),
             Born::Nursed(layer) => (true, layer.take()),
         };
-        // One that was born for its layer is there already.
+        // A zygote that was forked for its layer is already in it.
         let arrived = own.is_some();
         let mut ready = own.or(finds.layer);
         ready.iter_mut().for_each(Layer::begin);
@@ -252,7 +256,7 @@ impl Exec {
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let namespace = namespace.filter(|_| !arrived);
         let namespaces: Vec<RawFd> = namespace.into_iter().chain(finds.network).collect();
-        // Before it begins: its nursery may have reaped it when this goes on.
+        // This comes before the program begins: afterwards its nursery may already have reaped it.
         let main = nursed.then(|| pidfd_of(zygote.pid())).transpose();
         let main = main.map_err(|error| NotAdopted::Gone(error.to_string()))?;
         let handed = zygote.start(&start.program, &stdio, control, &namespaces);
@@ -286,7 +290,7 @@ impl Exec {
     }
 }
 
-/// Makes streams the guest's own, so that it may open its own /dev/stdout.
+/// Makes the guest the owner of its streams, so that it may open its own /dev/stdout.
 pub(super) fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Error)> {
     // SAFETY: reads an attribute of this process.
     if uid == unsafe { libc::geteuid() } {
@@ -300,18 +304,18 @@ pub(super) fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Erro
     })
 }
 
-/// The step at which a terminal could not be had: the sandbox may have all that it can, or the machine none for it.
-/// `apart`: it has its own, of which there are so many.
+/// The step at which opening a terminal failed: the sandbox has used up its terminals, or the machine has none left.
+/// One of the entries is `ptmx`, which opens terminals.
 fn whose_terminals(error: &io::Error, apart: bool) -> &'static str {
     let entries = std::fs::read_dir("/dev/pts").map_or(0, Iterator::count);
-    // One of them is that by which terminals are opened.
+    // One of the entries is /dev/ptmx's own, by which terminals are opened.
     if apart && error.raw_os_error() == Some(libc::ENOSPC) && entries > MOST_TERMINALS {
         return child::OWN_TERMINALS;
     }
     "terminal of the machine"
 }
 
-/// A terminal of the sandbox's own: the daemon's end and the guest's.
+/// Opens a terminal of the sandbox: the daemon's end and the guest's.
 fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
     // SAFETY: a NUL-terminated path; the descriptor is new and ours. Without O_NONBLOCK a terminal opens at once.
@@ -333,7 +337,7 @@ fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 impl Nursed {
-    /// What is to be told of its end.
+    /// The event that reports its end.
     fn end(self, status: i32, cpu_us: u64) -> io::Result<(Event, Enclosure)> {
         let fullness = match &self.enclosure.layer {
             Some(layer) => layer.fullness()?,
@@ -370,7 +374,7 @@ impl Led {
         let mut buffer = [0; REPORT_BYTES];
         let length = match receive_from_mortal(self.link.as_raw_fd(), &mut buffer) {
             Ok((length, _)) => length,
-            // It was killed with a child of it that has not closed the link yet.
+            // The leader was killed, and a child of it still holds the link open.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
         };
@@ -388,7 +392,7 @@ impl Led {
         match &event {
             Event::Started(pid) => {
                 self.started = Instant::now();
-                // It may have ended and been reaped: then there is nothing to signal.
+                // It may have ended and been reaped: then there is no process to signal.
                 self.main = pidfd_of(*pid).ok();
             }
             Event::Ended(_) => {

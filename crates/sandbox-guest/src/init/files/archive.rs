@@ -1,7 +1,7 @@
 //! Directories as tar streams: out of a box, into a box, and the whole writable layer for a snapshot.
 //!
-//! Everything is reached by descriptors, one name at a time, and no link is ever followed, so that a path means the same
-//! when it is looked at and when it is used, with whatever rights.
+//! Everything is reached by descriptors, one name at a time, and no link is ever followed. So with any rights, a path
+//! means the same when it is looked at and when it is used.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -20,7 +20,7 @@ use crate::process::place;
 use crate::users::NOBODY_OFFSET;
 use crate::wire::files::Answer;
 
-/// Each level holds a descriptor.
+/// The depth is bounded because each level holds a descriptor.
 const MAX_DEPTH: usize = 128;
 /// Entries of one directory.
 const MAX_NAMES: usize = 1_000_000;
@@ -47,7 +47,8 @@ pub(super) fn save(uid: u32, link: &mut Link) -> Outcome {
     Ok(Answer::Done(true))
 }
 
-/// Unpacks what is sent below a directory, which is made when it is missing. What was unpacked before an error stays.
+/// Unpacks a tar stream below a directory, which is made when it is missing. Entries that were unpacked before an error
+/// stay.
 pub(super) fn unpack(path: &Path, link: &mut Link) -> Outcome {
     let unpacked = make_directories(path)
         .and_then(|()| Directory::trusted(path))
@@ -59,7 +60,7 @@ pub(super) fn unpack(path: &Path, link: &mut Link) -> Outcome {
     unpacked.map(Answer::Unpacked).map_err(|error| refused(path, &error))
 }
 
-/// Fills the writable layer with what was saved from another box.
+/// Fills the writable layer with the saved layer of another box.
 pub(super) fn restore(uid: u32, link: &mut Link) -> Outcome {
     let restored = place::layer()
         .map(|(name, path)| Ok((Some(OsString::from(name)), Directory::trusted(&path)?)))
@@ -115,7 +116,7 @@ impl<'a> Packer<'a> {
             )));
         }
         let (names, all) = match directory.names(MAX_NAMES) {
-            // It went away meanwhile.
+            // The directory disappeared meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             names => names?,
         };
@@ -127,7 +128,7 @@ impl<'a> Packer<'a> {
             match self.entry(directory, &name, &path) {
                 Ok(None) => {}
                 Ok(Some(below)) => self.directory(&below, &path, depth + 1)?,
-                // This too.
+                // This entry disappeared meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
             }
@@ -135,7 +136,7 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    /// Returns a directory, whose entries come next.
+    /// Packs one entry. Returns a directory, whose entries come next.
     fn entry(&mut self, directory: &Directory, name: &OsStr, path: &Path) -> io::Result<Option<Directory>> {
         match directory.kind(name)? {
             libc::S_IFREG => {
@@ -146,7 +147,7 @@ impl<'a> Packer<'a> {
                 }
                 let mut header = self.header(&found, EntryType::Regular);
                 header.set_size(found.len());
-                // Exactly as long as was said, whatever becomes of the file meanwhile.
+                // The content has exactly the announced length, even when the file changes meanwhile.
                 let content = file.chain(io::repeat(0)).take(found.len());
                 self.builder.append_data(&mut header, path, content)?;
             }
@@ -178,7 +179,7 @@ impl<'a> Packer<'a> {
         header.set_entry_type(kind);
         header.set_mode(found.mode() & 0o777);
         header.set_mtime(u64::try_from(found.mtime()).unwrap_or(0));
-        // Users have other numbers in another box.
+        // Owners are saved as classes, because users have other numbers in another box.
         let class = match self.uid {
             Some(uid) if found.uid() == uid => Owner::User,
             Some(uid) if found.uid() == uid + NOBODY_OFFSET => Owner::Nobody,
@@ -201,7 +202,7 @@ enum Owner {
 // ---- in ----
 
 struct Unpacker {
-    /// Directories by the first name of an entry, or one for all.
+    /// Directories by the first name of an entry, or a single one for all entries.
     roots: Vec<(Option<OsString>, Directory)>,
     uid: Option<u32>,
     /// Set at the end, so that a directory without write permission can be filled.
@@ -251,7 +252,7 @@ impl Unpacker {
             self.entry(&mut entry, &path)
                 .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
         }
-        // Also what comes behind the archive's own end; a stream that breaks off is an error.
+        // Bytes behind the end of the archive are read too; a stream that breaks off is an error.
         while link.next()?.is_some() {}
         // Children before their parents.
         for (path, mode) in std::mem::take(&mut self.modes).into_iter().rev() {
@@ -305,7 +306,7 @@ impl Unpacker {
         Ok(())
     }
 
-    /// The directory that an entry goes to, and its name there. `None`: it is a root itself.
+    /// The directory of an entry, and the entry's name in it. `None`: the entry is a root itself.
     fn place(&self, path: &Path) -> io::Result<Option<(Directory, OsString)>> {
         let mut names = plain(path)?.into_iter();
         let root = match self.roots.as_slice() {
@@ -330,7 +331,7 @@ impl Unpacker {
     }
 }
 
-/// Who has this class here.
+/// The user of this class in this box.
 fn owner(class: u64, uid: u32) -> u32 {
     match class {
         class if class == Owner::User as u64 => uid,

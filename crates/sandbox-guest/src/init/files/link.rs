@@ -10,7 +10,7 @@ use crate::sys::{receive_with_fds, send_with_fds};
 use crate::wire::files::{Answer, FromHelper, ToHelper};
 use crate::wire::{Inbox, frame};
 
-/// Blocking: the daemon reads, or closes it.
+/// The socket, which blocks until the daemon reads or closes it.
 pub(super) struct Link {
     inbox: Inbox,
     ended: bool,
@@ -19,7 +19,7 @@ pub(super) struct Link {
 impl Link {
     pub(super) const FD: RawFd = CONTROL;
 
-    /// `keep_only` put it there.
+    /// `keep_only` put the socket at this number.
     pub(super) fn at_its_number() -> Self {
         Self {
             inbox: Inbox::default(),
@@ -36,7 +36,8 @@ impl Link {
         Ok(())
     }
 
-    /// The next part of what is sent here; `None` at its end. A socket that closes before that is an error.
+    /// The next part of the content that the daemon sends; `None` at its end. A socket that closes before that is an
+    /// error.
     pub(super) fn next(&mut self) -> io::Result<Option<Bytes>> {
         loop {
             if self.ended {

@@ -1,9 +1,9 @@
 //! File operations in a sandbox where guests may be running.
 //!
-//! A helper, a fork of init, becomes the sandbox's user before it looks at a path. Whatever a guest does to paths
-//! meanwhile, it gains nothing: the helper has no right that the guest has not. It opens nothing that could make it wait
-//! but regular files, and when the daemon closes the socket it ends. Only saving and restoring the whole layer keep
-//! init's rights; they walk by descriptors and follow no link.
+//! A helper, a fork of init, becomes the sandbox's user before it looks at a path. A guest that changes paths meanwhile
+//! gains nothing: the helper has no right that the guest lacks. Apart from regular files it opens nothing that could
+//! make it wait, and it ends when the daemon closes the socket. Only saving and restoring the whole layer keep init's
+//! rights; they walk by descriptors and follow no link.
 
 mod archive;
 mod link;
@@ -59,13 +59,13 @@ pub(super) fn help(
         carry_out(operation, uid, &mut link)
     });
     let answer = done.unwrap_or_else(|refusal| refusal);
-    // When nobody listens there is nobody to tell.
+    // The daemon may have closed the socket.
     let _unheard = link.answer(answer);
     // SAFETY: the end of this process; no destructor matters.
     unsafe { libc::_exit(0) }
 }
 
-/// No file grows beyond what the box may hold, where no file system sees to that; a write then fails.
+/// Where no file system bounds the size, this limits each file to the size of the box; a larger write fails.
 fn limit_files(disk_bytes: u64) -> io::Result<()> {
     let limit = libc::rlimit {
         rlim_cur: disk_bytes,
@@ -78,7 +78,7 @@ fn limit_files(disk_bytes: u64) -> io::Result<()> {
     }
 }
 
-/// What ends an operation, done or not.
+/// The last message of an operation, in success or failure.
 type Outcome = Result<Answer, Answer>;
 
 fn carry_out(operation: FileOperation, uid: u32, link: &mut Link) -> Outcome {
@@ -107,7 +107,7 @@ fn carry_out(operation: FileOperation, uid: u32, link: &mut Link) -> Outcome {
 }
 
 fn resolve(path: &str) -> PathBuf {
-    // Without `.`, which says nothing.
+    // `.` parts are left out: they mean nothing.
     place::actual(Path::new(WORK).join(path).components().collect())
 }
 
@@ -127,7 +127,7 @@ fn stat(path: &Path) -> Outcome {
     describe(path).map(Answer::Entry).map_err(|error| refused(path, &error))
 }
 
-/// What is at a path, not following a link.
+/// Describes the entry at a path without following a link.
 fn describe(path: &Path) -> io::Result<FileInfo> {
     let found = fs::symlink_metadata(path)?;
     let kind = match found.file_type() {
@@ -152,7 +152,7 @@ fn describe(path: &Path) -> io::Result<FileInfo> {
     })
 }
 
-/// Opens a regular file. Anything else is opened without waiting, looked at and refused.
+/// Opens a regular file. Any other kind is opened without waiting, recognised and refused.
 fn open(path: &Path) -> Result<fs::File, Answer> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
@@ -195,18 +195,19 @@ fn read(spec: &ReadSpec, link: &mut Link) -> Outcome {
         if length == 0 {
             return Ok(Answer::Done(true));
         }
-        // It may grow while it is read, or say that it has no length.
+        // The file may grow while it is read, or report no length.
         left = left.checked_sub(length as u64).ok_or_else(too_large)?;
         chunk.truncate(length);
         link.answer(Answer::Data(chunk.into())).map_err(failed)?;
     }
 }
 
-/// Writes beside the file and moves it there at the end, so that a path has its old content or all of the new.
+/// Writes a new file beside the old one and moves it there at the end, so that the path has either the old content or
+/// all of the new.
 fn write(spec: &WriteSpec, link: &mut Link) -> Outcome {
     let asked = resolve(&spec.path);
     let failed = |error: io::Error| refused(&asked, &error);
-    // A link is written through.
+    // A write to a link goes to its target.
     let path = match fs::metadata(&asked) {
         Ok(kind) if !kind.is_file() => return Err(refusal(&asked, "it is not a regular file", false)),
         Ok(_) => fs::canonicalize(&asked).map_err(failed)?,
@@ -217,7 +218,7 @@ fn write(spec: &WriteSpec, link: &mut Link) -> Outcome {
     make_directories(beside.parent().unwrap_or(Path::new("/"))).map_err(failed)?;
     let written = receive(&beside, spec.mode, link).and_then(|()| fs::rename(&beside, &path));
     if let Err(error) = written {
-        // It may never have been made.
+        // The new file may not exist.
         let _left = fs::remove_file(&beside);
         return Err(failed(error));
     }
@@ -237,8 +238,8 @@ fn receive(to: &Path, mode: u32, link: &mut Link) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
-/// Also between the work directory and the temporary ones, which the kernel takes for different file systems; there a
-/// directory is not moved.
+/// Moves a file, also between the work directory and the temporary ones, which the kernel takes for different file
+/// systems. Between these a directory is not moved.
 fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
@@ -251,7 +252,7 @@ fn move_to(from: &Path, to: &Path) -> io::Result<()> {
         let beside = beside(to)?;
         let copied = fs::copy(from, &beside).and_then(|_| fs::rename(&beside, to));
         if let Err(error) = copied {
-            // It may never have been made.
+            // The new file may not exist.
             let _left = fs::remove_file(&beside);
             return Err(error);
         }
@@ -261,19 +262,19 @@ fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_file(from)
 }
 
-/// A name in the same directory that nobody else has.
+/// A name in the same directory that no other file has.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no file"));
     };
     // SAFETY: reads an attribute of this process.
     let pid = unsafe { libc::getpid() };
-    // A name may be as long as names may be.
+    // The name may be as long as names may be, so only its start is used.
     let start: String = name.to_string_lossy().chars().take(32).collect();
     Ok(directory.join(format!(".prl-{pid}-{start}")))
 }
 
-/// With those above it that are missing.
+/// Makes a directory, with those above it that are missing.
 fn make_directories(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new().recursive(true).mode(0o755).create(path)

@@ -30,7 +30,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Whether everything was told.
+    /// Whether every entry was sent.
     fn directory(&mut self, path: &Path, depth: u32) -> Result<bool, Answer> {
         let failed = |error: std::io::Error| refused(path, &error);
         let mut names = Vec::new();
@@ -48,13 +48,13 @@ impl Listing<'_> {
                 return Ok(false);
             }
             let below = path.join(name);
-            // It may be gone by now.
+            // The entry may be gone by now.
             let Ok(entry) = describe(&below) else { continue };
             let directory = entry.kind() == prl_sandbox_proto::file_info::Kind::Directory;
             self.left -= 1;
             self.link.answer(Answer::Entry(entry)).map_err(failed)?;
             if directory && depth > 1 {
-                // One that may not be read is an entry without children.
+                // A directory that may not be read is listed without children.
                 whole &= self.directory(&below, depth - 1).unwrap_or(true);
             }
         }

@@ -16,7 +16,7 @@ use crate::process::place;
 use crate::sys::{c_path, check};
 use crate::wire::files::{Answer, TreeSpec};
 
-/// Directories watched at a time; those beyond it are told as an overflow.
+/// How many directories are watched at a time. Further ones are reported as an overflow.
 const MAX_WATCHES: usize = 4096;
 const MASK: u32 = libc::IN_CREATE
     | libc::IN_CLOSE_WRITE
@@ -28,7 +28,7 @@ const MASK: u32 = libc::IN_CREATE
     | libc::IN_MOVED_TO
     | libc::IN_DONT_FOLLOW;
 
-/// Tells changes until nobody listens.
+/// Reports changes until the daemon closes the socket.
 pub(super) fn watch(spec: &TreeSpec, link: &mut Link) -> Outcome {
     let root = resolve(&spec.path);
     let failed = |error: io::Error| refused(&root, &error);
@@ -86,7 +86,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Adds one more directory, if there is room. One that is gone again needs no watch.
+    /// Adds one more directory, if there is room. A directory that is gone again needs no watch.
     fn follow(&mut self, path: &Path) -> bool {
         let added = self.paths.len() < MAX_WATCHES
             && self
@@ -96,7 +96,7 @@ impl Watcher {
         added
     }
 
-    /// Adds every directory below one that is watched; returns what was found there.
+    /// Adds every directory below one that is watched; returns the entries that were found there.
     fn add_below(&mut self, path: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut next = vec![path.to_owned()];
@@ -115,12 +115,12 @@ impl Watcher {
         found
     }
 
-    /// Whether there are changes; else nobody listens any more.
+    /// Waits for changes. False when the daemon has closed the socket.
     fn wait(&self) -> bool {
         let poll = |fd, events| libc::pollfd { fd, events, revents: 0 };
         let mut polls = [
             poll(self.inotify.as_raw_fd(), libc::POLLIN),
-            // The daemon sends nothing: anything here is its end.
+            // The daemon sends nothing: any event here is the end.
             poll(Link::FD, libc::POLLIN | libc::POLLRDHUP),
         ];
         // SAFETY: two live pollfds.
@@ -149,7 +149,7 @@ impl Watcher {
             self.change(&event, OsStr::from_bytes(name), &mut changes);
             rest = rest.get(end..).unwrap_or_default();
         }
-        // Many writes in a row are one change.
+        // Several writes in a row are one change.
         changes.dedup();
         Ok(changes)
     }
@@ -182,7 +182,7 @@ impl Watcher {
         changes.push((kind, path.clone()));
         if self.recursive && kind == Kind::Created && is(libc::IN_ISDIR) {
             self.follow(&path);
-            // What was made in it before it was watched.
+            // Entries that were made in the directory before it was watched.
             let before = self.add_below(&path);
             changes.extend(before.into_iter().map(|path| (Kind::Created, path)));
             if self.full {
