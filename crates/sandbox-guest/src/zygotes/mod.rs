@@ -1,4 +1,4 @@
-//! The scripts of warm interpreters: of the template that forks zygotes, of the zygotes, and of Nodes that wait.
+//! The scripts of warm interpreters: of the template that forks zygotes, of the zygotes, and of waiting Nodes.
 
 pub mod node;
 pub mod python;

@@ -1,11 +1,12 @@
-// A Node that has started before anybody knows its program. It is preloaded (`--require`) into an interpreter whose own
-// command line names no program that is there, waits for one on its link, puts it in that place and returns: what runs it is
-// the interpreter's own entry point, so that a program, its errors and its end look as they do when it is executed. It knows
-// nothing of the sandbox around it. Where something cannot be had it says so, and the command is executed instead.
+// The script of a Node that starts before its program is known. It is preloaded (`--require`) into an interpreter whose
+// own command line names no existing program. It waits for a program on its link, puts it in that place and returns.
+// The interpreter's own entry point then runs the program, so that the program, its errors and its end look as they do
+// when it is executed. The script knows nothing of the sandbox. When it cannot run a program it says so, and the
+// command is executed instead.
 "use strict";
 const { isMainThread } = require("node:worker_threads");
 
-// Threads are given the interpreter's options, and with them this file.
+// Threads inherit the interpreter's options, and with them this file.
 if (isMainThread) wait();
 else tidy(require("node:worker_threads").getEnvironmentData(__filename));
 
@@ -20,7 +21,7 @@ function wait() {
 
   const order = Buffer.allocUnsafe(256 << 10);
   const text = order.toString("utf8", 0, fs.readSync(link, order));
-  // Nobody has a program for it any more.
+  // The link is closed: no program will come.
   if (text === "") process.exit(0);
   const [, , , directory, count, ...strings] = text.split("\0");
   const [, ...command] = strings.slice(0, Number(count));
@@ -31,7 +32,7 @@ function wait() {
     else runFile(place, command);
   } catch (error) {
     say("executing", error.message);
-    // It is ended from outside.
+    // Init ends this process from outside.
     fs.readSync(link, order);
     process.exit(0);
   }
@@ -46,7 +47,7 @@ function evaluate(options, [, code, ...rest]) {
   process.argv.splice(1, Infinity, ...rest);
   const exec = ["-e", code];
   tidy({ exec, code });
-  // A thread finds there what it inherits.
+  // Threads of the program read there what they inherit.
   require("node:worker_threads").setEnvironmentData(__filename, { exec, code });
 }
 
@@ -56,13 +57,13 @@ function runFile(place, [file, ...rest]) {
   const path = require("node:path").resolve(file);
   const found = Module._findPath(path, null, true);
   if (!found) throw new Error(`there is no ${path}`);
-  // What the entry point looks for is this place.
+  // The entry point looks up this path.
   Object.defineProperty(Module._pathCache, `${place}\0`, { value: found, configurable: true });
   process.argv.splice(1, Infinity, path, ...rest);
   tidy({ exec: [] });
 }
 
-/** Takes back what this file and the command line of the parked interpreter left for programs to see. */
+/** Removes what this file and the command line of the parked interpreter left for programs to see. */
 function tidy({ exec = [], code } = {}) {
   process.execArgv.splice(0, Infinity, ...exec);
   show("_preload_modules", []);
@@ -88,8 +89,8 @@ function setEnvironment(entries) {
 }
 
 /**
- * Built-in modules that most programs come to need: for their output, and by name. They are in no cache that programs see,
- * and are such that do nothing when they are loaded (`assert` opens a standard stream).
+ * Loads built-in modules that most programs need: for their output, and by name. They are in no cache that programs
+ * see, and loading them does nothing else (`assert`, in contrast, opens a standard stream).
  */
 function loadWhatProgramsUse() {
   for (const name of ["net", "stream", "tty", "util", "events", "path", "url", "readline", "child_process"])
@@ -97,8 +98,8 @@ function loadWhatProgramsUse() {
 }
 
 /**
- * The interpreter's own record of its options, which it reads when it comes to its program. It lies two closures behind a
- * public function; the debugger's view of those leads there, and changes nothing.
+ * The interpreter's record of its options, which it reads when it starts its program. It is two closures behind a
+ * public function. The debugger's view of closures leads there, and changes nothing.
  */
 function optionsOf() {
   const { Session } = require("node:inspector");
@@ -122,7 +123,7 @@ function optionsOf() {
     }
     throw new Error(`this Node has no ${name} there`);
   };
-  // What passes between here and there.
+  // The global by which this code and the debugger hand values to each other.
   globalThis.between = require("node:module")._load;
   const load = ask("Runtime.evaluate", { expression: "between" }).result.objectId;
   const options = closedOver(closedOver(load, "getOptionValue"), "optionsDict");

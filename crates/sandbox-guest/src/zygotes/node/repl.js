@@ -1,5 +1,6 @@
-// The interpreter behind `Evaluate` of Node: Node's own REPL without its terminal. Each message on descriptor 3 is an
-// evaluation's name and its code; the answer repeats the name, and tells this process's pid, how it ended, its value and its error.
+// The interpreter behind `Evaluate` for Node: Node's own REPL without its terminal. Each message on descriptor 3 is the
+// name of an evaluation and its code. The answer has the same name, this process's pid, how the evaluation ended, its
+// value and its error.
 "use strict";
 const { read, writeSync, closeSync } = require("fs");
 const { Readable, Writable } = require("stream");
@@ -13,10 +14,10 @@ const output = new Writable({ write: (_text, _encoding, done) => done() });
 const server = require("repl").start({ prompt: "", input, output, terminal: false, useGlobal: true });
 const buffer = Buffer.alloc(1 << 18);
 let count = 0;
-// Ends the evaluation that goes on.
+// Ends the current evaluation.
 let settle = null;
 
-// What code throws comes here, at once or out of a callback.
+// Receives what code throws, at once or in a callback.
 function caught(thrown) {
   if (settle === null) process.stderr.write(`Uncaught ${told(thrown, "<repl-")}\n`);
   else settle(thrown);
@@ -31,20 +32,20 @@ function say(evaluation, how, value, error) {
   writeSync(CONTROL, Buffer.concat([start, cut(value), separator, cut(error)]));
 }
 
-// Without the frames that are not the program's.
+// The error without the frames that are not the program's.
 function told(error, name) {
   const stack = inspect(error).split("\n");
   const last = stack.findLastIndex((line) => line.includes(name));
   return stack.filter((line, index) => index <= last || !/^ +at /.test(line)).join("\n");
 }
 
-// `outcome`: what was thrown, or nothing and the value.
+// `outcome`: the thrown value, or `undefined` and the result.
 function ended([thrown, value], name, evaluation) {
   if (thrown === undefined) {
     if (value !== undefined) server.last = value;
     return say(evaluation, "ended", value === undefined ? "" : inspect(value), "");
   }
-  // A part of a statement is an error here: nothing more will come.
+  // An incomplete statement is an error here, because no more code follows.
   const error = thrown.name === "Recoverable" || "err" in Object(thrown) ? (thrown.err ?? thrown) : thrown;
   process.stderr.write(`Uncaught ${told(error, name)}\n`);
   const line = error instanceof Error ? `${error.name}: ${error.message}` : `Uncaught ${inspect(error)}`;

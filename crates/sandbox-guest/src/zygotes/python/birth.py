@@ -1,17 +1,17 @@
-"""How a process of one thread bears a copy of itself, without what only processes of several threads need.
+"""How a process with one thread forks, without the work that only processes with several threads need.
 
-The interpreter's own part of forking makes every lock and the record of threads anew. A copy of a process with one thread
-is whole as it is, so that is left out; what modules registered for a fork is called nevertheless.
+The interpreter's fork renews every lock and the record of threads. A copy of a process with one thread is complete as
+it is, so that work is left out. Functions that modules registered for a fork are still called.
 """
 import ctypes
 import os
 import sys
 
 INTERPRETER = kernel.INTERPRETER
-# For x86-64, as the filter is. A first process is made that shares its parent's memory and stack while that one waits,
-# as vfork does it. It calls the function that is the argument, which is fork, and ends with 0 or 1. So it costs no copy
-# of the memory, and this returns in two processes: in the parent with the first one's pid or -errno, and in the forked
-# one with 0. Nothing but machine code can do that, for whatever returns would spoil the stack of the parent.
+# For x86-64, like the filter. A first process is made that shares its parent's memory and stack while the parent waits,
+# as vfork does it. It calls the function that is the argument, which is fork, and ends with 0 or 1. So the memory is
+# not copied for it, and this returns in two processes: in the parent with the first process's pid or -errno, and in the
+# forked one with 0. Only machine code can do that: a function that returns would spoil the parent's stack.
 BY_A_FIRST = bytes.fromhex(
     '53'  # push rbx
     '4889fb'  # mov rbx, rdi
@@ -35,7 +35,7 @@ BY_A_FIRST = bytes.fromhex(
     'c3'  # ret
 )
 EAGAIN = 11
-# Of the interpreter's allocator of small objects; with another one `fill_pools` only takes some memory.
+# Sizes in the interpreter's allocator of small objects. With another allocator `fill_pools` only takes some memory.
 POOL_BYTES, POOL_HEADER_BYTES = 16384, 48
 SMALLEST_BYTES, LARGEST_BYTES, ALIGNMENT = 48, 512, 16
 BYTES_OVERHEAD = 33
@@ -44,8 +44,8 @@ FILLING = []
 
 
 class Hooks:
-    """Takes the place of `os.register_at_fork` while modules are loaded in advance. What `threading` has registered before
-    is for processes of several threads."""
+    """Takes the place of `os.register_at_fork` while modules are loaded in advance. The functions that `threading`
+    registered before are for processes with several threads."""
 
     def __init__(self):
         self.before, self.in_parent, self.in_child = [], [], []
@@ -56,17 +56,17 @@ class Hooks:
         os.register_at_fork = self._register
 
     def leave_out(self, module):
-        """What this one registered."""
+        """Drops the functions that this module registered."""
         for hooks in (self.before, self.in_parent, self.in_child):
             hooks[:] = [hook for hook in hooks if getattr(hook, '__module__', None) != module]
 
     def leave_to_the_interpreter(self):
-        """Where modules have started threads: everything that it does for a fork."""
+        """Does all the interpreter's work for a fork, where modules have started threads."""
         names = 'PyOS_BeforeFork', 'PyOS_AfterFork_Parent', 'PyOS_AfterFork_Child'
         self.before, self.in_parent, self.in_child = ([getattr(INTERPRETER, name)] for name in names)
 
     def _note(self, *, before=None, after_in_parent=None, after_in_child=None):
-        # A program that forks has them from the interpreter.
+        # A program that forks gets them from the interpreter.
         wanted = {'before': before, 'after_in_parent': after_in_parent, 'after_in_child': after_in_child}
         self._register(**{name: hook for name, hook in wanted.items() if hook is not None})
         for hooks, hook in ((self.before, before), (self.in_parent, after_in_parent), (self.in_child, after_in_child)):
@@ -78,7 +78,7 @@ HOOKS = Hooks()
 
 
 def call(hooks):
-    """What a hook raises is told and changes nothing, as in the interpreter."""
+    """An exception of a hook is reported and changes nothing, as in the interpreter."""
     for hook in hooks:
         try:
             hook()
@@ -87,7 +87,7 @@ def call(hooks):
 
 
 def fork():
-    """As `os.fork` does it."""
+    """Forks as `os.fork` does."""
     call(reversed(HOOKS.before))
     ctypes.set_errno(0)
     child = INTERPRETER.fork()
@@ -99,13 +99,13 @@ def fork():
 
 
 def fill_pools():
-    """Fills what is free between the small objects that are there. A child's own objects then lie side by side in new
-    pools, and not each in another page that must be copied for it."""
+    """Fills the free places between the existing small objects. The objects of a child are then side by side in new
+    pools, instead of each in another page that must be copied for it."""
     for size in range(SMALLEST_BYTES, LARGEST_BYTES + 1, ALIGNMENT):
         for _ in range(TRIES):
             one = bytes(size - BYTES_OVERHEAD)
             if id(one) % POOL_BYTES == POOL_HEADER_BYTES:
-                # The first of a new pool, which is empty again when this is gone.
+                # This was the first object of a new pool, which is empty again when the object is gone.
                 break
             FILLING.append(one)
     del one
@@ -116,8 +116,8 @@ by_a_first = kernel.executable(BY_A_FIRST)
 
 
 def orphan():
-    """Forks a child whose parent is the first process of the namespace that children are born into now: the process
-    between has ended when this returns. Returns whether this is the child."""
+    """Forks a child whose parent is the first process of the pid namespace for children. The process in between has
+    ended when this returns. Returns whether this is the child."""
     call(reversed(HOOKS.before))
     ctypes.set_errno(0)
     first = by_a_first(FORK)
@@ -127,7 +127,7 @@ def orphan():
         return True
     if first > 0:
         status = os.waitpid(first, 0)[1]
-        # Where it was killed it may have forked before, or not: whoever waits for the child sees which.
+        # A killed process may have forked before it died. The receiver that waits for the child finds out.
         errno = 0 if status == 0 or os.WIFSIGNALED(status) else errno or EAGAIN
     if errno:
         raise OSError(errno, os.strerror(errno), 'fork')

@@ -1,12 +1,12 @@
-"""System calls that are made one after the other by machine code of ours.
+"""System calls that machine code of ours makes one after the other.
 
-What a new zygote does is mostly that. Each call from the interpreter touches a dozen pages, and a page that is touched is
-one that is copied, while all of these together touch two.
+A new zygote mostly makes system calls. From the interpreter each call touches a dozen pages, and every touched page is
+copied. All calls together touch two pages here.
 """
 import ctypes
 import os
 
-# For x86-64, as the filter is.
+# For x86-64, like the filter.
 MACHINE_CODE = bytes.fromhex(
     '53'  # push rbx
     '4889fb'  # mov rbx, rdi
@@ -34,7 +34,8 @@ NONE = -1
 
 
 class Calls:
-    """A row of them: of each its name, its number and its arguments, which are numbers. Those can be put in later."""
+    """A row of calls, each with its name, its number and its arguments, which are numbers. Arguments can be set
+    later."""
 
     def __init__(self, *rows):
         self._names = [name for name, *_ in rows]
@@ -49,7 +50,7 @@ class Calls:
         self._words[CALL_WORDS * place + argument] = value
 
     def make(self):
-        """Makes them until one fails, which is the error."""
+        """Makes the calls until one fails, and raises its error."""
         stopped = make(self._first)
         if stopped != self._end:
             place = (stopped - self._first) // (WORD_BYTES * CALL_WORDS)

@@ -1,17 +1,17 @@
-"""What comes into sight with a module: all that an import of it leaves in `sys.modules`, in that order.
+"""The modules that come with a module: all that its import leaves in `sys.modules`, in that order.
 
-Module by module each is a search, a call or two and some touched pages: for numpy a hundred times. So where a program has
-changed nothing that an import looks at, all of them are put in place at once (`stash.Stash._bring`). Of modules of the
-standard library it is known from what was seen to import what. Libraries import in ways that nobody sees, so each of
-those is imported by a child that has imported nothing else, and tells.
+Bringing them one by one costs a search, some calls and some touched pages for each: for numpy a hundred times. So all
+of them are put in place at once (`stash.Stash._bring`) where a program has changed nothing that an import looks at. For
+modules of the standard library the recorded imports are used. Libraries also import in ways that cannot be recorded, so
+each of them is imported by a child that has imported nothing else, and that reports the result.
 """
 import os
 import sys
 
 
 class Closure:
-    """`modules`: by name, without the one that they come with. `searched`: names that are searched for along `sys.path`.
-    `attributes`: what their packages do not have by themselves: name, the package's names, and attribute. `anew`: those
+    """`modules`: by name, without the one that they come with. `searched`: names that are searched for along
+    `sys.path`. `attributes`: those that a package must get: name, the package's names, and attribute. `anew`: those
     that are made anew."""
 
     def __init__(self, modules, stash, holders, brought):
@@ -23,14 +23,14 @@ class Closure:
         self.attributes = []
         for name in modules:
             package, _, child = name.rpartition('.')
-            # Of a package that could not be imported only what it had imported is left.
+            # When a package could not be imported, only the modules that it had imported are left.
             if package in holders and name in stash.kept and name not in brought.get(package, ()):
                 self.attributes.append((name, vars(holders[package]), child))
 
 
 def closures(stash, names, told, born):
-    """Of these names, as far as everything that they need is there, when all modules have been put away. `told`: what
-    `ask` found out. Packages have what they bring along as their attributes again."""
+    """The closures of these names, as far as all needed modules exist, when all modules have been put away. `told`: the
+    results of `ask`. Packages get the modules that they bring along back as attributes."""
     holders = {**born, **stash.kept}
     packages = (name for name, module in stash.kept.items() if hasattr(module, '__path__'))
     brought = {name: set(followed(name, stash, born) or ()) for name in packages}
@@ -47,7 +47,8 @@ def closures(stash, names, told, born):
 
 
 def followed(name, stash, born):
-    """What comes with a module as far as imports were seen, or None where something would have to be imported in earnest."""
+    """The modules that come with a module as far as imports were recorded, or None when one would really have to be
+    imported."""
     order, seen = [], {name}
     underway = [(name, needs_of(name, stash))]
     while underway:
@@ -67,14 +68,15 @@ def followed(name, stash, born):
 
 
 def needs_of(name, stash):
-    """Each behind its packages, from the outermost."""
+    """Each needed module after its packages, from the outermost."""
     for needed in stash.needs.get(name, ()):
         parts = needed.split('.')
         yield from ('.'.join(parts[:count]) for count in range(1, len(parts) + 1))
 
 
 def ask(names, born):
-    """What an import of each of these names leaves in `sys.modules` of an interpreter that has only just begun."""
+    """The modules that an import of each of these names leaves in `sys.modules` of an interpreter that has just
+    started."""
     told = {}
     for name in names:
         reader, writer = os.pipe()

@@ -1,8 +1,8 @@
-"""From a zygote to a program: what the process becomes, how the program's end looks from outside.
+"""From a zygote to a program: what the process becomes, and how the program's end looks from outside.
 
-The program must not notice that it has not been started by exec: see `stash` for modules; here are its environment,
-arguments, `__main__`, random state, and the order of things at the end. Where that cannot be had, the interpreter is
-executed after all.
+The program must not notice that it was not started by exec. `stash` does this for modules. This file does it for the
+environment, arguments, `__main__`, random state, and the order of things at the end. Where it is impossible, the
+interpreter is executed after all.
 """
 import _thread
 import _weakref
@@ -23,13 +23,13 @@ ENVIRONMENT = [name + b'=' + value for name, value in os.environb.items()]
 
 
 REHEARSED = b'def nothing(): return []'
-# Types of objects whose end nobody can notice: where there are no others, nothing needs to be torn down. Those that have
-# been frozen are not counted.
+# Types of objects whose end cannot be noticed: when a program has made no others, nothing needs to be torn down. Frozen
+# objects are not counted.
 ORDINARY = {dict, list, tuple}
 
 
 class MustExecute(Exception):
-    """The command is one that only an interpreter of its own can run; says why."""
+    """Only a new interpreter can run this command; says why."""
 
 
 def set_environment(entries):
@@ -44,7 +44,8 @@ def set_environment(entries):
 
 
 def forget_the_template():
-    """What is always there and remembers the process that loaded it. For the rest see `stash.Stash.anew`."""
+    """Renews a module that is always loaded and remembers the process that loaded it. For the others see
+    `stash.Stash.anew`."""
     main = threading.main_thread()
     if hasattr(main, '_set_native_id'):
         main._set_native_id()
@@ -58,7 +59,7 @@ def execute(command):
 
 
 class Program:
-    """What `python3 -c code` or `python3 file` runs, in a `__main__` of its own."""
+    """Runs `python3 -c code` or `python3 file` in a new `__main__`."""
 
     def __init__(self, command, stash):
         if USER_SITE is not None and os.access(USER_SITE, os.F_OK):
@@ -90,8 +91,8 @@ class Program:
         return code
 
     def end(self):
-        """Ends the process: report, threads, exit functions, output, and what the program made. Never returns; raises
-        SystemExit to leave the end to the interpreter, which takes longer and can do it all."""
+        """Ends the process: report, threads, exit functions, output, and the program's objects. Never returns. Raises
+        SystemExit to leave the end to the interpreter, which takes longer and handles every case."""
         if self.error is not None:
             self._report()
         if self._name != '<string>':
@@ -116,9 +117,9 @@ class Program:
         os._exit(self._status & 0xFF)
 
     def _report(self):
-        """Does with an exception what the interpreter does, and decides on the exit status."""
+        """Does with an exception what the interpreter does, and sets the exit status."""
         error, self.error = self.error, None
-        # The first entry is the loader's.
+        # The first entry is that of the loader.
         error.__traceback__ = error.__traceback__.tb_next if self._compiled else None
         if isinstance(error, SystemExit):
             self._status = exit_status(error)
@@ -149,7 +150,7 @@ class Program:
             sys.__excepthook__(type(error), error, error.__traceback__)
 
     def _tear_down(self):
-        """Lets go of everything that the program made, in the interpreter's order."""
+        """Frees all objects that the program made, in the interpreter's order."""
         gc.collect()
         for name in ('last_type', 'last_value', 'last_traceback', 'last_exc'):
             vars(sys).pop(name, None)
@@ -171,8 +172,8 @@ class Program:
 
 
 def rehearse(stash, whole=True):
-    """Runs a program that does nothing, as far as that leaves no trace. What it touches is at hand for the next one.
-    Returns the types of what there is of it at its end."""
+    """Runs a program that does nothing, as far as that leaves no trace. The pages that it touches are ready for the
+    next program. Returns the types of the objects that exist at its end."""
     try:
         program = Program([b'python3', b'-c', REHEARSED], stash)
     except MustExecute:
@@ -189,7 +190,7 @@ def rehearse(stash, whole=True):
 
 
 def read(command):
-    """Source, file name, `sys.argv` and the first entry of `sys.path`."""
+    """The source, the file name, `sys.argv` and the first entry of `sys.path`."""
     if len(command) > 2 and command[1] == '-c':
         return command[2] + '\n', '<string>', ['-c', *command[3:]], ''
     if len(command) == 1 or command[1][:1] in ('-', ''):
@@ -208,7 +209,7 @@ def read(command):
 
 
 def open_now(path, flags):
-    """Never waits for the other end of a pipe that has a program's name."""
+    """Opens a regular file. It never waits for the other end of a pipe with a program's name."""
     opened = os.open(path, flags | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)
@@ -226,7 +227,7 @@ def exit_status(error):
 
 
 def flushed():
-    """Whether both streams are; a failure is left to the interpreter to report."""
+    """Whether both streams are flushed; a failure is left to the interpreter to report."""
     try:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None and not stream.closed:
@@ -237,7 +238,7 @@ def flushed():
 
 
 def clear(module):
-    """As the interpreter clears a module: names with one underscore first."""
+    """Clears a module as the interpreter does: names with one underscore first."""
     names = vars(module)
     for private in (True, False):
         for name in list(names):

@@ -1,12 +1,12 @@
 """Pages that every program writes to.
 
-After a fork parent and child have one copy of each page, and whoever writes first takes a fault and makes the second. For
-pages that every child writes to a fork can do that at once, at half the price: the kernel copies then what is pinned in
-the parent, as memory that a device may read is. So a template finds out which pages those are, by trying, and pins them,
-as buffers of an io_uring that nothing is ever asked of; so does a nursery, for its cases (`OF_CASES`).
+After a fork, parent and child share each page. The first of them to write takes a fault, which makes the second copy.
+The fork itself can make that copy at half the price, and should for pages that every child writes to. It does so for
+pages that are pinned in the parent, as for memory that a device may read. So a template finds these pages by a trial
+and pins them, as buffers of an io_uring that gets no requests. A nursery does the same for its cases (`OF_CASES`).
 Where the kernel gives no io_uring, each child takes its faults.
 
-Children do the finding: whatever the template does here moves what programs will write to.
+Children find the pages, because all that the template does here changes which pages programs will write to.
 """
 import ctypes
 import itertools
@@ -15,27 +15,28 @@ import signal
 import struct
 
 SYS_IO_URING_SETUP, SYS_IO_URING_REGISTER, REGISTER_BUFFERS = 425, 427, 0
-# The kernel takes so many buffers. More pages are not what they are thought to be.
+# The kernel takes at most this many buffers. More pages than that cannot be right.
 MOST_PAGES = 1024
-# A place: an address and a length.
+# Address and length of a place.
 PLACE = struct.Struct('QQ')
 ENTRY_BYTES = 8
-# Of a page as proc tells of it: it is there, nobody else has it, and it is a file's.
+# Bits of a page in pagemap: it is present, it is not shared, and it belongs to a file.
 PRESENT, EXCLUSIVE, OF_A_FILE = 1 << 63, 1 << 56, 1 << 61
-# A trial that takes longer hangs, and is ended: then nothing is pinned.
+# A trial that takes longer hangs and is ended: then nothing is pinned.
 TRIAL_SECONDS = 5
-# What a nursery pins.
+# The pages that a nursery pins.
 OF_CASES = b''
 
 
 def find(live):
-    """Where those pages are. `live`: does what every child does, and returns where a descriptor is then."""
+    """The places of those pages. `live`: does what every child does, and returns the new number of a descriptor."""
     places = in_child(lambda writer: os.write(writer, writable()))
     return in_child(lambda writer: written(places, writer, live))
 
 
 def pin(pages):
-    """Returns what holds them: a descriptor, of no use to children. `None` where there is nothing to hold them by."""
+    """Pins pages. Returns a descriptor that keeps them pinned, which is useless to children, or `None` where that is
+    impossible."""
     if not 0 < len(pages) <= MOST_PAGES * PLACE.size:
         return None
     ring = kernel.LIBC.syscall(SYS_IO_URING_SETUP, 1, ctypes.c_void_p(kernel.pages(kernel.PAGE_BYTES)))
@@ -48,7 +49,7 @@ def pin(pages):
 
 
 def in_child(act):
-    """What it writes in a child, nothing where that fails."""
+    """The bytes that a function writes in a child; empty when it fails."""
     reader, writer = os.pipe()
     child = birth.fork()
     if not child:
@@ -66,13 +67,13 @@ def in_child(act):
 
 
 def see_proc():
-    """A template's root has none. Where that cannot be changed, there is one."""
+    """Mounts /proc, which a template's root lacks. Where mounting is forbidden, /proc exists already."""
     if kernel.LIBC.unshare(kernel.CLONE_NEWNS) == 0:
         kernel.LIBC.mount(b'proc', b'/proc', b'proc', ctypes.c_ulong(0), None)
 
 
 def writable():
-    """The places of a process's own memory that it may write to."""
+    """The writable places of a process's private memory."""
     see_proc()
     places = []
     with open('/proc/self/maps', 'rb') as maps:
@@ -85,8 +86,8 @@ def writable():
 
 
 def written(places, writer, live):
-    """Tells of those pages in them that a child has written to when it has done it. What it takes to find that out is made
-    before and here, where it counts for nothing: what both have is nobody's alone."""
+    """Writes the pages of these places that a child has written to while it lived. The objects needed for that are made
+    before the child is forked and in this process, where they do not count: pages that both share are not exclusive."""
     see_proc()
     spans = list(PLACE.iter_unpack(places))
     sizes = [length // kernel.PAGE_BYTES * ENTRY_BYTES for _, length in spans]

@@ -4,10 +4,10 @@ import ctypes
 import os
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-# Unlike that it holds on to the interpreter's lock.
+# Calls through this object keep the interpreter's lock.
 INTERPRETER = ctypes.PyDLL(None, use_errno=True)
 LIBC.syscall.restype = LIBC.mmap.restype = ctypes.c_long
-# Found once, by the template.
+# The template looks them up once.
 capset, fflush, setns = LIBC.capset, LIBC.fflush, LIBC.setns
 LIBC.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
 
@@ -18,9 +18,9 @@ SECURE_BITS = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80
 LAST_CAPABILITY = 63
 CAPABILITY_VERSION = 0x20080522
 DESCRIPTORS = 16
-# The longest: a program's command and environment.
+# The longest message has a program's command and environment.
 MESSAGE_BYTES = 1 << 18
-# The module above it takes a megabyte, which every fork would copy.
+# The module `socket` above it takes a megabyte, which every fork would copy.
 Socket = _socket.socket
 ANCILLARY_BYTES = _socket.CMSG_SPACE(4 * DESCRIPTORS)
 SYS_PIDFD_OPEN, SYS_CLOSE_RANGE, SYS_LANDLOCK_RESTRICT_SELF = 434, 436, 446
@@ -50,13 +50,13 @@ def prctl(step, option, argument=0, pointer=None):
 
 
 def receive(socket):
-    """A message, empty at the end, and the descriptors that came with it."""
+    """A message and the descriptors that came with it; the message is empty at the end."""
     length, ancillary, _, _ = socket.recvmsg_into((INBOX,), ANCILLARY_BYTES)
     return INBOX[:length].tobytes(), [descriptor for _, _, content in ancillary for descriptor in memoryview(content).cast('i')]
 
 
 def socket(number):
-    """What a socket of messages is asked for at other times."""
+    """Makes a socket of messages from a descriptor, without the calls that ask for its kind."""
     return Socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, number)
 
 
@@ -74,7 +74,7 @@ def pidfd(pid):
 
 
 def enter(namespaces, kinds):
-    """`namespaces`: of a process, by its pidfd, or one."""
+    """Enters namespaces. `namespaces`: a process's pidfd, or one namespace."""
     checked('namespaces', setns(namespaces, kinds))
 
 
@@ -84,7 +84,7 @@ def close_from(first):
 
 def drop_bounding_set():
     for capability in range(LAST_CAPABILITY + 1):
-        # The kernel refuses those it does not know; what matters is checked by the call below.
+        # The kernel refuses unknown capabilities. The call below checks the result.
         LIBC.prctl(PR_CAPBSET_DROP, capability, None, 0, 0)
     prctl('secure bits', PR_SET_SECUREBITS, SECURE_BITS)
 
@@ -97,17 +97,17 @@ def drop_capabilities():
 
 
 def pages(length):
-    """Memory of its own, by its address."""
+    """New private memory, by its address."""
     return checked('memory', LIBC.mmap(None, length, PROT_READ | PROT_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0))
 
 
 def memory(length):
-    """The same, to be read and written as bytes."""
+    """New private memory, to be read and written as bytes."""
     return memoryview((ctypes.c_char * length).from_address(pages(length))).cast('B')
 
 
 def executable(code):
-    """A function of one pointer."""
+    """Makes a function of one pointer out of machine code."""
     at = pages(PAGE_BYTES)
     ctypes.memmove(at, code, len(code))
     checked('code', LIBC.mprotect(ctypes.c_void_p(at), PAGE_BYTES, PROT_READ | PROT_EXEC))
@@ -117,7 +117,7 @@ def executable(code):
 
 
 def filters(text):
-    """Seccomp filters from what the daemon sends: each the instructions in hexadecimal."""
+    """Seccomp filters from the daemon's message: the instructions of each in hexadecimal."""
     programs = [bytes.fromhex(part.decode()) for part in text.split(b',') if part]
     return [Filter(len(program) // 8, program) for program in programs]
 
@@ -131,10 +131,10 @@ def no_new_privileges():
 
 
 def install(filters):
-    """Installs them, in order, beside those that are."""
+    """Installs these filters, in order, in addition to the existing ones."""
     for filter in filters:
         prctl('filter', PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filter))
 
 
-# A message at a time is read into it. What no message has filled costs nothing.
+# Each message is read into this buffer. Pages that no message has filled cost nothing.
 INBOX = memory(MESSAGE_BYTES)

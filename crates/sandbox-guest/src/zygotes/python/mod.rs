@@ -1,8 +1,8 @@
-//! Python: the bootstrap of a template, and what is behind `Evaluate`.
+//! Python: the bootstrap of a template, and the interpreter behind `Evaluate`.
 
-/// What a template executes: it takes the parts from its socket.
+/// The script that a template executes: it takes the parts from its socket.
 pub const LOADER: &str = include_str!("loader.py");
-/// Parts of the bootstrap, in the order in which they need each other.
+/// Parts of the bootstrap, ordered so that each comes after the parts that it needs.
 pub const PARTS: [(&str, &str); 10] = [
     ("closure", include_str!("closure.py")),
     ("stash", include_str!("stash.py")),
@@ -15,5 +15,5 @@ pub const PARTS: [(&str, &str); 10] = [
     ("hot", include_str!("hot.py")),
     ("template", include_str!("template.py")),
 ];
-/// Behind `Evaluate`.
+/// The interpreter behind `Evaluate`.
 pub const REPL: &str = include_str!("repl.py");

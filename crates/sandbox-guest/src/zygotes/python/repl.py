@@ -13,7 +13,7 @@ count = 0
 
 
 def flush():
-    # A program may have put something else in their place, which need not be a stream.
+    # A program may have replaced them by objects that are not streams.
     for stream in (*streams, getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)):
         try:
             stream.flush()
@@ -36,7 +36,7 @@ def as_line(error):
 
 
 def show(error):
-    # The interpreter's own hook does not look into `linecache`.
+    # The interpreter's hook does not look into `linecache`.
     hook = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
     try:
         hook(type(error), error, error.__traceback__)
@@ -78,7 +78,7 @@ while True:
     evaluation, code = request.split(b'\0', 1)
     value, error = run(code.decode(), f'<repl-{count}>')
     if os.getpid() != own:
-        # A fork has come to the end of its program, as that of a script does.
+        # A fork has reached the end of its program, as that of a script does.
         sys.exit(bool(error))
     redirect(kept)
     parts = [text.encode(errors='backslashreplace')[: 1 << 16].replace(b'\0', b'') for text in (value, error)]

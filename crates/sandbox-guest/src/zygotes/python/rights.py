@@ -1,6 +1,6 @@
 """From a zygote to a process like any other: the groups that it enters and the rights that it gives up.
 
-A template prepares the calls, each zygote puts its own numbers in.
+A template prepares the calls; each zygote fills in its numbers.
 """
 import ctypes
 import os
@@ -18,15 +18,15 @@ LIMITS = {
     resource.RLIMIT_NICE: 0,
     resource.RLIMIT_RTPRIO: 0,
 }
-# By the name under which a test switches it off.
+# Limits, by the name under which a test switches each off.
 OF_LIMITS = {
     'core-size': resource.RLIMIT_CORE,
     'locked-memory': resource.RLIMIT_MEMLOCK,
     'pending-signals': resource.RLIMIT_SIGPENDING,
 }
-# What a test has switched off: names of `defence.rs`. A daemon that is built for use says none.
+# Defences that a test has switched off: names of `defence.rs`. Empty in a daemon that is built for use.
 OFF = set()
-# What is written into a group's file by a process that means itself.
+# The text with which a process enters a group: it stands for the process that writes it.
 ITSELF = ctypes.create_string_buffer(b'0')
 
 
@@ -35,7 +35,7 @@ def stands(name):
 
 
 def give_up_for_all():
-    """What a template does once for all its zygotes, beside installing most of the filter."""
+    """Gives up rights once in the template for all its zygotes, besides installing most of the filter."""
     if stands('privileges') and stands('capabilities'):
         kernel.drop_bounding_set()
     kept = [number for name, number in OF_LIMITS.items() if not stands(name)]
@@ -47,13 +47,13 @@ def give_up_for_all():
 
 
 def lower(number, value):
-    """What a limit can be set to."""
+    """The nearest value to which a limit can be set."""
     _, hard = resource.getrlimit(number)
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
 
 
 def go_first():
-    """Where memory is short this process and those that it bears are ended first."""
+    """When memory is short, this process and those that it forks are ended first."""
     if stands('oom-score'):
         score = os.open('/proc/self/oom_score_adj', os.O_WRONLY)
         os.write(score, b'1000')
@@ -61,19 +61,20 @@ def go_first():
 
 
 class Passage:
-    """The calls by which a zygote enters its groups, and becomes its user without capabilities behind the whole filter."""
+    """The calls by which a zygote enters its groups, becomes its user without capabilities, and installs the rest of
+    the filter."""
 
     def __init__(self, filters, groups, alone):
-        """`alone`: there is no other user, and no other group to leave."""
+        """`alone`: no other user exists, and there is no other group to leave."""
         self.groups, self.alone = groups, alone
         if alone:
-            # Programs can send it to the first process of the next zygote, which shares this one's memory: a handler there
-            # would act here.
+            # Programs can send SIGINT to the first process of the next zygote, which shares this one's memory: a
+            # handler there would act here.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         write = 'cgroup', SYS_WRITE, 0, ctypes.addressof(ITSELF), 1
         join = [call for _ in range(groups) for call in (write, ('cgroup', SYS_CLOSE, 0))]
         if stands('cgroup-namespace'):
-            # In the sandbox's groups, so that they are the roots of what can be seen.
+            # After the zygote is in the sandbox's groups, so that they are the roots of the visible groups.
             join.append(('cgroup namespace', SYS_UNSHARE, kernel.CLONE_NEWCGROUP))
         self.join = calls.Calls(*join)
         become = [('session', SYS_SETSID)] if stands('session') else []
@@ -87,7 +88,7 @@ class Passage:
         for filter in filters:
             place = ctypes.addressof(filter)
             become.append(('filter', SYS_PRCTL, kernel.PR_SET_SECCOMP, kernel.SECCOMP_MODE_FILTER, place))
-        # Its own files in proc are its own from here on.
+        # From here on the process owns its files in proc.
         become.append(('dumpable', SYS_PRCTL, kernel.PR_SET_DUMPABLE, 1))
         self._become = calls.Calls(*become)
         self._filters = filters
@@ -105,14 +106,14 @@ class Passage:
                 self._become.put(place, argument, user)
 
     def become(self):
-        """Gives up everything that the program must not have."""
+        """Gives up every right that the program must not have."""
         if self.alone:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.alone and stands('privileges'):
             try:
                 os.setgroups([])
             except PermissionError:
-                # A user namespace of one user has no groups to set, and none to drop.
+                # A user namespace with one user has no groups to set, and none to drop.
                 pass
         self._become.make()
 

@@ -1,12 +1,13 @@
 """Modules loaded in advance, out of sight until a program imports them.
 
-A program must see what it would see in an interpreter of its own: `sys.modules` holds only what it imported, a package
-has only the submodules that were imported, and a file of its own that has a module's name wins over the module. So
-everything that was preloaded is taken out of `sys.modules`, and a finder at the head of `sys.meta_path` gives a module
-back, with the modules that it had imported itself, when the ordinary search comes to the same file.
+A program must see the same as in a new interpreter: `sys.modules` holds only the modules that it imported, a package
+has only the submodules that were imported, and a file of the program wins over a module of the same name. So all
+preloaded modules are taken out of `sys.modules`. A finder at the head of `sys.meta_path` gives a module back, with the
+modules that it had imported itself, when the ordinary search finds the same file.
 
-Every object that is touched is a page that must be copied. So what a program cannot tell apart is not done: the search
-goes no further than where a program has files of its own, and what a module needs comes back with it at once (`closure`).
+Every object that is touched is a page that must be copied. So work that a program cannot notice is left out: the search
+goes no further than the directories of the program, and a module comes back together with all that it needs
+(`closure`).
 """
 import builtins
 import os
@@ -38,7 +39,7 @@ class Recorder:
             full = f'{package}.{name}' if name else package
         importer = scope.get('__name__')
         if not getattr(scope.get('__spec__'), '_initializing', False):
-            # A function that imports when it is called: it counts for the module that is being loaded.
+            # A function imports when it is called: the import counts for the module that is being loaded.
             importer = self._underway[-1] if self._underway else None
         self._underway.append(full)
         try:
@@ -51,21 +52,21 @@ class Recorder:
 
 
 class Stash:
-    """A finder and a loader in one."""
+    """The finder, which is also the loader."""
 
     def __init__(self, born, needs, names, told):
-        """`names`: modules that were asked for; of those in `told` it is known what they leave."""
+        """`names`: modules that were asked for. `told`: for some of them, the modules that an import leaves."""
         self.needs = {**needs, **told}
         self.kept = {}
-        # Submodules that were taken from their packages, and what hides a submodule of the same name.
+        # Submodules that were taken from their packages, and attributes that hide a submodule of the same name.
         self.taken, self._hiding = {}, {}
-        # What a module remembers of the process that loaded it is made anew when a program imports it.
+        # Modules that remember the process that loaded them are made anew when a program imports them.
         self.anew = {
             'random': lambda module: module.seed(),
             'numpy.random': lambda module: module.seed(),
             'logging': begin_log,
         }
-        # What modules put into `sys.modules` that was not imported.
+        # Modules that others put into `sys.modules` without an import.
         self.made = {}
         self._import = builtins.__import__
         self._path = [entry for entry in sys.path if entry]
@@ -76,7 +77,7 @@ class Stash:
             else:
                 self._put_away(name, module, loaded)
         self._closures = closure.closures(self, names, told, born)
-        # What a program has from the beginning, and what it has been given: it may have removed some.
+        # Modules that a program has from the beginning, and modules that it was given: it may have removed some.
         self._born, self._given = frozenset(born), set()
         sys.meta_path.insert(0, self)
         self._finders, self._hooks = list(sys.meta_path), list(sys.path_hooks)
@@ -99,7 +100,7 @@ class Stash:
         return self.kept.get(name) is module
 
     def get(self, name):
-        """A preloaded module, whether or not the program imported it; or None."""
+        """A preloaded module, imported by the program or not; or None."""
         return self.kept.get(name)
 
     # ---- finder ----
@@ -116,10 +117,10 @@ class Stash:
     def _search(self, name, path):
         package = self.kept.get(name.rpartition('.')[0])
         if package is not None and path is package.__spec__.submodule_search_locations:
-            # Inside a package that was found to be ours there is nothing to look for.
+            # Inside a package that is ours no search is needed.
             return self.kept[name].__spec__
         if path is None and self._ordinary() and sys.path[1:] == self._path:
-            # What comes after the program's own directory is as it was when ours was found.
+            # The path behind the program's directory is the same as when our module was found.
             spec = self.kept[name].__spec__
             if spec.origin in ('built-in', 'frozen') or self._not_its_own({name}):
                 return spec
@@ -139,7 +140,7 @@ class Stash:
         return module
 
     def exec_module(self, module):
-        # A module may call itself otherwise than it is imported.
+        # A module may have another name for itself than the one by which it is imported.
         name = module.__spec__.name
         module.__spec__ = module.__spec__.loader_state
         self._give_back(name, module)
@@ -157,7 +158,8 @@ class Stash:
         sys.modules.update(self.made.get(name, {}))
 
     def _bring(self, known):
-        """Puts all that comes with a module in place, where imports would do nothing else. Returns whether it did."""
+        """Puts all modules that come with a module in place, when imports would have no other effect. Returns whether
+        it did."""
         if not self._ordinary() or not sys.modules.keys() >= self._born or not sys.modules.keys() >= self._given:
             return False
         if known.searched and not (sys.path[1:] == self._path and self._not_its_own(known.searched)):
@@ -165,7 +167,7 @@ class Stash:
         there = sys.modules.keys() & known.modules.keys()
         if not all(sys.modules[name] is known.modules[name] for name in there):
             return False
-        # Before anybody sees them: another thread may use at once what it finds.
+        # Before they become visible: another thread may use them at once.
         for name in known.anew:
             if name not in there:
                 self._make_anew(name, known.modules[name])
@@ -182,7 +184,7 @@ class Stash:
             act(module)
 
     def _not_its_own(self, names):
-        """Whether the program's own directory has nothing by these names. No is also said where that is not clear."""
+        """Whether the program's directory has no file with these names. The answer is also no when that is unclear."""
         if sys.path_hooks != self._hooks or type(sys.path[0]) is not str:
             return False
         try:
@@ -192,15 +194,15 @@ class Stash:
         return names.isdisjoint([entry.partition('.')[0] for entry in entries])
 
     def _ordinary(self):
-        """Whether modules are searched for as ever, as far as finders go."""
+        """Whether the program has left the search for modules unchanged, as far as finders go."""
         return builtins.__import__ is self._import and sys.meta_path == self._finders
 
     def _need(self, name):
-        """As `import` does it. What can only be ours is put back without its machinery."""
+        """Imports as `import` does. A module that can only be ours is put back without the import machinery."""
         package, _, child = name.rpartition('.')
         if package and package not in sys.modules:
             if name in self.kept and package not in self.kept:
-                # It is left of a package that could not be imported.
+                # It is left over from a package that could not be imported.
                 sys.modules[name] = self.kept[name]
                 return
             self._need(package)
@@ -218,7 +220,7 @@ class Stash:
         self._make_anew(name, module)
         sys.modules[name] = module
         self._give_back(name, module)
-        # It comes after what it needs.
+        # Its place is behind the modules that it needs.
         sys.modules[name] = sys.modules.pop(name)
         if package:
             setattr(holder, child, module)

@@ -1,15 +1,15 @@
 """The template interpreter: it loads modules, forks a zygote for each sandbox that wants one, and runs nothing else.
 
-Messages are fields separated by NUL bytes. The daemon sends the filters and the names of the modules, then per zygote
-an id and a user, with a link to the sandbox's init, that init's pidfd or its namespaces, and the files by which its cgroups are entered.
-Over the link the zygote says that it is ready, and init sends it a program with its streams, and the namespaces that it is
-yet to enter, once.
+Messages are fields separated by NUL bytes. The daemon first sends the filters and the names of the modules. For each
+zygote it then sends an id and a user, with a link to the sandbox's init, that init's pidfd or its namespaces, and the
+files by which its cgroups are entered. Over the link the zygote says that it is ready. Then init sends it, once, a
+program with its streams, and the namespaces that it still has to enter.
 
-One that is told to bear others is a nursery from then on: it forks a zygote for each link that init sends, for programs
-that run one after the other in one sandbox, and tells of the end of each.
+A zygote that is asked to fork others is a nursery from then on: it forks a zygote for each link that init sends, for
+programs that run one after the other in one sandbox, and reports the end of each.
 
-Every page that a zygote writes to is a copy made while somebody waits. So what zygotes have in common is done once, in the
-template: limits, the bounding set, and all of the filter but what a zygote must still be allowed.
+Every page that a zygote writes to is copied while a request waits. So work that is the same for all zygotes is done
+once, in the template: limits, the bounding set, and all of the filter except for the calls that a zygote still needs.
 """
 import _thread
 import gc
@@ -20,14 +20,14 @@ import signal
 import sys
 import time
 
-# Namespaces that come one by one where the user is 0: without root an init cannot be entered by its pidfd.
+# How many namespaces come, one by one, where the user is 0: without root an init cannot be entered by its pidfd.
 ONE_BY_ONE = 5
 # Init's answer to `ended`.
 STAY = b's'
 # From init: a link for another zygote.
 BEAR = b'bear'
 SYS_SETNS = 308
-# After some the interpreter has adapted the instructions to what they do.
+# After this many runs the interpreter has adapted its instructions to their work.
 REHEARSALS = 20
 TRIED = 'print(end="")\n'
 
@@ -37,7 +37,7 @@ def message(*fields):
 
 
 def serve(number):
-    """Serves until the daemon is gone. Returns only in a zygote whose program is to run: that program."""
+    """Serves until the daemon is gone. Returns only in a zygote that has its program: the program."""
     daemon = kernel.Socket(fileno=number)
     first, last, off, libraries, *names = daemon.recv(kernel.MESSAGE_BYTES).split(b'\0')
     rights.OFF.update(off.decode().split())
@@ -65,7 +65,7 @@ def serve(number):
     os.umask(0o022)
     rights.give_up_for_all()
     first = kernel.filters(first)
-    # What is frozen is not looked through by collections, those of the rehearsals among them.
+    # Collections skip frozen objects, also during the rehearsals.
     gc.collect()
     gc.freeze()
     for _ in range(REHEARSALS):
@@ -110,8 +110,9 @@ def serve(number):
 
 
 def live(link, namespaces, sole, passage, kept):
-    """The zygote. A sole one becomes the sandbox's user at once and a program when it is told to; any other enters the
-    cgroups then, and forks the program's process unless a nursery bore it. Returns only in that."""
+    """The zygote. A sole one becomes the sandbox's user at once, and its program when init sends it. Any other enters
+    the cgroups at that moment, and forks the program's process unless a nursery forked it. Returns only in the
+    program's process."""
     try:
         if len(namespaces) == 1:
             kernel.enter(namespaces[0], kernel.OF_A_SANDBOX)
@@ -151,7 +152,7 @@ def live(link, namespaces, sole, passage, kept):
             passage.become()
         passage.take(streams[:3], int(open_files))
         if cpu_seconds != b'0':
-            # As of programs that are executed: the warning's signal says what it was.
+            # As for executed programs: the signal of the warning shows that the limit was the reason.
             warned, killed = (rights.lower(resource.RLIMIT_CPU, int(cpu_seconds) + more) for more in (0, 1))
             resource.setrlimit(resource.RLIMIT_CPU, (warned, killed))
         refuse(link, 'working directory', go_to, directory)
@@ -176,14 +177,14 @@ def live(link, namespaces, sole, passage, kept):
 
 
 def try_out(passage, writer, kept, tried, nursed=False):
-    """Lives as a zygote does that has its sandbox alone, or as one for a case, up to the end of its program. Returns the
-    descriptor's new number."""
+    """Does what a sole zygote, or one for a case, does up to the end of its program. Returns the descriptor's new
+    number."""
     init, link = kernel.pair()
     streams = [0, 1, 2, writer]
     if nursed:
         above, (init, own) = init, kernel.pair()
         kernel.send(above, BEAR, (own.fileno(),))
-        # What it bears has the only other end of the nursery's link, which ends with it.
+        # The zygote that it forks has the only other end of the nursery's link, so the nursery ends with that zygote.
         streams.append(above.fileno())
     fields = len(streams), 1024, 0, '/', 3, 'python3', '-c', tried, *guest.ENVIRONMENT
     kernel.send(init, message(*fields), streams)
@@ -196,7 +197,7 @@ def try_out(passage, writer, kept, tried, nursed=False):
 
 
 def refuse(link, step, act, *arguments):
-    """Does what may fail by the program's fault."""
+    """Calls a function that may fail through the program's fault."""
     try:
         return act(*arguments)
     except OSError as error:
@@ -205,8 +206,8 @@ def refuse(link, step, act, *arguments):
 
 
 def nurse(link, theirs):
-    """Returns only in the zygotes: the link of each, and the calls by which it leaves the nursery for its layer if it has
-    one yet."""
+    """Returns only in the zygotes: the link of each, and the calls by which it leaves the nursery for its layer, if it
+    has one yet."""
     hot.pin(hot.OF_CASES)
     children = {}
     poll = select.poll()
@@ -238,8 +239,8 @@ def nurse(link, theirs):
 
 
 def bury(link, children, poll):
-    """Reaps whoever has ended, and tells of those that were borne here. Others, whom init has killed, are no program's main
-    process."""
+    """Reaps children that have ended, and reports the end of those that were forked here. Other processes were killed
+    by init and are not the main process of a program."""
     while children:
         child, status, usage = os.wait4(-1, os.WNOHANG)
         if not child:
@@ -259,9 +260,9 @@ def live_in(namespaces):
 
 
 def lead(link, streams, namespaces, mortal):
-    """Forks, and returns in the child. The parent keeps what the program leaves behind below itself, tells of its end
-    and waits to be told whether that is to be given to init or waited for. `mortal`: programs can kill it, and its own does
-    not go on without it."""
+    """Forks, and returns in the child. The parent keeps the orphans of the program below it, reports the program's end,
+    and waits for the order to leave them to init or to wait for them. `mortal`: programs can kill the parent, and the
+    child does not go on without it."""
     kernel.prctl('subreaper', kernel.PR_SET_CHILD_SUBREAPER, 1)
     live_in(namespaces)
     began, own = time.monotonic(), os.getpid()
