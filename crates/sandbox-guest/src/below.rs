@@ -1,8 +1,8 @@
 //! Directories that a program has filled, reached by descriptors and one name at a time.
 //!
-//! No link is followed and no name leads up, so a path means the same when it is looked at and when it is used, with
-//! whatever rights this process has and whatever a program moves meanwhile. It is what `openat2` does with
-//! `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`, on every kernel.
+//! No link is followed and no name leads up. So a path means the same when it is looked at and when it is used, with
+//! any rights of this process and while a program moves files. `openat2` does this with `RESOLVE_BENEATH |
+//! RESOLVE_NO_SYMLINKS`; this works on every kernel.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
@@ -22,7 +22,7 @@ const PATH_BYTES: usize = 4096;
 pub(crate) struct Directory(OwnedFd);
 
 impl Directory {
-    /// By a path that no program can change.
+    /// Opens a directory by a path that no program can change.
     pub(crate) fn trusted(path: &Path) -> io::Result<Self> {
         let path = c_path(path)?;
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
@@ -44,7 +44,7 @@ impl Directory {
         self.0.as_fd()
     }
 
-    /// Opens an entry without waiting for anybody.
+    /// Opens an entry without waiting for another process.
     pub(crate) fn open(&self, name: &OsStr, flags: libc::c_int, mode: libc::c_uint) -> io::Result<File> {
         let follow = if Defence::Links.stands() { libc::O_NOFOLLOW } else { 0 };
         let flags = flags | follow | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -57,10 +57,10 @@ impl Directory {
         )
     }
 
-    /// The directory of this name in it.
+    /// Opens the directory with this name.
     ///
     /// # Errors
-    /// `ELOOP` when a link has the name, as well as the kernel's.
+    /// `ELOOP` when the name is that of a link, besides the kernel's errors.
     pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
         match self.open(name, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
             Ok(entered) => Ok(Self(entered.into())),
@@ -71,7 +71,7 @@ impl Directory {
         }
     }
 
-    /// The directory at a path below it.
+    /// Opens the directory at a path below this one.
     pub(crate) fn descend(&self, path: &Path) -> io::Result<Self> {
         let mut reached = self.try_clone()?;
         for name in plain(path)? {
@@ -80,7 +80,7 @@ impl Directory {
         Ok(reached)
     }
 
-    /// The same, making what is missing; `made` is called for each new directory.
+    /// Does the same and makes directories that are missing; `made` is called for each new one.
     pub(crate) fn make(&self, path: &Path, made: impl Fn(&Self) -> io::Result<()>) -> io::Result<Self> {
         let mut reached = self.try_clone()?;
         for name in plain(path)? {
@@ -93,7 +93,7 @@ impl Directory {
         Ok(reached)
     }
 
-    /// Whether it is new.
+    /// Makes a directory. Returns whether it is new.
     pub(crate) fn make_directory(&self, name: &OsStr) -> io::Result<bool> {
         let name = c_name(name)?;
         // SAFETY: a live directory and a NUL-terminated name.
@@ -104,7 +104,7 @@ impl Directory {
         }
     }
 
-    /// What has this name: the bits of `S_IFMT`.
+    /// The kind of the entry with this name: the bits of `S_IFMT`.
     pub(crate) fn kind(&self, name: &OsStr) -> io::Result<libc::mode_t> {
         let flags = if Defence::Links.stands() {
             libc::AT_SYMLINK_NOFOLLOW
@@ -121,7 +121,7 @@ impl Directory {
         Ok(found.st_mode & libc::S_IFMT)
     }
 
-    /// Takes away what has the name, unless it is a directory.
+    /// Removes the entry with this name, unless it is a directory.
     pub(crate) fn clear(&self, name: &OsStr) -> io::Result<()> {
         let name = c_name(name)?;
         // SAFETY: a live directory and a NUL-terminated name.
@@ -131,7 +131,7 @@ impl Directory {
         }
     }
 
-    /// Makes an entry somebody's, be it a link.
+    /// Changes the owner of an entry, which may be a link.
     pub(crate) fn give(&self, name: &OsStr, owner: u32) -> io::Result<()> {
         let (name, flags) = (c_name(name)?, libc::AT_SYMLINK_NOFOLLOW);
         // SAFETY: a live directory and a NUL-terminated name.
@@ -161,7 +161,7 @@ impl Directory {
         Ok(PathBuf::from(OsString::from_vec(target)))
     }
 
-    /// At most so many names in it, in order, and whether these are all.
+    /// The names in it, in order and at most `most`, and whether these are all.
     pub(crate) fn names(&self, most: usize) -> io::Result<(Vec<OsString>, bool)> {
         let copy = self.open(OsStr::new("."), libc::O_RDONLY | libc::O_DIRECTORY, 0)?;
         // SAFETY: a live directory, which the stream owns from here on.
@@ -199,7 +199,7 @@ fn c_name(name: &OsStr) -> io::Result<CString> {
     Ok(CString::new(name.as_bytes())?)
 }
 
-/// The names of a relative path that goes nowhere but down.
+/// The names of a relative path that only leads down.
 pub(crate) fn plain(path: &Path) -> io::Result<Vec<&OsStr>> {
     let mut names = Vec::new();
     for part in path.components() {
@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    /// So often the path led to its own directory, and so often to the link, before the test is over.
+    /// How often the path must have led to its own directory, and to the link, before the test ends.
     const SEEN: u32 = 500;
     const MOST_TURNS: u32 = 5_000_000;
 
@@ -256,7 +256,8 @@ mod tests {
         );
     }
 
-    /// One thread exchanges a directory and a link to another place as fast as it can, another goes down the path.
+    /// One thread exchanges a directory and a link to another place as fast as it can, while another one walks down the
+    /// path.
     #[test]
     fn an_exchange_in_a_loop_leads_nowhere_else() {
         let place = tempfile::tempdir().expect("directory");

@@ -1,7 +1,8 @@
-//! From init to the guest's program: what the forked child gives up before it executes the command.
+//! From init to the guest's program: the rights that the forked child gives up before it executes the command.
 //!
-//! Order matters: everything that needs rights comes first, the filter comes last. A step that fails ends the child and
-//! is reported through a pipe that a successful exec closes, so nothing ever runs with less isolation than all steps.
+//! The order matters: steps that need rights come first, the filter comes last. A step that fails ends the child and is
+//! reported through a pipe that a successful exec closes, so no program ever runs with less isolation than all steps
+//! give.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
@@ -18,49 +19,49 @@ use crate::process::Home;
 use crate::sys::{c_path, check, check_long, close_from, pipe, prctl};
 use crate::wire::{Failure, Program};
 
-/// Highest capability number tried; the kernel refuses those it does not know.
+/// Highest capability number that is tried; the kernel refuses unknown numbers.
 const LAST_CAPABILITY: libc::c_ulong = 63;
 const CAP_DAC_OVERRIDE: u32 = 1;
 const CAP_DAC_READ_SEARCH: u32 = 2;
 const CAP_KILL: u32 = 5;
-/// CHOWN, FOWNER, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, NET_ADMIN, SYS_CHROOT, SYS_PTRACE, SYS_ADMIN: to start guests,
-/// find their processes, make layers and networks and enter them.
+/// CHOWN, FOWNER, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, NET_ADMIN, SYS_CHROOT, SYS_PTRACE, SYS_ADMIN. Init starts
+/// guests with them, finds their processes, and makes and enters layers and networks.
 const CAPS_OF_STARTING: u32 =
     1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 12 | 1 << 18 | 1 << 19 | 1 << 21;
 /// SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, SECBIT_NO_CAP_AMBIENT_RAISE, each with its lock.
 const SECURE_BITS: libc::c_ulong = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80;
 
-/// Steps that fail by what the program is or has done. The second is a zygote's as well.
+/// Steps that fail because of the program. A zygote has the second one too.
 const COMMAND: &str = "command";
 pub const DIRECTORY: &str = "working directory";
 const EXEC: &str = "exec";
-/// It has as many terminals as a sandbox may have.
+/// The sandbox has as many terminals as it may have.
 pub(crate) const OWN_TERMINALS: &str = "terminals of the sandbox";
 
-/// What the child needs.
+/// The input of the child.
 pub(crate) struct Launch<'a> {
     pub(crate) program: &'a Program,
     /// The guest's user and group.
     pub(crate) uid: u32,
-    /// They become the guest's 0, 1 and 2.
+    /// Descriptors that become the guest's 0, 1 and 2.
     pub(crate) stdio: [RawFd; 3],
-    /// Whether they are a terminal, which becomes the guest's own.
+    /// Whether these are a terminal, which becomes the guest's controlling terminal.
     pub(crate) terminal: bool,
-    /// One descriptor more, and the number that it gets.
+    /// One more descriptor, and the number that it gets.
     pub(crate) control: Option<(RawFd, RawFd)>,
     pub(crate) confinement: Confinement<'a>,
-    /// Nothing else runs in the box. Programs that Landlock holds apart cannot see each other in proc.
+    /// No other program runs in the box. Programs that Landlock separates cannot see each other in proc.
     pub(crate) sole: bool,
 }
 
-/// What holds a guest after it has given up its rights.
+/// The restrictions of a guest that remain after it has given up its rights.
 #[derive(Clone, Copy)]
 pub(crate) struct Confinement<'a> {
     /// Installed last.
     pub(crate) filter: &'a filter::Program,
-    /// In the process tier.
+    /// Set in the process tier.
     pub(crate) home: Option<&'a Home>,
-    /// By which it gets into the group that limits its memory.
+    /// How it enters the group that limits its memory.
     pub(crate) door: Door,
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Er
     Ok(pid)
 }
 
-/// Forks a child that executes a program or says why it could not.
+/// Forks a child that executes a program or reports why it could not.
 pub(crate) fn fork(
     door: Door,
     become_program: impl FnOnce() -> (String, io::Error),
@@ -96,13 +97,14 @@ pub(crate) fn fork(
     Ok((pid, File::from(report)))
 }
 
-/// Whether a program could not be executed for what it is or has done. Else the sandbox, or the machine, is at fault.
+/// Whether the program itself is the reason that it could not be executed. Otherwise the sandbox or the machine is at
+/// fault.
 pub fn is_of_program(failure: &Failure) -> bool {
-    // No process was free.
+    // The limit of processes was reached.
     failure.errno == libc::EAGAIN || [COMMAND, DIRECTORY, EXEC, OWN_TERMINALS].contains(&failure.step.as_str())
 }
 
-/// Returns once the child has executed its program, or why it has not.
+/// Returns when the child has executed its program, or with the reason why it has not.
 pub(crate) fn executed(mut report: File) -> Result<(), (String, io::Error)> {
     let mut bytes = Vec::new();
     report
@@ -147,7 +149,7 @@ pub(crate) fn candidates(program: &Program) -> io::Result<Vec<CString>> {
     strings(&paths)
 }
 
-/// Gives up everything and executes. Returns only when a step failed.
+/// Gives up all rights and executes the program. Returns only when a step failed.
 pub(crate) fn become_guest(launch: &Launch<'_>) -> (String, io::Error) {
     let program = launch.program;
     let prepared = strings(&program.command).and_then(|command| {
@@ -183,17 +185,17 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     }
     at("descriptors", close_from(3, libc::CLOSE_RANGE_CLOEXEC))?;
     if launch.confinement.home.is_none() && Defence::CgroupNamespace.stands() {
-        // In the sandbox's groups, so that they are the roots of what can be seen.
+        // The process is now in the sandbox's groups, so that these are the roots of the visible groups.
         // SAFETY: the process has one thread.
         let unshared = unsafe { libc::unshare(libc::CLONE_NEWCGROUP) };
         at("cgroup namespace", check(unshared))?;
     }
     if let Some((control, number)) = launch.control {
-        // SAFETY: a live descriptor; what the number stood for is closed by the exec anyway.
+        // SAFETY: a live descriptor; the exec would close the previous descriptor of this number anyway.
         at("control", check(unsafe { libc::dup2(control, number) }))?;
     }
-    // The guest before init, when the kernel has to choose. Its own proc files belong to it only while it is dumpable;
-    // nobody is there yet to look into it.
+    // When memory is short the kernel should kill the guest before init. A process owns its proc files only while it is
+    // dumpable; no process that could inspect it exists yet.
     at("oom score", prctl(libc::PR_SET_DUMPABLE, 1))?;
     if Defence::OomScore.stands() {
         at("oom score", std::fs::write("/proc/self/oom_score_adj", "1000"))?;
@@ -207,7 +209,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     if Defence::Privileges.stands() {
         give_up_rights(launch.uid, launch.confinement)?;
     }
-    // As the guest, so that it may enter and make only what it may.
+    // This is done as the guest, so that it enters and makes only directories that it may.
     at(DIRECTORY, enter(cwd))?;
     if !Defence::NoNewPrivileges.stands() {
         return Ok(());
@@ -226,7 +228,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     Ok(())
 }
 
-/// The files of the tier; where the kernel cannot, only in the tier that stands on it is that an error.
+/// Restricts access to files. A kernel that lacks Landlock is an error only in the tier that depends on it.
 fn confine(launch: &Launch<'_>) -> io::Result<()> {
     match launch.confinement.home {
         Some(home) => home.confine_guest(),
@@ -235,17 +237,17 @@ fn confine(launch: &Launch<'_>) -> io::Result<()> {
     }
 }
 
-/// Becomes the guest's user, for good, without a capability.
+/// Becomes the guest's user permanently, without capabilities.
 fn give_up_rights(uid: u32, confinement: Confinement<'_>) -> Result<(), (&'static str, io::Error)> {
     use crate::template::at;
     // SAFETY: reads an attribute of this process.
     if confinement.home.is_some() && uid == unsafe { libc::geteuid() } {
-        // Without the rights to change users and groups there are none to give up but these.
+        // A process that cannot change users and groups has only its capabilities to give up.
         return at("capabilities", set_capabilities(0));
     }
     if Defence::Capabilities.stands() {
         for capability in 0..=LAST_CAPABILITY {
-            // Unknown ones are refused; those that matter are checked by capset below.
+            // The kernel refuses unknown capabilities. capset below checks the result.
             let _unknown = prctl(libc::PR_CAPBSET_DROP, capability);
         }
         at("secure bits", prctl(libc::PR_SET_SECUREBITS, SECURE_BITS))?;
@@ -268,7 +270,7 @@ fn give_up_rights(uid: u32, confinement: Confinement<'_>) -> Result<(), (&'stati
     at("capabilities", set_capabilities(0))
 }
 
-/// Becomes what a guest is, for work that a guest could do itself.
+/// Takes a guest's user and restrictions, for work that a guest could do itself.
 pub(crate) fn become_user(uid: u32, confinement: Confinement<'_>) -> io::Result<()> {
     give_up_rights(uid, confinement).map_err(|(_, error)| error)?;
     // SAFETY: numbers.
@@ -351,7 +353,7 @@ fn limits(program: &Program) -> io::Result<()> {
         .map(|(resource, limit)| (resource, limit, limit))
         .collect();
     if program.cpu_seconds > 0 {
-        // SIGXCPU says what it was; a program that ignores it is killed a second later.
+        // SIGXCPU shows that the limit was the reason. A program that ignores it is killed a second later.
         table.push((libc::RLIMIT_CPU, program.cpu_seconds, program.cpu_seconds + 1));
     }
     for (resource, soft, hard) in table {
@@ -369,7 +371,7 @@ fn limits(program: &Program) -> io::Result<()> {
     Ok(())
 }
 
-/// A program expects default actions and an empty mask; both would survive the exec otherwise.
+/// A program expects default actions and an empty mask. Otherwise ours would survive the exec.
 pub(crate) fn default_signals() -> io::Result<()> {
     // SAFETY: SIG_DFL for each number; the kernel refuses SIGKILL, SIGSTOP and gaps. sigset_t is plain data.
     unsafe {
@@ -387,25 +389,25 @@ pub(crate) fn default_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// What init needs once the last guest has been started: ending it and reading what it left.
+/// The capabilities that init needs after the last start of a guest: for ending it and reading its files.
 const CAPS_OF_ENDING: u32 = 1 << CAP_KILL | 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH;
 
-/// What is left to init while it starts guests.
+/// Reduces init's capabilities to those for starting guests and ending them.
 pub(crate) fn keep_capabilities_of_starting() -> io::Result<()> {
     set_capabilities(CAPS_OF_ENDING | CAPS_OF_STARTING)
 }
 
-/// What is left to init when it starts no more.
+/// Reduces init's capabilities when it starts no more guests.
 pub(crate) fn keep_capabilities_of_ending() -> io::Result<()> {
     set_capabilities(CAPS_OF_ENDING)
 }
 
-/// For a process that only waits.
+/// Drops all capabilities, for a process that only waits.
 pub(crate) fn keep_no_capabilities() -> io::Result<()> {
     set_capabilities(0)
 }
 
-/// Makes these, all below 32, the only permitted and effective capabilities.
+/// Makes these capabilities, all below 32, the only permitted and effective ones.
 fn set_capabilities(mask: u32) -> io::Result<()> {
     if !Defence::Privileges.stands() {
         return Ok(());
@@ -434,7 +436,7 @@ fn set_capabilities(mask: u32) -> io::Result<()> {
     let mut data = [none(), none()];
     // SAFETY: a header and two data records, as version 3 wants them.
     check_long(unsafe { libc::syscall(libc::SYS_capget, &raw const header, data.as_mut_ptr()) })?;
-    // What this process never had it cannot keep.
+    // A process cannot keep a capability that it never had.
     let kept = mask & data[0].permitted;
     data = [none(), none()];
     data[0].effective = kept;

@@ -1,10 +1,10 @@
 //! The defences by name, and the switch with which tests prove that each of them is needed.
 //!
-//! A daemon that is built for use has no such switch: only the feature `switch-off`, which the tests build with, reads
-//! the argument `--without NAME`. What is switched off stays off for the process and everything it clones or starts.
-//! There is none for the pid namespace: without it, ending a sandbox would end the machine.
+//! A daemon that is built for use has no switch: only the feature `switch-off`, with which the tests are built, reads
+//! the argument `--without NAME`. A defence that is switched off stays off for the process and everything it clones or
+//! starts. The pid namespace cannot be switched off: without it, ending a sandbox would end the machine.
 
-/// One thing that stands between a program and what it must not do. See `NAMES` for what each is.
+/// One thing that stands between a program and what it must not do. `NAMES` has a note on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defence {
     Processes,
@@ -51,18 +51,18 @@ pub enum Defence {
 #[cfg(not(feature = "switch-off"))]
 mod switch {
     impl super::Defence {
-        /// Whether it is there. Always.
+        /// Whether the defence is on: always.
         pub const fn stands(self) -> bool {
             true
         }
     }
 
-    /// The arguments that remain.
+    /// Returns the arguments, which contain no switch.
     pub fn take(arguments: &[String]) -> Result<Vec<String>, String> {
         Ok(arguments.to_vec())
     }
 
-    /// Names of what is switched off.
+    /// Names of the defences that are off.
     pub fn off() -> Vec<&'static str> {
         Vec::new()
     }
@@ -101,7 +101,7 @@ mod switch {
         (Capabilities, "capabilities"),         // empty bounding set, locked secure bits
         (NoNewPrivileges, "no-new-privileges"), // and with it the filter, which needs it
         (Filter, "filter"),                     // system calls
-        (Session, "session"),                   // a session of its own
+        (Session, "session"),                   // a new session
         (DefaultSignals, "default-signals"),    // nothing ignored, nothing blocked
         (OtherProcesses, "other-processes"),    // proc shows only the own user's
         (MaskedProc, "masked-proc"),            // files of proc about the machine
@@ -119,14 +119,14 @@ mod switch {
     ];
 
     impl Defence {
-        /// Whether it is there.
+        /// Whether the defence is on.
         pub fn stands(self) -> bool {
             let index = NAMES.iter().position(|(defence, _)| *defence == self);
             index.is_none_or(|index| OFF.load(Ordering::Relaxed) & 1 << index == 0)
         }
     }
 
-    /// The arguments that remain when every `--without NAME` has been obeyed.
+    /// Obeys every `--without NAME`. Returns the other arguments.
     pub fn take(arguments: &[String]) -> Result<Vec<String>, String> {
         let mut remaining = Vec::new();
         let mut rest = arguments.iter();
@@ -144,7 +144,7 @@ mod switch {
         Ok(remaining)
     }
 
-    /// Names of what is switched off.
+    /// Names of the defences that are off.
     pub fn off() -> Vec<&'static str> {
         let off = NAMES.iter().filter(|(defence, _)| !defence.stands());
         off.map(|(_, name)| *name).collect()
@@ -153,7 +153,7 @@ mod switch {
 
 pub use switch::{off, take};
 
-/// What a process that this one starts must be told.
+/// Arguments that tell the same to a process that this one starts.
 pub fn pass_on() -> Vec<String> {
     let told = |name: &str| ["--without".to_owned(), name.to_owned()];
     off().into_iter().flat_map(told).collect()

@@ -1,8 +1,8 @@
-//! The seccomp filter of every program: which system calls exist for it.
+//! The seccomp filter of every program: the system calls that it may make.
 //!
-//! Calls that set up or inspect isolation, or that have been the way out of it, fail with EPERM; those that libraries
-//! probe for and do without fail with ENOSYS. Numbers beyond the table this was written against do not exist either.
-//! Entry through the i386 or x32 tables kills the process by SIGSYS. The filter is compiled once, in the spawner.
+//! Calls that set up or inspect isolation, or through which programs have escaped before, fail with EPERM. Calls that
+//! libraries try and can do without fail with ENOSYS, and so do numbers beyond the known table. Entry through the i386
+//! or x32 tables kills the process by SIGSYS. The filter is compiled once, in the spawner.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-/// Classic BPF ready for seccomp(2), in the order in which the programs are installed.
+/// Classic BPF for seccomp(2). The programs are installed in this order.
 pub type Program = Vec<BpfProgram>;
 
 /// System calls above this number are newer than this table.
@@ -28,13 +28,14 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64
     | 0x80;
-/// What clone(2) is refused. The child of a program's parent would be a stranger's: it would outlive what its maker belongs to.
+/// Flags that clone(2) refuses. With CLONE_PARENT the child would get the parent of the program. It would belong to no
+/// exec, and survive the exec of its maker.
 const NOT_CLONED: u64 = NAMESPACES | libc::CLONE_PARENT as u64;
 
-/// Forbidden last: what is done before a program begins needs them.
+/// These are forbidden last, because the steps before a program need them.
 const OF_NAMESPACES: [i64; 2] = [libc::SYS_setns, libc::SYS_unshare];
 
-/// Fail with EPERM whatever the arguments.
+/// These fail with EPERM, whatever their arguments are.
 const FORBIDDEN: &[i64] = &[
     // namespaces and mounts
     libc::SYS_unshare,
@@ -110,7 +111,7 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_move_pages,
 ];
 
-/// Without namespaces these would be the machine's.
+/// Without namespaces these would act on the machine.
 const OF_THE_MACHINE: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_shmget,
@@ -119,7 +120,7 @@ const OF_THE_MACHINE: &[i64] = &[
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
 ];
-/// Reach another process of the same user when this argument is not 0.
+/// These reach another process of the same user when this argument is not 0.
 const OF_OTHERS: [(i64, u8); 8] = [
     (libc::SYS_prlimit64, 0),
     (libc::SYS_setpriority, 1),
@@ -130,7 +131,7 @@ const OF_OTHERS: [(i64, u8); 8] = [
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_get_robust_list, 0),
 ];
-/// Change a file's attributes by its path, which Landlock does not look at.
+/// These change a file's attributes by its path, which Landlock does not check.
 const OF_FILES: &[i64] = &[
     libc::SYS_chmod,
     libc::SYS_fchmodat,
@@ -149,18 +150,18 @@ const OF_FILES: &[i64] = &[
     466, // removexattrat
 ];
 
-/// Fail with ENOSYS: callers fall back to something older.
+/// These fail with ENOSYS, so that callers use something older.
 const ABSENT: &[i64] = &[
     libc::SYS_io_uring_enter,
-    // Its flags lie in memory where a filter cannot see them; the C library falls back to clone.
+    // Its flags are in memory, where a filter cannot see them; the C library falls back to clone.
     libc::SYS_clone3,
     libc::SYS_memfd_secret,
     // Its requests are counted for the whole machine (fs.aio-max-nr).
     libc::SYS_io_setup,
 ];
 
-/// Huge pages that the machine has set aside are counted as nobody's memory: calls that take one when this argument has
-/// this bit.
+/// Huge pages that the machine has reserved do not count as memory of a sandbox. These calls take one when this
+/// argument has this bit.
 const HUGE_PAGES: [(i64, u8, u64); 3] = [
     (libc::SYS_mmap, 3, libc::MAP_HUGETLB as u64),
     (libc::SYS_memfd_create, 1, libc::MFD_HUGETLB as u64),
@@ -174,8 +175,8 @@ pub fn build() -> io::Result<Program> {
     Ok(filter)
 }
 
-/// The same in two parts: one for a template interpreter, whose children inherit it, so that it costs them nothing, and
-/// the rest, which forbids what they do before they run a program: entering namespaces, and pinning pages.
+/// Builds the filter in two parts. A template interpreter installs the first, which its children inherit at no cost.
+/// The second forbids what they do before they run a program: entering namespaces, and pinning pages.
 pub fn build_in_two() -> io::Result<(Program, Program)> {
     let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
     forbidden.insert(libc::SYS_clone, vec_of(any_bit(0, NOT_CLONED)?)?);
@@ -206,8 +207,8 @@ pub fn build_in_two() -> io::Result<(Program, Program)> {
     Ok((first, vec![before_a_program()]))
 }
 
-/// What the filter forbids besides where there are no namespaces: every socket but a pair, shared memory with a name, and
-/// touching other processes. `shared_user`: the guest is the daemon's own user, whose files it could change by path.
+/// The filter where there are no namespaces. It also forbids every socket except a pair, shared memory with a name, and
+/// access to other processes. `shared_user`: the guest is the daemon's user, whose files it could change by path.
 pub(crate) fn build_without_namespaces(shared_user: bool) -> io::Result<Program> {
     let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> =
         OF_THE_MACHINE.iter().map(|call| (*call, Vec::new())).collect();
@@ -216,7 +217,7 @@ pub(crate) fn build_without_namespaces(shared_user: bool) -> io::Result<Program>
     }
     if shared_user {
         forbidden.extend(OF_FILES.iter().map(|call| (*call, Vec::new())));
-        // Without a path it is about an open file.
+        // Without a path the call acts on an open file.
         let by_path = rule(vec![compare(1, Len::Qword, Op::Ne, 0)?])?;
         forbidden.insert(libc::SYS_utimensat, vec![by_path]);
     }
@@ -232,7 +233,7 @@ fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<Bpf
         .map_err(io::Error::other)
 }
 
-/// Kills on a call through another table than x86-64's own, and on numbers far beyond every table.
+/// Kills on a call through another table than that of x86-64, and on numbers far beyond every table.
 fn foreign_tables() -> BpfProgram {
     const AUDIT_ARCH_X86_64: u32 = 0xC000_003E;
     vec![
@@ -245,7 +246,8 @@ fn foreign_tables() -> BpfProgram {
     ]
 }
 
-/// Forbids what is done before a program begins. One filter for both answers: each that is installed costs every run.
+/// Forbids calls that are made only before a program begins. One filter gives both answers, because each installed
+/// filter costs every run.
 fn before_a_program() -> BpfProgram {
     vec![
         load(NUMBER),
@@ -259,7 +261,7 @@ fn before_a_program() -> BpfProgram {
     ]
 }
 
-/// Where the fields of a call are, and what can be asked of them.
+/// Offsets of the fields of a call, and instructions that test them.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const EQUAL: u16 = 0x15;
@@ -274,7 +276,7 @@ fn load(offset: u32) -> sock_filter {
     }
 }
 
-/// Goes on behind so many instructions where it holds, and where it does not.
+/// Skips `jt` instructions when the test holds, and `jf` when it does not.
 fn jump(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code, jt, jf, k }
 }
@@ -300,7 +302,7 @@ fn compare(argument: u8, length: Len, operator: Op, value: u64) -> io::Result<Co
     Condition::new(argument, length, operator, value).map_err(io::Error::other)
 }
 
-/// One condition per bit: a rule matches when its bit is set.
+/// One condition for each bit: a rule matches when its bit is set.
 fn any_bit(argument: u8, mask: u64) -> io::Result<Vec<Condition>> {
     (0..64)
         .map(|bit| 1_u64 << bit)
@@ -313,7 +315,7 @@ fn vec_of(conditions: Vec<Condition>) -> io::Result<Vec<SeccompRule>> {
     conditions.into_iter().map(|condition| rule(vec![condition])).collect()
 }
 
-/// Typing into a terminal that somebody else reads.
+/// Requests that put input into a terminal that another process reads.
 fn terminal_injection() -> io::Result<Vec<SeccompRule>> {
     const TIOCLINUX: u64 = 0x541C;
     [libc::TIOCSTI, TIOCLINUX, libc::TIOCSETD]
@@ -322,7 +324,7 @@ fn terminal_injection() -> io::Result<Vec<SeccompRule>> {
         .collect()
 }
 
-/// Only the default personality, and asking.
+/// All but the default personality and the query.
 fn other_personality() -> io::Result<Vec<SeccompRule>> {
     Ok(vec![rule(vec![
         compare(0, Len::Dword, Op::Ne, 0)?,
@@ -331,7 +333,8 @@ fn other_personality() -> io::Result<Vec<SeccompRule>> {
     ])?])
 }
 
-/// Every family but Unix, IPv4 and IPv6; of netlink the routing part, which lists the own interfaces.
+/// All families but Unix, IPv4 and IPv6; of netlink only the routing part is allowed, which lists the sandbox's
+/// interfaces.
 fn other_sockets() -> io::Result<Vec<SeccompRule>> {
     let not = |family: i32| compare(0, Len::Dword, Op::Ne, family as u64);
     Ok(vec![

@@ -1,7 +1,7 @@
-//! Landlock: what a process and all it starts may do with files, whatever their permissions say.
+//! Landlock: the rights of a process, and of all that it starts, on files, whatever the files' permissions are.
 //!
-//! In a box of namespaces it is one more lock on the same doors. In the process tier, where the machine's file system is
-//! in sight, it is the door itself, and its scopes keep signals and abstract sockets inside.
+//! In a box of namespaces it is a second lock. In the process tier, where the machine's file system is visible, it is
+//! the only one, and its scopes also keep signals and abstract sockets inside.
 
 use std::fs::File;
 use std::io;
@@ -12,9 +12,9 @@ use std::sync::OnceLock;
 
 use crate::sys::check_long;
 
-/// From this one on (Linux 6.12) signals and abstract sockets can be kept inside.
+/// Since this version (Linux 6.12) signals and abstract sockets can be kept inside.
 pub(crate) const ABI_WITH_SCOPES: u32 = 6;
-/// From this one on (Linux 6.7) TCP ports can be forbidden.
+/// Since this version (Linux 6.7) TCP ports can be forbidden.
 const ABI_WITH_PORTS: u32 = 4;
 
 const EXECUTE: u64 = 1;
@@ -23,7 +23,7 @@ const READ_FILE: u64 = 1 << 2;
 const READ_DIR: u64 = 1 << 3;
 const REFER: u64 = 1 << 13;
 const TRUNCATE: u64 = 1 << 14;
-/// The first interface has rights 0 to 12; further ones came one by one.
+/// The first version has the rights 0 to 12; later ones were added one by one.
 const FIRST_RIGHTS: u64 = (1 << 13) - 1;
 /// Binding and connecting TCP sockets.
 const ALL_PORTS: u64 = 0b11;
@@ -46,18 +46,18 @@ struct PathBeneathAttr {
     parent_fd: i32,
 }
 
-/// What is allowed with a file, or with everything below a directory.
+/// The rights on a file, or on everything below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Reading, listing and executing.
     Read,
-    /// Reading and writing what is there.
+    /// Reading and writing files that exist.
     Use,
     /// Everything.
     Own,
 }
 
-/// The interface's version; 0 where there is none. Asked for once: inits inherit the answer.
+/// The interface's version; 0 where there is none. It is asked for once: inits inherit the answer.
 pub fn abi() -> u32 {
     static ABI: OnceLock<u32> = OnceLock::new();
     *ABI.get_or_init(ask_abi)
@@ -76,7 +76,7 @@ fn ask_abi() -> u32 {
     u32::try_from(version).unwrap_or(0)
 }
 
-/// Rules for a process that gives up everything else. Inherited by what it starts, and never taken back.
+/// Rules for a process that gives up all other rights. Its children inherit them, and they are never taken back.
 #[derive(Debug)]
 pub(crate) struct Ruleset {
     fd: OwnedFd,
@@ -84,20 +84,20 @@ pub(crate) struct Ruleset {
 }
 
 impl Ruleset {
-    /// Rules about files alone. Nothing is allowed yet.
+    /// Rules for files only. Nothing is allowed yet.
     pub(crate) fn of_files() -> io::Result<Self> {
         Self::new(handled_files(abi()), 0, 0)
     }
 
-    /// Rules about files, TCP ports, abstract sockets and signals. Nothing is allowed yet.
+    /// Rules for files, TCP ports, abstract sockets and signals. Nothing is allowed yet.
     ///
     /// # Errors
-    /// `Unsupported` where this kernel cannot keep all of them.
+    /// `Unsupported` where this kernel cannot enforce all of them.
     pub(crate) fn of_everything() -> io::Result<Self> {
         Self::with_scopes(handled_files(abi()), ALL_PORTS)
     }
 
-    /// Keeps signals and abstract sockets inside, and nothing else.
+    /// Rules that only keep signals and abstract sockets inside.
     ///
     /// # Errors
     /// `Unsupported` where this kernel cannot.
@@ -131,7 +131,7 @@ impl Ruleset {
         Ok(Self { fd, handled })
     }
 
-    /// Allows it. A path that is not there needs no rule.
+    /// Allows access to a path. A path that does not exist needs no rule.
     pub(crate) fn allow(&self, path: &Path, access: Access) -> io::Result<()> {
         let opened = File::options().read(true).custom_flags(libc::O_PATH).open(path);
         let place = match opened {
@@ -143,7 +143,7 @@ impl Ruleset {
         self.add(&place, access, fitting)
     }
 
-    /// Allows it with everything below a directory that is there.
+    /// Allows access to everything below a directory that exists.
     fn allow_below(&self, directory: &Path, access: Access) -> io::Result<()> {
         let place = File::options().read(true).custom_flags(libc::O_PATH).open(directory)?;
         self.add(&place, access, u64::MAX)
@@ -172,12 +172,12 @@ impl Ruleset {
         Ok(())
     }
 
-    /// For a process that is to obey them.
+    /// The descriptor, for a process that is to apply the rules.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// Obeys from now on. Needs `no_new_privs`.
+    /// Applies the rules to this process. Needs `no_new_privs`.
     pub(crate) fn restrict_self(&self) -> io::Result<()> {
         // SAFETY: a live ruleset.
         check_long(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.fd.as_raw_fd(), 0) })?;
@@ -185,7 +185,8 @@ impl Ruleset {
     }
 }
 
-/// The files of a box of namespaces: its own directories, the rest to read. When all is mounted, as that is opened here.
+/// The rules for a box of namespaces: all rights on its own directories, reading elsewhere. Call it after all mounts,
+/// because it opens the directories.
 pub(crate) fn of_box() -> io::Result<Ruleset> {
     let rules = Ruleset::of_files()?;
     for (path, access) in [
@@ -203,7 +204,8 @@ pub(crate) fn of_box() -> io::Result<Ruleset> {
     Ok(rules)
 }
 
-/// Every right about files that this version knows, but for device controls: which devices there are decides.
+/// All rights on files that this version knows, except device controls: the device nodes of the box already decide
+/// about them.
 fn handled_files(abi: u32) -> u64 {
     let refer = if abi >= 2 { REFER } else { 0 };
     let truncate = if abi >= 3 { TRUNCATE } else { 0 };
@@ -217,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs `sh -c script` in a thread of its own that obeys the rules.
+    /// Runs `sh -c script` in a new thread that applies the rules.
     fn obeying(rules: Ruleset, script: String) -> String {
         let thread = std::thread::spawn(move || {
             // SAFETY: numbers; it holds for this thread and what it starts.

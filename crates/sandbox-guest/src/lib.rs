@@ -1,8 +1,9 @@
-//! What runs in a sandbox, or between fork and exec: the spawner, the init of each sandbox, and what the two do to a process
-//! before it becomes an untrusted program.
+//! The code that runs in a sandbox, or between fork and exec: the spawner, the init of each sandbox, and the steps by
+//! which both prepare a process before it becomes an untrusted program.
 //!
-//! This is the privileged half of the sandbox daemon. Each process here has one thread, so that it can fork and go on. The
-//! crate has no executor and no network stack, and does not know the daemon: the two speak by the messages of `wire`.
+//! This is the privileged half of the sandbox daemon. Each process here has one thread, so that its child may go on
+//! after a fork. The crate has no executor and no network stack, and does not know the daemon: they exchange the
+//! messages of `wire`.
 
 #![expect(
     missing_docs,

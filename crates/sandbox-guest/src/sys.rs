@@ -1,6 +1,6 @@
 //! The system calls that the standard library lacks, with `io::Error` for errno.
 //!
-//! Everything here is plain translation; what the calls are for is known by the callers.
+//! Everything here only translates; the callers know what the calls are for.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -22,7 +22,7 @@ pub fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     }
 }
 
-/// The same for `syscall`'s long.
+/// Does the same for the long that `syscall` returns.
 pub fn check_long(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 {
         Err(io::Error::last_os_error())
@@ -100,8 +100,8 @@ pub(crate) fn seal_mount(target: &Path, devices: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends bytes and file descriptors. Returns how many bytes went, all of them on a socket of messages; the descriptors
-/// go with the first byte.
+/// Sends bytes and file descriptors. Returns how many bytes were sent: all of them on a socket of messages. The
+/// descriptors go with the first byte.
 pub fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<usize> {
     assert!(fds.len() <= MAX_FDS);
     let mut iov = libc::iovec {
@@ -140,18 +140,19 @@ pub fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<u
     }
 }
 
-/// As `receive_with_fds`, from a peer that others may kill: that it never read what it was sent is passed over, and what it
-/// had said is received as ever.
+/// Like `receive_with_fds`, from a peer that others may kill. It ignores that the peer has not read its messages, and
+/// receives the messages that the peer sent before.
 pub(crate) fn receive_from_mortal(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
     match receive_with_fds(socket, buffer) {
-        // The kernel tells it once, and before everything else.
+        // The kernel reports this once, before everything else.
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => receive_with_fds(socket, buffer),
         received => received,
     }
 }
 
-/// Receives one message of at most `buffer.len()` bytes and its descriptors, close-on-exec. Zero bytes: end of file. `EMFILE`
-/// when this process may open no more: then they are lost, and the message with them.
+/// Receives one message of at most `buffer.len()` bytes and its descriptors, close-on-exec. Zero bytes mean end of
+/// file. The error is `EMFILE` when this process may open no more files: then the descriptors are lost, and the message
+/// with them.
 pub fn receive_with_fds(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut iov = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
@@ -194,7 +195,7 @@ pub fn receive_with_fds(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, 
     }
     let lost = header.msg_flags & libc::MSG_CTRUNC != 0;
     if lost && fds.len() < MAX_FDS {
-        // There was room for them.
+        // The buffer had room for them.
         return Err(io::Error::from_raw_os_error(libc::EMFILE));
     }
     if lost || header.msg_flags & libc::MSG_TRUNC != 0 {
@@ -221,7 +222,7 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
-/// Makes reads and writes on it return at once. Acts on this end's open file description only.
+/// Makes reads and writes return at once. This changes only this end's open file description.
 pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: flags of a live descriptor.
     let flags = check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
@@ -230,7 +231,7 @@ pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// A signal to the process behind a pidfd, whatever became of its number.
+/// Sends a signal to the process behind a pidfd, even when its number was used again.
 pub fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: libc::c_int) -> io::Result<()> {
     // SAFETY: a live pidfd, no siginfo.
     check_long(unsafe {
@@ -256,8 +257,8 @@ pub fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     unsafe { libc::poll(&raw mut poll, 1, 0) > 0 }
 }
 
-/// Makes this process the first of a new session, which a terminal's Ctrl-C does not reach. Where the kernel shares the
-/// processors out by session (autogroup) it has a share of its own then.
+/// Makes this process the first of a new session, which a terminal's Ctrl-C does not reach. Where the kernel shares
+/// processors by session (autogroup), the session then has a separate share.
 pub fn own_session() -> io::Result<()> {
     // SAFETY: no arguments.
     check(unsafe { libc::setsid() }).map(|_| ())
@@ -277,7 +278,7 @@ pub(crate) fn close_from(first: libc::c_uint, flags: libc::c_uint) -> io::Result
     Ok(())
 }
 
-/// mkdirat relative to nothing but the path, with exact permissions and owner.
+/// Makes a directory with exact permissions and owner.
 pub(crate) fn make_directory(path: &Path, mode: libc::mode_t, uid: u32) -> io::Result<()> {
     let path = c_path(path)?;
     // SAFETY: a NUL-terminated path.
@@ -289,7 +290,7 @@ pub(crate) fn make_directory(path: &Path, mode: libc::mode_t, uid: u32) -> io::R
     Ok(())
 }
 
-/// Makes a file another user's and group's, unless it is this process's own and stays so.
+/// Changes the user and group of a file, unless they are those of this process.
 pub(crate) fn give(path: &Path, uid: u32) -> io::Result<()> {
     // SAFETY: reads an attribute of this process.
     if unsafe { libc::geteuid() } == uid {
@@ -298,7 +299,7 @@ pub(crate) fn give(path: &Path, uid: u32) -> io::Result<()> {
     std::os::unix::fs::lchown(path, Some(uid), Some(uid))
 }
 
-/// The same for one that is open.
+/// Does the same for an open file.
 pub(crate) fn give_open(file: BorrowedFd<'_>, uid: u32) -> io::Result<()> {
     // SAFETY: reads an attribute of this process.
     if unsafe { libc::geteuid() } == uid {
@@ -307,13 +308,13 @@ pub(crate) fn give_open(file: BorrowedFd<'_>, uid: u32) -> io::Result<()> {
     std::os::unix::fs::fchown(file, Some(uid), Some(uid))
 }
 
-/// Whether a path is there, as a C string known at compile time.
+/// Whether a path, given as a C string, can be read.
 pub fn readable(path: &CStr) -> bool {
     // SAFETY: a NUL-terminated path.
     unsafe { libc::access(path.as_ptr(), libc::R_OK) == 0 }
 }
 
-/// Lets this process open as many files as it may at all. What is usual to begin with (1024) is for less than a hundred boxes.
+/// Raises the limit of open files as far as allowed. The usual limit (1024) is enough for fewer than a hundred boxes.
 pub fn open_all_files_allowed() -> io::Result<()> {
     // SAFETY: rlimit is plain data filled by the first call and read by the second.
     unsafe {
@@ -324,8 +325,8 @@ pub fn open_all_files_allowed() -> io::Result<()> {
     }
 }
 
-/// Makes the allocator give blocks of a quarter of a megabyte and more back to the machine as soon as they are free. Its
-/// own habit is to keep ever larger ones, so that requests and results of some megabytes would stay with the daemon.
+/// Makes the allocator return blocks of at least 256 KiB to the machine when they are freed. By default it keeps larger
+/// and larger ones, so that the daemon would keep the memory of requests and results of some megabytes.
 pub fn return_large_blocks() {
     // SAFETY: plain numbers; called before there are threads.
     #[cfg(target_env = "gnu")]
@@ -340,7 +341,7 @@ mod tests {
 
     use super::*;
 
-    /// In a process of its own, since the limit is all its threads'.
+    /// Runs in a separate process, since the limit applies to all its threads.
     #[test]
     fn descriptors_of_a_message_that_had_too_little_room_are_closed() {
         let mut role = Command::new(std::env::current_exe().unwrap());

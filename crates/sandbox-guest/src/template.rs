@@ -1,8 +1,8 @@
-//! The file system that every sandbox starts from, built once in the spawner's own mount namespace.
+//! The file system that every sandbox starts from, built once in the spawner's mount namespace.
 //!
-//! It is a small read-only tmpfs with the machine's system directories bound into it, and the spawner's root is moved
-//! there for good: nothing else of the machine's file system has a name in it or in any sandbox cloned from it. Since
-//! it lives in a private mount namespace it needs no directory of its own and is gone with the last process.
+//! It is a small read-only tmpfs with the machine's system directories bound into it. The spawner's root is moved there
+//! permanently: no other part of the machine's file system has a name in it or in any sandbox that is cloned from it.
+//! It is in a private mount namespace, so it needs no directory of the machine and disappears with the last process.
 
 use std::fs;
 use std::io;
@@ -14,9 +14,9 @@ use crate::sys::{c_path, check, check_long, make_directory, mount, seal_mount};
 use crate::users;
 use crate::zygotes::node;
 
-/// Mounted over in the private namespace only; it exists everywhere.
+/// Mounted over in the private namespace only; it exists on every machine.
 const BUILD_AT: &str = "/tmp";
-/// What programs need of the machine. Not here: /home, /root, /var, /run, /srv, /mnt, /sys.
+/// The directories of the machine that programs need. Not here: /home, /root, /var, /run, /srv, /mnt, /sys.
 pub const SYSTEM: [&str; 9] = [
     "/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 ];
@@ -45,16 +45,16 @@ const OWN_DIRECTORIES: [&str; 12] = [
     "home",
     "root",
 ];
-/// What of an image is not shown: ours take its place.
+/// Directories of an image that are hidden: ours take their place.
 const REPLACED: [&str; 7] = ["proc", "work", "box", "dev", "sys", "run", "tmp"];
-/// Where the roots of images lie until a box has chosen; only root may look.
+/// Where the roots of images are until a box has chosen one; only root may look.
 const IMAGES: &str = "/.images";
 const ROOT_TMPFS: &str = "size=1m,nr_inodes=4096,mode=755";
 
-/// What each box has of its own, over whatever the machine has there.
+/// Directories that each box has separately, over those of the machine.
 const COVERED: [&str; 8] = ["/box", "/dev", "/proc", "/run", "/sys", "/tmp", "/var/tmp", "/work"];
 
-/// Which of a box's own directories covers a path of the machine.
+/// Which of a box's directories covers a path of the machine.
 pub fn covered(path: &Path) -> Option<&'static str> {
     COVERED.into_iter().find(|own| path.starts_with(own))
 }
@@ -62,13 +62,13 @@ pub fn covered(path: &Path) -> Option<&'static str> {
 /// A step that failed.
 pub(crate) type Step = (&'static str, io::Error);
 
-/// Names the step of an error.
+/// Adds the step to an error.
 pub(crate) fn at<T>(step: &'static str, result: io::Result<T>) -> Result<T, Step> {
     result.map_err(|error| (step, error))
 }
 
-/// Moves the calling process, which must have one thread, into a new mount namespace whose root is the template.
-/// The roots of `images` lie in it too, each as a template of its own, until `choose` has been called.
+/// Moves the calling process, which must have one thread, into a new mount namespace whose root is the template. It
+/// contains the roots of `images` too, each as a separate template, until `choose` was called.
 pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) -> Result<(), Step> {
     if rootless {
         at("user namespace", enter_user_namespace())?;
@@ -81,7 +81,7 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) ->
         mount("none", Path::new("/"), "", libc::MS_REC | libc::MS_PRIVATE, ""),
     )?;
     let root = Path::new(BUILD_AT);
-    // These may lie below BUILD_AT, which is about to be covered: hold them by descriptor.
+    // These may be below BUILD_AT, which is about to be covered, so they are held by descriptor.
     let readable = at("open readable directory", hold(readable))?;
     let images = at("open image", hold(images))?;
     at("root tmpfs", mount("prl", root, "tmpfs", libc::MS_NOSUID, ROOT_TMPFS))?;
@@ -110,14 +110,14 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) ->
     at("read-only root", read_only(Path::new("/")))
 }
 
-/// A file of ours for programs to read.
+/// Writes a file of ours that programs may read.
 fn place(path: &Path, content: &str) -> io::Result<()> {
     fs::write(path, content)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o444))
 }
 
-/// Makes one image the root of the calling process's own mount namespace, or with 0 the machine's own system
-/// directories, and takes all others out of it. `known`: how many there are.
+/// Makes one image the root of the calling process's mount namespace, or with 0 the machine's system directories, and
+/// removes all others from it. `known`: the number of images.
 pub(crate) fn choose(image: u32, known: usize) -> Result<(), Step> {
     if image > 0 {
         let root = Path::new(IMAGES).join(image.to_string());
@@ -132,7 +132,8 @@ pub(crate) fn choose(image: u32, known: usize) -> Result<(), Step> {
     Ok(())
 }
 
-/// What every root has, around what `fill` puts there. `nested`: in a user namespace other than the machine's.
+/// Composes a root: the directories that every root has, and those that `fill` adds. `nested`: in a user namespace
+/// other than the machine's.
 fn compose(
     root: &Path,
     nested: bool,
@@ -150,7 +151,7 @@ fn compose(
         at("readable directories", bind(source, path, root))?;
     }
     if nested {
-        // A new proc may be mounted in a user namespace only where a whole one can be seen.
+        // In a user namespace, a new proc may be mounted only where a complete one is visible.
         at(
             "proc",
             mount("/proc", &root.join("proc"), "", libc::MS_BIND | libc::MS_REC, ""),
@@ -159,7 +160,7 @@ fn compose(
     Ok(())
 }
 
-/// Makes a mount the root of this process and its mount namespace, and lets the old one go.
+/// Makes a mount the root of this process and its mount namespace, and detaches the old one.
 fn enter_root(root: &Path) -> io::Result<()> {
     std::env::set_current_dir(root)?;
     // SAFETY: two NUL-terminated paths. The old root comes to lie on top of the new one and is detached next.
@@ -169,14 +170,14 @@ fn enter_root(root: &Path) -> io::Result<()> {
     std::env::set_current_dir("/")
 }
 
-/// Makes a mount of ours read-only, what is mounted in it not included.
+/// Makes a mount of ours read-only, without the mounts in it.
 fn read_only(root: &Path) -> io::Result<()> {
     let sealed = if Defence::ReadOnly.stands() { libc::MS_RDONLY } else { 0 };
     let flags = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_NOSUID | sealed;
     mount("none", root, "", flags, "")
 }
 
-/// Becomes root of a new user namespace in which this process's own user is the only one.
+/// Becomes root of a new user namespace in which this process's user is the only one.
 fn enter_user_namespace() -> io::Result<()> {
     // SAFETY: these read process attributes.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
@@ -187,7 +188,7 @@ fn enter_user_namespace() -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {gid} 1"))
 }
 
-/// A way to reach each directory that stays when its path is covered.
+/// Opens each directory, so that it stays reachable when its path is covered.
 fn hold(paths: &[PathBuf]) -> io::Result<Vec<(PathBuf, &Path)>> {
     let mut held = Vec::new();
     for path in paths {
@@ -212,7 +213,7 @@ fn bind_system(source: &Path, root: &Path) -> io::Result<()> {
     bind(source, source, root)
 }
 
-/// Binds an image's directories, and repeats its links.
+/// Binds an image's directories, and makes its links again.
 fn bind_image(image: &Path, root: &Path) -> io::Result<()> {
     for entry in fs::read_dir(image)? {
         let entry = entry?;

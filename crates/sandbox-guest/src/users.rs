@@ -1,26 +1,27 @@
-//! Whose numbers the users of sandboxes have: none of the machine's accounts, and all of them numbers that there are here.
-//! In a container with a user namespace of its own those are usually the first 65536. Each sandbox has two users, of which
-//! the second (`NOBODY_OFFSET`) is found by adding.
+//! Chooses the numbers for the users of sandboxes: no account of the machine has them, and all exist here. In a
+//! container with a separate user namespace that is usually so for the first 65536. Each sandbox has two users. The
+//! second is the first plus `NOBODY_OFFSET`.
 
 use std::fs;
 use std::io;
 use std::ops::Range;
 
-/// From the sandbox's user to its second one.
+/// The distance from the number of the sandbox's user to that of its second user.
 pub(crate) const NOBODY_OFFSET: u32 = 16_384;
-/// Where no machine's accounts are.
+/// Numbers that no machine's accounts have.
 const APART: Range<u32> = 1_879_048_192..1_879_048_192 + MOST;
 /// How many sandboxes can be alive at a time: the second users begin where the first end.
 const MOST: u32 = NOBODY_OFFSET;
-/// The account that stands for everybody without a number, and what is above it.
+/// The account for all users without a number, and the numbers above it.
 const NOBODY: u32 = 65_534;
-/// Below are accounts of services. People may have such a number: in a container with few of them they are not there.
+/// Numbers below belong to accounts of services. People may have numbers from here on, but not in a container with few
+/// numbers.
 const FIRST: u32 = 1000;
 
-/// All of them, in the order in which they are taken, from the end.
+/// All numbers in the order in which they are taken, from the end.
 ///
 /// # Errors
-/// This process's user namespace has none to spare.
+/// This process's user namespace has no numbers to spare.
 pub fn free() -> io::Result<Vec<u32>> {
     let map = |kind| fs::read_to_string(format!("/proc/self/{kind}_map"));
     let mut users: Vec<u32> = choose(&map("uid")?, &map("gid")?).collect();
@@ -28,18 +29,18 @@ pub fn free() -> io::Result<Vec<u32>> {
         let reason = "the user namespace of this process maps too few numbers; 65536 are usual";
         return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
     }
-    // What the kernel counts by user is not shared with every other daemon on the machine at once.
+    // Daemons begin at different numbers, because the kernel counts some things by user for the whole machine.
     let first = std::process::id() as usize * 61 % users.len();
     users.rotate_left(first);
     Ok(users)
 }
 
-/// Whether this process's users are the machine's own: it is in no user namespace below the first.
+/// Whether this process's users are those of the machine: its user namespace is the first one.
 pub(crate) fn are_the_machines() -> bool {
     fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]))
 }
 
-/// The first users: numbers that are both users and groups by the maps of the kernel, and so are the second.
+/// The first users: numbers that the kernel maps for users and for groups, as well as the second numbers.
 fn choose(users: &str, groups: &str) -> Range<u32> {
     let (users, groups) = (mapped(users), mapped(groups));
     let both = |user: &Range<u32>, group: &Range<u32>| user.start.max(group.start)..user.end.min(group.end);
@@ -58,7 +59,7 @@ fn choose(users: &str, groups: &str) -> Range<u32> {
     spare.max_by_key(|range| range.len()).unwrap_or(0..0)
 }
 
-/// What the lines `first outside number` map.
+/// The ranges in the lines `first outside number` of a map.
 fn mapped(map: &str) -> Vec<Range<u32>> {
     let range = |line: &str| {
         let mut fields = line.split_whitespace().map(str::parse::<u32>);
@@ -77,10 +78,10 @@ mod tests {
         let all = "         0          0 4294967295\n";
         assert_eq!(choose(all, all), APART);
         for (users, groups, expected) in [
-            // A container's, and one whose groups are fewer.
+            // A container's, and one with fewer groups.
             ("0 200000 65536\n", "0 200000 65536\n", 32_766..49_150),
             ("0 200000 65536\n", "0 200000 20000\n", 1000..3616),
-            // What a user may map: himself as root, and the numbers that he was given.
+            // The map of an ordinary user: the user as root, and the numbers that were assigned to the user.
             (
                 "0 1000 1\n1 100000 65536\n",
                 "0 1000 1\n1 100000 65536\n",

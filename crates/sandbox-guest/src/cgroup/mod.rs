@@ -1,4 +1,5 @@
-//! The control groups of a sandbox as its own processes have them: by open files, since no path of the machine is in sight.
+//! The control groups of a sandbox from the side of its processes: by open files, since the machine's paths are not
+//! visible.
 
 mod removal;
 mod ways;

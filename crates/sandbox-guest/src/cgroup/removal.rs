@@ -5,17 +5,17 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long processes that were killed may take to leave their group.
+/// How long killed processes may take to leave their group.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Removes the groups in a directory, and the directory, by its descriptor: the spawner sees no path of the machine any more.
-/// Its sandboxes are dead.
+/// Removes the groups in a directory, and the directory, by its descriptor, because the spawner no longer sees the
+/// machine's paths. Its sandboxes are dead.
 pub(crate) fn remove_tree_at(directory: BorrowedFd<'_>, path: &Path) {
     let deadline = Instant::now() + PATIENCE;
     for name in names_in(directory) {
         remove_at(directory, &name, deadline);
     }
-    // The directory itself goes by way of its parent, which `..` of a descriptor still reaches.
+    // The directory itself is removed through its parent, which `..` of a descriptor still reaches.
     if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
         // SAFETY: a live descriptor and a NUL-terminated path.
         let parent = unsafe {
@@ -45,7 +45,7 @@ fn remove_at(directory: BorrowedFd<'_>, name: &str, deadline: Instant) {
     }
 }
 
-/// Names of the directories in a directory.
+/// The names of the directories in a directory.
 fn names_in(directory: BorrowedFd<'_>) -> Vec<String> {
     let mut names = Vec::new();
     // SAFETY: the duplicate belongs to the stream, which closes it; entries are valid until the next readdir.

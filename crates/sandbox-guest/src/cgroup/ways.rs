@@ -1,9 +1,9 @@
-//! The groups of one sandbox as its init has them: those that init is in, and the way of programs into the one that limits
-//! memory.
+//! The groups of one sandbox from its init's side: the groups that contain init, and how programs enter the group that
+//! limits memory.
 //!
-//! What programs leave in memory, such as shared segments and files, is still there when they are dead. Whoever is in the
-//! group then and needs a page is killed by the kernel. So init, and those of its forks that watch or help, are in every
-//! group but that one, and a program enters it before it does anything else.
+//! Programs leave things in memory that survive them, such as shared segments and files. The kernel kills a process of
+//! the group that then needs a page. So init, and its forks that watch or help, are in every group but that one. A
+//! program enters it before it does anything else.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -13,32 +13,32 @@ use crate::sys::{check, clone_process};
 /// The flag of clone3 that libc's type cannot hold.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
-/// See the module. Empty before init has entered.
+/// See the module. It is empty before init has entered the groups.
 #[derive(Default)]
 pub(crate) struct Ways {
-    /// Into the groups that all processes of the sandbox are in.
+    /// The entrances to the groups that contain all processes of the sandbox.
     shared: Vec<OwnedFd>,
-    /// Into the group that limits memory; none where there is no such controller.
+    /// The entrance to the group that limits memory; `None` without such a controller.
     limited: Option<OwnedFd>,
-    /// That group itself, where a process can be born in it.
+    /// The directory of that group, where a process can be made in it.
     birthplace: Option<OwnedFd>,
 }
 
-/// How a process gets into the group of memory.
+/// How a process enters the memory group.
 #[derive(Clone, Copy)]
 pub(crate) enum Door {
-    /// There is none.
+    /// There is no such group.
     None,
     /// It moves itself, by this file.
     Enter(RawFd),
-    /// It is made in this directory: there moving takes a lock that every fork on the machine waits for.
+    /// It is made in this directory. There, moving would take a lock for which every fork on the machine waits.
     Birth(RawFd),
 }
 
 impl Ways {
-    /// Takes what `Group::entrances` gave, and behind it the entrance of init's own group where v2 limits memory. Enters as
-    /// init does. `shared`: how many of the files are of groups that programs are in as well. `may_clone`: processes can be
-    /// made by clone3, which some containers forbid.
+    /// Takes the descriptors of `Group::entrances`, followed by the entrance of init's own group where v2 limits
+    /// memory, and enters the groups as init. `shared`: how many of the files belong to groups that contain programs
+    /// too. `may_clone`: whether processes can be made by clone3, which some containers forbid.
     pub(crate) fn enter(came: Vec<OwnedFd>, shared: usize, may_clone: bool) -> io::Result<Self> {
         let mut came = came.into_iter();
         let shared: Vec<OwnedFd> = came.by_ref().take(shared).collect();
@@ -68,7 +68,7 @@ impl Ways {
 }
 
 impl Door {
-    /// Forks a process that belongs to a program. In the child: 0, and `arrive` is to be called first.
+    /// Forks a process that belongs to a program. Returns 0 in the child, which must call `arrive` first.
     pub(crate) fn fork(self) -> io::Result<libc::pid_t> {
         let Self::Birth(directory) = self else {
             // SAFETY: this process has one thread, so the child may allocate and go on as it is.
@@ -82,7 +82,7 @@ impl Door {
         clone_process(&mut args)
     }
 
-    /// In the child of `fork`: moves it into the group, unless it was born there.
+    /// Moves the child of `fork` into the group, unless it was made there.
     pub(crate) fn arrive(self) -> io::Result<()> {
         match self {
             Self::Enter(entrance) => enter(entrance),
@@ -97,7 +97,7 @@ impl Door {
         }
     }
 
-    /// The same by another number of the descriptor.
+    /// The same door with another number of the descriptor.
     pub(crate) fn by(self, descriptor: RawFd) -> Self {
         match self {
             Self::None => Self::None,
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// A group of v2 that processes can be in, below this process's own. Nothing where none can be made.
+    /// A group of v2 below this process's group that processes can be in; `None` where that is impossible.
     fn real_group() -> Option<PathBuf> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
@@ -141,7 +141,7 @@ mod tests {
         let directory = fs::File::open(&path).expect("a directory");
         let pid = Door::Birth(directory.as_raw_fd()).fork().expect("a fork");
         if pid == 0 {
-            // SAFETY: it waits for its end, and touches nothing of the process that it was forked from.
+            // SAFETY: the child only waits for its end, and touches nothing that it inherited.
             unsafe { libc::pause() };
         }
         let member = fs::read_to_string(path.join("cgroup.procs")).expect("its members");

@@ -1,6 +1,7 @@
 //! Globs over relative paths: `*` and `?` within a name, `[...]` sets, `**` over any number of directories.
 //!
-//! Matching is by bytes and takes time at most proportional to pattern times path for each level of `**`.
+//! Matching compares bytes. For each `**` it takes time at most proportional to the length of the pattern times that of
+//! the path.
 
 /// Whether the whole path matches the whole pattern.
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
@@ -56,7 +57,7 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// The length of the set at the start of `pattern`, when it is closed and holds the byte.
+/// The length of the set at the start of `pattern`, when the set is closed and contains the byte.
 fn set_matches(pattern: &[u8], byte: u8) -> Option<usize> {
     let negated = matches!(pattern.get(1), Some(b'!' | b'^'));
     let first = if negated { 2 } else { 1 };

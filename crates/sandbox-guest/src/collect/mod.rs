@@ -1,8 +1,8 @@
-//! What is taken out of a sandbox, by init in the sandbox's own mount namespace.
+//! Collects files of a sandbox. Init does this in the sandbox's mount namespace.
 //!
-//! It has init's rights, so it looks only at the writable layer, where a program can have left something, and reaches
-//! everything by descriptors: no symbolic link is followed, neither in what is found nor on the way to where it begins.
-//! Only regular files are opened, and depth, entries and bytes are bounded.
+//! It has init's rights, so it looks only at the writable layer, where programs can leave files, and reaches everything
+//! by descriptors: no symbolic link is followed, neither below the root of the search nor on the way to it. Only
+//! regular files are opened, and depth, entries and bytes are bounded.
 
 use std::ffi::OsStr;
 mod glob;
@@ -22,21 +22,21 @@ use crate::wire::{FileSpec, Finish, Finished, Uncollected};
 
 /// Directories deeper than this are not searched.
 const MAX_DEPTH: usize = 32;
-/// Entries looked at in all.
+/// How many entries are looked at in all.
 const MAX_ENTRIES: usize = 100_000;
-/// Files returned and files reported as left out, each.
+/// How many files are returned, and how many are reported as left out.
 const MAX_REPORTED: usize = 1000;
 
-/// What was found.
+/// The result of the search.
 #[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) files: Vec<FileSpec>,
     pub(crate) uncollected: Vec<Uncollected>,
-    /// Something was left out for the byte limit.
+    /// Whether a file was left out because of the byte limit.
     pub(crate) limit_hit: bool,
 }
 
-/// Whether the file system at `path` has no block, and no inode, left.
+/// Whether the file system at `path` has no block, and whether it has no inode, left.
 pub(crate) fn fullness(path: &Path) -> (bool, bool) {
     let Ok(path) = c_path(path) else { return (false, false) };
     // SAFETY: statfs is plain data, filled by the call when it succeeds; the path is NUL-terminated.
@@ -49,7 +49,7 @@ pub(crate) fn fullness(path: &Path) -> (bool, bool) {
     }
 }
 
-/// Says what a sandbox, or an exec that was enclosed, leaves.
+/// The files that a sandbox, or an enclosed exec, leaves.
 pub(crate) fn finished(wanted: &Finish) -> Finished {
     let collected = collect(Path::new(&wanted.cwd), &wanted.collect, wanted.collect_bytes);
     Finished {
@@ -72,7 +72,7 @@ fn collect(root: &Path, patterns: &[String], budget: u64) -> Collected {
     }
     match beginning(root) {
         Ok(directory) => walk.directory(&directory, "", 0),
-        // It was removed, or another kind of file has its name.
+        // The directory was removed, or a file of another kind has its name.
         Err(error) => walk.leave_out("**", &format!("the working directory: {error}")),
     }
     walk.found
@@ -156,7 +156,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `None`: it is more than what is left.
+    /// `None`: it is longer than the rest of the budget.
     fn content(&self, directory: &Directory, name: &OsStr) -> io::Result<Option<(Bytes, fs::Metadata)>> {
         let file = directory.open(name, libc::O_RDONLY, 0)?;
         let kind = file.metadata()?;

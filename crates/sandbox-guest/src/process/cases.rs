@@ -1,8 +1,8 @@
-//! What each case of a program begins with where no file system can be laid over the box's: a copy of what the request's
-//! files and its build have left.
+//! What each case of a program finds where no file system can be laid over that of the box: a copy of the files that
+//! the request and its build have left.
 //!
-//! That is put aside before the first case, out of every guest's reach. Nobody but init runs in the box while it copies, so
-//! no path changes under its hands; links are copied and never followed.
+//! Before the first case the original is put aside, where no guest can reach it. Only init runs in the box while it
+//! copies, so no path changes meanwhile. Links are copied and never followed.
 
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -13,14 +13,14 @@ use super::{Home, OWN, make, remove};
 use crate::sys::{c_path, check, give};
 use crate::wire::Sizes;
 
-/// Beside the box's own directories; no rule lets a guest in.
+/// Beside the box's directories. No Landlock rule lets a guest in.
 const ASIDE: &str = "begins-with";
 
-/// A path and why it could not be copied.
+/// A path, and why it could not be copied.
 type Failure = (String, io::Error);
 
 impl Home {
-    /// Makes the box's directories what every case finds. What is more than these sizes, or cannot be copied, is an error
+    /// Puts the copy into the box's directories. A copy that exceeds these sizes, or that cannot be made, is an error
     /// that says that the disk is full.
     pub(crate) fn begin_case(&self, sizes: &Sizes, uid: u32) -> Result<(), Failure> {
         let aside = self.path.join(ASIDE);
@@ -52,7 +52,7 @@ impl Home {
     }
 }
 
-/// What is left of the sizes.
+/// How much may still be copied.
 struct Copy {
     bytes: u64,
     entries: u64,
@@ -60,10 +60,10 @@ struct Copy {
 }
 
 impl Copy {
-    /// Copies a directory with everything in it. The error is the path that was too much.
+    /// Copies a directory with everything in it. The error is the path at which the copy failed.
     fn tree(&mut self, from: &Path, to: &Path) -> Result<(), PathBuf> {
         let mut next = vec![(from.to_owned(), to.to_owned())];
-        // Permissions last: one that may not be written to is to be filled.
+        // Permissions are set last, so that a read-only directory can be filled.
         let mut made = Vec::new();
         while let Some((from, to)) = next.pop() {
             let here = |_| to.clone();
@@ -90,7 +90,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Anything but a directory. Sockets, which nobody listens on any more, are left out.
+    /// Copies anything but a directory. Sockets are left out, because no process listens on them any more.
     fn other(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let kind = fs::symlink_metadata(from)?;
         if kind.is_symlink() {
@@ -145,7 +145,7 @@ mod tests {
             assert_eq!(fs::metadata(work.join("deep")).expect("there").mode() & 0o777, 0o500);
             assert_eq!(fs::read_link(work.join("link")).expect("link"), Path::new("/etc"));
             assert_eq!(fs::read_dir(&work).expect("listed").count(), 2);
-            // What a case does is gone with the next.
+            // The changes of a case are gone in the next.
             fs::remove_file(work.join("link")).expect("removed");
             symlink("/etc", work.join("mine")).expect("link");
             fs::write(home.path.join("tmp/mine"), "x").expect("written");

@@ -1,14 +1,16 @@
 //! The process tier, for machines where no namespace can be made, such as an ordinary container.
 //!
-//! The machine's file system is in sight, so Landlock decides what of it may be used: the system's directories to read,
-//! one directory of the box's own to write. There is no network at all, not even a loopback, no shared memory, and of
-//! other processes nothing but their numbers. Init is a subreaper instead of a pid 1 and confines its own signals first,
-//! so that `kill(-1)` means in it what it means in a pid namespace: everything below, and nothing else. Its user is the
-//! box's own where the daemon may change users, else the daemon's, and then permissions of files cannot be changed.
+//! The machine's file system is visible, so Landlock decides which part of it may be used: the system's directories for
+//! reading, and one directory of the box for writing. There is no network, not even a loopback, no shared memory, and
+//! guests see only the numbers of other processes. Init is a subreaper instead of a pid 1. It confines its own signals
+//! first, so that `kill(-1)` in it has the meaning that it has in a pid namespace: it ends everything below init, and
+//! nothing else. Each box has a separate user where the daemon may change users. Elsewhere it has the daemon's user,
+//! and then permissions of files cannot be changed.
 //!
-//! Callers name files as in every tier, /work and /tmp; programs find theirs where HOME and TMPDIR say.
+//! Callers name files as in every tier, /work and /tmp. Programs find their directories by HOME and TMPDIR.
 //!
-//! What the kernel counts per process here (memory, file size) is not a limit of the whole tree, and the daemon's `isolation::probe` says so.
+//! Memory and file size are counted per process here, so they are not limits of the whole tree, as the daemon's
+//! `isolation::probe` reports.
 
 mod cases;
 mod orders;
@@ -26,7 +28,7 @@ use crate::sys::{give, prctl};
 use crate::template::{SYSTEM, Step, at};
 use crate::wire::Order;
 
-/// Files of proc that programs read and that tell no more than a program may know.
+/// Files of proc that programs read and that reveal nothing a program may not know.
 const OF_PROC: [&str; 14] = [
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -51,7 +53,7 @@ const DEVICES: [&str; 6] = [
     "/dev/urandom",
     "/dev/zero",
 ];
-/// Directories of a home, by the path that they have in boxes of other tiers.
+/// Directories of a home, with the names that they have in boxes of other tiers.
 const OWN: [&str; 2] = ["work", "tmp"];
 
 /// The directory of one box.
@@ -66,7 +68,7 @@ impl Home {
         Self { path, readable }
     }
 
-    /// Makes this process, an init, the ancestor of all it will start, and its signals theirs alone.
+    /// Makes this process, an init, the ancestor of all that it will start, and confines its signals to them.
     pub(crate) fn confine_init() -> io::Result<()> {
         prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
         prctl(libc::PR_SET_NO_NEW_PRIVS, 1)?;
@@ -75,7 +77,7 @@ impl Home {
 
     /// Makes the directories.
     pub(crate) fn set_up(&self, uid: u32) -> Result<(), Step> {
-        // Its entries are not the guest's to exchange: whoever removes them relies on that.
+        // The guest cannot exchange the entries of this directory. `remove` relies on that.
         at("home", make(&self.path, 0o711))?;
         for name in OWN {
             let place = self.path.join(name);
@@ -85,7 +87,7 @@ impl Home {
         at("not dumpable", prctl(libc::PR_SET_DUMPABLE, 0))
     }
 
-    /// Takes everything but the box's own from this process, which is about to become the guest.
+    /// Takes the access to everything outside the box from this process, which is about to become the guest.
     pub(crate) fn confine_guest(&self) -> io::Result<()> {
         let rules = Ruleset::of_everything()?;
         for path in SYSTEM.iter().chain(&OF_PROC) {
@@ -103,29 +105,30 @@ impl Home {
         rules.restrict_self()
     }
 
-    /// Puts the box's own paths into an order.
+    /// Replaces the box's paths in an order by those of the machine.
     pub(crate) fn translate(&self, order: &mut Order) {
         orders::translate(order, &self.path);
     }
 
-    /// Where what the box calls so lies.
+    /// The machine's path for a path of the box.
     pub(crate) fn actual(&self, path: &Path) -> PathBuf {
         orders::inside(path, &self.path).unwrap_or_else(|| path.to_owned())
     }
 
-    /// What the box calls what lies there.
+    /// The box's path for a path of the machine.
     pub(crate) fn told(&self, path: &Path) -> PathBuf {
         path.strip_prefix(&self.path)
             .map_or_else(|_| path.to_owned(), |inside| Path::new("/").join(inside))
     }
 
-    /// Removes the directory with all that is in it.
+    /// Removes the directory with everything in it.
     pub(crate) fn remove(&self) {
         remove(&self.path);
     }
 }
 
-/// Whether boxes can have users of their own: this process may change users, hand files to them and end them.
+/// Whether each box can have a separate user: this process may change users, give files to them and end their
+/// processes.
 pub fn may_change_users() -> bool {
     // CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID, SETPCAP
     const NEEDED: u64 = 1 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8;
@@ -135,15 +138,15 @@ pub fn may_change_users() -> bool {
     held.is_some_and(|held| held & NEEDED == NEEDED)
 }
 
-/// A directory with exact permissions.
+/// Makes a directory with exact permissions.
 pub fn make(path: &Path, mode: u32) -> io::Result<()> {
     fs::create_dir(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
-/// Removes a directory with the homes in it, however deep they dug: deep directories are moved up before they are
-/// entered, so neither descriptors nor the stack grow with the depth. No guest can exchange what is entered, as none may
-/// write where it lies.
+/// Removes a directory with the homes in it, however deep they are: deep directories are moved up before they are
+/// entered, so neither descriptors nor the stack grow with the depth. No guest can exchange a directory that is
+/// entered, because no guest may write to the directory above it.
 pub fn remove(path: &Path) {
     let failed = |error: io::Error, what: &Path| {
         if error.kind() != io::ErrorKind::NotFound {
@@ -152,9 +155,9 @@ pub fn remove(path: &Path) {
     };
     let mut moved = 0_u64;
     let mut emptied = vec![path.to_owned()];
-    // Every directory is emptied once, and its own directories come to lie beside it, in `path`.
+    // Every directory is emptied once. Its subdirectories are moved beside it, into `path`.
     while let Some(directory) = emptied.pop() {
-        // Its guest may have taken its permissions.
+        // Its guest may have taken the permissions away.
         let _kept = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
         let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
@@ -205,7 +208,7 @@ mod tests {
         let home = base.path().join("home");
         fs::create_dir(&home).expect("home");
         let (mut deepest, mut depth) = (home.clone(), 0);
-        // Each step makes the tree deeper than the longest path by moving what there is into a new directory.
+        // Each step moves everything into a new directory, so that the tree gets deeper than the longest path.
         while depth < 2500 {
             let above = base.path().join("above");
             fs::create_dir_all(&above).expect("directory");

@@ -1,4 +1,5 @@
-//! Paths of boxes in the process tier: the daemon and its callers say /work and /tmp, the machine has them elsewhere.
+//! Paths of boxes in the process tier: the daemon and its callers use /work and /tmp; the directories are elsewhere on
+//! the machine.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use crate::wire::{Order, Program};
 /// Names of variables whose value is a path of the box.
 const PATHS: [&str; 2] = ["HOME=", "TMPDIR="];
 
-/// Puts a box's home into the paths of an order.
+/// Replaces the box's paths in an order by paths in its home.
 pub(super) fn translate(order: &mut Order, home: &Path) {
     match order {
         Order::Furnish(furnish) => at_home(&mut furnish.cwd, home),
@@ -26,7 +27,8 @@ pub(super) fn translate(order: &mut Order, home: &Path) {
     }
 }
 
-/// Whether an order can be carried out without namespaces. A socket would be one of the machine.
+/// Whether an order can be carried out without namespaces. A socket would be one of the machine, so it cannot be
+/// opened.
 pub(crate) fn possible(order: &Order) -> bool {
     match order {
         Order::Start(start) => start.zygote == 0,
@@ -62,7 +64,7 @@ fn at_home(path: &mut String, home: &Path) {
     }
 }
 
-/// Where one of the box's own paths lies.
+/// The machine's path for a path of the box.
 pub(super) fn inside(path: &Path, home: &Path) -> Option<PathBuf> {
     let path = path.strip_prefix("/").ok()?;
     let first = path.iter().next()?;

@@ -1,5 +1,5 @@
-//! Where the box's paths lie. A caller always says /work and /tmp and is told so; without a mount namespace the machine has
-//! them elsewhere. Each init and what it forks has its own answer.
+//! Where the box's paths are on the machine. Callers always use /work and /tmp. Without a mount namespace the
+//! directories are elsewhere on the machine. Each init keeps its answer, and its forks inherit it.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -8,15 +8,15 @@ use super::Home;
 
 static HOME: OnceLock<Home> = OnceLock::new();
 
-/// Once, before the first path is looked at. `home`: in the process tier.
+/// Call it once, before the first path is looked at. `home`: set in the process tier.
 pub(crate) fn settle(home: Option<&Home>) {
     if let Some(home) = home {
-        // Nothing was settled before in this process.
+        // It was not set before in this process.
         let _first = HOME.set(home.clone());
     }
 }
 
-/// Where what the box calls so lies.
+/// The machine's path for a path of the box.
 pub(crate) fn actual(path: PathBuf) -> PathBuf {
     match HOME.get() {
         Some(home) => home.actual(&path),
@@ -24,7 +24,7 @@ pub(crate) fn actual(path: PathBuf) -> PathBuf {
     }
 }
 
-/// What the box calls what lies there.
+/// The box's path for a path of the machine.
 pub(crate) fn told(path: &Path) -> String {
     let told = match HOME.get() {
         Some(home) => home.told(path),
@@ -33,9 +33,9 @@ pub(crate) fn told(path: &Path) -> String {
     told.to_string_lossy().into_owned()
 }
 
-/// The parts of the writable layer that are there, as the box calls them and where they lie.
+/// The parts of the writable layer that exist: the name in the box, and the path on the machine.
 pub(crate) fn layer() -> impl Iterator<Item = (&'static str, PathBuf)> {
-    // Where there is a home, it has no others.
+    // A home has only the first two.
     let all = [("work", "/work"), ("tmp", "/tmp"), ("shm", "/dev/shm"), ("run", "/run")];
     let there = if HOME.get().is_some() { 2 } else { all.len() };
     all.into_iter()
@@ -43,7 +43,7 @@ pub(crate) fn layer() -> impl Iterator<Item = (&'static str, PathBuf)> {
         .map(|(name, path)| (name, actual(PathBuf::from(path))))
 }
 
-/// The part of the writable layer that a path lies in, and the way from there. `None`: programs cannot write there.
+/// The part of the writable layer that contains a path, and the rest of the path. `None`: programs cannot write there.
 pub(crate) fn in_layer(path: &Path) -> Option<(PathBuf, PathBuf)> {
     layer().find_map(|(_, part)| {
         let below = path.strip_prefix(&part).ok()?.to_owned();

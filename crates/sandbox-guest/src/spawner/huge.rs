@@ -1,12 +1,13 @@
 //! This program's code in huge pages.
 //!
-//! Of a file's pages a fork copies nothing: each init would find its code again by faults, a few pages at a time, and let
-//! go of each of them at its end. Of a huge page a fork copies one entry. So what of this program's file is not to be
-//! written to is copied once, as far as it lies between bounds of huge pages, into memory that has them and takes its
-//! place. It reads as it did and is as little to be written to; constants beside the code can be executed from then on.
+//! A fork copies no entries for pages of a file: each init would find its code again by faults, a few pages at a time,
+//! and release each of them at its end. For a huge page a fork copies one entry. So the read-only part of this
+//! program's file, as far as it fills whole huge pages, is copied once into memory with huge pages, which takes its
+//! place. The content and the protection from writing stay the same; constants beside the code can be executed from
+//! then on.
 //!
-//! The kernel clears the place before it moves the copy there. If it then has no memory for the move, which nobody could be told of,
-//! this process is gone: its starter starts another, which leaves its code where it is.
+//! The kernel clears the place before it moves the copy there. If it then lacks memory for the move, this process ends
+//! without a message: its starter starts another one, which leaves its code where it is.
 
 use std::io;
 use std::ptr;
@@ -15,13 +16,13 @@ use crate::sys::check;
 
 const HUGE_BYTES: usize = 2 << 20;
 const PAGE_BYTES: usize = 4 << 10;
-/// Since Linux 6.1.
+/// Available since Linux 6.1.
 const MADV_COLLAPSE: libc::c_int = 25;
 
-/// For a process with one thread.
+/// Moves the code of this process, which must have one thread.
 ///
 /// # Errors
-/// The kernel has no huge pages to give, or the process no room for the move. Then everything is as before.
+/// The kernel has no huge pages to give, or the process has no room for the move. Then nothing has changed.
 pub(crate) fn settle() -> io::Result<()> {
     let Some((first, last)) = code() else {
         return Ok(());
@@ -34,15 +35,16 @@ pub(crate) fn settle() -> io::Result<()> {
     }
 }
 
-/// First and last address of what this program's file has that nobody writes to, with its code in it.
+/// First and last address of the read-only part of this program's file that contains the code.
 fn code() -> Option<(usize, usize)> {
-    // SAFETY: read what the kernel told this process when it was executed: where the file's program headers are.
+    // SAFETY: reads values that the kernel gave this process when it was executed: where the file's program headers
+    // are.
     let (at, count) = unsafe { (libc::getauxval(libc::AT_PHDR), libc::getauxval(libc::AT_PHNUM)) };
     let at = at as *const libc::Elf64_Phdr;
     if at.is_null() {
         return None;
     }
-    // SAFETY: so many of them are there, as long as this process lives.
+    // SAFETY: that many of them are there, as long as this process lives.
     let headers = unsafe { std::slice::from_raw_parts(at, usize::try_from(count).ok()?) };
     let own = headers.iter().find(|header| header.p_type == libc::PT_PHDR)?;
     let loaded_at = (at as usize).checked_sub(usize::try_from(own.p_vaddr).ok()?)?;
@@ -66,7 +68,7 @@ fn code() -> Option<(usize, usize)> {
 fn replace(at: usize, length: usize) -> io::Result<()> {
     let around = length + HUGE_BYTES;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: new memory, nobody's.
+    // SAFETY: new memory that nothing else uses.
     let memory = unsafe {
         libc::mmap(
             ptr::null_mut(),
@@ -86,7 +88,7 @@ fn replace(at: usize, length: usize) -> io::Result<()> {
     let moved = unsafe {
         libc::madvise(copy, length, libc::MADV_HUGEPAGE);
         ptr::copy_nonoverlapping(at as *const u8, copy.cast::<u8>(), length);
-        // It succeeds when all of it is in huge pages.
+        // This succeeds when the whole copy is in huge pages.
         check(libc::madvise(copy, length, MADV_COLLAPSE))
             .and_then(|_| check(libc::mprotect(copy, length, libc::PROT_READ | libc::PROT_EXEC)))
             .and_then(|_| {

@@ -1,6 +1,6 @@
 //! How the spawner starts an interpreter that stays outside of every sandbox.
 //!
-//! It sees the file system that sandboxes see, so it is the interpreter that programs get; it dies with the spawner.
+//! It sees the file system that sandboxes see, so it is the interpreter that programs get. It dies with the spawner.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -12,7 +12,7 @@ use crate::wire::Program;
 /// Standard streams and the socket to the daemon.
 const DESCRIPTORS: usize = 4;
 
-/// Executes in a new process, which this is. Never returns.
+/// Turns this process, which is new, into the interpreter. Never returns.
 pub(crate) fn execute(program: &Program, fds: &[OwnedFd]) -> ! {
     let _error = replace(program, fds);
     // SAFETY: the end of this process. The daemon sees the socket closed.
@@ -29,7 +29,7 @@ fn replace(program: &Program, fds: &[OwnedFd]) -> io::Result<()> {
         libc::setsid();
         libc::umask(0o022);
     }
-    // Out of the way of the numbers that they get.
+    // Moves them away from the numbers that they will get.
     let high: Vec<RawFd> = fds
         .iter()
         // SAFETY: a live descriptor.

@@ -1,9 +1,9 @@
 //! The spawner: a process with one thread that clones the init of every sandbox.
 //!
 //! It is this executable, started again before anything else, with a SEQPACKET socket to the daemon as its stdin. It
-//! holds no secret, has given up the machine's root file system (see `template`), and is every init's parent, so its
-//! death ends them all. End of file on the socket means that the daemon is gone: it then kills every sandbox, removes
-//! the daemon's cgroup directories and exits.
+//! holds no secret, has given up the machine's root file system (see `template`), and is the parent of every init, so
+//! its death ends them all. End of file on the socket means that the daemon is gone: the spawner then kills every
+//! sandbox, removes the daemon's cgroup directories and exits.
 
 mod huge;
 mod interpreter;
@@ -27,11 +27,11 @@ use crate::template;
 use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
 use crate::{cgroup, init};
 
-/// How long inits may take to end what they have when the daemon is gone.
+/// How long inits may take to end their processes when the daemon is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Rounds of killing strays, which may have children each time.
+/// Rounds of killing stray processes, which may have children each time.
 const SWEEPS: u32 = 100;
-/// Of two that ended for each that begins, none is kept for long.
+/// Two ended inits are forgotten for each new one, so none is kept for long.
 const FORGOTTEN_PER_SPAWN: usize = 2;
 
 /// An init: its pid and pidfd.
@@ -55,12 +55,12 @@ pub fn run() -> u8 {
 }
 
 fn serve() -> io::Result<()> {
-    // Sandboxes being made take no time from the daemon.
+    // With a separate session, sandboxes being made take no processor time from the daemon.
     own_session()?;
     let mut buffer = vec![0; MAX_MESSAGE_BYTES];
     let (length, _) = receive_with_fds(SOCKET, &mut buffer)?;
     let config = SpawnerConfig::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-    // Opened before the machine's file system goes out of sight.
+    // Opened before the machine's file system becomes invisible.
     let cgroups: Vec<OwnedFd> = config
         .cgroups
         .iter()
@@ -73,7 +73,7 @@ fn serve() -> io::Result<()> {
     }
     // SAFETY: children are reaped by the kernel; nothing here waits for one except to see all of them end.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    // Also of a killed interpreter's children: a sandbox is not gone before each of its processes is reaped.
+    // This also adopts children of a killed interpreter: a sandbox is gone only when all its processes are reaped.
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
     let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
     let images: Vec<PathBuf> = config.images.iter().map(PathBuf::from).collect();
@@ -81,12 +81,12 @@ fn serve() -> io::Result<()> {
     let built = match &homes {
         None => template::enter(config.rootless, &readable, &images)
             .and_then(|()| template::at("seccomp filter", filter::build())),
-        Some(_) => template::at("signals of its own", Home::confine_init()).and_then(|()| {
+        Some(_) => template::at("confine signals", Home::confine_init()).and_then(|()| {
             let shared = !process::may_change_users();
             template::at("seccomp filter", filter::build_without_namespaces(shared))
         }),
     };
-    // Not earlier: a user namespace's maps can be written by a process that owns its own proc files only.
+    // Not earlier: the maps of a user namespace can be written only by a process that owns its proc files.
     prctl(libc::PR_SET_DUMPABLE, 0)?;
     let program = match built {
         Ok(program) => {
@@ -124,9 +124,9 @@ fn serve() -> io::Result<()> {
     loop {
         let spawned = match receive_with_fds(SOCKET, &mut buffer) {
             Ok((0, _)) => break,
-            // The daemon is gone like that when it was killed before it read our last answer.
+            // A daemon that was killed before it read our last answer looks like this.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
-            // An order whose descriptors had no room, and there is nothing else to it.
+            // The descriptors of an order had no room, and the order is lost with them.
             Err(error) if is_full(&error) => Err(error),
             received => {
                 let (length, fds) = received?;
@@ -156,7 +156,7 @@ fn serve() -> io::Result<()> {
                 send_with_fds(SOCKET, &encode(&Spawned { pid: -errno }), &[])
             }
         };
-        // The daemon may have gone between its order and our answer: the next receive says so.
+        // The daemon may have ended between its order and our answer: the next receive says so.
         if let Err(error) = reply {
             tracing::debug!(%error, "daemon does not listen");
         }
@@ -165,7 +165,7 @@ fn serve() -> io::Result<()> {
         Some(_) => end_gently(&children),
         None => {
             for (_, child) in &children {
-                // Those that are gone already are what is wanted.
+                // Some may be gone already.
                 let _gone = pidfd_signal(child.as_fd(), libc::SIGKILL);
             }
         }
@@ -181,7 +181,7 @@ fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// Without pid namespaces: kills what an init left that was itself killed. It has become a child of this process.
+/// Without pid namespaces: kills the processes that a killed init left, which are now children of this process.
 fn sweep(inits: &VecDeque<Child>) {
     for _ in 0..SWEEPS {
         let mut strays = init::children(std::process::id().cast_signed());
@@ -190,17 +190,18 @@ fn sweep(inits: &VecDeque<Child>) {
             return;
         }
         for pid in strays {
-            // SAFETY: a child of ours or, when it ended meanwhile, nobody: signals do not leave this process's confines.
+            // SAFETY: a child of ours; when it has ended meanwhile, the signal still cannot leave this process's
+            // confines.
             unsafe { libc::kill(pid, libc::SIGKILL) };
         }
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Without pid namespaces: lets every init end what it has, and then ends what is left.
+/// Without pid namespaces: lets every init end its processes, and then ends the rest.
 fn end_gently(inits: &VecDeque<Child>) {
     for (_, init) in inits {
-        // Those that are gone already are what is wanted.
+        // Some may be gone already.
         let _gone = pidfd_signal(init.as_fd(), libc::SIGTERM);
     }
     let deadline = Instant::now() + PATIENCE;
@@ -223,7 +224,7 @@ fn is_full(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMFILE)
 }
 
-/// Drops the pidfds of those that have ended among the next so many.
+/// Drops the pidfds of the ended inits among the next `looked_at`.
 fn forget_dead(children: &mut VecDeque<Child>, looked_at: usize) {
     for _ in 0..looked_at {
         let Some(child) = children.pop_front() else { return };
@@ -278,7 +279,7 @@ fn spawn(
     Ok((pid, pidfd.ok_or(io::ErrorKind::Other)?))
 }
 
-/// Forks: what clones could do may be forbidden here. In the child: 0 and nothing.
+/// Forks without clone3, which may be forbidden here. Returns 0 and `None` in the child.
 fn fork() -> io::Result<(libc::pid_t, Option<OwnedFd>)> {
     // SAFETY: this process has one thread, so the child may go on as it is.
     let pid = check(unsafe { libc::fork() })?;
@@ -292,7 +293,7 @@ fn fork() -> io::Result<(libc::pid_t, Option<OwnedFd>)> {
     Ok((pid, Some(pidfd)))
 }
 
-/// Forks into these new namespaces. In the child: 0 and nothing.
+/// Forks into these new namespaces. Returns 0 and `None` in the child.
 fn clone(flags: libc::c_int) -> io::Result<(i32, Option<OwnedFd>)> {
     let mut pidfd: RawFd = -1;
     // SAFETY: clone_args is plain data; all-zero is a valid value.

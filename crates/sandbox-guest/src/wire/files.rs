@@ -1,5 +1,5 @@
-//! File operations in a sandbox: what is asked, what a helper answers on the socket that came with the order, and what
-//! is sent to it there. Frames as everywhere.
+//! File operations in a sandbox: the order, the helper's answers on the socket that came with the order, and the data
+//! that the daemon sends there. The framing is the same as everywhere.
 
 use prost::Message;
 
@@ -47,7 +47,8 @@ pub enum FileOperation {
     /// The whole writable layer, with init's rights. Answered by `Data` ... `Done`.
     #[prost(bool, tag = "11")]
     Save(bool),
-    /// The same back, into a sandbox where nothing has run. Takes `Data` ... `End`. Answered by `Unpacked`.
+    /// Writes the saved layer back, into a sandbox where no program has run. Takes `Data` ... `End`. Answered by
+    /// `Unpacked`.
     #[prost(bool, tag = "12")]
     Restore(bool),
 }
@@ -101,7 +102,7 @@ pub struct TreeSpec {
 pub struct ToHelper {
     #[prost(bytes = "bytes", tag = "1")]
     pub data: bytes::Bytes,
-    /// Nothing comes after this.
+    /// No data follows.
     #[prost(bool, tag = "2")]
     pub end: bool,
 }
@@ -130,7 +131,7 @@ pub enum Answer {
     Unpacked(prl_sandbox_proto::ArchiveReply),
     #[prost(message, tag = "7")]
     Refused(Refusal),
-    /// More bytes than wanted.
+    /// The file has more bytes than the request accepts.
     #[prost(string, tag = "8")]
     TooLarge(String),
 }
@@ -142,7 +143,7 @@ pub struct Refusal {
     pub path: String,
     #[prost(string, tag = "2")]
     pub reason: String,
-    /// Nothing has this path.
+    /// No file has this path.
     #[prost(bool, tag = "3")]
     pub missing: bool,
 }

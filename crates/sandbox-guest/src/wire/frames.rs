@@ -24,13 +24,13 @@ pub fn frame(message: &impl Message) -> Vec<u8> {
     let body = message.encoded_len();
     let mut bytes = Vec::with_capacity(4 + body);
     bytes.extend_from_slice(&u32::try_from(body).unwrap_or(u32::MAX).to_le_bytes());
-    // A Vec grows as needed.
+    // A Vec grows as needed, so this cannot fail.
     let _room = message.encode(&mut bytes);
     bytes
 }
 
-/// What was received and is not yet taken. Descriptors ride on the first byte of their frame, so that they are here no
-/// later than the frame, and in the order of the frames.
+/// Received bytes and descriptors that are not yet taken. Descriptors come with the first byte of their frame, so they
+/// are here no later than the frame, and in the order of the frames.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: BytesMut,
@@ -38,13 +38,13 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Adds what one receive brought.
+    /// Adds the result of one receive.
     pub fn put(&mut self, bytes: &[u8], descriptors: Vec<OwnedFd>) {
         self.bytes.extend_from_slice(bytes);
         self.descriptors.extend(descriptors);
     }
 
-    /// Takes the first message when all of it is here.
+    /// Takes the first message when it is complete.
     pub fn take<M: Envelope>(&mut self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
         let Some(prefix) = self.bytes.first_chunk::<4>() else {
@@ -79,7 +79,7 @@ mod tests {
     use crate::wire::{Order, Program, Start, ToInit};
 
     proptest! {
-        /// Whatever the pieces in which a stream arrives, the messages and their descriptors are those that were sent.
+        /// However the stream is cut into pieces, the messages and their descriptors are those that were sent.
         #[test]
         fn messages_survive_any_cut(
             orders in prop::collection::vec((any::<u64>(), 0_usize..4, 0_usize..3000), 1..12),

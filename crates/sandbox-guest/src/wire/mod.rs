@@ -10,19 +10,19 @@ pub use frames::{Envelope, Inbox, frame};
 /// The first message to a new spawner.
 #[derive(Clone, PartialEq, Message)]
 pub struct SpawnerConfig {
-    /// Without root: everything happens inside a user namespace of the spawner's own.
+    /// Without root: everything happens inside a user namespace of the spawner.
     #[prost(bool, tag = "1")]
     pub rootless: bool,
-    /// Directories of the machine that sandboxes may read besides the system's own.
+    /// Directories of the machine that sandboxes may read besides those of the system.
     #[prost(string, repeated, tag = "2")]
     pub readable: Vec<String>,
-    /// This daemon's cgroup directories, for the spawner to remove when the daemon was killed.
+    /// This daemon's cgroup directories, which the spawner removes when the daemon was killed.
     #[prost(string, repeated, tag = "3")]
     pub cgroups: Vec<String>,
     /// Roots of images.
     #[prost(string, repeated, tag = "4")]
     pub images: Vec<String>,
-    /// Without namespaces: where homes of boxes are made. Empty: with namespaces.
+    /// Without namespaces: the directory for homes of boxes. Empty: with namespaces.
     #[prost(string, tag = "5")]
     pub homes: String,
     /// Its code stays in small pages.
@@ -53,13 +53,13 @@ pub struct Spawn {
     /// Always true, so that the message is never empty: an empty one is end of file.
     #[prost(bool, tag = "2")]
     pub wanted: bool,
-    /// Number of the image, counted from 1; 0: the machine's own system directories.
+    /// Number of the image, counted from 1; 0: the machine's system directories.
     #[prost(uint32, tag = "3")]
     pub image: u32,
-    /// Execute this outside of every sandbox instead; its standard streams and descriptor 3 are attached.
+    /// Execute this program outside every sandbox instead. Its standard streams and descriptor 3 are attached.
     #[prost(message, optional, tag = "30")]
     pub interpreter: Option<Program>,
-    /// Of this box alone.
+    /// The number of this box alone.
     #[prost(uint64, tag = "4")]
     pub number: u64,
 }
@@ -67,7 +67,7 @@ pub struct Spawn {
 /// Spawner to daemon, with a pidfd attached when `pid` is positive.
 #[derive(Clone, PartialEq, Message)]
 pub struct Spawned {
-    /// Of the new process, in the daemon's view; or a negative errno.
+    /// The pid of the new process, in the daemon's view, or a negative errno.
     #[prost(int32, tag = "1")]
     pub pid: i32,
 }
@@ -84,77 +84,79 @@ pub struct ToInit {
     pub order: Option<Order>,
 }
 
-/// What init is told to do.
+/// An order to init.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub enum Order {
-    /// Enter your cgroups by the files that came along, of which so many are of groups that programs are in too (see
-    /// `cgroup::Ways`), set up and park. Answered by `Parked` or `Failed`.
+    /// Enter your cgroups by the attached files, set up and park. The number says how many of the files belong to
+    /// groups that contain programs too (see `cgroup::Ways`). Answered by `Parked` or `Failed`.
     #[prost(uint32, tag = "3")]
     Prepare(u32),
-    /// Sizes and files. Answered by `Furnished`, `NotFurnished` or `Failed`.
+    /// Set the sizes and write the files. Answered by `Furnished`, `NotFurnished` or `Failed`.
     #[prost(message, tag = "4")]
     Furnish(Furnish),
-    /// Run this, with the three descriptors that came along as its standard streams, a fourth as its 3, or with a new terminal. Answered by
-    /// `NotFurnished`, `Failed`, `NotExecuted`, or `Started` and later `Ended`, and then `Gone` or `Finished`.
+    /// Run this program. The three attached descriptors are its standard streams, a fourth becomes its 3; or it gets a
+    /// new terminal. Answered by `NotFurnished`, `Failed`, `NotExecuted`, or `Started` and later `Ended`, and then
+    /// `Gone` or `Finished`.
     #[prost(message, tag = "5")]
     Start(Start),
-    /// A signal to the main process of the exec with this envelope's id.
+    /// Send a signal to the main process of the exec with this envelope's id.
     #[prost(int32, tag = "6")]
     Signal(i32),
-    /// Ends every process of the exec with this envelope's id. `Gone` says when none is left.
+    /// End every process of the exec with this envelope's id. `Gone` says when none is left.
     #[prost(bool, tag = "7")]
     KillTree(bool),
-    /// Ends every process.
+    /// End every process.
     #[prost(bool, tag = "8")]
     KillAll(bool),
-    /// Ends every process and collects files. Answered by `Finished`.
+    /// End every process and collect files. Answered by `Finished`.
     #[prost(message, tag = "9")]
     Finish(Finish),
-    /// CPU time of the exec with this envelope's id. Answered by `Measured`.
+    /// Measure the CPU time of the exec with this envelope's id. Answered by `Measured`.
     #[prost(bool, tag = "10")]
     Measure(bool),
-    /// A TCP socket on the sandbox's loopback. Answered by `Socket` with a descriptor, or `Failed`.
+    /// Open a TCP socket on the sandbox's loopback. Answered by `Socket` with a descriptor, or `Failed`.
     #[prost(message, tag = "11")]
     Open(OpenSocket),
-    /// Do this by a helper that speaks on the socket that came along. `Gone` says that it has ended.
+    /// Run this operation in a helper that uses the attached socket. `Gone` says that the helper has ended.
     #[prost(message, tag = "12")]
     Files(files::FileOrder),
-    /// A zygote is to be born here, known by this envelope's id. Answered by `Nest`, unless a nursery bears it, and by
-    /// `Hatched` or `Failed` when it has said how it is.
+    /// Prepare for a zygote with this envelope's id. Answered by `Nest`, unless a nursery forks it, and by `Hatched` or
+    /// `Failed` when the zygote has reported.
     #[prost(message, tag = "30")]
     Hatch(Hatch),
-    /// Execute this interpreter in advance, with the descriptors that came along as its standard streams: the zygote known
-    /// by this envelope's id, which becomes the sandbox's only program. Answered by `Hatched`, `NotExecuted` or `Failed`.
+    /// Execute this interpreter in advance, with the attached descriptors as its standard streams. It is the zygote
+    /// with this envelope's id and becomes the sandbox's only program. Answered by `Hatched`, `NotExecuted` or
+    /// `Failed`.
     #[prost(message, tag = "31")]
     Advance(Program),
 }
 
-/// Whence a zygote comes.
+/// Where a zygote comes from.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct Hatch {
-    /// The zygote of this earlier `Hatch` bears it, and from then on does nothing else; what it becomes has the sandbox
-    /// for itself, and ends with everything in it but zygotes. 0: a template bears it.
+    /// The zygote of this earlier `Hatch` forks it, and from then on does nothing else. The forked one becomes a
+    /// program that is alone in the sandbox, and at its end all processes except zygotes end. 0: a template forks it.
     #[prost(uint64, tag = "1")]
     pub nursery: u64,
-    /// The layer that its program will live on, made in advance.
+    /// The layer of its program, made in advance.
     #[prost(message, optional, tag = "2")]
     pub layer: Option<Sizes>,
     /// It becomes the only program of the sandbox.
     #[prost(bool, tag = "3")]
     pub sole: bool,
-    /// Layers of these sizes are made in advance: one for a program, and one for what is born while that runs.
+    /// Layers of these sizes are made in advance: one for a program, and one for the zygote that is forked meanwhile.
     #[prost(message, optional, tag = "4")]
     pub ahead: Option<Sizes>,
 }
 
-/// What must be there before a program starts.
+/// The working directory and files that a program needs before it starts.
 #[derive(Clone, PartialEq, Message)]
 pub struct Furnish {
     #[prost(uint64, tag = "1")]
     pub disk_bytes: u64,
     #[prost(uint64, tag = "2")]
     pub inodes: u64,
-    /// Absolute; made when missing. The files lie below it.
+    /// Absolute; made when missing. The files are below it.
     #[prost(string, tag = "3")]
     pub cwd: String,
     #[prost(message, repeated, tag = "4")]
@@ -169,21 +171,23 @@ pub struct Start {
     /// Done first.
     #[prost(message, optional, tag = "2")]
     pub furnish: Option<Furnish>,
-    /// Done when the main process has ended: this exec is the sandbox's only one, and its last.
+    /// Done when the main process has ended: this exec is the sandbox's only one.
     #[prost(message, optional, tag = "3")]
     pub finish: Option<Finish>,
-    /// Instead of three descriptors: a terminal, whose other end comes with `Started`.
+    /// Instead of three descriptors: a terminal, whose other end comes with an event.
     #[prost(message, optional, tag = "4")]
     pub terminal: Option<Terminal>,
-    /// It ends with everything that it started, also when others run beside it; `Finished` comes before `Gone` then.
+    /// The exec ends with everything that it started, even when others run beside it; then `Finished` comes before
+    /// `Gone`.
     #[prost(message, optional, boxed, tag = "31")]
     pub enclosed: Option<Box<Enclosed>>,
-    /// The zygote of this `Hatch` becomes the program, or leads it when there is no `finish`. 0: it is executed.
+    /// The zygote of this `Hatch` becomes the program, or leads it when there is no `finish`. 0: the program is
+    /// executed.
     #[prost(uint64, tag = "30")]
     pub zygote: u64,
 }
 
-/// What is executed, validated by the daemon.
+/// A program to execute, checked by the daemon.
 #[derive(Clone, PartialEq, Message)]
 pub struct Program {
     #[prost(string, repeated, tag = "1")]
@@ -196,10 +200,10 @@ pub struct Program {
     pub cwd: String,
     #[prost(uint64, tag = "4")]
     pub open_files: u64,
-    /// Per process, seconds; 0: unlimited because the cgroup counts.
+    /// Seconds for each process; 0: unlimited, because the cgroup counts.
     #[prost(uint64, tag = "5")]
     pub cpu_seconds: u64,
-    /// As the second user, who does not own the work directory.
+    /// Run as the second user, who does not own the work directory.
     #[prost(bool, tag = "6")]
     pub nobody: bool,
     /// Limits that the kernel keeps per process or user, where nothing counts for the whole tree.
@@ -207,7 +211,7 @@ pub struct Program {
     pub alone: Option<Box<PerProcess>>,
 }
 
-/// Limits for want of better ones; 0: none.
+/// Limits where there are no better ones; 0: none.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct PerProcess {
     /// Private memory of each process.
@@ -221,14 +225,14 @@ pub struct PerProcess {
     pub file_bytes: u64,
 }
 
-/// What a guest-to-be becomes, with the three descriptors that are its standard streams, or one more.
+/// What a future guest becomes, with three descriptors as its standard streams, or one more.
 #[derive(Clone, PartialEq, Message)]
 pub struct Launching {
     #[prost(message, required, tag = "1")]
     pub program: Program,
     #[prost(uint32, tag = "2")]
     pub uid: u32,
-    /// The streams are a terminal of its own.
+    /// The streams are a terminal of the guest.
     #[prost(bool, tag = "3")]
     pub terminal: bool,
     /// A fourth descriptor becomes its 3.
@@ -236,10 +240,10 @@ pub struct Launching {
     pub controlled: bool,
 }
 
-/// What is wanted of a sandbox that ends.
+/// The files to collect when a sandbox ends.
 #[derive(Clone, PartialEq, Message)]
 pub struct Finish {
-    /// Where `collect` begins; absolute.
+    /// The directory in which `collect` begins; absolute.
     #[prost(string, tag = "1")]
     pub cwd: String,
     #[prost(string, repeated, tag = "2")]
@@ -251,15 +255,15 @@ pub struct Finish {
 /// An exec that leaves nothing behind.
 #[derive(Clone, PartialEq, Message)]
 pub struct Enclosed {
-    /// Done when it is dead.
+    /// Done when the exec is dead.
     #[prost(message, required, tag = "1")]
     pub finish: Finish,
-    /// It gets a writable layer of this size over the sandbox's, which it cannot change then.
+    /// The exec gets a writable layer of these sizes over the sandbox's layer, which it then cannot change.
     #[prost(message, optional, tag = "2")]
     pub layer: Option<Sizes>,
 }
 
-/// Of a writable layer.
+/// The sizes of a writable layer.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct Sizes {
     #[prost(uint64, tag = "1")]
@@ -277,17 +281,17 @@ pub struct Terminal {
     pub columns: u32,
 }
 
-/// A socket on the sandbox's loopback: the daemon uses it although it lives in another network.
+/// A socket on the sandbox's loopback, for the daemon, which is in another network.
 #[derive(Clone, PartialEq, Message)]
 pub struct OpenSocket {
     #[prost(uint32, tag = "1")]
     pub port: u32,
-    /// Listening; else connecting, not yet connected.
+    /// Listening; else connecting, and not yet connected.
     #[prost(bool, tag = "2")]
     pub listen: bool,
 }
 
-/// A file in or out.
+/// A file that goes in or comes out.
 #[derive(Clone, PartialEq, Message)]
 pub struct FileSpec {
     #[prost(string, tag = "1")]
@@ -301,7 +305,7 @@ pub struct FileSpec {
 /// Init to daemon.
 #[derive(Clone, PartialEq, Message)]
 pub struct FromInit {
-    /// Of the order that this belongs to.
+    /// The id of the order to which this event belongs.
     #[prost(uint64, tag = "1")]
     pub id: u64,
     /// How many descriptors came with it.
@@ -311,10 +315,10 @@ pub struct FromInit {
     pub event: Option<Event>,
 }
 
-/// What init has to say.
+/// An event of init.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub enum Event {
-    /// Set up, waiting for orders.
+    /// Init is set up and waits for orders.
     #[prost(bool, tag = "3")]
     Parked(bool),
     /// An order could not be carried out.
@@ -322,19 +326,20 @@ pub enum Event {
     Failed(Failure),
     #[prost(bool, tag = "5")]
     Furnished(bool),
-    /// The working directory could not be made, or a file not be written.
+    /// The working directory could not be made, or a file could not be written.
     #[prost(message, tag = "6")]
     NotFurnished(Unwritten),
     /// The command was executed; its pid in the sandbox.
     #[prost(int32, tag = "7")]
     Started(i32),
-    /// The command could not be executed: the program's fault.
+    /// The command could not be executed, through the program's fault.
     #[prost(message, tag = "8")]
     NotExecuted(Failure),
     /// The main process has ended.
     #[prost(message, tag = "9")]
     Ended(Ended),
-    /// After `Ended` or `NotExecuted`: what is left of the exec, unless it was killed as a tree, belongs to nobody now.
+    /// Comes after `Ended` or `NotExecuted`: processes that are left, unless the tree was killed, belong to no exec
+    /// now.
     #[prost(bool, tag = "10")]
     Gone(bool),
     /// Every process is dead, files are collected.
@@ -343,30 +348,31 @@ pub enum Event {
     /// Microseconds of CPU time so far.
     #[prost(uint64, tag = "12")]
     Measured(u64),
-    /// With a socket.
+    /// Comes with a socket.
     #[prost(bool, tag = "13")]
     Socket(bool),
-    /// With the other end of a started exec's terminal.
+    /// Comes with the other end of a started exec's terminal.
     #[prost(bool, tag = "14")]
     Terminal(bool),
-    /// With what a zygote needs: its end of the link, init's pidfd, and the files by which it enters the cgroups.
+    /// Comes with the descriptors that a zygote needs: its end of the link, init's pidfd, and the files by which it
+    /// enters the cgroups.
     #[prost(bool, tag = "30")]
     Nest(bool),
     /// The zygote waits for a program.
     #[prost(bool, tag = "31")]
     Hatched(bool),
-    /// Before `Started`: the zygote had to execute the command after all, and why.
+    /// Comes before `Started`: the zygote had to execute the command after all, and why.
     #[prost(string, tag = "32")]
     Executing(String),
-    /// Before `Finished`: the sandbox has a new network, and sockets that were opened for it are to be opened again.
+    /// Comes before `Finished`: the sandbox has a new network, and sockets must be opened in it again.
     #[prost(bool, tag = "33")]
     Moved(bool),
 }
 
-/// The end of an exec's main process, seen by the one that waited for it.
+/// The end of an exec's main process, as the process that waited for it saw it.
 #[derive(Clone, PartialEq, Message)]
 pub struct Ended {
-    /// As wait(2) gives it.
+    /// The status, as wait(2) gives it.
     #[prost(int32, tag = "1")]
     pub status: i32,
     #[prost(uint64, tag = "2")]
@@ -374,7 +380,7 @@ pub struct Ended {
     /// User and system time of the processes that were waited for.
     #[prost(uint64, tag = "3")]
     pub cpu_us: u64,
-    /// The process that watched over the exec was killed, and `status` is its own.
+    /// The process that watched the exec was killed, and `status` is that process's.
     #[prost(bool, tag = "4")]
     pub unwatched: bool,
     /// No block of the writable layer was free.
@@ -384,7 +390,7 @@ pub struct Ended {
     pub inodes_full: bool,
 }
 
-/// A step and the errno it met.
+/// A step and its errno.
 #[derive(Clone, PartialEq, Message)]
 pub struct Failure {
     #[prost(string, tag = "1")]
@@ -393,7 +399,7 @@ pub struct Failure {
     pub errno: i32,
 }
 
-/// What of a `Furnish` could not be done, for what the request names or for its limits.
+/// The part of a `Furnish` that could not be done because of the request's names or limits.
 #[derive(Clone, PartialEq, Message)]
 pub struct Unwritten {
     #[prost(string, tag = "1")]
@@ -405,7 +411,7 @@ pub struct Unwritten {
     pub inodes_full: bool,
 }
 
-/// What a sandbox held when all its processes were dead.
+/// The files of a sandbox when all its processes were dead.
 #[derive(Clone, PartialEq, Message)]
 pub struct Finished {
     #[prost(message, repeated, tag = "1")]
