@@ -35,7 +35,7 @@ impl Exec for Enclosed<'_> {
 
     async fn kill(&mut self) {
         if let Err(error) = self.held.mux.tell(self.exchange.id, Order::KillTree(true)).await {
-            // The next event says so.
+            // The next event says why.
             tracing::debug!(error = %error.chain(), "a sandbox takes no more orders");
         }
     }
@@ -47,7 +47,7 @@ impl Exec for Enclosed<'_> {
     }
 }
 
-/// Runs it to its end. `begun` is called when it has been handed over.
+/// Runs it to its end. `begun` is called when init has been given the program.
 pub(super) async fn run(
     held: &Arc<SandboxBox>,
     mut plan: Plan,

@@ -1,5 +1,5 @@
-//! The events of a request on their way to its caller. They end behind the end: what is to be cleared away then is nothing that
-//! the caller waits for.
+//! The events of a request on their way to its caller. The stream closes after the end event, so that the caller does
+//! not wait while the daemon clears the sandboxes away.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -26,7 +26,7 @@ impl tokio_stream::Stream for EventStream {
         let Some(events) = &mut self.0 else {
             return Poll::Ready(None);
         };
-        // What is taken from here is written down at once, and counts as such.
+        // The event is written to the connection at once, so it no longer counts as waiting.
         let event = ready!(events.poll_recv(context)).map(|(event, _kept)| event);
         let over = match &event {
             Some(Ok(event)) => matches!(event.event, Some(Told::End(_))),

@@ -1,5 +1,5 @@
-//! The idempotency key of a request for tests: it is begun once. Its results are a stream and are not kept, so that whoever
-//! sends the key again is told just that.
+//! The idempotency key of a request for tests. A key begins its tests once. Their results are a stream and are not
+//! kept, so a request that repeats the key gets an error that says so.
 
 use std::sync::Arc;
 
@@ -11,18 +11,19 @@ use crate::runs::keys::{Claim, Handle, Shared, fingerprint, mark};
 use crate::runs::{Cancel, raised};
 use crate::state::DaemonState;
 
-/// Held until the tests have ended. Dropped before they began it gives the key back.
+/// Held until the tests have ended. When it is dropped before the tests began, the key may be used again.
 pub(crate) struct Key {
     state: Arc<DaemonState>,
     key: String,
     begun: bool,
     cancelled: Cancel,
-    /// Of tests nothing is told but by their stream; this says that they have ended.
+    /// Says that the tests have ended. Their results go through their stream only.
     end: watch::Sender<Option<Shared>>,
 }
 
 impl Key {
-    /// Claims the key of a request; nothing when it has none. `name`: the key, apart from those of other tenants.
+    /// Claims the key of a request; `None` when the request has none. `name` is the key, made distinct from those of
+    /// other tenants.
     ///
     /// # Errors
     /// `Expired` and `Restarted` when the key was begun before.
@@ -59,7 +60,7 @@ impl Key {
         self.begun = true;
     }
 
-    /// Returns when somebody cancels it by its key.
+    /// Returns when it is cancelled by its key.
     pub(super) async fn cancelled(key: &mut Option<Self>) {
         match key {
             Some(key) => raised(&mut key.cancelled).await,

@@ -1,10 +1,12 @@
-//! One lane: a sandbox in which cases run one after the other, each bearing the zygote of the next.
+//! One lane: a sandbox in which cases run one after the other. While one case runs, the zygote of the next one is
+//! forked.
 //!
-//! The first is always there. Further ones are for a daemon that has nothing else to do: they are opened when a core, a run
-//! slot and a parked sandbox are free at the moment in which the request begins, wait for nothing, and leave when anybody
-//! else waits. So they cost others nothing. One that cannot be opened is not missed.
+//! The first lane is always there. Further lanes are for a daemon that has nothing else to do: they are opened when a
+//! core, a run slot and a parked sandbox are free at the moment in which the request begins. They wait for nothing, and
+//! they leave as soon as another request waits. So they cost other requests nothing. A request also ends well without
+//! them.
 //!
-//! A lane whose sandbox is lost gives its case back, if that may be run again.
+//! A lane whose sandbox is lost gives its case back, if that case may be run again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
@@ -26,9 +28,9 @@ use crate::sandbox::Sandbox;
 use crate::state::DaemonState;
 use crate::warm::{Parked, Python};
 
-/// Fewer are not worth a sandbox of their own.
+/// With fewer cases, a further sandbox does not pay.
 const CASES_PER_LANE: usize = 4;
-/// Files beyond that take longer to be placed again than lanes save.
+/// Placing more bytes than this again takes longer than further lanes save.
 const LIGHT_BYTES: usize = 1 << 20;
 /// Longer than any sandbox lives.
 const FOREVER_MS: u64 = 10 * 365 * 24 * 3600 * 1000;
@@ -41,26 +43,27 @@ pub(super) struct Lane {
     nursery: Option<Nursery>,
 }
 
-/// A zygote that bears those of the cases, each on a layer of these sizes.
+/// The nursery of a lane: the zygote that forks the zygotes of the cases, each on a layer of these sizes.
 struct Nursery {
     zygote: Arc<Parked>,
     layer: Option<Sizes>,
-    /// Of the first cases.
+    /// Zygotes that were forked in advance, for the first cases.
     born: VecDeque<Parked>,
 }
 
 type Hatching<T = Parked> = JoinHandle<Result<T, SandboxError>>;
-/// A nursery, and what it has borne.
+/// A nursery, and the zygotes that it has forked.
 pub(super) type Nest = Hatching<(Parked, VecDeque<Parked>)>;
 
-/// Whether another sandbox for it is made as soon as one that is parked for anybody.
+/// Whether another sandbox for these tests is ready as soon as a parked one is: nothing large has to be placed or
+/// built.
 pub(super) fn is_light(tests: &Tests) -> bool {
     let furnish = tests.program.start.furnish.as_ref();
     let bytes: usize = furnish.map_or(0, |furnish| furnish.files.iter().map(|file| file.content.len()).sum());
     tests.build.is_none() && tests.program.image == 0 && bytes <= LIGHT_BYTES
 }
 
-/// Slots for further lanes. None while the daemon has as much to do as it has cores.
+/// Slots for further lanes. Empty while as many runs go on as the machine has cores.
 pub(super) fn spare(state: &DaemonState, tests: &Tests) -> Vec<Slot> {
     if !is_light(tests) || state.probe.isolation == Isolation::Process {
         return Vec::new();
@@ -70,13 +73,13 @@ pub(super) fn spare(state: &DaemonState, tests: &Tests) -> Vec<Slot> {
     (1..most).map_while(|_| state.queue.try_enter()).collect()
 }
 
-/// Lanes for so many cases. `busy`: runs that go on, this one among them.
+/// How many lanes these cases get. `busy` counts the runs that go on, this one included.
 fn most(cases: usize, cores: usize, busy: usize, parked: usize) -> usize {
     let idle = cores.saturating_sub(busy);
     (cases / CASES_PER_LANE).min(1 + idle).min(parked).max(1)
 }
 
-/// A further lane, until no case is left, somebody waits for its slot, or its sandbox is lost.
+/// A further lane. It works until no case is left, another request waits for its slot, or its sandbox is lost.
 pub(super) async fn further(
     state: Arc<DaemonState>,
     tests: Arc<Tests>,
@@ -85,7 +88,7 @@ pub(super) async fn further(
     mut slot: Slot,
 ) {
     let Some(ready) = parked(&state, &tests.program) else {
-        return tracing::debug!("a lane is not opened: others have taken what was parked");
+        return tracing::debug!("a lane is not opened: others have taken the parked sandboxes");
     };
     let (held, nursery) = match furnished(&state, &tests.program, furnish, ready).await {
         Ok(made) => made,
@@ -108,7 +111,7 @@ pub(super) async fn further(
     drop(slot);
 }
 
-/// A sandbox with the request's files, and a nursery in it or on its way where the program runs on a warm interpreter.
+/// A sandbox with the request's files. For a program of a warm interpreter it also has a nursery, or one is on its way.
 pub(super) async fn make(
     state: &DaemonState,
     program: &Plan,
@@ -121,7 +124,7 @@ pub(super) async fn make(
     furnished(state, program, furnish, ready).await
 }
 
-/// A sandbox that is there already, and whether a nursery is in it.
+/// A sandbox that is parked, and whether it has a nursery.
 fn parked(state: &DaemonState, program: &Plan) -> Option<(Sandbox, bool)> {
     let nursery = state.warm.nurseries(program).and_then(Pool::take);
     if let Some(sandbox) = nursery {
@@ -178,11 +181,11 @@ impl Lane {
         Ok(Self { held, nursery })
     }
 
-    /// Runs cases until there are none, `goes_on` says no, or the sandbox is lost, which ends it. What happens to a case is its own
-    /// result.
+    /// Runs cases until none is left, `goes_on` says no, or the sandbox is lost; a loss also ends the sandbox. What
+    /// happens to a case is in the case's result.
     ///
     /// # Errors
-    /// Why no further one could be begun.
+    /// Why no further case could be begun.
     pub(super) async fn work(
         &mut self,
         queue: &CaseQueue,
@@ -241,7 +244,7 @@ impl Lane {
         let zygote = match hatching {
             Some(hatching) => match hatched(hatching).await {
                 Ok(zygote) => Some(zygote),
-                // Without a second user an earlier case could kill it, or its nursery.
+                // Where the machine has no second user, an earlier case could have killed the zygote or its nursery.
                 Err(error) if !plan.insists => {
                     tracing::debug!(error = %error.chain(), "no zygote: the case is executed");
                     None
@@ -256,13 +259,13 @@ impl Lane {
             plan.start.program.command.extend(case.args.iter().cloned());
         }
         let held = Arc::clone(&self.held);
-        // Nobody waits for the next one yet.
+        // The next zygote is not waited for yet.
         let begun = || *next = self.prepare(queue);
         exec(&held, plan, queue.unwanted(turn.index), begun).await
     }
 }
 
-/// Runs a case, or the build, to its end, which comes early when it is `unwanted`.
+/// Runs a case, or the build, to its end. `unwanted` ends it early.
 pub(super) async fn exec(
     held: &Arc<SandboxBox>,
     plan: Plan,

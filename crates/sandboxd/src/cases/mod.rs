@@ -1,20 +1,23 @@
 //! Many tests of one program: an optional build, then each case alone.
 //!
-//! They run one after the other in one sandbox, the first lane. While nothing else goes on, further lanes are opened beside
-//! it (`lane`), each a sandbox of its own with the same files, the limits of the request and a slot of its own: cases
-//! that run at a time are as far apart as those of two requests. All lanes take the next case from one `queue`, which tells
-//! the results in the order of the cases, and none behind the one that stopped it.
+//! Cases run one after the other in one sandbox, the first lane. While the daemon has nothing else to do, further lanes
+//! are opened beside it (`lane`). Each is a separate sandbox with the same files, the limits of the request and a
+//! separate slot: cases that run at the same time are as isolated as two requests. All lanes take the next case from
+//! one `queue`, which sends the results in the order of the cases, and none behind the case that ended it.
 //!
-//! When a sandbox is lost, what it ran is run again in another lane or, once in a request, in a new sandbox, unless the request has a
-//! key, a build or much to place. Otherwise the request ends there. Either way a loss of ours is no result of a case.
+//! When a sandbox is lost, its case is run again in another lane or, once in a request, in a new sandbox. Not so when
+//! the request has a key, a build or many bytes to place: then the request ends. In no case does a loss of ours become
+//! the result of a case.
 //!
-//! A case has a process of its own, and a clean writable layer over what the files and the build made; whatever it
-//! starts is dead before the next one begins, its IPC objects are removed, and behind one that used the network comes a new one,
-//! with the request's ways out. A layer in which nothing has changed is used again; any other is let go of first, since what lies in it
-//! counts as the sandbox's memory. Where the program runs on
-//! a warm interpreter, one zygote in the sandbox is a nursery: while a case runs it bears the zygote of the next one, which
-//! waits with init's rights, out of the reach of every program in the sandbox and out of its groups. A parked
-//! sandbox has such a nursery and the zygotes of the first two cases, which enter their layers when they are given their programs.
+//! Each case has a new process, and a clean writable layer over the files of the request and its build. Before the next
+//! case begins, everything that the case started is dead and its IPC objects are removed. A case that used the network
+//! is followed by a new network with the request's ways out. A layer in which nothing has changed is used again. Any
+//! other is discarded first, since its files count as the sandbox's memory.
+//!
+//! Where the program runs on a warm interpreter, one zygote in the sandbox is a nursery: while a case runs, it forks
+//! the zygote of the next one. That zygote waits with init's rights, out of reach of every program in the sandbox and
+//! outside its control groups. A parked sandbox has such a nursery and the zygotes of the first two cases, which enter
+//! their layers when they get their programs.
 
 mod case;
 mod event_stream;
@@ -44,7 +47,7 @@ use lane::{Lane, Nest};
 use queue::CaseQueue;
 
 const MAX_CASES: usize = 10_000;
-/// Results that wait for a slow reader, and their bytes; further cases wait with them.
+/// Results that wait for a slow reader, and their bytes. When they are full, no further case is begun.
 const MAX_UNREAD: usize = 16;
 const MAX_UNREAD_BYTES: usize = 32 << 20;
 
@@ -55,7 +58,7 @@ pub(crate) use key::Key;
 type Item = (Result<RunTestsEvent, Status>, Option<[Kept; 2]>);
 pub(crate) type Stream = mpsc::Receiver<Item>;
 
-/// A stream of tests that were not begun, for a reason that is not the caller's.
+/// A stream of tests that could not be begun because of the daemon, not because of the request.
 pub(crate) async fn not_begun(error: &SandboxError) -> Stream {
     let (events, stream) = mpsc::channel(1);
     let end = RunTestsEnd {
@@ -66,7 +69,7 @@ pub(crate) async fn not_begun(error: &SandboxError) -> Stream {
     let event = RunTestsEvent {
         event: Some(Told::End(end)),
     };
-    // There is room for one, and nobody has left yet.
+    // There is room for one event, and the reader is in this function.
     let _kept = events.send((Ok(event), None)).await;
     stream
 }
@@ -74,16 +77,16 @@ pub(crate) async fn not_begun(error: &SandboxError) -> Stream {
 /// A request, checked.
 struct Tests {
     build: Option<Plan>,
-    /// Of every case, without its input and its own arguments.
+    /// For every case, without its input and its arguments.
     program: Plan,
     cases: Vec<prl_sandbox_proto::TestCase>,
     stop_on_failure: bool,
-    /// Whether a case may be begun again when its sandbox was lost: not under a key, which promises that nothing is run twice, and
-    /// only where another sandbox is soon there.
+    /// Whether a case may be begun again when its sandbox was lost. Not under a key, which promises that nothing is run
+    /// twice, and only where another sandbox is soon ready.
     repeatable: bool,
 }
 
-/// Begins a request that was admitted. Ends it when the stream is dropped, or not read for minutes.
+/// Begins a request that was admitted. The tests end early when the stream is dropped, or not read for minutes.
 pub(crate) async fn run_tests(
     state: &Arc<DaemonState>,
     tenant: &Tenant,
@@ -177,7 +180,7 @@ fn check(state: &DaemonState, request: RunTestsRequest) -> Result<Tests, Sandbox
     })
 }
 
-/// What is still there when all was told.
+/// What still has to be ended after the last event.
 struct Left {
     held: Vec<Arc<SandboxBox>>,
     further: Vec<JoinHandle<()>>,
@@ -197,7 +200,7 @@ impl Left {
     }
 }
 
-/// Runs and tells everything, the end too.
+/// Runs all cases and sends their results, and the end.
 async fn carry_out(state: &Arc<DaemonState>, mut tests: Tests, queue: &Arc<CaseQueue>, spare: Vec<Slot>) -> Left {
     let furnish = tests.program.start.furnish.take();
     let build = tests.build.take();
@@ -228,7 +231,8 @@ async fn carry_out(state: &Arc<DaemonState>, mut tests: Tests, queue: &Arc<CaseQ
     Left { held: all, further }
 }
 
-/// The first lane in a new sandbox, until no case is left. Returns why one is, when the sandbox was lost.
+/// Runs the first lane in a new sandbox, until no case is left. Returns the reason when cases are left because the
+/// sandbox was lost.
 async fn in_sandbox(
     state: &DaemonState,
     furnish: Option<Furnish>,
@@ -257,7 +261,7 @@ async fn in_sandbox(
     }
 }
 
-/// Files that cannot be written are the end of the build, or of every case.
+/// The result when the request's files cannot be written: it is the build's, or that of every case.
 async fn without_files(queue: &CaseQueue, has_build: bool, result: RunOnceResult) -> Result<(), SandboxError> {
     if has_build {
         queue.tell_build(result).await;
@@ -271,7 +275,7 @@ async fn without_files(queue: &CaseQueue, has_build: bool, result: RunOnceResult
     Ok(())
 }
 
-/// The build, and the lane that is always there.
+/// Runs the build, then the lane that is always there.
 async fn first(
     held: &Arc<SandboxBox>,
     nursery: Option<Nest>,

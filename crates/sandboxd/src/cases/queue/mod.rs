@@ -1,11 +1,19 @@
-//! The cases of a request in their order: which is begun next, and the events that tell their results.
+//! The cases of a request in their order: which case is begun next, and when its result is sent.
 //!
-//! Lanes begin cases in order and end them in any. A result is told when all before it were. The queue ends early behind
-//! the first case that could not be run, behind the first that failed where that is asked for, and at once when nobody
-//! listens or reads: what is begun beyond its end is unwanted and never told. A case is begun when there is room for its
-//! result, so that those before it never wait for room, and only so far ahead of what was told. The end has its room from
-//! the beginning and waits for no reader. A case whose lane was lost comes back: the next lane that is free takes it, before others,
-//! and in the room that it has. One whose task ended without a word ends the queue too, and nobody waits for its result.
+//! Lanes begin cases in order and end them in any order. The result of a case is sent after the results of all cases
+//! before it.
+//!
+//! The queue ends early
+//! - behind the first case that could not be run,
+//! - behind the first case that failed, when the request asks for that,
+//! - behind a case whose task ended without a result,
+//! - at once, when the caller has left or does not read.
+//!
+//! Cases that were begun behind the end of the queue are unwanted: their results are never sent.
+//!
+//! A case is begun only when there is room for its result, and at most `MAX_AHEAD` cases ahead of the results that were
+//! sent. So no result waits for room. The end event has its room from the beginning and waits for no reader. A case
+//! whose lane was lost comes back: the next free lane takes it before all others, and it keeps its room.
 
 #[cfg(test)]
 mod tests;
@@ -27,31 +35,31 @@ use crate::error::SandboxError;
 use crate::runs::queue::Slot;
 use crate::tenants::{Kept, Share};
 
-/// Cases that were begun and not told.
+/// How many cases may be begun whose results were not sent.
 const MAX_AHEAD: u32 = 64;
-/// How often the reader is looked after. Who is behind at one look and at the next holds the queue up.
+/// How often the reader is looked at. A reader that is behind at two looks in a row holds the queue up.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long a reader may hold the queue up and take nothing.
+/// How long a reader may hold the queue up without taking an event.
 const UNREAD: Duration = Duration::from_secs(300);
-/// How long a case waits while others' readers are slow.
+/// How long a case waits for room while readers of other requests are slow.
 const ROOM: Duration = Duration::from_secs(60);
 
 /// See the module.
 pub(super) struct CaseQueue {
     stop_on_failure: bool,
     events: mpsc::Sender<Item>,
-    /// Of all callers, and of this one.
+    /// The bytes that wait for all callers, and for this one.
     results: [Share; 2],
-    /// So many cases, from the first on. Only ever fewer.
+    /// The cases below this index are wanted. It never grows.
     wanted: watch::Sender<usize>,
     begun: AtomicUsize,
     prepared: AtomicUsize,
     sent: AtomicUsize,
-    /// Why it ends early: what came first.
+    /// Why the queue ends early: the first reason counts.
     failure: OnceLock<SandboxError>,
-    /// One for each case that is begun and not told.
+    /// One for each case that was begun and whose result was not sent.
     places: Arc<Semaphore>,
-    /// Cases that came back, and why; nothing when none is taken back any more.
+    /// Cases that came back, and why. `None` when no case is taken back any more.
     back: std::sync::Mutex<Option<Back>>,
     came_back: Notify,
     ledger: Mutex<Ledger>,
@@ -65,13 +73,13 @@ struct Ledger {
     last: Option<mpsc::OwnedPermit<Item>>,
 }
 
-/// An event with the bytes that it counts for, or why there is none.
+/// An event with the bytes that it counts for, or the reason why the case has no result.
 type Ended = Result<(RunTestsEvent, [Kept; 2]), SandboxError>;
 
 type Back = BTreeMap<usize, (Turn, SandboxError)>;
 
-/// A case that is to be run now. Dropped before its result was told, it ends the queue behind it: nothing that waits for that
-/// result will be told.
+/// A case that is to be run now. When it is dropped before its result was sent, the queue ends behind it, because the
+/// results after it would wait for ever.
 pub(super) struct Turn {
     pub(super) index: usize,
     wanted: watch::Sender<usize>,
@@ -96,7 +104,7 @@ fn end_behind(wanted: &watch::Sender<usize>, index: usize) {
 }
 
 impl CaseQueue {
-    /// `unread`: results that wait for the reader, besides the end.
+    /// `unread`: how many results may wait for the reader, besides the end.
     pub(super) fn new(cases: usize, stop_on_failure: bool, unread: usize, results: [Share; 2]) -> (Self, Stream) {
         let (events, stream) = mpsc::channel(unread + 1);
         let last = events.clone().try_reserve_owned().ok();
@@ -120,11 +128,11 @@ impl CaseQueue {
         (queue, stream)
     }
 
-    /// The next case, when there is room for its result; for this caller's own reading that is `forsaken`'s to bound.
-    /// Nothing when no more is to be begun.
+    /// The next case, when there is room for its result; `None` when no further case is to be begun. How long it waits
+    /// for the caller's own reading is bounded by `forsaken`.
     ///
     /// # Errors
-    /// `Overloaded` while others' readers are slow.
+    /// `Overloaded` while readers of other requests are slow.
     pub(super) async fn begin(&self) -> Result<Option<Turn>, SandboxError> {
         let [all, own] = &self.results;
         let place = loop {
@@ -162,7 +170,7 @@ impl CaseQueue {
         }))
     }
 
-    /// Takes back a case that was begun and could not be run, for this reason.
+    /// Takes back a case that was begun and could not be run, with the reason.
     pub(super) async fn take_back(&self, turn: Turn, error: SandboxError) {
         let late = match self.back().as_mut() {
             Some(back) => back.insert(turn.index, (turn, error)),
@@ -178,7 +186,8 @@ impl CaseQueue {
         self.back.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a case is to be begun. No is said when there cannot be any: all that were begun are done, or lost.
+    /// Waits until it is known whether another case is to be begun. The answer is no when all that were begun are done
+    /// or lost.
     pub(super) async fn is_left(&self) -> bool {
         loop {
             if self.back().as_ref().is_some_and(|back| !back.is_empty()) || self.begun() < self.wanted() {
@@ -192,7 +201,8 @@ impl CaseQueue {
         }
     }
 
-    /// All places, once nothing that was begun can be told any more: what waits behind the end of the queue holds none of them.
+    /// All places, once no result can be sent any more. Results that wait behind the end of the queue give up their
+    /// places.
     async fn all_places(&self) -> Option<SemaphorePermit<'_>> {
         let mut wanted = self.wanted.subscribe();
         loop {
@@ -201,7 +211,7 @@ impl CaseQueue {
             tokio::select! {
                 biased;
                 all = self.places.acquire_many(MAX_AHEAD) => return all.ok(),
-                // An error cannot be: the queue has the sender.
+                // This cannot fail: the queue holds the sender.
                 _earlier = wanted.changed() => {}
             }
         }
@@ -215,7 +225,7 @@ impl CaseQueue {
         self.begun.load(Ordering::Acquire)
     }
 
-    /// Whether another zygote should be born before anybody waits for it: one for each case.
+    /// Whether another zygote should be forked in advance. There is one for each case.
     pub(super) fn prepare(&self) -> bool {
         let wanted = self.wanted();
         let next = |prepared| (prepared < wanted).then_some(prepared + 1);
@@ -223,13 +233,14 @@ impl CaseQueue {
         prepared.is_ok()
     }
 
-    /// Returns when the result of this case, or of the build as that of the first, is not wanted any more.
+    /// Returns when the result of this case is not wanted any more. The build counts as the first case.
     pub(super) async fn unwanted(&self, index: usize) {
         let mut wanted = self.wanted.subscribe();
         let _never = wanted.wait_for(|wanted| *wanted <= index).await.is_err();
     }
 
-    /// Gives a slot up for a place aside whenever the reader holds the queue up: others need not wait for that.
+    /// Gives the slot up for a place aside whenever the reader holds the queue up, so that other requests need not wait
+    /// for the reader.
     pub(super) async fn yield_to_others(&self, slot: &mut Slot) -> Infallible {
         let mut before = false;
         loop {
@@ -247,13 +258,13 @@ impl CaseQueue {
         (self.events.max_capacity() - 1).saturating_sub(self.events.capacity())
     }
 
-    /// Whether nothing can be begun or told before the reader takes what is there.
+    /// Whether nothing can be begun or sent before the reader takes an event.
     fn held_up(&self) -> bool {
         let [_, own] = &self.results;
         self.events.capacity() == 0 || (self.unread() > 0 && !own.has_room())
     }
 
-    /// Returns when nobody listens any more, or reads: of that the queue has failed then.
+    /// Returns when the caller has left or has stopped to read; in the second case the queue has failed.
     pub(super) async fn forsaken(&self) {
         tokio::select! {
             () = self.events.closed() => {}
@@ -266,7 +277,7 @@ impl CaseQueue {
         let mut before = None;
         while since.elapsed() < UNREAD {
             tokio::time::sleep(LOOK).await;
-            // Whatever is taken changes one of the two.
+            // Each event that the reader takes changes one of the two.
             let now = self
                 .held_up()
                 .then(|| (self.sent.load(Ordering::Acquire), self.unread()));
@@ -282,7 +293,7 @@ impl CaseQueue {
         self.send(event, kept).await;
     }
 
-    /// The end of a case. It is told with those that waited for it.
+    /// Records the end of a case. Its result is sent, with those that waited for it.
     pub(super) async fn done(&self, turn: Turn, result: Result<RunOnceResult, SandboxError>) {
         let index = turn.index;
         let last = result
@@ -309,7 +320,7 @@ impl CaseQueue {
         }
     }
 
-    /// Nothing is begun any more, for this reason.
+    /// No further case is begun, for this reason.
     pub(super) fn fail(&self, error: SandboxError) {
         let _first = self.failure.set(error);
         self.wanted.send_modify(|wanted| *wanted = self.begun().min(*wanted));
@@ -320,7 +331,8 @@ impl CaseQueue {
         self.wanted.send_replace(0);
     }
 
-    /// Waits for all that was begun, when nothing is begun any more, and tells the end. What came back has no result.
+    /// Waits for all cases that were begun, when no further one is, and sends the end. Cases that came back have no
+    /// result.
     pub(super) async fn end(&self) {
         let back = self.back().take();
         for (turn, error) in back.into_iter().flat_map(BTreeMap::into_values) {
@@ -350,7 +362,8 @@ impl CaseQueue {
         (event, kept)
     }
 
-    /// Whether it was told: not when nobody listens, or the queue is given up before there is room.
+    /// Whether the event was sent. It is not when the caller has left, or when the queue is given up before there is
+    /// room.
     async fn send(&self, event: RunTestsEvent, kept: [Kept; 2]) -> bool {
         tokio::select! {
             biased;
@@ -364,7 +377,7 @@ impl CaseQueue {
 }
 
 impl Ledger {
-    /// What is told next, or ends the events. What is unwanted falls.
+    /// The result to send next, or the error that ends the queue. Results that are unwanted are dropped.
     fn next(&mut self, wanted: usize) -> Option<(Ended, Turn)> {
         self.forget_from(wanted);
         self.waiting.remove(&self.told)

@@ -1,4 +1,4 @@
-//! The queue beside what one lane would tell, however many work and however its reader reads.
+//! The queue against one lane that reports in order, with any number of lanes and any reader.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,7 +20,7 @@ enum Way {
     IsLost,
     /// Its lane is lost, and it may be run again.
     ComesBack,
-    /// The task of its lane ends without a word of it.
+    /// The task of its lane ends without a result.
     IsForgotten,
 }
 
@@ -44,14 +44,15 @@ fn result(index: usize, code: i32) -> RunOnceResult {
     }
 }
 
-/// One that keeps so many bytes for its reader, in two results at most.
+/// A queue that keeps so many bytes for its reader, in two results at most.
 fn queue(cases: usize, stop_on_failure: bool, bytes: usize) -> (Arc<CaseQueue>, Stream) {
     let share = |bytes| Results::new(bytes).of(&Tenant::default());
     let (queue, stream) = CaseQueue::new(cases, stop_on_failure, 2, [share(1 << 30), share(bytes)]);
     (Arc::new(queue), stream)
 }
 
-/// A lane that does what the cases say, until its sandbox is lost. The first one gets another then, and stays for what others leave.
+/// A lane that does what the cases say, until its sandbox is lost. The first lane then gets another sandbox, and stays
+/// for the cases that others leave.
 async fn work(queue: Arc<CaseQueue>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_first: bool) {
     while !is_first || queue.is_left().await {
         let Some(turn) = queue.begin().await.expect("there is room") else {
@@ -95,7 +96,7 @@ async fn work(queue: Arc<CaseQueue>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_firs
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// However many lanes there are, it is told what one would tell.
+    /// With any number of lanes, the results are those of one lane.
     #[test]
     fn lanes_tell_what_one_would(
         cases in prop::collection::vec(case(), 0..150),
@@ -157,7 +158,7 @@ proptest! {
     }
 }
 
-/// Lanes that leave before anybody has run what came back: the end says so, and waits for nobody.
+/// The lanes leave before a case that came back is run: the end says so, without waiting for a lane.
 #[tokio::test(start_paused = true)]
 async fn what_comes_back_and_is_not_run_ends_the_line() {
     for (forsaken, begun_again) in [(false, false), (true, false), (true, true)] {
@@ -197,7 +198,7 @@ async fn what_comes_back_and_is_not_run_ends_the_line() {
     }
 }
 
-/// It ends before its end is waited for or meanwhile, with others behind it done.
+/// The task ends before the end of the queue is waited for, or meanwhile, while later cases are done.
 #[tokio::test(start_paused = true)]
 async fn a_case_whose_task_ends_early_ends_the_line() {
     for (early, looked_at) in [(true, true), (true, false), (false, true), (false, false)] {
@@ -246,7 +247,7 @@ async fn no_lane_runs_far_ahead_of_a_slow_case() {
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(queue.begun(), MAX_AHEAD as usize);
-    assert!(stream.try_recv().is_err(), "the first was not told");
+    assert!(stream.try_recv().is_err(), "the first result was not sent");
     queue.give_up();
     drop(stream);
     queue.done(first, Ok(result(0, 0))).await;
@@ -254,7 +255,8 @@ async fn no_lane_runs_far_ahead_of_a_slow_case() {
     queue.end().await;
 }
 
-/// Passing cases of 10 ms each but the first, on two lanes; and the end, as soon as the queue is forsaken or all is told.
+/// Passing cases of 10 ms each except the first, on two lanes; then the end, as soon as the queue is forsaken or all
+/// results are sent.
 fn course(queue: &Arc<CaseQueue>, cases: usize, first_ms: u64) -> tokio::task::JoinHandle<()> {
     let mut times = vec![(10, Way::Passes); cases];
     times[0].0 = first_ms;
@@ -279,7 +281,7 @@ fn course(queue: &Arc<CaseQueue>, cases: usize, first_ms: u64) -> tokio::task::J
     })
 }
 
-/// How many cases were told, and the code at the end.
+/// How many results were sent, and the error code of the end.
 async fn rest(stream: &mut Stream, pause: Duration) -> (usize, u32, String) {
     let mut told = 0;
     while let Some((event, _kept)) = stream.recv().await {
@@ -295,7 +297,7 @@ async fn rest(stream: &mut Stream, pause: Duration) -> (usize, u32, String) {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_who_takes_nothing_gets_what_is_there_and_the_reason() {
-    // One result is as much as may wait, or two.
+    // At most one result may wait, or two.
     for (bytes, waiting) in [(1 << 30, 2), (1, 1)] {
         let (queue, mut stream) = queue(100, false, bytes);
         let began = tokio::time::Instant::now();
@@ -317,7 +319,7 @@ async fn a_slow_reader_and_one_who_has_nothing_to_take_are_waited_for() {
     let read = rest(&mut stream, UNREAD - 4 * LOOK).await;
     assert_eq!(read, (9, 9, String::new()));
     running.await.expect("no panic");
-    // What the other lane has done fills all that may wait, behind the first case.
+    // The results of the other lane fill all the room that there is, behind the first case.
     let (idle, mut stream) = queue(9, false, 1);
     let running = course(&idle, 9, 1000 * (3 * UNREAD).as_secs());
     let read = rest(&mut stream, Duration::ZERO).await;
