@@ -1,4 +1,4 @@
-//! A process's output as a stream of events: from given positions on, and complete with its result.
+//! A process's output as a stream of events: from given positions on, and with its result at the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use super::log::{Log, Piece};
 use super::processes::Process;
 use super::sandbox_box::Call;
 
-/// A silent process still shows that the connection lives.
+/// How often a silent process sends an event, which shows that the connection works.
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
 
-/// To one reader.
+/// The events for one reader.
 type Events = mpsc::Sender<Result<ProcessEvent, Status>>;
 
-/// Sends until the result, or until nobody reads. The call holds the box's lease meanwhile.
+/// Sends until the result, or until the reader leaves. The call holds the box's lease meanwhile.
 pub(crate) async fn attach(call: Call, process: Arc<Process>, request: AttachRequest, events: Events) {
     let mut positions = [request.stdout_from, request.stderr_from];
     let mut changes = (process.stdout.watch(), process.stderr.watch(), process.watch_result());
@@ -40,7 +40,7 @@ pub(crate) async fn attach(call: Call, process: Arc<Process>, request: AttachReq
             continue;
         }
         tokio::select! {
-            // Each sender lives as long as the process.
+            // Each sender exists as long as the process.
             _ = changes.0.changed() => {}
             _ = changes.1.changed() => {}
             _ = changes.2.changed() => {}
@@ -51,12 +51,12 @@ pub(crate) async fn attach(call: Call, process: Arc<Process>, request: AttachReq
                 }
             }
         }
-        // A box that ends tells its processes' ends; the call is only held.
+        // When a box ends, its processes report their ends. So the call is only held here.
         let _held = &call;
     }
 }
 
-/// The next chunk, if there is one now; `None` at the end.
+/// The next chunk: `Some(None)` while there is no output yet, `None` at the end.
 fn piece(log: &Log, position: &mut u64) -> Option<Option<OutputChunk>> {
     match log.read(*position) {
         Piece::Data(offset, data) => {

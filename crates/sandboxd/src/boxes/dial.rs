@@ -1,4 +1,4 @@
-//! A connection to a port on a box's own loopback: init opens the socket there, the daemon passes the bytes on.
+//! A connection to a port on a box's loopback: init opens the socket there, and the daemon passes the bytes on.
 
 use std::io;
 use std::net::TcpStream as BlockingStream;
@@ -20,7 +20,7 @@ use crate::error::SandboxError;
 
 const CONNECT: Duration = Duration::from_secs(10);
 const CHUNK_BYTES: usize = 64 << 10;
-/// Chunks that may wait for a slow caller; then the program's output waits in its socket.
+/// Chunks that may wait for a slow caller. When they are full, the program's output waits in its socket.
 const MAX_WAITING: usize = 8;
 
 type Chunks = mpsc::Sender<Result<Chunk, Status>>;
@@ -28,7 +28,7 @@ type Chunks = mpsc::Sender<Result<Chunk, Status>>;
 /// Connects to a port of the box.
 ///
 /// # Errors
-/// `Invalid`: no port. `Unreachable`: nothing listens there.
+/// `Invalid`: the number is not a port. `Unreachable`: no program listens there.
 pub(crate) async fn connect(held: &Call, port: u32) -> Result<TcpStream, SandboxError> {
     if !(1..=65_535).contains(&port) {
         return Err(SandboxError::Invalid(format!("{port} is no port")));
@@ -52,7 +52,7 @@ pub(crate) async fn connect(held: &Call, port: u32) -> Result<TcpStream, Sandbox
     };
     let socket = socket.ok_or_else(|| SandboxError::Protocol("a socket without a descriptor".to_owned()))?;
     let stream = TcpStream::from_std(BlockingStream::from(socket)).map_err(unreachable)?;
-    // The connection has begun: a socket that can be written has one, or the reason why not.
+    // The connection has begun. When the socket can be written to, it is connected or has an error.
     let connected = async {
         stream.writable().await?;
         stream.take_error()?.map_or(Ok(()), Err)
@@ -76,7 +76,7 @@ pub(crate) fn relay(
     tokio::spawn(async move {
         let (reader, writer) = stream.into_split();
         let up = async {
-            // What the program no longer reads is its own affair; it may still have something to say.
+            // A program may stop reading and still send, so an error while sending to it ends nothing.
             let told = send(writer, first, incoming).await;
             if told.is_ok() {
                 std::future::pending::<()>().await;
@@ -92,7 +92,7 @@ pub(crate) fn relay(
     ReceiverStream::new(outgoing)
 }
 
-/// An error means that the caller is gone.
+/// Passes the caller's bytes to the program. An error means that the caller is gone.
 async fn send(
     mut writer: OwnedWriteHalf,
     first: bytes::Bytes,
@@ -103,7 +103,7 @@ async fn send(
         open = open && writer.write_all(&message.data).await.is_ok();
     }
     if open {
-        // It may have closed its side meanwhile.
+        // The program may have closed its side meanwhile.
         let _closed = writer.shutdown().await;
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! One command in a held box, from its start to the truth about its end. What it leaves behind goes on.
+//! One command in a held box, from its start to the report of how it really ended. Processes that it leaves behind go
+//! on.
 
 use std::io;
 use std::sync::Arc;
@@ -19,13 +20,13 @@ use crate::runs::{Cancel, Exec, Flood, feed, follow, judge, record};
 use crate::sandbox::{Exchange, pipes};
 use crate::warm::Python;
 
-/// An exec among others of its box.
+/// One exec among others of its box.
 pub(super) struct Among {
     pub(super) held: Arc<SandboxBox>,
     pub(super) exchange: Exchange,
     /// An event that was taken before the course began.
     pub(super) early: Option<Event>,
-    /// Told when it begins.
+    /// This process is notified when the exec begins.
     pub(super) process: Option<Arc<Process>>,
 }
 
@@ -124,7 +125,7 @@ async fn attempt(
     Ok(result)
 }
 
-/// The result when nobody could tell the end of a program: the box's own end explains it, or it is INFRA.
+/// The result when the end of a program could not be observed: the end of the box explains it, or it is INFRA.
 pub(super) fn failed(held: &SandboxBox, error: &SandboxError) -> RunOnceResult {
     if matches!(error, SandboxError::InitDied) {
         held.end_with(End::Broken("its init died"));

@@ -1,4 +1,4 @@
-//! File operations: a helper in the box does them, with the rights of the box's user; this is the daemon's side of it.
+//! File operations: a helper in the box does them with the rights of the box's user. This is the daemon's side.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,20 +65,20 @@ impl Helper {
         })
     }
 
-    /// Sends a part. A helper that takes no more has something to say: ask for its answer.
+    /// Sends a part. False when the helper takes no more: then its answer says why.
     pub(super) async fn send(&mut self, data: Bytes, end: bool) -> Result<bool, SandboxError> {
         let bytes = frame(&ToHelper { data, end });
         let sent = timeout(PATIENCE, self.stream.write_all(&bytes)).await;
         Ok(sent.map_err(|_| self.late())?.is_ok())
     }
 
-    /// The next answer, within a time.
+    /// The next answer, or an error when it takes too long.
     pub(super) async fn answer(&mut self) -> Result<Answer, SandboxError> {
         let answer = timeout(PATIENCE, self.wait()).await;
         answer.unwrap_or_else(|_| Err(self.late()))
     }
 
-    /// The next answer, whenever it comes. May be dropped and called again without loss.
+    /// The next answer, without a limit of time. May be dropped and called again without loss.
     async fn wait(&mut self) -> Result<Answer, SandboxError> {
         let mut buffer = vec![0; READ_BYTES];
         loop {
@@ -109,7 +109,7 @@ impl Helper {
         }
     }
 
-    /// Why it ended without an answer.
+    /// The reason why it ended without an answer.
     async fn lost(&mut self) -> SandboxError {
         if let Some((exchange, _)) = &mut self.standing
             && let Some((Event::Failed(failure), _)) = exchange.event().await
@@ -131,7 +131,7 @@ impl Helper {
 }
 
 impl Drop for Helper {
-    /// It ends when its socket closes; if it does not, it is killed. Its seat is free when it is gone.
+    /// A helper ends when its socket closes. When it does not, it is killed. Its seat is free when it is gone.
     fn drop(&mut self) {
         let Some((mut exchange, seat)) = self.standing.take() else {
             return;
@@ -155,7 +155,7 @@ fn unexpected(answer: &Answer) -> SandboxError {
     SandboxError::Protocol(format!("{answer:?} of a helper"))
 }
 
-/// A path that can be asked for at all.
+/// Checks that a path can be asked for at all.
 fn checked(path: String) -> Result<String, SandboxError> {
     if path.len() > MAX_PATH_BYTES || path.contains('\0') {
         return Err(SandboxError::Invalid(format!(
@@ -165,7 +165,7 @@ fn checked(path: String) -> Result<String, SandboxError> {
     Ok(path)
 }
 
-/// An operation with one entry for an answer.
+/// Runs an operation whose answer is one entry.
 async fn entry(held: &Arc<SandboxBox>, operation: FileOperation) -> Result<FileInfo, SandboxError> {
     match Helper::begin(held, operation).await?.answer().await? {
         Answer::Entry(entry) => Ok(entry),
@@ -226,7 +226,7 @@ pub(crate) async fn list(held: &Arc<SandboxBox>, request: ListDirectoryRequest) 
 
 type Sender<T> = mpsc::Sender<Result<T, Status>>;
 
-/// Begins to read a file; what is refused at once is the call's error.
+/// Begins to read a file. A refusal at the beginning is the call's error.
 pub(crate) async fn read(call: Call, request: ReadFileRequest, to: Sender<Chunk>) -> Result<(), SandboxError> {
     let spec = ReadSpec {
         path: checked(request.path)?,
@@ -236,7 +236,7 @@ pub(crate) async fn read(call: Call, request: ReadFileRequest, to: Sender<Chunk>
     send_data(call, FileOperation::Read(spec), to).await
 }
 
-/// The same for a directory as an archive.
+/// Begins to read a directory as an archive.
 pub(crate) async fn read_archive(call: Call, request: PathRequest, to: Sender<Chunk>) -> Result<(), SandboxError> {
     send_data(call, FileOperation::Pack(checked(request.path)?), to).await
 }
@@ -329,7 +329,7 @@ async fn receive_data(
     }
 }
 
-/// Begins to watch; returns when the watch stands.
+/// Begins to watch a path; returns when changes are being reported.
 pub(crate) async fn watch(call: Call, request: WatchRequest, to: Sender<WatchEvent>) -> Result<(), SandboxError> {
     let spec = TreeSpec {
         path: checked(request.path)?,

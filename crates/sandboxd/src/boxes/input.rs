@@ -8,10 +8,10 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 use super::stream::Stream;
 use crate::error::SandboxError;
 
-/// Accepted and not yet taken by the program.
+/// How many bytes may be accepted that the program has not taken yet.
 const BUFFER_BYTES: usize = 1 << 20;
 const MAX_PARTS: usize = 1024;
-/// End of transmission: what a terminal takes for the end of its input.
+/// End of transmission: a terminal takes it for the end of its input.
 const END_OF_TERMINAL: &[u8] = &[4];
 
 /// See the module.
@@ -29,13 +29,14 @@ struct State {
 }
 
 impl Input {
-    /// Writes what comes to `to`, until the end, and closes it then; a terminal is told the end and stays open.
+    /// Writes the parts to `to` until the end, and then closes it. A terminal gets an end of transmission and stays
+    /// open.
     pub(super) fn new(to: Stream, terminal: bool) -> Self {
         let (parts, mut waiting) = mpsc::channel::<(Bytes, OwnedSemaphorePermit)>(MAX_PARTS);
         tokio::spawn(async move {
             let mut read = true;
             while let Some((part, _room)) = waiting.recv().await {
-                // A program that reads no more is in its right; what comes then is thrown away.
+                // A program may stop reading. Later input is thrown away.
                 read = read && to.write_all(&part).await.is_ok();
             }
             if terminal && read && to.write_all(END_OF_TERMINAL).await.is_err() {
@@ -51,10 +52,10 @@ impl Input {
         }
     }
 
-    /// Appends what is new of `data`, once there is room. Returns how much has been accepted in all.
+    /// Appends the new part of `data`, once there is room. Returns how many bytes have been accepted in all.
     ///
     /// # Errors
-    /// `Invalid`: bytes between what was accepted and `offset` are missing, or the input has ended already.
+    /// `Invalid`: bytes before `offset` are missing, or the input has ended already.
     pub(crate) async fn append(&self, offset: u64, data: Bytes, end: bool) -> Result<u64, SandboxError> {
         let mut state = self.state.lock().await;
         let known = state.accepted.checked_sub(offset).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! How long a box may live: as long as somebody calls, and never beyond its lifetime. Knows no clock of its own.
+//! How long a box may live: while calls name it, and never beyond its lifetime. Its callers pass the time in.
 
 use std::time::{Duration, Instant};
 
@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lease {
     length: Duration,
-    /// When the last call ended, or the box began.
+    /// The time at which the last call ended, or the box began.
     renewed: Instant,
-    /// Calls that go on now.
+    /// How many calls go on now.
     calls: usize,
-    /// When its lifetime ends.
+    /// The time at which its lifetime ends.
     ends: Option<Instant>,
 }
 
-/// What ends a box.
+/// The reason why a box ends, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// Nothing before this time.
+    /// The box does not end before this time.
     At(Instant),
-    /// Nothing that is known now.
+    /// No end is known now.
     Never,
     LeaseOver,
     LifetimeOver,
@@ -39,7 +39,7 @@ impl Lease {
         self.length
     }
 
-    /// A call began; it holds the lease until it ends.
+    /// Begins a call, which holds the lease until it ends.
     pub(crate) fn begin(&mut self) {
         self.calls += 1;
     }
@@ -49,7 +49,7 @@ impl Lease {
         self.renewed = now;
     }
 
-    /// A call that is over at once.
+    /// Notes a call that ends at once.
     pub(crate) fn renew(&mut self, now: Instant) {
         self.renewed = now;
     }
@@ -59,12 +59,12 @@ impl Lease {
         self.ends = lifetime.map(|lifetime| now + lifetime);
     }
 
-    /// What is left of the lifetime.
+    /// The rest of the lifetime.
     pub(crate) fn remaining(&self, now: Instant) -> Option<Duration> {
         self.ends.map(|ends| ends.saturating_duration_since(now))
     }
 
-    /// Whether it is over, or when to look again.
+    /// Whether the box ends now, or when to look again.
     pub(crate) fn due(&self, now: Instant) -> Due {
         if self.ends.is_some_and(|ends| ends <= now) {
             return Due::LifetimeOver;
@@ -107,8 +107,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition, told by the whole history: it ends when no call named it for the lease's length, or
-        /// when its lifetime is over; and until the time that `due` names, neither happens by itself.
+        /// The lease against its definition over the whole history: the box ends when no call named it for the lease's
+        /// length, or when its lifetime is over. Until the time that `due` names, neither happens by itself.
         #[test]
         fn a_box_ends_when_no_call_named_it_or_its_time_is_up(steps in prop::collection::vec(step(), 0..60)) {
             let start = Instant::now();

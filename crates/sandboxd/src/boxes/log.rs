@@ -1,8 +1,9 @@
-//! One output stream of a started process: read at any position that is still kept, by anybody, also after its end.
+//! One output stream of a started process. Any reader can read it from any position that is still kept, also after the
+//! end of the process.
 //!
-//! Lossless: its writer waits once a stretch of `KEPT_BYTES` has been read by nobody, and as much is kept behind the
-//! furthest reader, for one who lost the connection. Else the oldest bytes give way and a reader sees the gap in the
-//! positions.
+//! A lossless stream makes its writer wait once `KEPT_BYTES` are unread. It also keeps as many bytes behind the
+//! furthest reader, for a reader that lost its connection. Any other stream drops its oldest bytes, and a reader sees
+//! the gap in the positions.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,9 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::watch;
 
-/// Kept of a stream; twice that where it is lossless.
+/// How many bytes of a stream are kept; twice as many when it is lossless.
 const KEPT_BYTES: u64 = 1 << 20;
-/// Given out at a time.
+/// How many bytes a reader gets at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// See the module.
@@ -45,12 +46,12 @@ impl State {
     }
 }
 
-/// What a reader gets.
+/// The result of reading.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Position of the first byte, and the bytes.
     Data(u64, Bytes),
-    /// Nothing now.
+    /// No bytes yet.
     Later,
     End,
 }
@@ -68,7 +69,7 @@ impl Log {
     pub(super) async fn push(&self, bytes: &[u8]) {
         let mut changed = self.changed.subscribe();
         while !self.try_push(bytes) {
-            // The sender lives as long as the log.
+            // The sender exists as long as the log.
             let _never = changed.changed().await.is_err();
         }
     }
@@ -89,13 +90,13 @@ impl Log {
         true
     }
 
-    /// Nothing comes any more; what is pushed then is thrown away.
+    /// Ends the stream. Bytes that are pushed later are thrown away.
     pub(super) fn finish(&self) {
         self.lock().ended = true;
         self.changed.send_replace(());
     }
 
-    /// What is there from a position on.
+    /// The bytes from a position on.
     pub(super) fn read(&self, from: u64) -> Piece {
         let mut state = self.lock();
         let from = from.max(state.start);
@@ -114,7 +115,7 @@ impl Log {
         Piece::Data(from, data.into())
     }
 
-    /// Tells of everything that is pushed, read or finished from now on.
+    /// Changes whenever bytes are pushed or read, or the stream is finished.
     pub(super) fn watch(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -136,8 +137,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(25))]
-        /// Every byte that is given out is the one that was written at its position; without loss there is no gap for a
-        /// reader who goes on where it was, and memory stays bounded either way.
+        /// Every byte that is read was written at its position. A lossless stream has no gap for a reader that
+        /// continues where it was, and memory stays bounded in both cases.
         #[test]
         fn positions_never_lie(lossless: bool, steps in prop::collection::vec((any::<bool>(), 1_usize..200_000), 1..30)) {
             let log = Log::new(lossless);

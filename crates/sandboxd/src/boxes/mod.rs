@@ -20,5 +20,5 @@ pub(crate) use sandbox_box::{Call, End, SandboxBox};
 pub(crate) use snapshots::{Snapshot, Snapshots};
 pub(crate) use standby::Standby;
 
-/// The box ends when no call named it for so long, if its request does not say.
+/// A box ends when no call named it for this long, unless its request says otherwise.
 const DEFAULT_LEASE_MS: u64 = 60_000;

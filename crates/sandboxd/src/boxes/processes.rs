@@ -1,4 +1,5 @@
-//! Processes that outlive the call that started them: found by an id of the caller's, re-attached at any time.
+//! Processes that outlive the call that started them. Callers choose their ids, and can attach to them again at any
+//! time.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -24,25 +25,25 @@ use crate::runs::{self, Flood, follow, judge};
 use crate::sandbox::pipes;
 use crate::warm::Python;
 
-/// Per box, ended ones included as long as there is room.
+/// The number for each box, including ended ones as long as there is room.
 const MAX_PROCESSES: usize = 64;
-/// Where no limit was asked for: longer than any box lives.
+/// The limit when none was asked for: longer than any box lives.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 const READ_BYTES: usize = 64 << 10;
 
-/// One of them.
+/// One started process.
 #[derive(Debug)]
 pub(crate) struct Process {
     id: String,
     mark: u64,
     command: Vec<String>,
-    /// Inside the box; 0: not executed yet.
+    /// Its pid in the box; 0 before it was executed.
     pid: AtomicU32,
-    /// Changes when `pid` does.
+    /// Changes when `pid` changes.
     begun: watch::Sender<bool>,
-    /// Of the order that started it.
+    /// The id of the order that started it.
     order: u64,
-    /// The runtime whose zygote it was given to.
+    /// The runtime whose zygote runs it.
     warm: Option<String>,
     pub(super) stdout: Log,
     pub(super) stderr: Log,
@@ -52,11 +53,11 @@ pub(crate) struct Process {
     result: watch::Sender<Option<Arc<RunOnceResult>>>,
 }
 
-/// All of a box.
+/// All started processes of a box.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     all: Mutex<BTreeMap<String, Arc<Process>>>,
-    /// Held while one is started: an id is taken once.
+    /// Locked while a process is started, so that an id is taken once.
     starting: tokio::sync::Mutex<()>,
 }
 
@@ -70,7 +71,7 @@ impl Processes {
         self.lock().values().cloned().collect()
     }
 
-    /// The box has ended: nobody waits for room in a log any more.
+    /// Finishes all logs when the box has ended, so that no writer waits for room any more.
     pub(crate) fn finish(&self) {
         for process in self.list() {
             process.stdout.finish();
@@ -86,7 +87,7 @@ impl Processes {
         self.lock().insert(process.id.clone(), Arc::clone(process));
     }
 
-    /// Makes room for one more by forgetting one that has ended.
+    /// Makes room for one more by forgetting a process that has ended.
     fn make_room(&self) -> Result<(), SandboxError> {
         let mut all = self.lock();
         if all.len() < MAX_PROCESSES {
@@ -119,18 +120,18 @@ impl Process {
         &self.id
     }
 
-    /// What it was started on.
+    /// The runtime on which it was started.
     pub(super) fn runtime(&self) -> &str {
         self.warm.as_deref().unwrap_or("exec")
     }
 
-    /// Its interpreter, when it is one.
+    /// Its interpreter, when it was started with `repl`.
     pub(super) fn repl(&self) -> Result<&Repl, SandboxError> {
         let repl = self.repl.as_ref();
         repl.ok_or_else(|| SandboxError::Invalid(format!("process {} was not started with `repl`", self.id)))
     }
 
-    /// How it ended, when it has.
+    /// Its result, when it has ended.
     pub(super) fn result(&self) -> Option<Arc<RunOnceResult>> {
         self.result.borrow().clone()
     }
@@ -139,7 +140,7 @@ impl Process {
         self.result.subscribe()
     }
 
-    /// A signal to its main process; SIGKILL ends everything that it started too.
+    /// Sends a signal to its main process. SIGKILL also ends every process that it started.
     pub(crate) async fn signal(&self, held: &SandboxBox, number: i32) -> Result<(), SandboxError> {
         if !(1..=64).contains(&number) {
             return Err(SandboxError::Invalid(format!("signal {number} is not one of 1 to 64")));
@@ -228,7 +229,7 @@ pub(crate) async fn start(
     }
     let mut begun = process.begun.subscribe();
     tokio::spawn(drive(Arc::clone(&process), among, plan, streams, began));
-    // It is heard as the process from here on.
+    // From here on the zygote's events are those of the process.
     drop(zygote);
     let _ended = begun.wait_for(|begun| *begun).await.is_err();
     Ok(process)
@@ -263,7 +264,7 @@ async fn launch(
         let (event, mut fds) = exchange.answer().await?;
         let terminal: OwnedFd = match (event, fds.pop()) {
             (Event::Terminal(_), Some(fd)) => fd,
-            // Told once more by the course; until then it has the streams of a process that is silent.
+            // The course handles this event once more. Until then the process has pipes that stay silent.
             (other, _) => {
                 early = Some(other);
                 let ([_, stdout, _], _) = pipes().map_err(failed)?;
@@ -283,7 +284,7 @@ async fn launch(
         }
         let exchange = held.mux.call(Order::Start(start), descriptors).await?;
         if repl.as_ref().is_some_and(Repl::listens) {
-            // Of the process itself there is nothing to be heard.
+            // The interpreter alone reads these streams, so the process gets pipes that stay silent.
             let ([_, stdout, stderr], _) = pipes().map_err(failed)?;
             outputs = [stdout, stderr];
         }
@@ -324,7 +325,7 @@ async fn launch(
     Ok((process, among, streams))
 }
 
-/// Watches a process to its end, and says how it was.
+/// Watches a process to its end, and publishes its result.
 async fn drive(process: Arc<Process>, mut among: Among, plan: Plan, streams: Vec<Stream>, began: Began) {
     let held = Arc::clone(&among.held);
     let flood = Flood::new(plan.limits.output_kill_bytes);
@@ -338,7 +339,7 @@ async fn drive(process: Arc<Process>, mut among: Among, plan: Plan, streams: Vec
             ended.clone(),
         ));
     }
-    // Nobody but a signal ends it before its time.
+    // Apart from a limit, only a signal ends it early.
     let (_never, cancel) = watch::channel(false);
     let course = follow(&mut among, &held.group, began.before, &plan.limits, &flood, cancel).await;
     over.send_replace(true);
@@ -357,7 +358,8 @@ async fn drive(process: Arc<Process>, mut among: Among, plan: Plan, streams: Vec
     drop(began.seat);
 }
 
-/// Copies a stream into its log until the process has ended, then what is there at that moment; the rest is thrown away.
+/// Copies a stream into its log until the process has ended, and then the bytes that are in it at that moment. Later
+/// bytes are thrown away.
 async fn copy(
     stream: Stream,
     process: Arc<Process>,
@@ -386,7 +388,7 @@ async fn copy(
     while open && stream.read(&mut buffer).await > 0 {}
 }
 
-/// Rows and columns.
+/// Checks the rows and columns of a terminal.
 fn size(pty: &Pty) -> Result<(u16, u16), SandboxError> {
     let part = |name: &str, value: u32| {
         let value = u16::try_from(value).ok().filter(|value| *value > 0);

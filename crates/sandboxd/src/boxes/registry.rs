@@ -1,7 +1,7 @@
-//! Which boxes there are, by names that no two tenants share.
+//! The boxes that exist, by names that no two tenants share.
 //!
-//! An id is used once: while its box is made or lives an equal request gets the same box, and when it has ended the id
-//! is remembered for a while, so that a repeated call never gets a new box by mistake.
+//! An id is used once. While its box is being made or exists, an equal request gets the same box. When the box has
+//! ended, its id is remembered for a while, so that a repeated call never gets a new box by mistake.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +16,13 @@ use crate::error::SandboxError;
 const REMEMBER: Duration = Duration::from_secs(3600);
 /// How long to wait for all boxes to end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
-/// How many are.
+/// How many ids are remembered.
 const MAX_REMEMBERED: usize = 100_000;
 
-/// A box, or why there is none.
+/// A box, or the reason why it could not be made.
 pub(crate) type Made<B = SandboxBox> = Result<Arc<B>, Arc<SandboxError>>;
 
-/// What the registry knows of a box.
+/// The part of a box that the registry needs.
 pub(crate) trait Labelled {
     fn labels(&self) -> &HashMap<String, String>;
 }
@@ -55,10 +55,10 @@ struct State<B> {
     held: usize,
 }
 
-/// What becomes of a request for a box.
+/// The answer to a request for a box.
 #[derive(Debug)]
 pub(crate) enum Claim<B = SandboxBox> {
-    /// The caller makes it, and says so here.
+    /// The caller makes the box and reports the result here.
     New(watch::Sender<Option<Made<B>>>),
     Making(watch::Receiver<Option<Made<B>>>),
     Live(Arc<B>),
@@ -77,7 +77,7 @@ impl<B: Labelled> Registry<B> {
         }
     }
 
-    /// Claims a name. `id` is the caller's spelling of it.
+    /// Claims a name. `id` is the name as the caller wrote it.
     pub(crate) fn claim(&self, name: &str, id: &str, mark: u64) -> Result<Claim<B>, SandboxError> {
         let mut state = self.lock();
         state.expire();
@@ -105,7 +105,7 @@ impl<B: Labelled> Registry<B> {
         Ok(Claim::New(sender))
     }
 
-    /// The box of a claim has been made, or not: then the name is free again.
+    /// Records the box of a claim. When it could not be made, the name is free again.
     pub(crate) fn made(&self, name: &str, mark: u64, made: &Made<B>) {
         let mut state = self.lock();
         match made {
@@ -120,7 +120,7 @@ impl<B: Labelled> Registry<B> {
         }
     }
 
-    /// Nothing of a box is left.
+    /// Records that a box was taken apart.
     pub(crate) fn ended(&self, name: &str, end: End) {
         let mut state = self.lock();
         state.slots.insert(name.to_owned(), Slot::Ended(end));
@@ -140,7 +140,7 @@ impl<B: Labelled> Registry<B> {
         }
     }
 
-    /// All boxes whose names begin so and that have these labels.
+    /// All boxes whose names begin with `prefix` and that have these labels.
     pub(crate) fn list(&self, prefix: &str, labels: &HashMap<String, String>) -> Vec<(String, Arc<B>)> {
         let state = self.lock();
         let mut found: Vec<_> = state
@@ -157,7 +157,7 @@ impl<B: Labelled> Registry<B> {
         found
     }
 
-    /// How many are held.
+    /// How many boxes are held.
     pub(crate) fn held(&self) -> usize {
         self.lock().held
     }
@@ -168,7 +168,7 @@ impl<B: Labelled> Registry<B> {
 }
 
 impl Registry {
-    /// Ends every box, and waits until nothing of them is left.
+    /// Ends every box, and waits until all were taken apart.
     pub(crate) async fn close(&self) {
         let all = self.list("", &HashMap::new());
         for (_, held) in &all {
@@ -179,7 +179,7 @@ impl Registry {
                 held.gone().await;
             }
         };
-        // Whatever is left then ends with the spawner.
+        // Boxes that are left then end with the spawner.
         if tokio::time::timeout(CLOSE_PATIENCE, gone).await.is_err() {
             tracing::warn!("boxes take longer than {} s to end", CLOSE_PATIENCE.as_secs());
         }
@@ -198,7 +198,7 @@ impl<B> State<B> {
     }
 }
 
-/// Whether all wanted labels are there and equal.
+/// Whether all wanted labels exist with equal values.
 pub(crate) fn has(labels: &HashMap<String, String>, wanted: &HashMap<String, String>) -> bool {
     wanted.iter().all(|(name, value)| labels.get(name) == Some(value))
 }
@@ -241,7 +241,8 @@ mod tests {
     }
 
     proptest! {
-        /// A name is never given twice, an equal request finds what the first one made, and the number held is exact.
+        /// A name is never given twice, an equal request finds the box that the first one made, and the number of held
+        /// boxes is exact.
         #[test]
         fn a_name_has_one_life(steps in prop::collection::vec(step(), 0..80)) {
             let max = 3;

@@ -1,12 +1,12 @@
-//! An interpreter that keeps its state between evaluations: a process of the box with a socket of its own to the daemon.
+//! An interpreter that keeps its state between evaluations: a process of the box with a separate socket to the daemon.
 //!
-//! Each evaluation of Python brings the streams that its output goes to, so that what it printed is known exactly. Node
-//! cannot change its streams: what is written between two evaluations is thrown away when the next begins, and whoever
+//! Each evaluation of Python comes with the streams for its output, so that its output is known exactly. Node cannot
+//! change its streams: output between two evaluations is thrown away when the next one begins, and a program that
 //! writes more than a pipe holds waits until then. An evaluation that must be ended ends the interpreter.
 //!
-//! An answer carries the evaluation's name, which is new and not to be guessed, and the interpreter's pid. Whatever else comes
-//! through the socket is ignored: a fork of the interpreter or a program that writes there cannot put its words into
-//! another evaluation's answer. What an evaluation says of itself is said by the program: it can lie about itself only.
+//! An answer carries the evaluation's name, which is new and cannot be guessed, and the interpreter's pid. Anything
+//! else on the socket is ignored: a fork of the interpreter, or a program that writes there, cannot put its words into
+//! the answer of another evaluation. The content of an answer comes from the program, which can lie only about itself.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -28,15 +28,15 @@ use crate::plan;
 use crate::runs::{Exec, Flood, follow, judge, record, record_part};
 use crate::sandbox::{Packets, pipes};
 
-/// Of one evaluation: it travels as one message.
+/// The code of one evaluation, which travels as one message.
 const MAX_CODE_BYTES: usize = 128 << 10;
 const REPLY_BYTES: usize = 256 << 10;
-/// What a pipe of the usual size holds.
+/// The size of an ordinary pipe.
 const PIPE_BYTES: usize = 64 << 10;
 
 /// The command of an interpreter by its name.
 pub(crate) fn command(name: &str) -> Result<Vec<String>, SandboxError> {
-    // Run by the interpreter; its own program is what it is sent.
+    // The interpreter runs this script, which receives the code to evaluate.
     let command = match name {
         "python" => ["python3", "-c", python::REPL],
         "node" => ["node", "-e", node::REPL],
@@ -45,19 +45,19 @@ pub(crate) fn command(name: &str) -> Result<Vec<String>, SandboxError> {
     Ok(command.map(str::to_owned).into())
 }
 
-/// The daemon's end of one.
+/// The daemon's end of an interpreter.
 #[derive(Debug)]
 pub(super) struct Repl {
-    /// Held while an evaluation goes on: they are done one at a time, in order.
+    /// Locked during an evaluation: evaluations run one at a time, in order.
     socket: Mutex<Packets>,
-    /// Of the process that answers, since its first answer.
+    /// The pid of the process that answers, known since its first answer.
     pid: OnceLock<String>,
     /// Standard output and error of an interpreter that cannot change them.
     own: Option<[OwnedFd; 2]>,
 }
 
 impl Repl {
-    /// Returns it with the interpreter's end. `streams`: our ends of its standard output and error.
+    /// Returns the daemon's end and the interpreter's end. `streams`: our ends of its standard output and error.
     pub(super) fn new(name: &str, streams: &[OwnedFd; 2]) -> io::Result<(Self, OwnedFd)> {
         let (socket, theirs) = Packets::pair()?;
         let [output, errors] = streams;
@@ -70,13 +70,13 @@ impl Repl {
         Ok((Self { socket, pid, own }, theirs))
     }
 
-    /// Whether nobody else reads its standard output and error.
+    /// Whether it alone reads the interpreter's standard output and error.
     pub(super) fn listens(&self) -> bool {
         self.own.is_some()
     }
 }
 
-/// Throws away what is in a pipe, which is not more than it holds at a time.
+/// Throws away the content of a pipe, which one read empties.
 fn discard(pipe: &OwnedFd) -> io::Result<()> {
     match File::from(pipe.try_clone()?).read(&mut vec![0; PIPE_BYTES]) {
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
@@ -117,7 +117,7 @@ impl Exec for Evaluation<'_> {
             _ = self.ended.wait_for(Option::is_some) => None,
         };
         let Some([how, value, error]) = said else {
-            // It does not say any more: its process tells how it ended.
+            // The interpreter is gone: its process reports how it ended.
             let mut ended = self.ended.clone();
             let result = ended.wait_for(Option::is_some).await.map_err(io::Error::other)?;
             let (code, signal) = result.as_ref().map_or((None, None), |one| (one.exit_code, one.signal));
@@ -136,7 +136,7 @@ impl Exec for Evaluation<'_> {
     }
 
     async fn measure(&mut self) {
-        // Answered to whoever follows the process: its own limit of CPU time is that of all its evaluations.
+        // `drive` gets the answer. The CPU limit of the process covers all its evaluations.
     }
 
     fn destroy(&mut self) {
@@ -154,8 +154,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// How the evaluation of this name ended, its value and its error; `None` when nobody is left who could say so. May be dropped
-/// and called again without loss.
+/// How the evaluation with this name ended, its value and its error; `None` when the interpreter is gone. May be
+/// dropped and called again without loss.
 async fn answer(socket: &Packets, repl: &Repl, evaluation: &str) -> io::Result<Option<[String; 3]>> {
     loop {
         let Some((said, _)) = socket.receive(REPLY_BYTES).await? else {
@@ -215,8 +215,8 @@ pub(crate) async fn evaluate(
     } else {
         let ([_, stdout, stderr], [_, output, errors]) = pipes().map_err(setup)?;
         sent.extend([output, errors]);
-        // Its own, so that it may open its own /dev/stdout. User 0 is the rootless tier's: the daemon's own user, whose they are already, and
-        // who may not be able to give anything away.
+        // The guest owns the streams, so that it may open its own /dev/stdout. User 0 means the rootless tier: the
+        // daemon's user owns the streams already and may be unable to give them away.
         for fd in sent.iter().filter(|_| held.user() != 0) {
             fchown(fd, Some(held.user()), Some(held.user())).map_err(setup)?;
         }
@@ -224,7 +224,7 @@ pub(crate) async fn evaluate(
         (whole(stdout)?, whole(stderr)?)
     };
     let began = Instant::now();
-    // When it is gone, its end says so.
+    // When the interpreter is gone, its end says so.
     let ends: Vec<_> = sent.iter().map(AsRawFd::as_raw_fd).collect();
     let name = random_name().map_err(setup)?;
     let _gone = socket.send(format!("{name}\0{code}").as_bytes(), &ends).await.is_err();
@@ -241,7 +241,7 @@ pub(crate) async fn evaluate(
         started: false,
         ended_told: false,
     };
-    // Nobody but its limits ends it before its time.
+    // Only its limits end it early.
     let (_never, cancel) = watch::channel(false);
     let course = follow(&mut evaluation, &held.group, before, &limits, &flood, cancel).await;
     let said = evaluation.said.take();

@@ -1,7 +1,7 @@
 //! One held sandbox: it keeps what its programs leave, until its lease ends, it is closed, or it dies.
 //!
-//! The first reason for its end wins and is told to everybody who still waits for something in it. A task of its own
-//! waits for that and takes it apart; `gone` says when nothing of it is left.
+//! The first reason for its end wins, and every call that still waits for the box gets it. A separate task waits for
+//! the end and takes the box apart; `gone` returns when that is done.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -27,7 +27,7 @@ use crate::plan::{LimitsOfGroup, Plan};
 use crate::sandbox::Mux;
 use crate::sandbox::{Init, Sandbox, Uid};
 
-/// Execs and file operations at a time.
+/// How many execs and file operations there may be at a time.
 const MAX_SEATS: u64 = 256;
 
 /// Why a box has ended.
@@ -36,12 +36,12 @@ pub(crate) enum End {
     Closed,
     LeaseOver,
     LifetimeOver,
-    /// Its init is dead, or could not end what it was told to: no doing of the caller's.
+    /// Its init is dead, or could not carry out an order. It is not the caller's fault.
     Broken(&'static str),
 }
 
 impl End {
-    /// As it is counted.
+    /// The reason as the counters have it.
     pub(crate) fn counted(&self) -> BoxEnd {
         match self {
             Self::Closed => BoxEnd::Closed,
@@ -54,7 +54,7 @@ impl End {
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Closed => "it was closed".to_owned(),
-            Self::LeaseOver => "no call named it for as long as its lease".to_owned(),
+            Self::LeaseOver => "no call named it for the length of its lease".to_owned(),
             Self::LifetimeOver => "its lifetime is over".to_owned(),
             Self::Broken(what) => (*what).to_owned(),
         }
@@ -70,17 +70,17 @@ pub(crate) struct SandboxBox {
     pub(crate) mux: Mux,
     pub(crate) group: Group,
     pub(crate) processes: Processes,
-    /// What its execs that can do so run on.
+    /// The zygote that waits for the box's next exec.
     pub(crate) standby: Standby,
     init: Init,
     uid: Uid,
     ways_out: Mutex<WaysOut>,
-    /// Whether it has another network than the one in which those were opened.
+    /// Whether the box has another network than the one in which `ways_out` were opened.
     moved: AtomicBool,
     processes_limit: AtomicU64,
-    /// Whether a leader and a guest-to-be wait for the next exec.
+    /// Whether a leader and a future guest wait for the next exec.
     paired: AtomicBool,
-    /// Whether its execs have no leader of their own.
+    /// Whether its execs have no leader.
     nursed: AtomicBool,
     lease: Mutex<Lease>,
     lease_changed: tokio::sync::Notify,
@@ -89,19 +89,20 @@ pub(crate) struct SandboxBox {
     gone: watch::Sender<bool>,
 }
 
-/// What its network lets through, and what that adds to the environment of its programs.
+/// The ways out of its network, and the variables that programs need to use them.
 type WaysOut = (Egress, Vec<(&'static str, String)>);
 
-/// A call that names the box; its lease does not run out meanwhile.
+/// A call that names the box. The lease does not run out during the call.
 #[derive(Debug)]
 pub(crate) struct Call(Arc<SandboxBox>);
 
-/// A process of ours that stands in the box for one exec or file operation, beside the box's own number of processes.
+/// The place of one process of ours in the box, for an exec or a file operation. It is not counted in the box's number
+/// of processes.
 #[derive(Debug)]
 pub(crate) struct Seat(Arc<SandboxBox>);
 
 impl SandboxBox {
-    /// Makes a box of a fresh sandbox, with its sizes and files. The sandbox is destroyed when that fails.
+    /// Makes a box of a new sandbox, with its sizes and files. The sandbox is destroyed when that fails.
     pub(crate) async fn make(
         mut sandbox: Sandbox,
         request: CreateRequest,
@@ -124,7 +125,7 @@ impl SandboxBox {
             group,
             init,
             uid,
-            // Nothing was executed in it in advance.
+            // No program was executed in it in advance.
             streams: _,
         } = sandbox;
         let now = Instant::now();
@@ -175,7 +176,7 @@ impl SandboxBox {
         Ok(held)
     }
 
-    /// Sizes, then what a snapshot holds, then the request's own files.
+    /// Sets the sizes, then restores a snapshot, then writes the request's files.
     async fn fill(self: &Arc<Self>, mut wanted: Furnish, snapshot: Option<Arc<Snapshot>>) -> Result<(), SandboxError> {
         if let Some(snapshot) = snapshot {
             let files = std::mem::take(&mut wanted.files);
@@ -186,7 +187,7 @@ impl SandboxBox {
         self.furnish(wanted).await
     }
 
-    /// Refuses what the process tier does not have.
+    /// Refuses an operation that the process tier lacks.
     pub(crate) fn needs_namespaces(&self, what: &'static str) -> Result<(), SandboxError> {
         if self.isolation == Isolation::Process {
             return Err(SandboxError::Unsupported(what));
@@ -194,17 +195,17 @@ impl SandboxBox {
         Ok(())
     }
 
-    /// What its network adds to the environment of its programs.
+    /// The variables that its network adds to the environment of its programs.
     pub(crate) fn told(&self) -> Vec<(&'static str, String)> {
         lock(&self.ways_out).1.clone()
     }
 
-    /// It has a new network.
+    /// Notes that the box has a new network.
     pub(crate) fn moved(&self) {
         self.moved.store(true, Ordering::Release);
     }
 
-    /// Opens the ways out again where it has a new network; connections through the old one end.
+    /// Opens the ways out again when the box has a new network. Connections through the old one end.
     pub(crate) async fn follow_network(&self, plan: &NetworkPlan) -> Result<(), SandboxError> {
         if !self.moved.swap(false, Ordering::AcqRel) || plan.is_none() {
             return Ok(());
@@ -277,7 +278,7 @@ impl SandboxBox {
         self.gone.send_replace(true);
     }
 
-    /// Gives a reason for its end, unless it has one.
+    /// Sets the reason for its end, unless there is one already.
     pub(crate) fn end_with(&self, reason: End) {
         self.end.send_if_modified(|end| {
             let first = end.is_none();
@@ -288,12 +289,12 @@ impl SandboxBox {
         });
     }
 
-    /// Why it has ended, if it has.
+    /// The reason for its end; `None` while it has not ended.
     pub(crate) fn ended(&self) -> Option<End> {
         self.end.borrow().clone()
     }
 
-    /// Returns when nothing of it is left.
+    /// Returns when the box was taken apart.
     pub(crate) async fn gone(&self) {
         let mut gone = self.gone.subscribe();
         let _never = gone.wait_for(|gone| *gone).await.is_err();
@@ -306,7 +307,7 @@ impl SandboxBox {
         }
     }
 
-    /// Names the box in a call.
+    /// Begins a call that names the box.
     pub(crate) fn call(self: &Arc<Self>) -> Result<Call, SandboxError> {
         if let Some(end) = self.ended() {
             return Err(self.error_of(&end));
@@ -328,7 +329,7 @@ impl SandboxBox {
         self.lease_changed.notify_one();
     }
 
-    /// Room for one more process of ours.
+    /// Takes a place for one more process of ours.
     pub(crate) fn seat(self: &Arc<Self>) -> Result<Seat, SandboxError> {
         let mut seats = lock(&self.seats);
         if *seats >= MAX_SEATS {
@@ -342,7 +343,7 @@ impl SandboxBox {
         Ok(Seat(Arc::clone(self)))
     }
 
-    /// For a command that is executed: from then on init keeps processes ready for the next.
+    /// Called for a command that is executed: from then on init keeps processes ready for the next one.
     pub(super) fn expect_pair(&self) -> Result<(), SandboxError> {
         if self.paired.swap(true, Ordering::Relaxed) {
             return Ok(());
@@ -356,10 +357,10 @@ impl SandboxBox {
         self.limit_processes(*lock(&self.seats))
     }
 
-    /// One seat is always there: most of the time not more than one exec goes on.
+    /// One seat is always included, since mostly no more than one exec goes on.
     fn limit_processes(&self, seats: u64) -> Result<(), SandboxError> {
         let init = self.group.inits();
-        // A leader is where init is, and the guest-to-be where programs are.
+        // A leader is in init's groups, and the future guest in those of programs.
         let pair = if self.paired.load(Ordering::Relaxed) {
             init + 1
         } else {
@@ -381,12 +382,12 @@ impl SandboxBox {
         self.limit_processes(seats)
     }
 
-    /// Whether its second user is another one than its first: without root there is one for all.
+    /// Whether its second user differs from its first. Without root there is one user for all.
     pub(crate) fn has_two_users(&self) -> bool {
         self.uid.number != 0
     }
 
-    /// Changes what all of it may use. Only while nothing runs in it.
+    /// Changes the limits of the whole box. Call it only while no program runs in it.
     pub(crate) fn limit(&self, limits: LimitsOfGroup) -> Result<(), SandboxError> {
         self.processes_limit.store(limits.processes, Ordering::Relaxed);
         let limited = self.group.limit(limits.into());
@@ -398,7 +399,7 @@ impl SandboxBox {
         self.limit_processes(seats)
     }
 
-    /// Of the user whom its programs are run as.
+    /// The user of its programs.
     pub(crate) fn user(&self) -> u32 {
         self.uid.number
     }
@@ -437,7 +438,7 @@ impl Drop for Seat {
         if self.0.ended().is_none()
             && let Err(error) = self.0.allow(*seats + 1, *seats)
         {
-            // Its group may be gone by now; else the box may have one process more than it should.
+            // Its group may be gone by now. Otherwise the box may have one process more than it should.
             tracing::debug!(error = %error.chain(), "cannot lower a limit");
         }
     }

@@ -1,7 +1,6 @@
 //! Copies of writable layers, kept until they are deleted or the daemon ends.
 //!
-//! Each is an archive in a file without a name, so that nothing is left of it when the daemon dies. All of them together
-//! have a limit.
+//! Each is an archive in a file without a name, so that it disappears with the daemon. Their total size has a limit.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,7 +21,7 @@ use crate::error::SandboxError;
 const CHUNK_BYTES: usize = 256 << 10;
 const WAITING_CHUNKS: usize = 4;
 
-/// One of them; it stays readable for those who hold it when it is deleted.
+/// One snapshot. When it is deleted, those that hold it can still read it.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     info: SnapshotInfo,
@@ -30,7 +29,7 @@ pub(crate) struct Snapshot {
     file: File,
 }
 
-/// See the module. Names are the tenants' ids made different from those of others.
+/// See the module. The names are the tenants' ids, made distinct from those of other tenants.
 #[derive(Debug)]
 pub(crate) struct Snapshots {
     max_bytes: u64,
@@ -39,12 +38,12 @@ pub(crate) struct Snapshots {
 
 #[derive(Debug, Default)]
 struct State {
-    /// `None`: it is being made.
+    /// `None`: the snapshot is being made.
     all: HashMap<String, Option<Arc<Snapshot>>>,
     bytes: u64,
 }
 
-/// Takes an unfinished snapshot's name and bytes back.
+/// Frees the name and the bytes of an unfinished snapshot.
 struct Making<'a> {
     of: &'a Snapshots,
     name: &'a str,
@@ -85,7 +84,7 @@ impl Snapshots {
         }
     }
 
-    /// Copies a box's layer. The same id of the same box and labels is the same snapshot.
+    /// Copies a box's layer. A second call with the same id, box and labels gets the same snapshot.
     pub(crate) async fn take(
         &self,
         held: &Arc<SandboxBox>,
@@ -182,7 +181,7 @@ impl Snapshots {
 }
 
 impl Snapshot {
-    /// Fills the layer of a box in which nothing has run.
+    /// Fills the layer of a box in which no program has run.
     pub(super) async fn restore(self: &Arc<Self>, held: &Arc<SandboxBox>) -> Result<(), SandboxError> {
         let snapshot = Arc::clone(self);
         let (chunks, mut waiting) = mpsc::channel::<io::Result<Bytes>>(WAITING_CHUNKS);
@@ -197,7 +196,7 @@ impl Snapshot {
                     chunk.truncate(length);
                     Bytes::from(chunk)
                 });
-                // Whoever stopped reading knows why.
+                // The receiver knows why it stopped reading.
                 if chunks.blocking_send(part).is_err() || over {
                     return;
                 }

@@ -1,7 +1,7 @@
 //! The zygote that waits in a held box for the next exec that it can lead.
 //!
-//! Each leads one exec. While that begins the next one is born, in a box that was made for it; in any other box a zygote
-//! is born when an exec asks for it.
+//! Each zygote leads one exec. In a box that was made for a runtime, the next zygote is forked while an exec begins. In
+//! any other box a zygote is forked when an exec asks for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::warm::{Parked, Python};
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Standby {
-    /// What waits all the time.
+    /// The runtime whose zygote always waits.
     kept: Option<Arc<Python>>,
     next: Mutex<Option<Hatching>>,
 }
@@ -30,7 +30,7 @@ impl Standby {
         }
     }
 
-    /// Sees to it that one waits.
+    /// Forks the next zygote, unless one waits.
     pub(crate) fn prepare(&self, held: &Arc<SandboxBox>) {
         if let Some(python) = &self.kept {
             self.lock().get_or_insert_with(|| hatch(python, held));
@@ -44,7 +44,7 @@ impl Standby {
         let waiting = self.lock().take();
         let mut parked = None;
         if let Some(waiting) = waiting {
-            // The next attempt says what is wrong.
+            // A failure is ignored, because the next attempt reports it.
             parked = joined(waiting).await.ok().filter(Parked::waits);
         }
         let parked = match parked {
@@ -61,9 +61,9 @@ impl Standby {
 }
 
 impl SandboxBox {
-    /// Puts a zygote that leads one exec into it.
+    /// Puts a zygote that leads one exec into the box.
     pub(crate) async fn hatch(&self, python: &Python) -> Result<Parked, SandboxError> {
-        // Only its own programs could do that, where they have the daemon's user.
+        // Only programs of this sandbox could do that, where they have the daemon's user.
         let stuck = || {
             self.end_with(End::Broken(
                 "a process that was to wait in it for a program was held up",
@@ -83,8 +83,8 @@ async fn joined(hatching: Hatching) -> Result<Parked, SandboxError> {
     parked.map_err(|error| SandboxError::Protocol(error.to_string()))?
 }
 
-/// Gives a plan that is to run warm its zygote. Where there is none now and the caller did not insist, the command is
-/// executed: the result says what it ran on.
+/// Gives a zygote to a plan that is to run warm. When that fails and the caller does not insist, the command is
+/// executed; the result says how it ran.
 pub(super) async fn provide(
     held: &Arc<SandboxBox>,
     plan: &mut Plan,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use prl_sandbox_guest::sys;
 use tokio::io::unix::AsyncFd;
 
-/// A descriptor that is read or written without ever blocking.
+/// A descriptor that is read and written without blocking.
 #[derive(Clone, Debug)]
 pub(super) struct Stream(Arc<AsyncFd<OwnedFd>>);
 
@@ -19,7 +19,7 @@ impl Stream {
         Ok(Self(Arc::new(fd)))
     }
 
-    /// The next bytes; 0 at the end. A terminal that nobody has open any more is at its end too.
+    /// The next bytes; 0 at the end. A terminal that no process has open any more is at its end too.
     pub(super) async fn read(&self, buffer: &mut [u8]) -> usize {
         loop {
             let Ok(mut ready) = self.0.readable().await else {
@@ -34,12 +34,12 @@ impl Stream {
         }
     }
 
-    /// What is there at this moment.
+    /// The bytes that are there at this moment.
     pub(super) fn read_now(&self, buffer: &mut [u8]) -> usize {
         read(self.0.get_ref(), buffer).unwrap_or(0)
     }
 
-    /// Writes all; an error means that nobody reads any more.
+    /// Writes all bytes. An error means that the reader is gone.
     pub(super) async fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let mut ready = self.0.writable().await?;
@@ -58,7 +58,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Tells a terminal its size.
+    /// Sets the size of a terminal.
     pub(super) fn resize(&self, rows: u16, columns: u16) -> io::Result<()> {
         let size = libc::winsize {
             ws_row: rows,
