@@ -1,9 +1,8 @@
-//! `grpc.health.v1`: whether the daemon takes work, for orchestrators and balancers that know no other interface.
+//! `grpc.health.v1`: whether the daemon takes work, for orchestrators and load balancers that know no other interface.
 //!
-//! It is the one thing that can be asked without a token, so it says one bit: nothing of load, boxes or tenants, not even in
-//! trailers. Whoever has no token is served it in front of everything that callers have in common (`calls`); where client
-//! certificates are wanted, these are wanted of it too. A connection on which nothing else is asked ends like any other that
-//! was never admitted.
+//! Only this can be asked without a token. So it answers with one bit, and says nothing about load, boxes or tenants,
+//! not even in trailers. It is in front of everything that other calls share (`calls`). Where client certificates are
+//! required, it requires them too. A connection that asks nothing else ends like any other without an admitted call.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,12 +22,12 @@ use tower::Layer;
 
 use crate::state::DaemonState;
 
-/// Of a question: a service's name.
+/// The limit of a question, which is a service's name.
 const MAX_QUESTION_BYTES: usize = 1 << 10;
-/// What it can be asked for; the empty name is the whole daemon.
+/// Services that can be asked for; the empty name is the whole daemon.
 const NAMES: [&str; 3] = ["", sandboxes_server::SERVICE_NAME, boxes_server::SERVICE_NAME];
 
-/// Answers by the daemon's state.
+/// Answers from the daemon's state.
 #[derive(Clone, Debug)]
 pub(crate) struct Bit(Arc<DaemonState>);
 
@@ -63,7 +62,7 @@ impl Health for Bit {
         request: tonic::Request<HealthCheckRequest>,
     ) -> Result<tonic::Response<Self::WatchStream>, Status> {
         if !NAMES.contains(&request.get_ref().service.as_str()) {
-            // There will never be one, but that is how it is to be said.
+            // The service will never exist. The protocol asks for this answer and an open stream.
             let unknown = once(Ok(answer(ServingStatus::ServiceUnknown)));
             return Ok(tonic::Response::new(Box::pin(unknown.chain(tokio_stream::pending()))));
         }
@@ -74,7 +73,7 @@ impl Health for Bit {
     }
 }
 
-/// Puts it in front of a server.
+/// Puts the service in front of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct HealthLayer(HealthServer<Bit>);
 
@@ -125,7 +124,7 @@ where
     type Future = BoxFuture<Response<Body>, S::Error>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        // The other one is always ready.
+        // The health service is always ready.
         self.inner.poll_ready(context)
     }
 

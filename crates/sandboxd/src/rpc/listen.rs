@@ -1,4 +1,4 @@
-//! The sockets that the daemon is reached by, and what one caller may take of it.
+//! The sockets on which callers reach the daemon, and the limits of one caller.
 
 use std::fs;
 use std::io;
@@ -30,18 +30,18 @@ use crate::options::Options;
 use crate::state::DaemonState;
 use crate::tenants::Tokens;
 
-/// Calls at a time on one connection.
+/// How many calls there may be at a time on one connection.
 const MAX_STREAMS: u32 = 4096;
-/// Calls that were reset before they were looked at; a connection with more is ended.
+/// How many calls a caller may reset before they are handled. A connection with more is ended.
 const MAX_PENDING_RESETS: usize = 64;
-/// Calls that we reset for errors of the caller's protocol; a connection with more is ended.
+/// How many calls we may reset for errors of the caller's protocol. A connection with more is ended.
 const MAX_ERROR_RESETS: usize = 256;
 const MAX_HEADER_BYTES: u32 = 16 << 10;
 
-/// What serves, until it is told to stop.
+/// The servers, until they are stopped.
 #[derive(Debug)]
 pub(crate) struct Listening {
-    /// Of TCP, with the port that the system chose.
+    /// The TCP address, with the port that the system has chosen.
     pub(crate) address: Option<SocketAddr>,
     stop: watch::Sender<bool>,
     servers: JoinSet<Result<(), tonic::transport::Error>>,
@@ -95,7 +95,7 @@ impl Listening {
             let admit = InterceptorLayer::new(move |request| {
                 let request = match &tokens {
                     Some(tokens) => tokens.admit(request)?,
-                    // Its certificate was good enough for the handshake.
+                    // The handshake has already checked its certificate.
                     None => request,
                 };
                 Admission::note(&request);
@@ -120,17 +120,17 @@ impl Listening {
         Ok(Self { address, stop, servers })
     }
 
-    /// Takes no more calls; returns when the last answer has left, or when that takes longer than `patience`.
+    /// Takes no more calls; returns when the last answer was sent, or after `patience`.
     pub(crate) async fn end(mut self, patience: Duration) {
         self.stop.send_replace(true);
         let closed = async { while self.servers.join_next().await.is_some() {} };
-        // Idle connections that their clients keep open need not be waited for.
+        // Idle connections that clients keep open need no waiting.
         if tokio::time::timeout(patience, closed).await.is_err() {
             tracing::debug!("clients keep their connections open");
         }
     }
 
-    /// Takes no more connections; calls on those that there are go on.
+    /// Takes no more connections; calls on existing ones go on.
     pub(crate) fn refuse(&self) {
         self.stop.send_replace(true);
     }
@@ -162,7 +162,7 @@ fn builder() -> Server {
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {
-    // An error means that the sender is gone, which is the end too.
+    // An error means that the sender is gone, which is also the end.
     let _end = stopped.wait_for(|stopped| *stopped).await;
 }
 
@@ -178,7 +178,7 @@ fn failed(action: String) -> impl Fn(io::Error) -> SandboxError {
     }
 }
 
-/// What callers on TCP must present.
+/// The tokens that callers on TCP must present.
 fn tokens(options: &Options) -> Result<Option<Tokens>, SandboxError> {
     let tokens = match &options.token_file {
         Some(path) => {
@@ -196,7 +196,7 @@ fn tokens(options: &Options) -> Result<Option<Tokens>, SandboxError> {
     Ok(tokens)
 }
 
-/// Takes the socket's path, from a dead daemon if need be.
+/// Binds the socket's path; a dead daemon's socket is replaced.
 async fn bind(path: &Path) -> io::Result<UnixListener> {
     match UnixListener::bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {

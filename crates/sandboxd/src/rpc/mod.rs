@@ -1,4 +1,4 @@
-//! The daemon's interface: the sockets that it is reached by, what all calls have in common, and the services.
+//! The daemon's interface: its sockets, the common part of all calls, and the services.
 
 mod boxes;
 mod calls;
@@ -16,7 +16,7 @@ use crate::plan;
 
 pub(crate) use listen::Listening;
 
-/// Fails closed when the request wants more than there is.
+/// Refuses a request that wants a stronger isolation than there is.
 pub(crate) fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
     let wanted = Isolation::try_from(wanted)
         .map_err(|_| SandboxError::Invalid(format!("min_isolation {wanted} is not known")))?;

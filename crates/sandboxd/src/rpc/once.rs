@@ -1,7 +1,8 @@
-//! At most one execution per key: who begins it, who waits for it, and what is left when the caller goes away.
+//! At most one execution for each key: which caller begins it, which callers wait for it, and what happens when a
+//! caller goes away.
 //!
-//! The work is a task of its own. Without a key it is cancelled when its caller hangs up; with one it goes on, and its
-//! result is given to everybody who sends the same request.
+//! The work runs in a separate task. Without a key it is cancelled when its caller leaves. With a key it goes on, and
+//! all callers that send the same request get its result.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,10 +20,10 @@ use crate::runs::keys::{Claim, Handle, Shared};
 use crate::state::DaemonState;
 use crate::tenants::Share;
 
-/// How long one that asks for a result again waits for room for it.
+/// How long a caller that asks for a result again waits for room for it.
 const ROOM_FOR_ANOTHER: Duration = Duration::from_secs(10);
 
-/// Where the work puts its result, once. Until it is dropped the work can be cancelled.
+/// The place where the work puts its result, once. Until it is dropped the work can be cancelled.
 pub(crate) struct Publisher {
     state: Arc<DaemonState>,
     key: String,
@@ -40,7 +41,7 @@ impl Publisher {
     }
 }
 
-/// Cancels the work of a call that nobody waits for any more.
+/// Cancels the work of a call whose caller has left.
 struct CancelOnDrop(Option<Arc<watch::Sender<bool>>>);
 
 impl Drop for CancelOnDrop {
@@ -51,7 +52,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Begins `work`, unless its key is known, and waits for the result. `mark` tells requests apart that have one key.
+/// Begins `work`, unless its key is known, and waits for the result. `mark` differs for different requests with the
+/// same key.
 pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
     state: &Arc<DaemonState>,
     share: &Share,
@@ -109,7 +111,7 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
     }
 }
 
-/// Errors are shared between all who wait for one run; a status is made for each.
+/// Errors are shared by all callers that wait for one run; each gets a new status.
 fn status_of(error: &SandboxError) -> Status {
     match error {
         SandboxError::Overloaded {

@@ -1,4 +1,4 @@
-//! The service of one-shot runs: admission, and a task per run that outlives the call that asked for it.
+//! The service of one-shot runs: admission, and for each run a task that outlives the call.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -125,7 +125,7 @@ impl Sandboxes for Service {
     }
 }
 
-/// One run from the queue to the last trace of its sandbox.
+/// Carries out one run, from the queue until its sandbox is gone.
 async fn carry_out(
     state: Arc<DaemonState>,
     share: Share,
@@ -137,7 +137,7 @@ async fn carry_out(
     let arrived = Instant::now();
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
     let left = || patience.saturating_sub(arrived.elapsed());
-    // Who waits for room holds up nobody whose results are read.
+    // A run that waits for room keeps no slot from runs whose results are read.
     let entering = async {
         loop {
             share.room(left()).await?;
@@ -172,7 +172,7 @@ async fn carry_out(
             result
         }
         Err(error) => {
-            tracing::error!(error = %error.chain(), "a run failed for reasons of ours");
+            tracing::error!(error = %error.chain(), "a run failed because of the infrastructure");
             infra(&error, state.probe.isolation)
         }
     };

@@ -1,4 +1,4 @@
-//! The daemon's certificate, and those that callers must show.
+//! The daemon's certificate, and the certificates that callers must show.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,14 @@ use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 use crate::error::SandboxError;
 use crate::options::Options;
 
-/// For the handshake of one connection.
+/// How long the handshake of one connection may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// What the options name, read; `None` without a certificate.
+/// Reads the files that the options name; `None` without a certificate.
 ///
 /// # Errors
-/// `Usage`: half of what is needed. `Serve`: a file cannot be read. Whether the files make sense shows when the server is built.
+/// `Usage`: half of the options are missing. `Serve`: a file cannot be read. The content of the files is checked when
+/// the server is built.
 pub(crate) fn configure(options: &Options) -> Result<Option<ServerTlsConfig>, SandboxError> {
     let (certificate, key) = match (&options.tls_cert, &options.tls_key) {
         (Some(certificate), Some(key)) => (read(certificate)?, read(key)?),

@@ -1,4 +1,4 @@
-//! From a request for a box to the box, or to the reason why there is none.
+//! Makes the box of a request, or finds the reason why that is impossible.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::SandboxError;
 use crate::plan;
 use crate::state::{DEFAULT_QUEUE, DaemonState};
 
-/// Makes the box of a claim, and sees to it that its name says so when it has ended.
+/// Makes the box of a claim, and arranges that the registry learns of its end.
 pub(super) async fn make(
     state: Arc<DaemonState>,
     name: String,
@@ -45,7 +45,7 @@ async fn attempt(
     let pool = Arc::clone(&state.pool);
     let mut acquiring = tokio::spawn(async move { pool.acquire(plan.image).await });
     let Ok(acquired) = tokio::time::timeout(patience, &mut acquiring).await else {
-        // It is not given up halfway: what comes too late is taken apart.
+        // Do not abandon it halfway: a sandbox that comes too late is destroyed.
         tokio::spawn(async move {
             if let Ok(Ok(sandbox)) = acquiring.await {
                 sandbox.destroy().await;
@@ -61,7 +61,7 @@ async fn attempt(
     SandboxBox::make(sandbox, request, plan, snapshot, standby, state.probe.isolation).await
 }
 
-/// An error that several callers wait for.
+/// A copy of an error for which several callers wait.
 pub(super) fn shared(error: &SandboxError) -> SandboxError {
     match error {
         SandboxError::Invalid(text) => SandboxError::Invalid(text.clone()),
@@ -88,7 +88,7 @@ pub(super) fn shared(error: &SandboxError) -> SandboxError {
     }
 }
 
-/// Checks what `plan` does not know of.
+/// Checks the parts of a request that `plan` does not see.
 pub(super) fn check(request: &CreateRequest) -> Result<(), SandboxError> {
     check_id("box", &request.id)?;
     if request.lease_ms.is_some_and(|lease| lease < MIN_LEASE_MS) {

@@ -33,12 +33,12 @@ use crate::state::{DEFAULT_QUEUE, DaemonState};
 use crate::tenants::Tenant;
 
 const MIN_LEASE_MS: u64 = 100;
-/// How long `Close` waits until nothing is left of the boxes.
+/// How long `Close` waits until the boxes were taken apart.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a caller that streams may take to name its box.
 const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 const MAX_ID_BYTES: usize = 128;
-/// Parts of a stream that a slow reader has not taken yet.
+/// How many parts of a stream may wait for a slow reader.
 const WAITING_CHUNKS: usize = 4;
 
 /// The service itself: a handle on the daemon's state.
@@ -51,7 +51,7 @@ impl BoxService {
         self.0.boxes.find(&tenant.scoped(id), id)?.call()
     }
 
-    /// The same for a request of one message.
+    /// Does the same for a request of one message.
     fn opened<T>(&self, request: Request<T>, id: impl Fn(&T) -> &String) -> Result<(Call, T), SandboxError> {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
@@ -77,7 +77,7 @@ impl BoxService {
     }
 }
 
-/// Ids that callers choose.
+/// Checks an id that a caller has chosen.
 fn check_id(what: &str, id: &str) -> Result<(), SandboxError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if id.is_empty() || id.len() > MAX_ID_BYTES || !id.bytes().all(plain) {
@@ -98,7 +98,7 @@ impl Boxes for BoxService {
         demand(&state.probe, request.min_isolation)?;
         let name = tenant.scoped(&request.id);
         let mut plain = request.clone();
-        // How long to wait is no part of what is wanted.
+        // The time that the request may wait does not change the box.
         plain.queue_ms = None;
         let maps = [std::mem::take(&mut plain.labels), std::mem::take(&mut plain.env)];
         let mark = mark(&plain, maps);
@@ -111,7 +111,7 @@ impl Boxes for BoxService {
             Claim::Making(made) => made,
             Claim::New(sender) => {
                 let made = sender.subscribe();
-                // Kept from here on, also when it is deleted meanwhile.
+                // The snapshot is kept from here on, even when it is deleted meanwhile.
                 let wanted = Some(&request.from_snapshot).filter(|id| !id.is_empty());
                 let snapshot = wanted
                     .map(|id| state.snapshots.find(&tenant.scoped(id), id))
@@ -155,7 +155,7 @@ impl Boxes for BoxService {
         let tenant = Tenant::of(&request);
         let mut gone = Vec::new();
         for id in request.into_inner().ids {
-            // Beginning and ending a call is what renews.
+            // Beginning and ending a call renews the lease.
             if self.named(&tenant, &id).is_err() {
                 gone.push(id);
             }
@@ -196,7 +196,7 @@ impl Boxes for BoxService {
         for held in &found {
             held.end_with(End::Closed);
         }
-        // They end together; one that takes its time is closed all the same.
+        // They end together. A box that takes longer is closed too.
         let gone = async {
             for held in &found {
                 held.gone().await;
@@ -229,7 +229,7 @@ impl Boxes for BoxService {
         let work = |mut cancel, publisher: Publisher| async move {
             let room = tokio::select! {
                 room = results.room(DEFAULT_QUEUE) => room,
-                // It ends as it begins.
+                // The exec was cancelled: it ends as soon as it begins.
                 () = raised(&mut cancel) => Ok(()),
             };
             publisher.publish(match room {
@@ -254,7 +254,7 @@ impl Boxes for BoxService {
         let mut plain = request.clone();
         let env = plain.exec.as_mut().map(|exec| std::mem::take(&mut exec.env));
         let mark = mark(&plain, [env.unwrap_or_default()]);
-        // A caller who goes away does not leave half a start behind.
+        // When the caller goes away, the start is still completed.
         let starting = tokio::spawn({
             let held = Arc::clone(&held);
             let python = self.0.warm.python(&plan);
@@ -430,7 +430,7 @@ impl Boxes for BoxService {
     }
 }
 
-/// The command that is behind a `repl`.
+/// The command of the interpreter that a request names by `repl`.
 fn interpreter(request: &StartRequest) -> Result<Vec<String>, SandboxError> {
     let command = request.exec.as_ref().map_or(0, |exec| exec.command.len());
     if command > 0 || request.pty.is_some() {
@@ -441,8 +441,8 @@ fn interpreter(request: &StartRequest) -> Result<Vec<String>, SandboxError> {
     repl::command(&request.repl)
 }
 
-/// Checks an exec for this box on this machine. `start.zygote` says whether it is to run warm; which it is to be, the
-/// box's standby decides.
+/// Checks an exec for this box on this machine. `start.zygote` says whether it is to run warm; the box's standby
+/// chooses the zygote.
 fn plan_exec(request: &ExecRequest, held: &SandboxBox, state: &DaemonState) -> Result<plan::Plan, SandboxError> {
     let mut plan = plan::plan_exec(request, &held.request, state.terms())?;
     if plan.start.program.nobody && !held.has_two_users() {
@@ -451,7 +451,7 @@ fn plan_exec(request: &ExecRequest, held: &SandboxBox, state: &DaemonState) -> R
         ));
     }
     add_missing(&mut plan.start.program.env, &held.told());
-    // A box without a runtime executes what does not ask for one.
+    // A box without a runtime executes commands that ask for none.
     let runtimes = [&request.runtime, &held.request.runtime];
     let runtime = runtimes.into_iter().find(|name| !name.is_empty());
     plan.runtime = runtime.map_or_else(|| "exec".to_owned(), String::clone);

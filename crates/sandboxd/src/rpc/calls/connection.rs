@@ -1,7 +1,7 @@
-//! Connections: at most so many, and none for long that has not made a call which was admitted.
+//! Connections: how many there may be, and how long one may last before one of its calls is admitted.
 //!
-//! That ends callers who connect and say nothing, who speak a byte at a time, who never finish a handshake, and who have
-//! no token, without a limit for those who are admitted and then wait.
+//! This closes connections of callers that send nothing, that send a byte at a time, that never finish a handshake, or
+//! that have no token. It sets no limit for callers that are admitted and then wait.
 
 use std::future::Future;
 use std::io;
@@ -41,8 +41,9 @@ impl Doorkeeper {
         }
     }
 
-    /// Connections beyond the number of places are closed at once: one that waits in the dark would be worse. Those that cannot be
-    /// accepted, most often for want of descriptors, wait with the kernel.
+    /// Connections beyond the number of places are closed at once: a client learns more from that than from a
+    /// connection that nothing answers. Connections that cannot be accepted, mostly because descriptors are lacking,
+    /// wait in the kernel.
     pub(crate) fn guard<S, IO>(self, incoming: S) -> impl Stream<Item = io::Result<Guarded<IO>>>
     where
         S: Stream<Item = io::Result<IO>>,
@@ -73,7 +74,7 @@ impl Doorkeeper {
     }
 }
 
-/// Whether a call of a connection was admitted; in the extensions of each of its requests.
+/// Whether a call of this connection was admitted. It is in the extensions of each request of the connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Admission(Arc<AtomicBool>);
 
@@ -86,18 +87,18 @@ impl Admission {
     }
 }
 
-/// A connection in its place.
+/// A connection that has a place.
 #[derive(Debug)]
 pub(crate) struct Guarded<IO> {
     stream: IO,
     admission: Admission,
-    /// Gone once a call was admitted.
+    /// `None` once a call was admitted.
     patience: Option<Pin<Box<Sleep>>>,
     _place: OwnedSemaphorePermit,
 }
 
 impl<IO> Guarded<IO> {
-    /// An error when it has been useless for too long. Wakes the task when that will be.
+    /// Fails when the connection had no admitted call for too long. Otherwise it wakes the task at that moment.
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         let Some(patience) = &mut self.patience else {
             return Ok(());

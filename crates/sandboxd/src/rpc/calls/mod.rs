@@ -1,7 +1,7 @@
-//! What every call has in common, whatever it asks for: how many connections there are and how long one may be useless,
-//! how much of requests and of results may be in memory at a time and how slowly they may come, and the load that replies tell.
+//! What all calls share: the number of connections and how long one may be useless, how many bytes of requests and
+//! results may be in memory and how slowly they may come, and the load that each reply reports.
 //!
-//! It does not know what calls mean.
+//! It knows nothing about single calls.
 
 mod connection;
 mod outward;

@@ -1,4 +1,5 @@
-//! What is done to replies on their way out, whatever the service: to each, knowing who asked, and to the frames of its body.
+//! How replies are changed on their way out, for any service: each reply as a whole, with its caller, and the frames of
+//! its body.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,11 +16,11 @@ use crate::tenants::Tenant;
 
 /// Changes replies.
 pub(crate) trait Change: Clone + Send + 'static {
-    /// `tenant`: who gets it.
+    /// `tenant`: the caller who gets the reply.
     fn change(self, tenant: &Tenant, reply: Response<Body>) -> Response<Body>;
 }
 
-/// Changes the replies of a service; itself the layer and, around a service, that.
+/// Changes the replies of a service. It is the layer and also the service that the layer makes.
 #[derive(Clone, Debug)]
 pub(crate) struct Outward<C, S = ()> {
     change: C,

@@ -1,5 +1,5 @@
-//! Replies are counted as long as they are in memory: their message until it is written down, and then its pieces until the
-//! connection lets go of them.
+//! Counts replies as long as they are in memory: first the message until it is encoded, then its pieces until the
+//! connection has written them.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use tonic::body::Body;
 use super::outward::{Change, Frames};
 use crate::tenants::{Kept, Results, Tenant};
 
-/// Smaller pieces of replies are not worth their accounting.
+/// Pieces that are smaller are not counted: it would cost more than it tells.
 const SMALL: usize = 1 << 10;
 
-/// Counts what replies hold. A reply's message, until it is written down, is the `Arc<Kept>` among its extensions.
+/// Counts the bytes of replies. Until a reply is encoded, its message is counted by the `Arc<Kept>` in its extensions.
 #[derive(Clone, Debug)]
 pub(crate) struct CountReplies(pub(crate) Arc<Results>);
 
-/// One piece.
+/// One piece of a body.
 struct Piece {
     bytes: Bytes,
     _kept: Kept,
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::error::SandboxError;
 
-    /// Answers with as many bytes as the path says, from a result that is kept.
+    /// Answers with as many bytes as the path says, from a result that is counted.
     #[derive(Clone)]
     struct Answering(Arc<Results>);
 
@@ -119,6 +119,6 @@ mod tests {
         drop(part);
         waiting.await.expect("no panic").expect("room");
         drop(other);
-        assert_eq!(held(), 0, "a reply that nobody wanted");
+        assert_eq!(held(), 0, "a reply that was not wanted");
     }
 }

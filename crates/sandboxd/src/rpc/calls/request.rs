@@ -1,5 +1,5 @@
-//! Requests on their way in: how many bytes of them may be in memory at a time, over all callers, and how long one that
-//! is a single message may take to come. What streams sets deadlines of its own.
+//! Requests on their way in: how many of their bytes may be in memory at a time, over all callers, and how long a
+//! request of one message may take to arrive. Requests that are streams have their own deadlines.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,13 +20,13 @@ use tower::Layer;
 
 use crate::error::SandboxError;
 
-/// Of all requests that are being received or carried out.
+/// For all requests that are being received or carried out.
 const MAX_BYTES: usize = 8 * MAX_MESSAGE_BYTES;
 /// From a request's head to its last byte, for the largest message on a slow line.
 const COMPLETE: Duration = Duration::from_secs(120);
-/// When room may be there again.
+/// After this time there may be room again.
 const RETRY_AFTER_MS: u64 = 500;
-/// Their requests are streams.
+/// Calls whose requests are streams.
 const STREAMING: [&str; 3] = ["/WriteFile", "/WriteArchive", "/Dial"];
 
 /// See the module.
@@ -37,7 +37,7 @@ pub(crate) struct RequestLayer {
 }
 
 impl RequestLayer {
-    /// Clones share the bytes.
+    /// Clones share one count of bytes.
     pub(crate) fn new() -> Self {
         Self {
             held: Arc::default(),
@@ -109,7 +109,7 @@ where
     }
 }
 
-/// The bytes of one request.
+/// The bytes that one request has in memory.
 #[derive(Debug)]
 struct Share {
     held: Arc<AtomicUsize>,
@@ -117,7 +117,7 @@ struct Share {
 }
 
 impl Share {
-    /// Whether there is room for so many more.
+    /// Takes room for so many more bytes. False when there is not enough.
     fn take(&self, bytes: usize, max_bytes: usize) -> bool {
         self.taken.fetch_add(bytes, Ordering::Relaxed);
         self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= max_bytes
@@ -158,7 +158,7 @@ impl hyper::body::Body for Receiving {
             && !self.share.take(data.remaining(), self.max_bytes)
         {
             let full = SandboxError::Overloaded {
-                message: "requests fill the memory that they may".to_owned(),
+                message: "requests fill the memory that they may use".to_owned(),
                 retry_after_ms: RETRY_AFTER_MS,
             };
             return Poll::Ready(Some(Err(full.into())));

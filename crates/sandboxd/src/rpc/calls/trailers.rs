@@ -1,5 +1,5 @@
-//! What the end of every reply carries: the daemon's load, so that clients know it without asking, and a message that every
-//! client can take.
+//! The end of every reply: the daemon's load, so that clients need not ask for it, and an error message that is short
+//! enough for every client.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::outward::{Change, Frames};
 use crate::tenants::Tenant;
 
 const MESSAGE: &str = "grpc-message";
-/// A client ends the whole connection over headers that are longer than it allows, 16 KiB as a rule and less behind some
-/// proxies. Bytes as they are sent: one that is no plain letter takes three.
+/// A client closes the whole connection when headers are longer than it allows: mostly 16 KiB, less behind some
+/// proxies. These are bytes as they are sent: a byte that is not a plain letter takes three.
 const HEAD_BYTES: usize = 2 << 10;
-/// Reasons stand at the end.
+/// The reason mostly stands at the end of a message.
 const TAIL_BYTES: usize = 1 << 10;
 const LEFT_OUT: &[u8] = b" ... ";
 
-/// Tells the load as it is when the trailers leave.
+/// Adds the load at the moment in which the trailers are sent.
 #[derive(Clone)]
 pub(crate) struct Trailers(Arc<dyn Fn() -> Load + Send + Sync>);
 
@@ -68,14 +68,14 @@ fn shortened(encoded: &[u8]) -> Option<Vec<u8>> {
     Some([head, LEFT_OUT, tail].concat())
 }
 
-/// The last place not behind this one where a character begins.
+/// The last place, at this one or before it, where a character begins.
 fn boundary(encoded: &[u8], place: usize) -> usize {
     let is_escape = |at: usize| encoded.get(at) == Some(&b'%');
-    // Within an escape.
+    // The place is within an escape.
     let mut at = (place.saturating_sub(2)..place)
         .find(|at| is_escape(*at))
         .unwrap_or(place);
-    // Each further byte of a character, of which it has three at most, is an escape from 80 to BF.
+    // A character has at most three further bytes. Each is an escape from 80 to BF.
     let continues =
         |at: usize| is_escape(at) && matches!(encoded.get(at + 1), Some(b'8' | b'9' | b'A' | b'B' | b'a' | b'b'));
     for _ in 0..3 {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::error::SandboxError;
 
-    /// What a client reads of a message that was sent to it, and how many bytes it came in.
+    /// The message as a client reads it, and the number of bytes in which it arrived.
     fn received(message: &str) -> (usize, String) {
         let mut headers = HeaderMap::new();
         let status = Status::from(SandboxError::Usage(message.to_owned()));
