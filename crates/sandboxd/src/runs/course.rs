@@ -1,7 +1,7 @@
-//! The course of one exec: watches it until it is over, and ends it when it must be ended.
+//! The course of one exec: watches it until it is over, and ends it when a limit or the caller requires that.
 //!
-//! The first reason to end it wins. No wait ends in a default answer: an exec is over when it was reported over, or when
-//! the one who reports is dead.
+//! The first reason to end it wins. No wait ends in a default answer: an exec is over when its end was reported, or
+//! when the process that reports is dead.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -19,22 +19,22 @@ use crate::error::SandboxError;
 use crate::error::Unwritten;
 use crate::plan::RunLimits;
 
-/// How often the groups' counters are read while a program runs: at first, and at last when it runs for long.
+/// How often the groups' counters are read while a program runs: at first, and later when it runs for long.
 const OBSERVE_EVERY: Duration = Duration::from_millis(20);
 const OBSERVE_RARELY: Duration = Duration::from_millis(250);
-/// How often the CPU time of one exec among several is asked for, once all together are over its limit.
+/// How often the CPU time of one exec is measured, once all execs of the sandbox together are over its limit.
 const MEASURE_EVERY: Duration = Duration::from_millis(40);
-/// A program that used so much yields the processor to those that have not, so that long ones and bombs do not hold up
-/// the many short ones.
+/// A program that has used this much CPU time gives way to those that have used less. So long programs and fork bombs
+/// do not delay the many short ones.
 const SHORT: Duration = Duration::from_millis(30);
-/// A program whose forks keep being refused for this long does not cope: PIDS.
+/// A program whose forks are refused for this long cannot go on: its cause is PIDS.
 const REFUSED_FORKS_PATIENCE: Duration = Duration::from_millis(500);
-/// Nor does one that is refused so many. Each refused fork copies and lets go of a whole process under locks that every other
-/// process with the same files waits for.
+/// The same holds after this many refused forks. Each refused fork copies a whole process and frees it again, under
+/// locks for which every other process with the same files waits.
 const MOST_REFUSED_FORKS: u64 = 1000;
-/// When an exec is not over in this time after it was to be killed, it is ended from outside.
+/// An exec that is not over this long after it was killed is ended from outside.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
-/// When what a finished run left is not ended and collected in this time, the sandbox is killed too.
+/// The sandbox is killed when its processes are not ended and its files not collected within this time.
 const FINISH_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why we ended a run.
@@ -55,34 +55,34 @@ pub(crate) struct Course {
     pub(super) main: Option<Ended>,
     pub(super) finished: Option<Finished>,
     pub(super) not_executed: Option<Failure>,
-    /// It could not be begun, by no fault of the program's.
+    /// The program could not be begun. The program is not the reason.
     pub(super) failed: Option<Failure>,
     pub(super) unwritten: Option<Unwritten>,
-    /// The zygote executed the command.
+    /// The zygote executed the command instead of running it itself.
     pub(super) executed: bool,
-    /// The exec was alone, so that a missing `finished` is a loss.
+    /// The exec was alone in its sandbox, so that a missing `finished` means a lost sandbox.
     pub(super) alone: bool,
     pub(crate) started: Option<Instant>,
     pub(crate) ended: Instant,
-    /// The groups' counters at the end, and what they had been before.
+    /// The groups' counters at the end, and at the beginning.
     pub(super) seen: Observed,
     pub(super) before: Observed,
 }
 
 impl Course {
-    /// Until the counters are read again.
+    /// How long to wait before the counters are read again.
     fn pause(&self) -> Duration {
         let elapsed = self.started.map_or(Duration::ZERO, |started| started.elapsed());
         (elapsed / 50).clamp(OBSERVE_EVERY, OBSERVE_RARELY)
     }
 
-    /// What it ran on. `warm`: the runtime that was told to run it.
+    /// The runtime of the program. `warm`: the one that was asked to run it.
     pub(crate) fn runtime(&self, warm: Option<String>) -> String {
         let warm = warm.filter(|_| !self.executed);
         warm.unwrap_or_else(|| "exec".to_owned())
     }
 
-    /// How long the parts took; what comes after the end is still going on.
+    /// How long each part took. The part after the end is still going on.
     pub(crate) fn timings(&self, began: Instant, queued: Duration) -> Timings {
         let millis = |duration: Duration| duration.as_secs_f64() * 1000.0;
         let run = self.started.map_or(Duration::ZERO, |started| self.ended - started);
@@ -98,25 +98,26 @@ impl Course {
     }
 }
 
-/// One exec, however it is carried out.
+/// One exec of any kind.
 pub(crate) trait Exec {
-    /// Whether it has the sandbox for itself: everything ends with it, then comes `Finished`.
+    /// Whether the exec is alone in its sandbox: then everything ends with it, and `Finished` follows.
     const ALONE: bool;
-    /// Whether the groups have held nothing else: then their peaks are this one's.
+    /// Whether the groups have never held another exec: then their peaks belong to this one.
     const FIRST: bool;
-    /// What is reported of it; `None` when nobody is left to report. May be dropped and called again without loss.
+    /// The next event of the exec; `None` when the process that reports is dead. May be dropped and called again
+    /// without loss.
     fn event(&mut self) -> impl Future<Output = io::Result<Option<Event>>> + Send;
-    /// Begins to end it with everything that it started.
+    /// Begins to end the exec with everything that it started.
     fn kill(&mut self) -> impl Future<Output = ()> + Send;
     /// Asks for a `Measured`.
     fn measure(&mut self) -> impl Future<Output = ()> + Send;
-    /// It is not a short one: others go first.
+    /// The exec is not a short one: others go first.
     fn yields(&mut self) {}
     /// Ends the whole sandbox, because `kill` was not enough.
     fn destroy(&mut self);
 }
 
-/// Watches an exec until it is over. `before`: what the groups' counters were when it was begun.
+/// Watches an exec until it is over. `before`: the groups' counters when it was begun.
 pub(crate) async fn follow<E: Exec>(
     exec: &mut E,
     group: &Group,
@@ -147,9 +148,9 @@ pub(crate) async fn follow<E: Exec>(
         count: before.refused_forks.unwrap_or(0),
         ..RefusedForks::default()
     };
-    // Before the start the wall clock stands still; the set-up has the same time.
+    // Before the start, the wall-clock limit does not count; the set-up has the same time.
     let mut wall = tokio::time::Instant::now() + limits.wall + KILL_PATIENCE;
-    // When it must be over.
+    // When the exec must be over.
     let mut outside: Option<tokio::time::Instant> = None;
     let mut measured = Instant::now();
     loop {
@@ -180,7 +181,7 @@ pub(crate) async fn follow<E: Exec>(
                         course.main = Some(main);
                         course.ended = Instant::now();
                         outside = Some(tokio::time::Instant::now() + FINISH_PATIENCE);
-                        // One among others that ended by itself leaves what it started behind.
+                        // An exec among others that ended by itself leaves the processes that it started behind.
                         !E::ALONE && course.verdict.is_none()
                     }
                     Some(Event::Finished(finished)) => {
@@ -240,7 +241,7 @@ pub(crate) async fn follow<E: Exec>(
                 } else if forks.persistent() {
                     verdict = Some(Verdict::Pids);
                 } else if used > limits.cpu && measured.elapsed() > MEASURE_EVERY {
-                    // All in the sandbox together used that much: ask for its part.
+                    // All execs of the sandbox together have used the limit: ask for the part of this one.
                     measured = Instant::now();
                     exec.measure().await;
                 }
@@ -258,7 +259,7 @@ pub(crate) async fn follow<E: Exec>(
     }
 }
 
-/// The history of forks that the limit refused.
+/// When the limit refused forks.
 #[derive(Default)]
 struct RefusedForks {
     before: u64,
@@ -279,13 +280,13 @@ impl RefusedForks {
         }
     }
 
-    /// Whether a fork was refused just now.
+    /// Whether a fork was refused in the last moments.
     fn recent(&self) -> bool {
         self.last.is_some_and(|last| last.elapsed() < REFUSED_FORKS_PATIENCE)
     }
 
-    /// Whether forks were refused in the later two thirds of the run: also a program that waits longer and longer
-    /// between its tries has not given them up.
+    /// Whether forks were refused in the last two thirds of the run. A program that waits longer and longer between its
+    /// tries has not given up.
     fn late(&self, started: Option<Instant>) -> bool {
         let (Some(last), Some(started)) = (self.last, started) else {
             return false;
@@ -293,7 +294,7 @@ impl RefusedForks {
         (last - started) * 3 > started.elapsed()
     }
 
-    /// Whether forks have been refused again and again, for long or in great number.
+    /// Whether forks have been refused for long, or in great number.
     fn persistent(&self) -> bool {
         let span = self.since.zip(self.last).map(|(since, last)| last - since);
         let long = self.recent() && span.is_some_and(|span| span >= REFUSED_FORKS_PATIENCE);

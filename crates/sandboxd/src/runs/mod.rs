@@ -1,8 +1,8 @@
-//! One run in one sandbox, and the truth about how it ended.
+//! One run in one sandbox, and how it really ended.
 //!
-//! The first reason to end a run wins and is its cause; what is seen later only adds to `limits_hit`. No wait ends in a
-//! default answer: a run is over when init reports it or is dead, and output is complete when every process that could
-//! write it is dead and the pipes are drained.
+//! The first reason to end a run wins and is its cause; reasons that are seen later only add to `limits_hit`. No wait
+//! ends in a default answer: a run is over when init reports its end or is dead. Its output is complete when every
+//! process that could write it is dead and the pipes are drained.
 
 mod course;
 pub(crate) mod keys;
@@ -33,15 +33,15 @@ pub(crate) use verdict::judge;
 /// The id of a run's only order.
 const RUN: u64 = 1;
 
-/// Says once that a run is to be cancelled.
+/// Becomes true once, when a run is to be cancelled.
 pub(crate) type Cancel = watch::Receiver<bool>;
 
-/// Returns when a flag has been set, or never will be any more.
+/// Returns when a flag was set, or when its sender is gone.
 pub(crate) async fn raised(flag: &mut watch::Receiver<bool>) {
     let _gone = flag.wait_for(|raised| *raised).await.is_err();
 }
 
-/// The result of what failed for reasons of ours.
+/// The result of a run that failed because of the infrastructure.
 pub(crate) fn infra(error: &SandboxError, isolation: Isolation) -> RunOnceResult {
     COUNTS.infra(error.code());
     RunOnceResult {
@@ -76,7 +76,7 @@ pub(crate) async fn execute(
     sandbox.group.limit(plan.limits.group.into()).map_err(setup("limits"))?;
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let sockets = sandbox.open(plan.network.sockets()).await?;
-    // The ways out stay open until the result is in.
+    // The ways out stay open until the result is complete.
     let (_egress, told) = plan.network.serve(sockets).map_err(setup("network"))?;
     egress::add_missing(&mut plan.start.program.env, &told);
     let before = sandbox.group.count();
@@ -105,7 +105,7 @@ pub(crate) async fn execute(
     };
     let course = follow(&mut alone, &sandbox.group, before, &plan.limits, &flood, cancel).await;
     feeder.abort();
-    // Everybody who could write is dead.
+    // Every process that could write is dead.
     over.send_replace(true);
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);
     let course = course?;
@@ -116,7 +116,7 @@ pub(crate) async fn execute(
     Ok(result)
 }
 
-/// The sole exec of a sandbox, its init's own child.
+/// The only exec of a sandbox, a child of its init.
 struct Alone<'a> {
     orders: &'a mut Orders,
     events: &'a mut Events,

@@ -1,4 +1,4 @@
-//! One output stream of a run: the first and the last bytes, and an exact count of what lay between.
+//! One output stream of a run: the first and the last bytes, and an exact count of all bytes.
 
 use std::collections::VecDeque;
 

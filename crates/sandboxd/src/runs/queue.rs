@@ -1,7 +1,8 @@
-//! Admission: how many runs go on at a time and how many may wait, each no longer than it said.
+//! Admission: how many runs go on at a time, and how many may wait, each no longer than its request allows.
 //!
-//! A run that turns out to be long steps aside and makes room for another, so that short ones do not wait for it; so do
-//! tests whose reader does not read. As many stand aside as there are slots; those beyond that keep theirs.
+//! A run that turns out to be long steps aside and makes room for another, so that short ones do not wait for it. Tests
+//! whose reader does not read do the same. There are as many places aside as slots. When all are taken, further runs
+//! keep their slots.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::counts::COUNTS;
 use crate::error::SandboxError;
 
-/// Retry advice per waiting run and slot: an ordinary run takes about this long.
+/// For the advice when to retry: an ordinary run takes about this long for each waiting run and slot.
 const TYPICAL_RUN_MS: u64 = 20;
 
 /// See the module. First come, first served.
@@ -29,13 +30,13 @@ pub(crate) struct Queue {
 /// The right to run, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// Of the slots or of the places aside.
+    /// A permit of the slots, or of the places aside.
     permit: OwnedSemaphorePermit,
     aside: Arc<Semaphore>,
     over: Over,
 }
 
-/// Whether a run is over, and only what it leaves is still to be cleared away.
+/// Whether a run is over and only has to be cleared away.
 #[derive(Debug)]
 struct Over {
     all: Arc<AtomicUsize>,
@@ -51,7 +52,7 @@ impl Drop for Over {
 }
 
 impl Slot {
-    /// Makes room for another, if there is a place aside.
+    /// Makes room for another run, if there is a place aside.
     pub(crate) fn step_aside(&mut self) {
         if Arc::ptr_eq(self.permit.semaphore(), &self.aside) {
             return;
@@ -61,7 +62,7 @@ impl Slot {
         }
     }
 
-    /// What ran is over. The slot stays taken until what it leaves is cleared away.
+    /// Notes that the run is over. The slot stays taken until the run is cleared away.
     pub(crate) fn over(&mut self) {
         if !std::mem::replace(&mut self.over.is, true) {
             self.over.all.fetch_add(1, Ordering::Relaxed);
@@ -69,7 +70,7 @@ impl Slot {
     }
 }
 
-/// Takes one from the number of waiting runs, also when the wait is given up.
+/// Removes one from the number of waiting runs, also when the wait is given up.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -93,7 +94,7 @@ impl Queue {
     /// Waits for a slot.
     ///
     /// # Errors
-    /// `Overloaded` at once when too many wait, or when the wait was as long as it may be; `Draining` after `close`.
+    /// `Overloaded` at once when too many wait, or after the longest allowed wait; `Draining` after `close`.
     pub(crate) async fn enter(&self, patience: Duration) -> Result<Slot, SandboxError> {
         if let Some(slot) = self.try_enter() {
             COUNTS.waited(Duration::ZERO);
@@ -114,7 +115,7 @@ impl Queue {
         }
     }
 
-    /// A slot that is free, of nobody who waits.
+    /// A free slot for which no run waits.
     pub(crate) fn try_enter(&self) -> Option<Slot> {
         let permit = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         Some(self.slot(permit))
@@ -140,7 +141,7 @@ impl Queue {
         (2 * self.max_running).saturating_sub(free)
     }
 
-    /// Those of them that are not over.
+    /// How many runs have a slot and are not over.
     pub(crate) fn busy(&self) -> usize {
         self.running().saturating_sub(self.over.load(Ordering::Relaxed))
     }
@@ -174,13 +175,13 @@ mod tests {
         Enter {
             patience_ms: u64,
         },
-        /// One that runs ends.
+        /// A run ends.
         Leave(usize),
-        /// One that runs turns out to be long.
+        /// A run turns out to be long.
         Yield(usize),
-        /// One that runs is over but for what it leaves.
+        /// A run is over, and only has to be cleared away.
         End(usize),
-        /// One that waits is given up by its caller.
+        /// The caller of a waiting run gives up.
         GiveUp(usize),
         Pass(u64),
         Close,
@@ -200,7 +201,7 @@ mod tests {
 
     type Entered = Result<Slot, SandboxError>;
 
-    /// One caller that waits: when its patience ends, and its call.
+    /// A waiting caller: when its patience ends, and its call.
     struct Waiter {
         until: u64,
         call: JoinHandle<Entered>,
@@ -215,7 +216,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
-        /// Beside a model: who is let in at once, who waits, in which order they are served, who is refused and why.
+        /// The queue beside a model: which callers are let in at once or wait, in which order they are served, and
+        /// which are refused and why.
         #[test]
         fn it_admits_as_its_model_does(
             slots in 1_usize..4,
@@ -292,7 +294,7 @@ mod tests {
                                     let answer = waiter.call.await.expect("no panic");
                                     assert!(matches!(answer, Err(SandboxError::Overloaded { .. })), "it was patient for longer");
                                 } else {
-                                    // At the very moment either may have come first; nothing was freed meanwhile.
+                                    // At this very moment either may have come first; no slot became free meanwhile.
                                     assert!(waiter.call.await.expect("no panic").is_err());
                                 }
                             }

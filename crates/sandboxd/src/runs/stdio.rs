@@ -1,4 +1,4 @@
-//! What goes through the pipes between the daemon and a program.
+//! The content of the pipes between the daemon and a program.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -16,7 +16,7 @@ use super::raised;
 use crate::error::SandboxError;
 
 const READ_BYTES: usize = 64 << 10;
-/// Most programs write little, and many nothing.
+/// Most programs write little, and many write nothing.
 const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Both output streams together, as the kill limit sees them.
@@ -50,15 +50,16 @@ impl Flood {
 pub(crate) struct Recording(oneshot::Receiver<(Output, bool)>);
 
 impl Recording {
-    /// What was kept of it, and whether bytes were dropped. Comes soon after `over`.
+    /// The kept part of the stream, and whether bytes were dropped. Comes soon after `over`.
     pub(crate) async fn result(self) -> Result<(Output, bool), SandboxError> {
         let lost = |_| SandboxError::Protocol("a recording ended early".to_owned());
         self.0.await.map_err(lost)
     }
 }
 
-/// Records a stream to its end, or until `over` says that the program has ended: then what is in the pipe at that moment
-/// is the last of it. What others write there later is read and thrown away, so that nobody is stopped by a full pipe.
+/// Records a stream to its end, or until `over` says that the program has ended: the bytes that are in the pipe at that
+/// moment are the last. Bytes that other processes write later are read and thrown away, so that a full pipe stops none
+/// of them.
 pub(crate) fn record(
     fd: OwnedFd,
     limit: u64,
@@ -68,7 +69,7 @@ pub(crate) fn record(
     start(fd, limit, flood, over, true)
 }
 
-/// Records the part of a stream that lies between now and `over`. Others read what comes before and after.
+/// Records the part of a stream between now and `over`. Others read the parts before and after.
 pub(crate) fn record_part(
     fd: OwnedFd,
     limit: u64,
@@ -78,7 +79,7 @@ pub(crate) fn record_part(
     start(fd, limit, flood, over, false)
 }
 
-/// `drained`: what comes behind the recorded part is thrown away.
+/// `drained`: bytes behind the recorded part are read and thrown away.
 fn start(
     fd: OwnedFd,
     limit: u64,
@@ -86,13 +87,13 @@ fn start(
     over: watch::Receiver<bool>,
     drained: bool,
 ) -> io::Result<Recording> {
-    // One of `pipes`: nothing to look at, nothing to set.
+    // The descriptor is one of `pipes`: it needs no check and no flags.
     let pipe = pipe::Receiver::from_owned_fd_unchecked(fd)?;
     let flood = Arc::clone(flood);
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move {
         let (recorded, open) = listen(&pipe, limit, &flood, over).await;
-        // Nobody may be waiting any more.
+        // The receiver may be gone.
         let _unwanted = sender.send(recorded);
         if open && drained {
             let mut buffer = vec![0; READ_BYTES];
@@ -102,7 +103,8 @@ fn start(
     Ok(Recording(receiver))
 }
 
-/// Reads to the end or until `over`. Returns what was kept, whether bytes were dropped, and whether the pipe is open still.
+/// Reads to the end or until `over`. Returns the kept part, whether bytes were dropped, and whether the pipe is still
+/// open.
 async fn listen(
     pipe: &pipe::Receiver,
     limit: u64,
@@ -155,7 +157,7 @@ pub(crate) async fn read(pipe: &pipe::Receiver, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// What is in a pipe at this moment. The pipe itself is asked: tokio's own readiness may lag behind what was written.
+/// The bytes that are in a pipe at this moment. The kernel is asked: tokio's readiness may lag behind the writer.
 pub(crate) fn rest(pipe: &pipe::Receiver, buffer: &mut [u8]) -> Vec<Vec<u8>> {
     let mut waiting: libc::c_int = 0;
     // SAFETY: a live int.
@@ -185,7 +187,7 @@ pub(crate) fn rest(pipe: &pipe::Receiver, buffer: &mut [u8]) -> Vec<Vec<u8>> {
 pub(crate) fn feed(fd: OwnedFd, bytes: bytes::Bytes) -> io::Result<JoinHandle<()>> {
     let mut pipe = pipe::Sender::from_owned_fd_unchecked(fd)?;
     Ok(tokio::spawn(async move {
-        // A program that does not read its input, or ends before it has, is in its right.
+        // A program may leave its input unread, or end before it has read all of it.
         let _closed = pipe.write_all(&bytes).await;
     }))
 }

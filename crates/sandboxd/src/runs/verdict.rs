@@ -1,4 +1,4 @@
-//! The truth about how an exec ended, from what was seen.
+//! Decides how an exec ended, from the events and counters of its course.
 
 use std::io;
 
@@ -11,11 +11,11 @@ use crate::counts::COUNTS;
 use crate::error::SandboxError;
 use crate::plan::RunLimits;
 
-/// The kernel's warning comes by so much too early, as far as its two ways to count CPU time differ.
+/// The kernel's warning may come earlier than the limit by this much, because the kernel counts CPU time in two ways.
 const TICK_NS: u64 = 50_000_000;
 
-/// The kernel sends it for a call by another table than x86-64's own, any program sends what it likes, and who waits for a
-/// process learns no more than its number.
+/// The kernel sends SIGSYS for a system call of another table than that of x86-64. Any program can send it too, and the
+/// parent of a process learns no more than the signal's number.
 const SENT_OR_FOREIGN: &str =
     "killed by signal 31 (SIGSYS): for a system call of another table (i386, x32), or as it was sent";
 
@@ -42,7 +42,7 @@ pub(crate) fn judge(
     } = course;
     let oom = seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands();
     let refused_forks = seen.refused_forks > before.refused_forks;
-    // Among others, only what was waited for is its own.
+    // Among other execs, only the CPU time of processes that were waited for belongs to this one.
     let cpu_ns = seen
         .cpu_ns
         .filter(|_| alone)
@@ -65,7 +65,7 @@ pub(crate) fn judge(
     };
     note(verdict == Some(Verdict::Wall), Limit::Wall);
     let over = cpu_ns.is_some_and(|used| u128::from(used) > limits.cpu.as_nanos());
-    // The kernel's limit counts in ticks, and may end a process that has used a little less.
+    // The kernel's limit counts in ticks: it may end a process that has used a little less.
     let by_itself = !counts_cpu && signal.is_some_and(|number| out_of_cpu(number, cpu_ns, limits));
     note(over || by_itself || verdict == Some(Verdict::Cpu), Limit::Cpu);
     note(oom, Limit::Memory);
@@ -85,9 +85,9 @@ pub(crate) fn judge(
     if let Some(limit) = unwritten.as_ref().and_then(|unwritten| unwritten.limit) {
         note(true, limit);
     }
-    // Where each file has a limit, for want of one of the whole layer, and only there, the kernel sends this.
+    // The kernel sends this where each file has a limit, because there is none for the whole layer.
     note(limits.each_file && signal == Some(libc::SIGXFSZ), Limit::Disk);
-    // An OOM kill anywhere ends the whole run as OOM, also when we have not seen it before the end.
+    // An OOM kill anywhere ends the whole run as OOM, even when it was not seen before the end.
     if oom && verdict.is_none() {
         verdict = Some(Verdict::Oom);
     }
@@ -119,7 +119,7 @@ pub(crate) fn judge(
             format!("{}: no process was free: {}", failure.step, os_text(failure.errno)),
         ),
         (None, None, Some(failure), ..) => {
-            // As shells have it: 127 not found, 126 found and not executable.
+            // As in shells: 127 when the program was not found, 126 when it was found and is not executable.
             result.exit_code = Some(if failure.errno == libc::ENOENT { 127 } else { 126 });
             (
                 Cause::Exited,
@@ -175,7 +175,7 @@ fn killed_early(signal: i32) -> SandboxError {
     }
 }
 
-/// Why a program that did not begin, and met no limit, did not.
+/// The reason why a program did not begin, when no limit was the reason.
 fn lost(failed: Option<Failure>) -> SandboxError {
     let Some(Failure { step, errno }) = failed else {
         return SandboxError::InitDied;
@@ -184,8 +184,8 @@ fn lost(failed: Option<Failure>) -> SandboxError {
     SandboxError::Setup { step, source }
 }
 
-/// Whether a signal is that of the limit of each process: the warning, or the kill of one that did not heed it. A program can
-/// send itself both.
+/// Whether a signal is that of the CPU limit of each process: the warning, or the kill of a process that ignored it. A
+/// program can also send both to itself.
 fn out_of_cpu(signal: i32, cpu_ns: Option<u64>, limits: &RunLimits) -> bool {
     let whole_seconds = limits.cpu.as_millis().div_ceil(1000) * 1_000_000_000;
     let tick = match signal {

@@ -1,8 +1,9 @@
-//! Which keys were begun, on disk: a daemon that is started again never runs one of its predecessor's.
+//! Keys that were begun, on disk, so that a daemon that is started again never runs a key of the daemon before it.
 //!
-//! A record is the start of the key's digest, appended before the run begins, in one write and without waiting for the
-//! disk: it outlives the daemon, not the machine, and after that no caller waits any more. Two files take turns, so that a
-//! key is remembered for one to two turns. One daemon at a time has the directory.
+//! A record is the start of the key's digest. It is appended before the run begins, in one write and without waiting
+//! for the disk: it survives the daemon, but not the machine, and a caller does not wait across a restart of the
+//! machine. Two files take turns, so that a key is remembered for one to two turns. One daemon at a time may use the
+//! directory.
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File};
@@ -15,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 /// How long each file takes records.
 const TURN: Duration = Duration::from_secs(4200);
-/// Then its turn is over before its time.
+/// A file that has grown to this ends its turn early.
 const MAX_BYTES: u64 = 64 << 20;
 const CURRENT: &str = "keys";
 const PREVIOUS: &str = "keys.old";
@@ -29,18 +30,18 @@ pub(super) struct Journal {
     current: File,
     written: u64,
     turn: Instant,
-    /// Of daemons before this one, until two turns have passed.
+    /// Keys of earlier daemons, until two turns have passed.
     earlier: HashSet<Record>,
     turns: u32,
-    /// Locked as long as this lives.
+    /// Locked as long as the journal is open.
     _lock: File,
 }
 
 impl Journal {
-    /// Opens the one in a directory, which is made when it is missing.
+    /// Opens the journal of a directory, which is made when it is missing.
     ///
     /// # Errors
-    /// `WouldBlock` when another daemon has it.
+    /// `WouldBlock` when another daemon uses it.
     pub(super) fn open(directory: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let lock = options().open(directory.join("lock"))?;
@@ -60,14 +61,14 @@ impl Journal {
             turns: 0,
             _lock: lock,
         };
-        // A record cut short by a full disk would shift all that come after it.
+        // A record that a full disk has cut short would shift all later ones.
         if written % size_of::<Record>() as u64 > 0 {
             journal.take_turns()?;
         }
         Ok(journal)
     }
 
-    /// Whether a daemon before this one began it.
+    /// Whether an earlier daemon began this key.
     pub(super) fn knows(&self, key: &str) -> bool {
         self.earlier.contains(&record(key))
     }
@@ -109,7 +110,7 @@ fn record(key: &str) -> Record {
     record
 }
 
-/// Those of a file, unless all of them are too old.
+/// The records of a file, unless all of them are too old.
 fn records(path: &Path) -> io::Result<Vec<Record>> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

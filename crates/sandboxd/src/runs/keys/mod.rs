@@ -1,8 +1,8 @@
-//! Idempotency keys: at most one execution per key, its result given to whoever asks with the same request.
+//! Idempotency keys: at most one execution for each key. Every caller that sends an equal request gets its result.
 //!
-//! Results are kept for a while and dropped oldest first when they take too much memory; a dropped key is remembered
-//! longer than its result and then answers INFRA, so that it is never run again by mistake. With a journal that holds
-//! across a restart of the daemon.
+//! Results are kept for a while; the oldest are dropped first when they take too much memory. A dropped key is
+//! remembered longer than its result and then answers INFRA, so that it is never run again by mistake. With a journal
+//! this also holds across a restart of the daemon.
 
 mod journal;
 
@@ -19,17 +19,17 @@ use tokio::sync::watch;
 
 use crate::error::SandboxError;
 
-/// How long a result is kept after the run ended.
+/// How long a result is kept after the end of its run.
 const KEEP: Duration = Duration::from_secs(600);
 /// How long a key is remembered after that.
 const REMEMBER: Duration = Duration::from_secs(3600);
-/// All kept results together.
+/// The bound of all kept results together.
 const MAX_KEPT_BYTES: usize = 256 << 20;
 
-/// What a finished run gives to all who wait for it.
+/// The end of a run, for all callers that wait for it.
 pub(crate) type Shared = Result<Arc<RunOnceResult>, Arc<SandboxError>>;
 
-/// How to stop a run, and how to learn its end.
+/// Stops a run, and shows its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     pub(crate) cancel: Arc<watch::Sender<bool>>,
@@ -68,7 +68,7 @@ pub(crate) enum Claim {
     Known(Handle),
 }
 
-/// Tells requests apart that carry the same key.
+/// A number that differs for different requests with the same key.
 pub(crate) fn fingerprint(request: &RunOnceRequest) -> u64 {
     let mut plain = request.clone();
     plain.instance_id.clear();
@@ -77,7 +77,7 @@ pub(crate) fn fingerprint(request: &RunOnceRequest) -> u64 {
     mark(&plain, [env])
 }
 
-/// One number for a message and its maps, which have no order of their own and are not in it any more.
+/// One number for a message and its maps, which have no order and were taken out of the message.
 pub(crate) fn mark<const N: usize>(plain: &impl Message, maps: [HashMap<String, String>; N]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for map in maps {
@@ -88,7 +88,7 @@ pub(crate) fn mark<const N: usize>(plain: &impl Message, maps: [HashMap<String, 
 }
 
 impl Keys {
-    /// With a journal in this directory, if there is to be one.
+    /// Opens the keys, with a journal in this directory, if one is given.
     pub(crate) fn open(directory: Option<&Path>) -> Result<Self, SandboxError> {
         let journal = directory.map(Journal::open).transpose();
         let journal = journal.map_err(|source| SandboxError::Serve {
@@ -103,7 +103,7 @@ impl Keys {
         })
     }
 
-    /// Claims a key for a run that `handle` belongs to.
+    /// Claims a key for the run of `handle`.
     pub(crate) fn claim(&self, key: &str, fingerprint: u64, handle: &Handle) -> Result<Claim, SandboxError> {
         let mut state = self.lock();
         state.expire();
@@ -136,7 +136,7 @@ impl Keys {
         }
     }
 
-    /// The run of a key that has not ended.
+    /// The run of a key, while it has not ended.
     pub(crate) fn unfinished(&self, key: &str) -> Option<Handle> {
         let state = self.lock();
         let handle = state.entries.get(key)?.handle.clone()?;
@@ -144,7 +144,7 @@ impl Keys {
         running.then_some(handle)
     }
 
-    /// The run of a key has ended; a run that never began does not use its key up.
+    /// Records the end of a key's run. A run that never began does not use its key up.
     pub(crate) fn finished(&self, key: &str, end: &Shared) {
         let mut state = self.lock();
         let Ok(result) = end else {
