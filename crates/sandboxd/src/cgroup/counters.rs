@@ -1,7 +1,7 @@
 //! The files of a sandbox's groups in which the kernel counts.
 //!
-//! A one-shot run reads most of them before, during and after. So they stay open, until `let_go` says that nobody is in a
-//! hurry.
+//! A one-shot run reads most of them before, during and after its program. So they stay open, until `let_go` closes
+//! them for sandboxes where speed matters less.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,16 +14,16 @@ use super::Version;
 /// Longest file of counters.
 const COUNTER_BYTES: usize = 4096;
 
-/// One number in one file.
+/// One number in a file.
 #[derive(Debug)]
 pub(super) struct Counter {
     path: PathBuf,
-    /// In a file of `name number` lines, whose.
+    /// The name of the line, in a file with lines of `name number`.
     line: Option<&'static str>,
-    /// Can be written to.
+    /// Whether the counter can be reset by a write.
     resets: bool,
     open: OnceLock<File>,
-    /// It is opened anew for every look.
+    /// Whether the file is opened again for each read.
     closed: bool,
 }
 
@@ -52,7 +52,7 @@ impl Counter {
         }
     }
 
-    /// `None` where the kernel has no such counter.
+    /// The number; `None` where the kernel lacks the counter.
     pub(super) fn read(&self) -> Option<u64> {
         let mut buffer = [0; COUNTER_BYTES];
         let length = self.with(|file| file.read_at(&mut buffer, 0)).ok()?;
@@ -65,7 +65,7 @@ impl Counter {
         }
     }
 
-    /// A peak begins anew: for every reader, or (v2) for this one, which therefore keeps its file.
+    /// Resets a peak: for every reader, or (v2) for this file only, which therefore stays open.
     pub(super) fn reset(&self) -> io::Result<()> {
         self.with(|file| file.write_at(b"0", 0)).map(|_| ())
     }
@@ -89,18 +89,18 @@ impl Counter {
     fn open_file(&self) -> io::Result<File> {
         let both = OpenOptions::new().read(true).write(self.resets).open(&self.path);
         match both {
-            // Before Linux 6.12 v2 does not begin anew.
+            // Before Linux 6.12, v2 cannot reset the peak.
             Err(error) if self.resets && error.kind() != io::ErrorKind::NotFound => File::open(&self.path),
             opened => opened,
         }
     }
 }
 
-/// Those of one sandbox, as far as there are controllers.
+/// The counters of one sandbox, as far as there are controllers.
 #[derive(Debug)]
 pub(super) struct Counters {
     pub(super) cpu: Option<Counter>,
-    /// What `cpu` counts: v2 counts microseconds.
+    /// The unit of `cpu`: v2 counts microseconds.
     pub(super) cpu_unit_ns: u64,
     pub(super) oom_kills: Option<Counter>,
     pub(super) memory: Option<Counter>,
@@ -144,10 +144,10 @@ impl Counters {
         }
     }
 
-    /// Opens what is there.
+    /// Opens the files that exist.
     pub(super) fn open(&mut self) {
         for counter in self.all() {
-            // One that this kernel does not have is looked for whenever it is wanted.
+            // A counter that this kernel lacks is looked for again at each read.
             let _missing = counter.with(|_| Ok(()));
         }
     }

@@ -1,8 +1,9 @@
-//! v2: a group hands controllers down only while it has no processes of its own, the machine's root excepted.
+//! v2: a group can hand controllers down only while it has no processes, except for the machine's root.
 //!
-//! This process makes room by stepping into a leaf below its group. Others in the group follow only where the group is ours
-//! to arrange: a container's root, or one that was delegated, as systemd says by an attribute. Whoever started this
-//! process (Node, a shell) is usually among them. Their limits stay what they were, since the leaf has none.
+//! This process makes room by moving into a leaf below its group. The other processes of the group are moved too, but
+//! only where the group is ours to arrange: a container's root, or a group that systemd delegated, which an attribute
+//! shows. The process that started this one (Node, a shell) is usually among them. Their limits stay the same, since
+//! the leaf has none.
 
 use std::ffi::CString;
 use std::fs;
@@ -12,12 +13,12 @@ use std::path::Path;
 
 use super::layout::make;
 
-/// The leaf. Later daemons of the same group find themselves in it, since their starters are.
+/// The leaf. A later daemon of the same group starts in it, since the process that starts it is there.
 const LEAF: &str = "prl-sandboxd-self";
-/// Processes may start others while they are moved.
+/// Processes may start others while they are moved, so there are several rounds.
 const ROUNDS: usize = 10;
 
-/// The group to arrange, where its leaf is this process's own.
+/// The group to arrange: the parent, when this process is in the leaf.
 pub(super) fn without_leaf(own: &Path) -> &Path {
     match own.parent() {
         Some(parent) if own.file_name().is_some_and(|name| name == LEAF) => parent,
@@ -25,8 +26,8 @@ pub(super) fn without_leaf(own: &Path) -> &Path {
     }
 }
 
-/// Enables a controller for the groups below this one. `at_root`: it is the highest group to be seen. Where that cannot be, every
-/// process is where it was.
+/// Enables a controller for the groups below this one. `at_root`: no higher group is visible. After a failure every
+/// process is back in its group.
 pub(super) fn hand_down(group: &Path, controller: &str, at_root: bool) -> io::Result<()> {
     let switch = |sign: char| fs::write(group.join("cgroup.subtree_control"), format!("{sign}{controller}"));
     let enable = || {
@@ -45,16 +46,17 @@ pub(super) fn hand_down(group: &Path, controller: &str, at_root: bool) -> io::Re
     let done = make_room(group, at_root, enable, &mut moved);
     if done.is_err() {
         for pid in moved {
-            // It may have ended meanwhile.
+            // The process may have ended meanwhile.
             let _back = fs::write(group.join("cgroup.procs"), pid);
         }
-        // Others may be in it, who were there before.
+        // Processes of an earlier daemon may be in the leaf.
         let _removed = fs::remove_dir(group.join(LEAF));
     }
     done
 }
 
-/// Whether processes in it and a controller that can tell threads apart have made it a group whose children take threads only.
+/// Whether the group has become one whose children take only threads, because it has processes and a controller that
+/// can limit threads separately.
 fn is_threaded(group: &Path) -> bool {
     let kind = fs::read_to_string(group.join("cgroup.type"));
     kind.is_ok_and(|kind| kind.trim_end() == "domain threaded")
@@ -64,7 +66,8 @@ fn is_busy(done: &io::Result<()>) -> bool {
     matches!(done, Err(error) if error.raw_os_error() == Some(libc::EBUSY))
 }
 
-/// Moves this process into the leaf, and the others of the group as far as that is ours to do. `moved`: who was.
+/// Moves this process into the leaf, and the others of the group where that is ours to do. `moved`: the processes that
+/// were moved.
 fn make_room(
     group: &Path,
     at_root: bool,
@@ -93,7 +96,7 @@ fn make_room(
         let pids = members()?;
         tracing::info!(group = %group.display(), processes = pids.lines().count(), "moved into a leaf of their group");
         for pid in pids.lines() {
-            // It may have ended, or be of another pid namespace (0): then the group stays busy.
+            // The process may have ended, or belong to another pid namespace (0): then the group stays busy.
             if fs::write(&entrance, pid).is_ok() {
                 moved.push(pid.to_owned());
             }
@@ -103,14 +106,14 @@ fn make_room(
     done
 }
 
-/// Whether systemd left this group to who runs in it.
+/// Whether systemd delegated this group.
 fn is_delegated(group: &Path) -> bool {
     let Ok(path) = CString::new(group.as_os_str().as_bytes()) else {
         return false;
     };
     [c"user.delegate", c"trusted.delegate"].into_iter().any(|name| {
         let mut value = [0_u8; 1];
-        // SAFETY: NUL-terminated names and a buffer of the size that is told.
+        // SAFETY: NUL-terminated names and a buffer of the given size.
         let length = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), value.as_mut_ptr().cast(), value.len()) };
         length == 1 && value == *b"1"
     })

@@ -1,4 +1,4 @@
-//! Which hierarchy of this machine carries which controller, and whether we may make groups there.
+//! Finds the hierarchy of this machine that carries each controller, and whether groups can be made there.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::delegation::{hand_down, without_leaf};
 
-/// Beside the groups of sandboxes, which are numbered.
+/// The name of the group of inits, beside the groups of sandboxes, which have numbers.
 const INITS: &str = "inits";
 
 /// The two interfaces of the kernel.
@@ -22,35 +22,35 @@ pub(crate) enum Version {
 pub(crate) struct Layout {
     pub(crate) memory: Option<(Version, PathBuf)>,
     pub(crate) pids: Option<(Version, PathBuf)>,
-    /// Where CPU time is counted.
+    /// The hierarchy in which CPU time is counted.
     pub(crate) cpu: Option<(Version, PathBuf)>,
-    /// Where CPU time is shared out by weight.
+    /// The hierarchy in which CPU time is shared out by weight.
     pub(crate) weight: Option<(Version, PathBuf)>,
-    /// Where CPU time is rationed, and to how many processors' worth; `None` unless asked for.
+    /// The hierarchy in which CPU time is rationed, and to how many processors; `None` unless asked for.
     pub(crate) quota: Option<(Version, PathBuf, f64)>,
-    /// Where the inits of all sandboxes are in the hierarchy that limits memory, if that is v2, whose groups with groups below
-    /// them hold no process; on v1 they stay where their spawner is. See `ways`.
+    /// The group of all inits in the hierarchy that limits memory, if that is v2: there a group that has groups below
+    /// it cannot hold processes. On v1 inits stay in the spawner's group. See `ways`.
     pub(super) inits: Option<(PathBuf, OwnedFd)>,
-    /// "v2", "v1", "hybrid" or "none": what is mounted.
+    /// The mounted hierarchies: "v2", "v1", "hybrid" or "none".
     pub(crate) mounted: &'static str,
     /// Why a controller is missing.
     pub(crate) missing: Vec<(&'static str, String)>,
 }
 
-/// A mounted hierarchy and this process's own group in it.
+/// A mounted hierarchy and this process's group in it.
 struct Hierarchy {
     version: Version,
     controllers: Vec<String>,
     own: PathBuf,
-    /// That group is the highest that is to be seen: the machine's or the container's.
+    /// No higher group is visible: it is that of the machine or the container.
     at_root: bool,
 }
 
 impl Layout {
-    /// Reads what is mounted and makes this daemon's directories.
+    /// Reads the mounted hierarchies and makes this daemon's directories.
     ///
     /// # Errors
-    /// A quota is asked for and no hierarchy can give it.
+    /// A quota is asked for, and no hierarchy can enforce it.
     pub(crate) fn establish(directory: &str, cpus: Option<f64>) -> Result<Self, String> {
         let text = |path| fs::read_to_string(path).unwrap_or_default();
         let hierarchies = hierarchies(&text("/proc/self/mountinfo"), &text("/proc/self/cgroup"));
@@ -70,7 +70,7 @@ impl Layout {
         layout.pids = layout.find(&hierarchies, "pids", &["pids"], directory);
         layout.cpu = layout.find(&hierarchies, "cpu", &["cpuacct", "cpu"], directory);
         if layout.cpu.is_none() {
-            // v2 counts in every group, whether or not the controller is handed down.
+            // v2 counts CPU time in every group, even without the controller.
             layout.cpu = hierarchies.iter().find_map(|hierarchy| {
                 let path = hierarchy.own.join(directory);
                 let ours = hierarchy.version == Version::V2 && make(&path).is_ok() && path.join("cpu.stat").exists();
@@ -99,7 +99,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Without it memory is not limited either: inits would be killed for what programs leave.
+    /// Makes the group of inits. When that fails memory is not limited: otherwise inits would be killed for memory that
+    /// programs leave.
     fn make_group_of_inits(&mut self) {
         let Some((Version::V2, parent)) = &self.memory else {
             return;
@@ -116,13 +117,13 @@ impl Layout {
         }
     }
 
-    /// The file by which an init enters the group of all inits, where there is one.
+    /// The file by which an init enters the group of all inits, where that group exists.
     pub(crate) fn entrance_of_inits(&self) -> Option<BorrowedFd<'_>> {
         self.inits.as_ref().map(|(_, entrance)| entrance.as_fd())
     }
 
-    /// Removes the daemon's directories, which are empty unless sandboxes were cut off: the spawner or the next start removes
-    /// those.
+    /// Removes the daemon's directories. They are empty unless sandboxes were cut off: the spawner, or the next start,
+    /// removes those.
     pub(crate) fn remove(&self) {
         let inits = self.inits.iter().map(|(path, _)| path.clone());
         for directory in inits.chain(self.directories()) {
@@ -132,7 +133,7 @@ impl Layout {
         }
     }
 
-    /// The daemon's directories, each once.
+    /// The daemon's directories, without duplicates.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
         let places = [&self.memory, &self.pids, &self.cpu, &self.weight]
             .into_iter()
@@ -181,21 +182,22 @@ fn open(hierarchy: &Hierarchy, controller: &str, directory: &str) -> io::Result<
     Ok(path)
 }
 
-/// The weight of all sandboxes together, as `weigh` takes it: half of what a process beside them has on each processor, or
-/// as much as a group beside them has. With more, bombs among them hold up those who make and ask for sandboxes: whoever
-/// runs for a moment now and then, on one processor while the bombs are on all, gets its share of theirs late.
+/// The weight of all sandboxes together, as `weigh` takes it: half of the weight that a process beside them has on each
+/// processor, or the weight of one group beside them. With a higher weight, fork bombs in sandboxes delay the processes
+/// that make and ask for sandboxes. Such a process runs now and then on one processor, while the bombs run on all, so
+/// it gets its share late.
 fn weight_of_all(rivals_are_groups: bool, processors: u64) -> (u64, u64) {
-    // A group's weight is for all processors, a process's for the one that it is on.
+    // The weight of a group is for all processors, that of a process for one.
     if rivals_are_groups { (1, 1) } else { (processors, 2) }
 }
 
-/// Whether this process and others beside the directory share the processor as groups: on v2 in a leaf, or, at the machine's
-/// root, session by session where the kernel does that.
+/// Whether this process and others beside the directory compete for the processor as groups: on v2 in a leaf or, at the
+/// machine's root, by session where the kernel does that.
 fn rivals_are_groups(version: Version, directory: &Path, by_session: bool) -> bool {
     let Some(own) = directory.parent() else {
         return false;
     };
-    // Each of these files is at the root alone, or everywhere but there, and so are they in containers.
+    // One of these files exists only at the root, the other everywhere except there. This holds in containers too.
     let is_root = match version {
         Version::V1 => own.join("release_agent").exists(),
         Version::V2 => !own.join("cgroup.events").exists(),
@@ -203,7 +205,7 @@ fn rivals_are_groups(version: Version, directory: &Path, by_session: bool) -> bo
     if is_root { by_session } else { version == Version::V2 }
 }
 
-/// Gives a group this many times the weight that a new one has, or a part of it.
+/// Gives a group a weight of `times / part` times that of a new group.
 pub(super) fn weigh(version: Version, group: &Path, times: u64, part: u64) -> io::Result<()> {
     let (file, ordinary, most) = match version {
         Version::V1 => ("cpu.shares", 1024, 262_144),
@@ -261,12 +263,12 @@ fn hierarchies(mountinfo: &str, membership: &str) -> Vec<Hierarchy> {
             at_root: below.as_os_str().is_empty(),
         });
     }
-    // v2 first: where it has the controller it is the better one.
+    // v2 comes first: where it has the controller it is the better one.
     found.sort_by_key(|hierarchy| hierarchy.version == Version::V1);
     found
 }
 
-/// This process's group in the hierarchy, as /proc/self/cgroup names it.
+/// This process's group in the hierarchy, by its name in /proc/self/cgroup.
 fn own_path<'a>(membership: &'a str, version: Version, controllers: &[String]) -> Option<&'a str> {
     membership.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
@@ -333,7 +335,7 @@ mod tests {
         let own = tempfile::tempdir().unwrap();
         let directory = own.path().join("prl-sandboxd-1-1");
         let rivals = |version, by_session| rivals_are_groups(version, &directory, by_session);
-        // Neither file: below the root of v1, and the root of v2.
+        // Neither file exists: below the root of v1, and at the root of v2.
         assert!(!rivals(Version::V1, true) && !rivals(Version::V1, false));
         assert!(rivals(Version::V2, true) && !rivals(Version::V2, false));
         for file in ["release_agent", "cgroup.events"] {

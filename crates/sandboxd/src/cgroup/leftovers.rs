@@ -1,4 +1,4 @@
-//! Groups of daemons that are no more.
+//! Removes groups of daemons that have died.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use prl_sandbox_guest::process;
 
-/// Name prefix of every daemon's directory.
+/// The beginning of the name of every daemon's directory.
 const PREFIX: &str = "prl-sandboxd-";
-/// How long processes that were killed may take to leave their group.
+/// How long killed processes may take to leave their group.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The name of this process's directory: unique even when pids come round again.
+/// The name of this process's directory. It is unique even when pids are used again.
 pub(crate) fn own_directory() -> String {
     let pid = std::process::id();
     format!("{PREFIX}{pid}-{}-{}", start_time(pid).unwrap_or(0), pid_namespace())
 }
 
-/// Pids mean nothing in another one.
+/// The number of the pid namespace: pids mean nothing in another one.
 fn pid_namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
@@ -27,11 +27,11 @@ fn pid_namespace() -> u64 {
 /// When the process began, in clock ticks since boot.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Fields are counted behind the command, which may hold anything but ends at the last parenthesis.
+    // Fields are counted behind the command, which may contain any character and ends at the last parenthesis.
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Kills and removes what dead daemons left beside these directories. Returns how many sandboxes that were.
+/// Kills and removes the sandboxes that dead daemons left beside these directories. Returns how many there were.
 pub(crate) fn remove_leftovers(own: &[PathBuf]) -> usize {
     let mut removed = 0;
     for parent in own.iter().filter_map(|path| path.parent()) {
@@ -50,7 +50,7 @@ pub(crate) fn remove_leftovers(own: &[PathBuf]) -> usize {
     removed
 }
 
-/// Kills and removes everything in these directories, and them.
+/// Kills and removes everything in these directories, and the directories.
 pub(crate) fn remove_whole(directories: &[PathBuf]) {
     for directory in directories {
         remove_tree(directory);
@@ -71,8 +71,9 @@ pub(crate) fn remove_leftover_homes(work_dir: &Path) {
     }
 }
 
-/// `<pid>-<start>-<namespace>` names a process of our own pid namespace that still is the same. What is not of this form,
-/// or belongs to another namespace (another container with the same directories), is not ours to remove.
+/// Whether `<pid>-<start>-<namespace>` names a living process of this pid namespace. A name of another form, or of
+/// another namespace (another container with the same directories), counts as alive, so that its directory is not
+/// removed.
 fn is_alive(name: &str) -> bool {
     let numbers: Vec<u64> = name.split('-').filter_map(|part| part.parse().ok()).collect();
     match numbers[..] {
@@ -83,7 +84,7 @@ fn is_alive(name: &str) -> bool {
     }
 }
 
-/// Kills what is in the groups below, then removes them and the directory.
+/// Kills the processes in the groups below, then removes the groups and the directory.
 fn remove_tree(directory: &Path) -> usize {
     let mut removed = 0;
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -91,7 +92,7 @@ fn remove_tree(directory: &Path) -> usize {
             continue;
         }
         let deadline = Instant::now() + PATIENCE;
-        // v2 reaches processes of other pid namespaces too; v1 has no such file.
+        // v2 also reaches processes of other pid namespaces; v1 lacks the file.
         let _killed = fs::OpenOptions::new()
             .write(true)
             .open(entry.path().join("cgroup.kill"))
@@ -101,7 +102,7 @@ fn remove_tree(directory: &Path) -> usize {
                 .unwrap_or_default()
                 .lines()
             {
-                // 0 is what a process of another pid namespace is seen as; to kill(2) it means ourselves.
+                // A process of another pid namespace is shown as 0, which means this process to kill(2).
                 if let Ok(pid @ 1..) = pid.parse::<i32>() {
                     // SAFETY: a process in a group that only a dead daemon's sandbox can be in.
                     unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -111,7 +112,7 @@ fn remove_tree(directory: &Path) -> usize {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(5));
                 }
-                // Another daemon that starts now was faster.
+                // Another daemon that starts now has removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => break,
                 Err(error) => {
                     tracing::warn!(%error, path = %entry.path().display(), "cannot remove a left-over cgroup");

@@ -1,9 +1,9 @@
 //! Limits and accounting of a whole process tree by cgroups, v2 or v1 or the hybrid of both.
 //!
-//! Which hierarchy carries memory, pids and cpu is read from what is mounted, controller by controller; a controller
-//! that is nowhere writable is missing and reported as such, never replaced by something weaker. All groups of one
-//! daemon lie below one directory per hierarchy, `prl-sandboxd-<pid>-<start>`, so that what a killed daemon left can
-//! be recognised and removed.
+//! The mounts show, for each controller, which hierarchy carries memory, pids and cpu. A controller that is nowhere
+//! writable is missing and reported as missing; nothing weaker replaces it. All groups of one daemon are below one
+//! directory in each hierarchy, `prl-sandboxd-<pid>-<start>`, so that the groups of a killed daemon can be recognised
+//! and removed.
 
 mod counters;
 mod delegation;
@@ -31,42 +31,42 @@ pub(crate) use spares::Groups;
 
 /// A group whose processes are dead can stay busy for a moment.
 const REMOVE_ATTEMPTS: u32 = 500;
-/// A group that yields has this part of an ordinary one's weight.
+/// The weight of a group that yields is this part of an ordinary one.
 const YIELDING: u64 = 10;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 
 /// CPU time is rationed over periods of this length: the kernel's default.
 const QUOTA_PERIOD_US: u64 = 100_000;
 
-/// So many are in every sandbox's groups at a time before it has ended, init not counted.
+/// Before it ends, every sandbox has had this many processes in its groups at a time, without init.
 const FEWEST_AT_ONCE: u64 = 1;
-/// No limit is that.
+/// A value that no limit has.
 const UNKNOWN: u64 = 0;
-/// What the kernel reserves for a group on a processor, and gives back when it likes.
+/// The memory that the kernel reserves for a group on a processor, and gives back at any time.
 const RESERVE_BYTES: u64 = 256 << 10;
-/// What v1 lets the buffers of a sandbox's sockets take beside its memory, in which it does not count them.
+/// How much the buffers of a sandbox's sockets may take on v1, which does not count them as memory.
 const SOCKET_BYTES: u64 = 32 << 20;
-/// With less, what a sandbox is before it has limits of its own may not fit.
+/// With smaller limits, a new sandbox may not fit before its own limits are set.
 const ROOMY: GroupLimits = GroupLimits {
     memory_bytes: 128 << 20,
     processes: 32,
 };
 
-/// What a run may use.
+/// The limits of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct GroupLimits {
-    /// Memory of the tree, files in memory included.
+    /// Memory of the tree, including files in memory.
     pub(crate) memory_bytes: u64,
-    /// Processes and threads, init not counted.
+    /// Processes and threads, without init.
     pub(crate) processes: u64,
 }
 
-/// What a group has seen. `None`: the controller is missing, or was not asked.
+/// The counters of a group. `None`: the controller is missing, or the counter was not read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Observed {
     pub(crate) cpu_ns: Option<u64>,
     pub(crate) peak_memory_bytes: Option<u64>,
-    /// Init not counted.
+    /// Without init.
     pub(crate) peak_processes: Option<u64>,
     /// Processes that the kernel killed because the group was out of memory.
     pub(crate) oom_kills: Option<u64>,
@@ -82,17 +82,17 @@ pub(crate) struct Group {
     weight: Option<(Version, PathBuf)>,
     quota: Option<(Version, PathBuf, f64)>,
     directories: Vec<PathBuf>,
-    /// It yields the processor to other groups.
+    /// Whether it yields the processor to other groups.
     yields: AtomicBool,
     counters: Counters,
     /// See `Group::entrances`.
     entrances: OnceLock<Vec<OwnedFd>>,
     limits: Mutex<Written>,
-    /// Where it came from.
+    /// The groups to which it is given back.
     home: Weak<Groups>,
 }
 
-/// Limits as they were written last, `UNKNOWN` where that failed.
+/// The limits that were written last; `UNKNOWN` where writing failed.
 #[derive(Debug, Default)]
 struct Written {
     memory_bytes: Option<u64>,
@@ -117,7 +117,7 @@ impl Group {
             if !directories.contains(directory) {
                 if let Err(error) = fs::create_dir(directory) {
                     for made in &directories {
-                        // Empty: nothing was attached yet. A failure leaves a directory that the next start removes.
+                        // Empty: no process was moved in yet. When this fails, the next start removes the directory.
                         let _left = fs::remove_dir(made);
                     }
                     return Err(error);
@@ -146,7 +146,8 @@ impl Group {
         }
     }
 
-    /// Bounds what v1 does not count as memory. Before there is a socket: the kernel counts those that are made later.
+    /// Bounds socket buffers, which v1 does not count as memory. It comes before the first socket, since the kernel
+    /// only counts sockets that are made later.
     fn limit_sockets(&self) -> io::Result<()> {
         let Some((Version::V1, directory)) = self.memory.as_ref().filter(|_| Defence::SocketBuffers.stands()) else {
             return Ok(());
@@ -162,14 +163,14 @@ impl Group {
         }
     }
 
-    /// What `Ways::enter` needs: the files by which a process moves itself into the groups, that of memory last, and where v2
-    /// limits that the group itself.
+    /// The files that `Ways::enter` needs, by which a process moves itself into the groups: that of memory last, and
+    /// behind it, where v2 limits memory, the group itself.
     pub(crate) fn entrances(&self) -> io::Result<&[OwnedFd]> {
         if let Some(entrances) = self.entrances.get() {
             return Ok(entrances);
         }
         let open = |directory: &PathBuf| {
-            // By v1's `tasks` a thread moves itself without a lock that every fork on the machine has to wait for.
+            // With v1's `tasks`, a thread moves without a lock for which every fork on the machine waits.
             let tasks = fs::File::options().write(true).open(directory.join("tasks"));
             match tasks {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -191,27 +192,27 @@ impl Group {
         Ok(self.entrances.get_or_init(|| opened))
     }
 
-    /// The groups that init is in as well.
+    /// The groups that contain init too.
     pub(crate) fn shared(&self) -> impl Iterator<Item = &PathBuf> {
         let limited = self.memory.as_ref().map(|(_, directory)| directory);
         self.directories.iter().filter(move |one| Some(*one) != limited)
     }
 
-    /// How many processes init is in the group that limits their number: none where that limits memory too.
+    /// How many inits are in the group that limits the number of processes: none where that group also limits memory.
     pub(crate) fn inits(&self) -> u64 {
         let counted = |directory| self.pids.as_ref().is_some_and(|(_, pids)| pids == directory);
         u64::from(self.shared().any(counted))
     }
 
-    /// Holds no file open from now on: for sandboxes of which many live long. Nobody has the groups after them, since v2's
-    /// peak begins anew only for a file that stays open.
+    /// Keeps no file open from now on, for sandboxes of which many exist for long. Such groups are not used again,
+    /// since v2 resets the peak only for a file that stays open.
     pub(crate) fn let_go(&mut self) {
         self.home = Weak::new();
         self.entrances.take();
         self.counters.let_go();
     }
 
-    /// Sets the number of processes, those of ours among them not counted.
+    /// Sets the number of processes. `ours`: how many of our processes come on top.
     pub(crate) fn limit_processes(&self, processes: u64, ours: u64) -> io::Result<()> {
         let Some((_, directory)) = &self.pids else {
             return Ok(());
@@ -226,7 +227,7 @@ impl Group {
         Ok(())
     }
 
-    /// Sets the limits; what the group has used already must fit.
+    /// Sets the limits. The memory that the group uses already must fit.
     pub(crate) fn limit(&self, limits: GroupLimits) -> io::Result<()> {
         self.limit_processes(limits.processes, self.inits())?;
         let mut written = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -246,7 +247,7 @@ impl Group {
             Some((Version::V1, directory)) => {
                 let plain = directory.join("memory.limit_in_bytes");
                 let with_swap = directory.join("memory.memsw.limit_in_bytes");
-                // The limit with swap is never the smaller one: on the way up it goes first.
+                // The limit with swap is never the smaller one: when limits grow it must be written first.
                 if with_swap.exists() && fs::write(&plain, &bytes).is_ok() {
                     fs::write(with_swap, &bytes)?;
                 } else {
@@ -257,7 +258,7 @@ impl Group {
                 }
             }
             Some((Version::V2, directory)) => {
-                // Not memory.oom.group: it would take init along, and with it what there is to say and to collect.
+                // Not memory.oom.group: it would kill init too, and nothing could be reported or collected any more.
                 fs::write(directory.join("memory.max"), &bytes)?;
                 let swap = directory.join("memory.swap.max");
                 if swap.exists() {
@@ -269,7 +270,7 @@ impl Group {
         Ok(())
     }
 
-    /// Gives it its part of the processors.
+    /// Sets its part of the processors.
     fn ration(&self) -> io::Result<()> {
         match &self.quota {
             Some((Version::V1, directory, cpus)) => {
@@ -295,7 +296,7 @@ impl Group {
         }
     }
 
-    /// Reads those of the counters that decide on the course of a run.
+    /// Reads the counters that decide on the course of a run.
     pub(crate) fn count(&self) -> Observed {
         Observed {
             oom_kills: read(&self.counters.oom_kills),
@@ -305,8 +306,8 @@ impl Group {
         }
     }
 
-    /// Whether nothing is in it, and nothing of what was can be read off its counters. CPU time goes on: whoever is told
-    /// of it is told the difference.
+    /// Whether it is empty and its counters reveal nothing of its past. CPU time keeps growing, so only differences of
+    /// it are reported.
     fn is_as_new(&self) -> bool {
         let counters = &self.counters;
         let limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -324,7 +325,7 @@ impl Group {
             && counters.peak_memory.as_ref().is_some_and(|peak| peak.reset().is_ok())
     }
 
-    /// Whether it yields the processor to the groups of other sandboxes, as far as they want it.
+    /// Sets whether it yields the processor to the groups of other sandboxes that want it.
     pub(crate) fn set_yielding(&self, yields: bool) {
         let Some((version, directory)) = &self.weight else {
             return;
@@ -333,12 +334,12 @@ impl Group {
             return;
         }
         if let Err(error) = weigh(*version, directory, 1, if yields { YIELDING } else { 1 }) {
-            // Its neighbours are slower for it, and nothing is wrong.
+            // This only makes its neighbours slower.
             tracing::warn!(%error, path = %directory.display(), "cannot weigh a cgroup");
         }
     }
 
-    /// Removes groups that nothing was ever attached to.
+    /// Removes groups that never had a process.
     pub(crate) fn discard(self) {
         for directory in &self.directories {
             if let Err(error) = fs::remove_dir(directory) {
@@ -347,10 +348,10 @@ impl Group {
         }
     }
 
-    /// Gives the groups back, whose processes are dead, or removes them.
+    /// Gives the groups back, or removes them. Their processes are dead.
     ///
     /// # Errors
-    /// As `remove`.
+    /// The errors of `remove`.
     pub(crate) async fn retire(self) -> io::Result<()> {
         let left = match self.home.upgrade() {
             Some(home) if self.is_as_new() => home.keep(self),
@@ -365,7 +366,7 @@ impl Group {
     /// Removes the groups once their processes are dead.
     ///
     /// # Errors
-    /// The last refusal, when they stay busy for five seconds.
+    /// The last error, when the groups stay busy for five seconds.
     pub(crate) async fn remove(&self) -> io::Result<()> {
         for directory in &self.directories {
             let mut attempt = 0;

@@ -1,8 +1,9 @@
-//! Groups whose sandbox is gone and that the next one may have: to make and remove them takes longer than to enter them.
+//! Groups whose sandbox is gone and that the next sandbox may get: making and removing groups takes longer than
+//! entering them.
 //!
-//! Nothing of a sandbox's life can be read off the groups of a later one. A group is kept only if it is empty, has counted
-//! nothing that cannot be taken back (`Group::is_as_new`), and is that of a machine where all of that can be seen; else it
-//! is removed, as all are once nobody has wanted one for a while.
+//! The groups of a sandbox must reveal nothing about an earlier sandbox. So a group is kept only if it is empty, its
+//! counters can be taken back (`Group::is_as_new`), and the machine has all the counters that show this. Any other
+//! group is removed. So are all that are not used for a while.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::{Group, Layout};
 
-/// For how long a group that nobody wants is kept.
+/// How long an unused group is kept.
 pub(super) const KEPT_FOR: Duration = Duration::from_millis(500);
-/// More are not given back at a time than run at a time, in ordinary use.
+/// In ordinary use, at most as many groups are given back at a time as sandboxes run at a time.
 const MOST: usize = 64;
 
 /// The groups of one daemon's sandboxes.
@@ -25,7 +26,7 @@ pub(crate) struct Groups {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The last one was given back last.
+    /// The group that was given back last is at the end.
     spare: Vec<(Instant, Group)>,
     named: u64,
     tidying: bool,
@@ -45,7 +46,7 @@ impl Groups {
         self.layout.entrance_of_inits()
     }
 
-    /// Groups that nothing is in.
+    /// Gives out groups that are empty.
     pub(crate) fn take(self: &Arc<Self>) -> io::Result<Group> {
         let number = {
             let mut state = self.lock();
@@ -61,7 +62,7 @@ impl Groups {
         Ok(group)
     }
 
-    /// Returns it when there are enough.
+    /// Keeps a group. Returns it when there are enough.
     pub(super) fn keep(self: &Arc<Self>, group: Group) -> Option<Group> {
         let mut state = self.lock();
         if state.closed || state.spare.len() >= MOST {
@@ -74,7 +75,7 @@ impl Groups {
         None
     }
 
-    /// Removes what is there; nothing is kept any more.
+    /// Removes all kept groups; none is kept any more.
     pub(crate) async fn close(&self) {
         let spare = {
             let mut state = self.lock();
@@ -84,7 +85,7 @@ impl Groups {
         remove(spare).await;
     }
 
-    /// Removes what nobody wants, until nothing is there.
+    /// Removes unused groups, until none is left.
     async fn tidy(self: Arc<Self>) {
         loop {
             tokio::time::sleep(KEPT_FOR).await;
@@ -112,7 +113,7 @@ impl Groups {
 async fn remove(groups: Vec<(Instant, Group)>) {
     for (_, group) in groups {
         if let Err(error) = group.remove().await {
-            tracing::error!(%error, "cannot remove a cgroup that nobody wants");
+            tracing::error!(%error, "cannot remove an unused cgroup");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Both interfaces on directories that look like them: which files are written and read, and with what.
+//! Both interfaces, on directories that look like them: the files that are written and read, and their content.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -87,7 +87,7 @@ fn v1_files() {
     let seen = group.observe();
     assert_eq!(seen.oom_kills, Some(1));
     assert_eq!((seen.peak_memory_bytes, seen.cpu_ns), (Some(8192), Some(77)));
-    // Counters that the kernel does not have are not zero.
+    // Counters that the kernel lacks are not zero.
     assert_eq!((seen.refused_forks, seen.peak_processes), (None, None));
 }
 
@@ -181,7 +181,7 @@ fn one_that_yields_weighs_a_tenth_until_it_does_not() {
     }
 }
 
-/// Groups of an ended sandbox with nothing to tell of it.
+/// Groups of an ended sandbox that reveal nothing about it.
 fn ended() -> (tempfile::TempDir, Arc<Groups>, Group) {
     let directory = tempfile::tempdir().expect("directory");
     let place = || Some((Version::V2, directory.path().to_owned()));
@@ -242,7 +242,7 @@ async fn groups_that_tell_of_a_sandbox_are_not_given_out_again() {
     ] {
         let (directory, groups, group) = ended();
         fs::write(directory.path().join("1").join(file), content).expect("a file of the kernel");
-        // What looks like a group has files in it, and stays.
+        // The directory that stands for a group has files in it, so it cannot be removed.
         group.retire().await.expect_err("it was to be removed");
         groups.take().expect("another");
         assert!(directory.path().join("2").exists(), "{file} {content:?}");
@@ -296,9 +296,9 @@ async fn groups_that_nobody_wants_are_removed() {
     }
     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     assert!(directory.path().join("1").exists(), "somebody may want it");
-    // The clock of tests does not move that by which their age is told.
+    // The clock of tests does not move the clock that measures their age.
     std::thread::sleep(super::spares::KEPT_FOR);
     tokio::time::sleep(2 * super::spares::KEPT_FOR).await;
-    assert!(!directory.path().join("1").exists(), "nobody wants it");
+    assert!(!directory.path().join("1").exists(), "it is unused");
     drop(groups);
 }
