@@ -1,4 +1,4 @@
-//! Whether what a template bears has given up what no program may have: seen from outside, before anything runs on it.
+//! Checks from outside, before any program runs, that zygotes have given up every right that no program may have.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use prl_sandbox_guest::init;
 
 use crate::sandbox::Sandbox;
 
-/// Looks at the zygote that waits in a sandbox to become its only program. The error says what is wrong with it.
+/// Checks the zygote that waits in a sandbox to become its only program. The error says which right is wrong.
 pub(super) fn check(sandbox: &Sandbox) -> Result<(), String> {
     let unseen = |error: std::io::Error| format!("a zygote cannot be looked at: {error}");
     let children = init::children(sandbox.init.pid().map_err(unseen)?);
@@ -27,7 +27,7 @@ pub(super) fn check(sandbox: &Sandbox) -> Result<(), String> {
     }
 }
 
-/// How many filters a process has: a container's is the daemon's, and everybody's below it.
+/// How many filters a process has. In a container that includes the daemon's, which every process below it has.
 fn filters_of(status: &str) -> usize {
     value(status, "Seccomp_filters").map_or(0, |number| number.parse().unwrap_or(0))
 }
@@ -39,8 +39,9 @@ fn value<'a>(status: &'a str, name: &str) -> Option<&'a str> {
         .map(str::trim)
 }
 
-/// The first line of a process's status that is not as it must be. `user`: whom it must be; of user 0, who is somebody
-/// else in the daemon's view, the number says nothing. `filters`: those of the daemon and those of programs.
+/// The first line of a process's status that differs from what it must be. `user`: the user that the process must have.
+/// User 0 is not checked, because it is another user in the daemon's view. `filters`: the number of filters of the
+/// daemon and of programs.
 fn shortcoming(status: &str, user: u32, filters: usize) -> Option<String> {
     let ids = [user.to_string().as_str(); 4].join("\t");
     let mut wanted = vec![];
@@ -61,7 +62,7 @@ fn shortcoming(status: &str, user: u32, filters: usize) -> Option<String> {
         }
     }
     wanted.into_iter().find_map(|(name, wanted)| match value(status, name) {
-        // Older kernels do not count them.
+        // Older kernels do not count filters.
         None if name == "Seccomp_filters" => None,
         Some(found) if found == wanted => None,
         found => Some(format!("{name} is {}, not {wanted:?}", found.unwrap_or("not there"))),

@@ -1,16 +1,16 @@
-//! Which commands a warm interpreter can run so that nobody could tell it from one that was executed.
+//! Which commands a warm interpreter can run so that they see no difference from an executed one.
 //!
-//! What depends on files is decided by the zygote itself, which executes the command where it must.
+//! Where files of the sandbox decide, the zygote decides by itself, and executes the command when it must.
 
 use prl_sandbox_guest::wire::Program;
 
-/// Everything that travels to the zygote is one message.
+/// The program travels to the zygote as one message.
 const MAX_BYTES: usize = 128 << 10;
-/// What an interpreter reads from its environment, or its C library does, before any program runs.
+/// Beginnings of variables that an interpreter, or its C library, reads before any program runs.
 const READ_AT_START: [&str; 7] = ["PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "OPENBLAS_", "OMP_"];
 const FIXED: [&str; 4] = ["PATH", "HOME", "LANG", "LANGUAGE"];
 
-/// Why this needs an interpreter of its own. `executable`: the template's; `usual`: its environment.
+/// Why this program needs a new interpreter. `executable`: the template's; `usual`: its environment.
 pub(super) fn refusal(program: &Program, executable: &str, usual: &[String]) -> Option<&'static str> {
     let mut arguments = program.command.iter().map(String::as_str);
     let name = arguments.next().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! The Python that `--python` names: which directory has its `python3`, and what of the machine boxes must be shown so that
-//! it runs in them. It is asked itself, once, before anything is served; what cannot be shown is refused with the reason.
+//! The Python that `--python` names: the directory of its `python3`, and the paths of the machine that boxes must be
+//! shown so that it runs in them. The interpreter is asked once, before the daemon serves. A path that cannot be shown
+//! is refused with the reason.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,34 +11,34 @@ use std::time::Duration;
 use prl_sandbox_guest::template::{SYSTEM, covered};
 use tokio::process::Command;
 
-/// Starting an interpreter takes this long on no machine.
+/// On every machine an interpreter starts within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Links that lead to links.
+/// How many links may follow each other.
 const MAX_LINKS: usize = 16;
-/// Tells in which directories it lives.
+/// Makes the interpreter print the directories that it uses.
 const QUESTION: &str = "import sys\n\
     for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path): print(path)";
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Installation {
-    /// Where its `python3` is: the first directory in which programs look for programs.
+    /// The directory of its `python3`: the first one in which programs look for programs.
     pub(crate) directory: PathBuf,
-    /// Of the machine, to be shown in boxes besides what they see anyway.
+    /// Paths of the machine that boxes are shown in addition.
     pub(crate) shown: Vec<PathBuf>,
 }
 
 impl Installation {
-    /// Looks at the interpreter with this absolute path. `readable`: what boxes are shown already.
+    /// Looks at the interpreter with this absolute path. `readable`: paths that boxes are shown anyway.
     ///
     /// # Errors
-    /// What keeps boxes from using it, for whoever started the daemon.
+    /// The reason why boxes cannot use it, written for the person who starts the daemon.
     pub(crate) async fn find(python: &Path, readable: &[PathBuf]) -> Result<Self, String> {
         let directory = directory_of(python)?;
         let mut needed: BTreeSet<PathBuf> = parents_of_links(&directory.join("python3"))?;
         needed.extend(told_by(python).await?);
         let mut shown: Vec<PathBuf> = Vec::new();
-        // A directory comes before those in it.
+        // A directory comes before the paths in it.
         for path in needed {
             let seen = |above: &Path| path.starts_with(above);
             let system = SYSTEM.iter().any(|above| seen(Path::new(above)));
@@ -49,7 +50,7 @@ impl Installation {
             }
             if let Some(own) = covered(&path) {
                 return Err(format!(
-                    "{} needs {}, which programs cannot see: they have a {own} of their own; install it elsewhere",
+                    "{} needs {}, which programs cannot see: they have a separate {own}; install it elsewhere",
                     python.display(),
                     path.display()
                 ));
@@ -60,7 +61,8 @@ impl Installation {
     }
 }
 
-/// Where the same interpreter is called `python3`: a virtual environment is found by the place of that name.
+/// The directory in which the same interpreter is called `python3`: an interpreter finds its virtual environment by
+/// that path.
 fn directory_of(python: &Path) -> Result<PathBuf, String> {
     let real = fs::canonicalize(python).map_err(|error| format!("{}: {error}", python.display()))?;
     let directory = python.parent().unwrap_or(Path::new("/")).to_owned();
@@ -82,7 +84,7 @@ fn directory_of(python: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// The directories of a file and of everything that it links to.
+/// The directories of a file and of every link on the way to its target.
 fn parents_of_links(file: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let mut parents = BTreeSet::new();
@@ -99,7 +101,7 @@ fn parents_of_links(file: &Path) -> Result<BTreeSet<PathBuf>, String> {
     Err(format!("{}: too many links", file.display()))
 }
 
-/// The directories that an interpreter names, as they are spelled and as they are.
+/// The directories that an interpreter names, both as it spells them and as they really are.
 async fn told_by(python: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let asking = Command::new(python)
         .args(["-I", "-c", QUESTION])
@@ -133,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// Something that answers as an interpreter does.
+    /// A program that answers as an interpreter does.
     fn interpreter(path: &Path, prefixes: &[&Path]) {
         let lines: String = prefixes
             .iter()
@@ -143,7 +145,7 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
     }
 
-    /// Not below /tmp, which programs have of their own.
+    /// A directory outside /tmp, because each program has a separate /tmp.
     fn place() -> tempfile::TempDir {
         let home = std::env::home_dir().filter(|home| covered(home).is_none());
         tempfile::tempdir_in(home.expect("a home that boxes do not cover")).expect("a directory")

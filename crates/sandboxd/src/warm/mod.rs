@@ -1,9 +1,9 @@
 //! Warm runtimes: interpreters that have started before a program asks for one.
 //!
-//! A template interpreter outside of every sandbox has loaded modules; from it a zygote is forked into each sandbox that
-//! is parked for Python, and becomes the program that the sandbox is given. A Node is executed in each that is parked for
-//! Node. Every zygote is used once. Which commands are run so is in `eligible` and `node/commands`; what they can notice of
-//! it, in the README of `zygotes` in prl-sandbox-guest: little but the time.
+//! A template interpreter outside every sandbox has loaded modules. From it a zygote is forked into each sandbox that
+//! is parked for Python. The zygote becomes the program that the sandbox gets. A Node is executed in each sandbox that
+//! is parked for Node. Every zygote is used once. `eligible` and `node/commands` say which commands run on a zygote.
+//! The README of `zygotes` in prl-sandbox-guest says what such a command can notice: little except the time.
 
 mod check;
 mod eligible;
@@ -23,16 +23,16 @@ pub(crate) use node::{Form, Node};
 pub(crate) use profiles::{NODE, PYTHON, Profile, Profiles};
 pub(crate) use python::{Parked, Python};
 
-/// The id by which the first zygote of a sandbox is known to init: no other order has it.
+/// The id by which init knows the first zygote of a sandbox. No other order has it.
 pub(crate) const FIRST: u64 = u64::MAX;
-/// And those of the first that it bears, which wait with it: one less for each.
+/// The ids of the first zygotes that it forks, which wait with it.
 const FIRST_BORN: [u64; 2] = [FIRST - 1, FIRST - 2];
 
-/// Where parked sandboxes come from.
+/// Makes parked sandboxes.
 #[derive(Clone, Debug)]
 pub(crate) enum Maker {
     Plain(Arc<Factory>),
-    /// Whether its zygote is to become the only program.
+    /// `sole`: whether its zygote is to become the only program.
     Python {
         python: Arc<Python>,
         sole: bool,
@@ -41,7 +41,7 @@ pub(crate) enum Maker {
 }
 
 impl Maker {
-    /// `image`: its number, counted from 1; 0 is the only one that warm runtimes have.
+    /// `image`: the image's number, counted from 1. Warm runtimes have only 0, which is none.
     pub(crate) async fn make(&self, image: u32) -> Result<Sandbox, SandboxError> {
         match self {
             Self::Plain(factory) => factory.make(image).await,

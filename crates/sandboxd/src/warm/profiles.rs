@@ -1,8 +1,9 @@
-//! Which warm interpreters a daemon has, as its command line says: one Python, and by profile what it has loaded; Nodes.
+//! The warm interpreters of a daemon, as its command line says: one Python for each profile, with the modules that it
+//! has loaded, and Nodes.
 
 use std::collections::BTreeMap;
 
-/// What programs of the kind that is run here use most, of the standard library. Each makes every fork dearer.
+/// The modules of the standard library that programs use most here. Each makes every fork more expensive.
 const STANDARD: [&str; 30] = [
     "array",
     "bisect",
@@ -35,12 +36,12 @@ const STANDARD: [&str; 30] = [
     "types",
     "typing",
 ];
-/// With numpy itself its parts that it loads late.
+/// numpy, and the parts of it that it loads late.
 const NUMPY: [&str; 4] = ["numpy", "numpy.fft", "numpy.linalg", "numpy.random"];
-/// What a library that calculates reads when it is loaded. More threads than the box has processors are of no use, and a
-/// zygote has those of its template: none.
+/// Variables that numeric libraries read when they are loaded. More threads than the box has processors are useless,
+/// and a zygote has no thread but the main one, like its template.
 const ONE_THREAD: [&str; 3] = ["OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"];
-/// Names that mean something else.
+/// Names that have another meaning.
 const TAKEN: [&str; 3] = ["", "exec", NODE];
 pub(crate) const PYTHON: &str = "python";
 pub(crate) const NODE: &str = "node";
@@ -48,9 +49,9 @@ pub(crate) const NODE: &str = "node";
 /// One warm Python.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Profile {
-    /// Besides the usual ones of the standard library.
+    /// Modules besides the usual ones of the standard library.
     libraries: Vec<String>,
-    /// How many sandboxes wait with it.
+    /// How many sandboxes with this profile wait.
     pub(crate) parked: usize,
 }
 
@@ -60,12 +61,12 @@ impl Profile {
         STANDARD.into_iter().chain(libraries).collect()
     }
 
-    /// What must be importable, or there is no such runtime.
+    /// Modules that must be importable. Otherwise the runtime does not exist.
     pub(crate) fn libraries(&self) -> &[String] {
         &self.libraries
     }
 
-    /// What its programs find in their environment besides the usual.
+    /// Variables that its programs find in addition to the usual ones.
     pub(crate) fn environment(&self) -> &'static [&'static str] {
         if self.libraries.is_empty() { &[] } else { &ONE_THREAD }
     }
@@ -75,12 +76,12 @@ impl Profile {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Profiles {
     all: BTreeMap<String, Profile>,
-    /// How many sandboxes wait with a Node, of each form.
+    /// How many sandboxes with a Node wait, for each form.
     pub(crate) nodes: usize,
 }
 
 impl Profiles {
-    /// `python` and `numpy`; of the first so many are parked.
+    /// `python` and `numpy`. `parked`: how many sandboxes of the first are parked.
     pub(crate) fn new(parked: usize) -> Self {
         let libraries = NUMPY.map(str::to_owned).to_vec();
         let numpy = Profile { libraries, parked: 0 };
@@ -98,7 +99,7 @@ impl Profiles {
         self.all.iter().map(|(name, profile)| (name.as_str(), profile))
     }
 
-    /// `name=module,module`: a profile more. The error says what is wrong.
+    /// Adds a profile: `name=module,module`. The error says what is wrong.
     pub(crate) fn preload(&mut self, text: &str) -> Result<(), String> {
         let (name, modules) = text.split_once('=').unwrap_or_default();
         let libraries: Vec<String> = modules.split(',').map(str::to_owned).collect();
@@ -115,7 +116,7 @@ impl Profiles {
         Ok(())
     }
 
-    /// Parks none of any.
+    /// Parks no sandbox of any runtime.
     pub(crate) fn park_none(&mut self) {
         for profile in self.all.values_mut() {
             profile.parked = 0;
@@ -123,7 +124,7 @@ impl Profiles {
         self.nodes = 0;
     }
 
-    /// `name=number,name=number`. The error says what is wrong.
+    /// Sets the numbers of parked sandboxes: `name=number,name=number`. The error says what is wrong.
     pub(crate) fn park(&mut self, text: &str) -> Result<(), String> {
         for part in text.split(',') {
             let wrong = || {

@@ -1,4 +1,4 @@
-//! Python: its template, which is replaced when it dies, and the sandboxes with a zygote in them.
+//! A warm Python: its template, which is replaced when it dies, and the sandboxes with one of its zygotes.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,7 +20,7 @@ use crate::sandbox::Factory;
 use crate::sandbox::Sandbox;
 use crate::sandbox::{Exchange, Mux};
 
-/// A zygote that is not there by then will not come.
+/// A zygote that is not ready after this time is lost.
 const HATCH_DEADLINE: Duration = Duration::from_secs(15);
 /// Pause between two attempts to start a template.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
@@ -30,25 +30,25 @@ const RESTART_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Python {
     factory: Arc<Factory>,
     profile: Profile,
-    /// Of its programs, before their requests add to it.
+    /// The environment of its programs, before their requests add to it.
     environment: Vec<String>,
     about: About,
     now: Mutex<Now>,
 }
 
-/// A zygote that waits in a sandbox for the program that it leads.
+/// A zygote that waits in a sandbox for the program that it will lead.
 #[derive(Debug)]
 pub(crate) struct Parked {
     exchange: Exchange,
 }
 
 impl Parked {
-    /// By which init knows it.
+    /// The id by which init knows it.
     pub(crate) fn id(&self) -> u64 {
         self.exchange.id
     }
 
-    /// Whether it is still there: init tells when one ends that no program was handed to.
+    /// Whether it still waits: init reports when a zygote without a program ends.
     pub(crate) fn waits(&self) -> bool {
         self.exchange.silent()
     }
@@ -61,7 +61,7 @@ struct Now {
 }
 
 impl Python {
-    /// Starts the template. The error says why there is none.
+    /// Starts the template. The error says why that is impossible.
     pub(crate) async fn start(factory: Arc<Factory>, profile: Profile, path: &str) -> Result<Self, String> {
         let mut environment = environment(path);
         environment.extend(profile.environment().iter().map(|entry| (*entry).to_owned()));
@@ -93,18 +93,19 @@ impl Python {
         self.about.clone()
     }
 
-    /// Why a command must be executed.
+    /// The reason why a command must be executed; `None` when it can run warm.
     pub(crate) fn refusal(&self, program: &Program) -> Option<&'static str> {
         eligible::refusal(program, &self.about.executable, &self.environment)
     }
 
-    /// What its programs find in their environment besides the usual.
+    /// Variables that its programs find in addition to the usual ones.
     pub(crate) fn additions(&self) -> &'static [&'static str] {
         self.profile.environment()
     }
 
-    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne the first two.
-    /// What most of its requests want is done in advance: limits and layers of the default sizes.
+    /// Makes a sandbox with a zygote. A `sole` zygote becomes its one program. Any other forks more zygotes, and has
+    /// already forked the first two. Limits and layers of the default sizes are made in advance, because most requests
+    /// want them.
     pub(crate) async fn make(&self, sole: bool) -> Result<Sandbox, SandboxError> {
         let order = Order::Hatch(Hatch {
             sole,
@@ -145,7 +146,8 @@ impl Python {
         }
     }
 
-    /// Puts a zygote that leads one exec into a sandbox where others may run. `stuck`: as for `Template::fork`.
+    /// Puts a zygote that leads one exec into a sandbox in which other programs may run. `stuck`: as for
+    /// `Template::fork`.
     pub(crate) async fn hatch(&self, mux: &Mux, user: u32, stuck: impl FnOnce()) -> Result<Parked, SandboxError> {
         within(async {
             let order = Order::Hatch(Hatch::default());
@@ -161,14 +163,14 @@ impl Python {
         .await
     }
 
-    /// The zygotes with which a sandbox was made that is a box now: the nursery, and those that it has borne.
+    /// The zygotes that were made with the sandbox of this box: the nursery, and the zygotes that it has forked.
     pub(crate) fn hatched(mux: &Mux) -> Result<(Parked, VecDeque<Parked>), SandboxError> {
         let parked = |id| mux.listen(id).map(|exchange| Parked { exchange });
         let born: Result<_, _> = FIRST_BORN.into_iter().map(parked).collect();
         Ok((parked(FIRST)?, born?))
     }
 
-    /// Has a parked zygote bear another, that becomes a program alone in the sandbox, on a layer of these sizes.
+    /// Makes a nursery fork a zygote, which becomes a program that is alone in the sandbox, on a layer of these sizes.
     pub(crate) async fn bear(mux: &Mux, nursery: &Parked, layer: Option<Sizes>) -> Result<Parked, SandboxError> {
         within(async {
             let order = Order::Hatch(Hatch {
@@ -184,7 +186,8 @@ impl Python {
         .await
     }
 
-    /// Takes what init gave for the zygote, so that nobody but that has it: its end is seen by that.
+    /// Forks a zygote with the descriptors that init gave for it. It takes them, so that only the zygote holds them:
+    /// when they close, the zygote has ended.
     async fn fork(&self, user: u32, sole: bool, nest: Vec<OwnedFd>, stuck: impl FnOnce()) -> Result<(), SandboxError> {
         let template = self.template().await?;
         match template.fork(user, sole, &nest, stuck).await {
@@ -197,7 +200,7 @@ impl Python {
         }
     }
 
-    /// The template, started again when the last one is gone.
+    /// The template. It is started again when the last one is gone.
     async fn template(&self) -> Result<Arc<Template>, SandboxError> {
         let mut now = self.now.lock().await;
         if let Some(template) = &now.template {
@@ -214,7 +217,7 @@ impl Python {
         Ok(template)
     }
 
-    /// After a failure: the next zygote gets a new template.
+    /// Gives up a template after a failure: the next zygote gets a new one.
     async fn give_up(&self, failed: &Arc<Template>) {
         let mut now = self.now.lock().await;
         if now
@@ -242,7 +245,7 @@ async fn within<T>(work: impl Future<Output = Result<T, SandboxError>>) -> Resul
     Ok(done)
 }
 
-/// What init said, unless it said that something failed.
+/// The event that init sent, unless it reports a failure.
 fn said(event: Option<(u64, Event, Vec<OwnedFd>)>) -> Result<(Event, Vec<OwnedFd>), SandboxError> {
     match event {
         Some((_, Event::Failed(failure), _)) => Err(setup(&failure.step, io::Error::from_raw_os_error(failure.errno))),

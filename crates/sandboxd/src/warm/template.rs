@@ -1,7 +1,7 @@
-//! A template interpreter, seen by the daemon: a warm Python outside of every sandbox that forks zygotes into them.
+//! The daemon's side of a template interpreter: a warm Python outside every sandbox that forks zygotes into sandboxes.
 //!
-//! The scripts in `python/` say what it does. It never runs anything of a guest; when it is gone no sandbox is hurt,
-//! there are only no new zygotes.
+//! The scripts in `python/` say how it works. It never runs code of a guest. When it is gone, no sandbox is harmed;
+//! only new zygotes are missing.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -21,27 +21,27 @@ use crate::sandbox::Packets;
 
 /// Loading modules takes a second on a slow machine.
 const START_DEADLINE: Duration = Duration::from_secs(30);
-/// A fork that takes longer is broken, not slow; and how long others' may take before it.
+/// A fork that takes longer hangs. `FORK_DEADLINE` also includes the forks of others that come before it.
 const STUCK_AFTER: Duration = Duration::from_secs(3);
 const FORK_DEADLINE: Duration = Duration::from_secs(10);
 const READY_BYTES: usize = 64 << 10;
 const ANSWER_BYTES: usize = 512;
 
-/// What a template says of itself.
+/// A template's description of itself.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     pub(crate) version: String,
-    /// Its path.
+    /// The path of the interpreter.
     pub(crate) executable: String,
     /// Names of the modules that it has loaded.
     pub(crate) preloads: Vec<String>,
 }
 
-/// Why there is no zygote.
+/// Why a zygote was not forked.
 pub(crate) enum NotForked {
-    /// The template says so, and can fork others.
+    /// The template refused, and can still fork others.
     Refused(SandboxError),
-    /// The template says nothing, or nothing that makes sense.
+    /// The template did not answer, or sent an answer without meaning.
     Silent(SandboxError),
 }
 
@@ -49,27 +49,28 @@ pub(crate) enum NotForked {
 #[derive(Debug)]
 pub(crate) struct Template {
     socket: Packets,
-    /// The last request's number. Held while a request and its answer are on the socket.
+    /// The last request's number. It is locked while a request and its answer are on the socket.
     turn: Mutex<u64>,
     pub(crate) about: About,
-    /// Its standard streams are pipes, as those of programs are, and stay open.
+    /// Its standard streams are pipes, like those of programs, and stay open.
     _stdio: [OwnedFd; 3],
     _life: Life,
 }
 
-/// Ends the process when it is dropped: one that hangs would not see its socket close.
+/// Ends the process when it is dropped: a process that hangs would not notice that its socket is closed.
 #[derive(Debug)]
 struct Life(OwnedFd);
 
 impl Drop for Life {
     fn drop(&mut self) {
-        // Failing means that it is gone, which is what is wanted.
+        // An error means that the process is gone already.
         let _gone = pidfd_signal(self.0.as_fd(), libc::SIGKILL);
     }
 }
 
 impl Template {
-    /// Starts one that loads this profile's modules, as far as the machine has them. The error says why there is none.
+    /// Starts a template that loads this profile's modules, as far as the machine has them. The error says why that is
+    /// impossible.
     pub(crate) async fn start(factory: &Factory, environment: &[String], profile: &Profile) -> Result<Self, String> {
         tokio::time::timeout(START_DEADLINE, Self::begin(factory, environment, profile))
             .await
@@ -115,10 +116,11 @@ impl Template {
         })
     }
 
-    /// Forks a zygote with what init gave for it. A `sole` one is to become the sandbox's only program and gives up its
-    /// rights at once, in the sandbox's groups; any other enters them when it is given a program. That it was forked is no
-    /// promise: it tells init of itself, or init hears that it is gone. `stuck`: called when the sandbox holds the template
-    /// up, where its programs could stop the process that forks.
+    /// Forks a zygote with the descriptors that init gave for it. A `sole` zygote will become the sandbox's only
+    /// program: it enters the sandbox's groups and gives up its rights at once. Any other zygote enters the groups when
+    /// it gets a program. A successful fork promises nothing: the zygote reports to init, or init notices that it is
+    /// gone. `stuck` is called when the sandbox holds the template up, where its programs could stop the process that
+    /// forks.
     pub(crate) async fn fork(
         &self,
         user: u32,
@@ -146,7 +148,7 @@ impl Template {
         }
     }
 
-    /// One request and its answer. An answer that somebody gave up waiting for is let fall.
+    /// Sends one request and waits for its answer. A late answer to an earlier request is skipped.
     async fn ask(&self, user: u32, sole: bool, nest: &[OwnedFd], stuck: impl FnOnce()) -> io::Result<String> {
         let mut turn = self.turn.lock().await;
         *turn += 1;
@@ -179,7 +181,8 @@ impl Template {
     }
 }
 
-/// Sends the bootstrap and the configuration. Returns what the template says when it is ready; nothing when it ended.
+/// Sends the bootstrap and the configuration. Returns the template's description when it is ready; `None` when it
+/// ended.
 async fn introduce(socket: &Packets, profile: &Profile) -> io::Result<Option<String>> {
     let (first, last) = filter::build_in_two()?;
     let filters = [first, last].map(|filters| filters.iter().map(hex).collect::<Vec<_>>().join(","));
@@ -199,7 +202,7 @@ async fn introduce(socket: &Packets, profile: &Profile) -> io::Result<Option<Str
     Ok(ready.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// A filter's instructions as the kernel wants them, in hexadecimal.
+/// A filter's instructions in the kernel's format, in hexadecimal.
 fn hex(program: &seccompiler::BpfProgram) -> String {
     program
         .iter()
@@ -212,13 +215,13 @@ fn hex(program: &seccompiler::BpfProgram) -> String {
         .collect()
 }
 
-/// What an interpreter that ended had to say.
+/// The error output of an interpreter that ended.
 fn last_words(stderr: &OwnedFd) -> String {
     let mut text = String::new();
     let read = stderr
         .try_clone()
         .and_then(|fd| std::fs::File::from(fd).take(4096).read_to_string(&mut text));
-    let last = text.lines().last().unwrap_or("without a word; is there a python3?");
+    let last = text.lines().last().unwrap_or("without a message; is there a python3?");
     match read {
         Ok(_) => format!("it ended: {last}"),
         Err(error) => format!("it ended: {last} ({error})"),

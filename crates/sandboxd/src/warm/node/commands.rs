@@ -1,12 +1,12 @@
-//! Which commands a parked Node can run so that nobody could tell it from one that was executed.
+//! Which commands a parked Node can run so that they see no difference from an executed one.
 //!
-//! What depends on the sandbox's files is decided in the sandbox: a Node that finds no such file says so.
+//! Where files of the sandbox decide, the Node decides in the sandbox: when it finds no such file it says so.
 
 use prl_sandbox_guest::wire::PerProcess;
 
 use crate::plan::Plan;
 
-/// What an interpreter is started to run.
+/// The kind of program for which an interpreter was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `-e code`
@@ -15,25 +15,26 @@ pub(crate) enum Form {
     File,
 }
 
-/// Everything that travels to it is one message.
+/// The program travels to the Node as one message.
 const MAX_BYTES: usize = 128 << 10;
-/// A Node that waits has used so much; with less there is one that can start only when executed, or cannot.
+/// A waiting Node has used this much memory. With a lower limit only an executed Node can start, if any can.
 const MIN_MEMORY_BYTES: u64 = 64 << 20;
-/// As many as its threads, and some for its program's.
+/// The threads of a Node, and some for its program.
 const MIN_PROCESSES: u64 = 24;
-/// What an interpreter reads from its environment when it starts, or a library of its own does.
+/// Beginnings of variables that an interpreter, or one of its libraries, reads at its start.
 const READ_AT_START: [&str; 9] = [
     "NODE_", "UV_", "SSL_", "OPENSSL_", "ICU_", "LC_", "LD_", "MALLOC_", "GLIBC_",
 ];
 const FIXED: [&str; 5] = ["PATH", "HOME", "LANG", "LANGUAGE", "TZ"];
-/// By these a program asks for how long its interpreter runs, which would be told with the time that it waited.
+/// Words by which a program reads how long its interpreter runs. On a parked Node the answer would include the time of
+/// waiting.
 const CLOCKS: [&[u8]; 3] = [b"performance", b"uptime", b"timeStamp"];
 
-/// The form, or why this needs an interpreter of its own. `usual`: the environment that a parked one has.
+/// The form, or the reason why this command needs a new interpreter. `usual`: the environment of a parked Node.
 pub(super) fn form(plan: &Plan, usual: &[String], open_files: u64) -> Result<Form, &'static str> {
     let program = &plan.start.program;
     let mut arguments = program.command.iter().map(String::as_str);
-    // Under another name it would tell that one.
+    // Under another name the interpreter would report that name.
     if arguments.next() != Some("node") {
         return Err("it is not node");
     }

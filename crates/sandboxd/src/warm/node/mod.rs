@@ -1,9 +1,9 @@
-//! Parked Nodes: each was executed in a sandbox of its own before anybody knew its program, and becomes that once.
+//! Parked Nodes: each was executed in a separate sandbox before its program was known. It becomes one program.
 //!
-//! A Node cannot be forked as a Python can, since it has threads from its first moment. So init executes it as the guest that
-//! it will be, with everything given up, and a script of ours (`node/parked.cjs`) waits in it for its program. There are two
-//! forms, because an interpreter decides at its start whether it runs code or a file. Nothing of this is trusted: a parked
-//! Node has no more rights than its program, and runs nothing of another.
+//! A Node cannot be forked as a Python can, since it has threads from its start. So init executes it as the guest that
+//! it will be, with all rights given up, and a script of ours (`node/parked.cjs`) waits in it for its program. There
+//! are two forms, because an interpreter decides at its start whether it runs code or a file. Nothing of this is
+//! trusted: a parked Node has no more rights than its program, and never runs another program.
 
 mod commands;
 mod trial;
@@ -26,23 +26,23 @@ use crate::sandbox::pipes;
 
 pub(crate) use commands::Form;
 
-/// The program that stands for the one that is to come. Never looked for.
+/// Stand for the program that is still unknown. They are never looked up.
 const NO_CODE: &str = "0";
 const NO_FILE: &str = "/.program";
-/// Starting one takes this long on no machine.
+/// On every machine a Node starts within this time.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Node {
     factory: Arc<Factory>,
-    /// Of its programs, before their requests add to it.
+    /// The environment of its programs, before their requests add to it.
     environment: Vec<String>,
     about: About,
 }
 
 impl Node {
-    /// Tries both forms. The error says why there is none.
+    /// Tries both forms. The error says why parked Nodes are not available.
     pub(crate) async fn start(factory: Arc<Factory>, path: &str) -> Result<Self, String> {
         let mut node = Self {
             factory,
@@ -69,15 +69,15 @@ impl Node {
         self.about.clone()
     }
 
-    /// In which form a plan's command can be run; the error says why it must be executed.
+    /// The form in which a plan's command can be run. The error says why the command must be executed.
     pub(crate) fn form(&self, plan: &Plan) -> Result<Form, &'static str> {
         commands::form(plan, &self.environment, OPEN_FILES)
     }
 
-    /// Makes a sandbox with a Node in it that becomes its one program.
+    /// Makes a sandbox with a Node that becomes its one program.
     pub(crate) async fn make(&self, form: Form) -> Result<Sandbox, SandboxError> {
         let mut sandbox = self.factory.make(0).await?;
-        // It is in nobody's way while it starts.
+        // It gives way to other programs while it starts.
         sandbox.group.set_yielding(true);
         let started = tokio::time::timeout(DEADLINE, self.advance(&mut sandbox, form)).await;
         match started.unwrap_or_else(|_| Err(setup("wait", io::ErrorKind::TimedOut.into()))) {
@@ -119,7 +119,7 @@ impl Node {
         Program {
             command: command.map(str::to_owned).collect(),
             env: self.environment.clone(),
-            // An interpreter looks around where it starts, and remembers what is not there.
+            // An interpreter looks around where it starts, and remembers which files are missing.
             cwd: "/".to_owned(),
             open_files: OPEN_FILES,
             cpu_seconds: 0,

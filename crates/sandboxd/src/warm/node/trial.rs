@@ -1,4 +1,5 @@
-//! One small program on a parked Node before any is served: whether this version of Node takes what it is handed.
+//! Runs one small program on a parked Node before the daemon serves: does this version of Node accept a program in this
+//! way?
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,13 +16,13 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const DISK_BYTES: u64 = 1 << 20;
 const INODES: u64 = 64;
 const FILE: &str = "trial.js";
-/// What a program can see of how it was started, after the interpreter's version and place.
+/// Prints what a program can see of its own start, after the interpreter's version and path.
 const PROGRAM: &str = "console.log([process.version, process.execPath, process.argv.slice(1), process.execArgv, \
     process._eval === undefined, process._preload_modules, Object.keys(require.cache), require.main === module, __filename]\
     .map((one) => JSON.stringify(one)).join('\\n'))";
 const ARGUMENT: &str = "argument";
 
-/// Runs it, which uses the sandbox up. The error says in what it was not as one that is executed.
+/// Runs the trial, which uses the sandbox up. The error says how the program differed from an executed one.
 pub(super) async fn run(sandbox: &mut Sandbox, form: Form, environment: &[String]) -> Result<About, String> {
     let (ours, guests) = sandbox.streams.take().ok_or("it has no streams")?;
     let (command, wanted) = match form {
@@ -104,7 +105,7 @@ fn start(command: Vec<&str>, environment: &[String]) -> Start {
     }
 }
 
-/// Waits for its end.
+/// Waits for the end of the program.
 async fn finish(sandbox: &mut Sandbox) -> Result<(), String> {
     loop {
         let event = sandbox.events.receive().await.map_err(|error| error.to_string())?;
@@ -117,7 +118,7 @@ async fn finish(sandbox: &mut Sandbox) -> Result<(), String> {
     }
 }
 
-/// What a pipe holds that nobody writes to any more.
+/// The content of a pipe that no process writes to any more.
 fn text(pipe: OwnedFd) -> io::Result<String> {
     let mut bytes = Vec::new();
     std::fs::File::from(pipe).read_to_end(&mut bytes)?;
