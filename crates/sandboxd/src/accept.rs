@@ -1,19 +1,20 @@
-//! What is done about a connection that cannot be accepted: it is said once in a while, and waited a little before the next.
+//! What happens when a connection cannot be accepted: the log says so once in a while, and the next try waits a little.
 //!
-//! Otherwise a want of descriptors or memory, which fails every accept until it is over, would take a processor and fill the log.
+//! A lack of descriptors or memory fails every accept until it is over. Without this module it would use a whole
+//! processor and fill the log.
 
 use std::io;
 use std::time::Duration;
 
 use crate::log::Seldom;
 
-/// Before the next accept.
+/// The pause before the next accept.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts of one kind of listener that failed.
+/// Failed accepts of one kind of listener.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    /// Whose connections.
+    /// The callers of that listener.
     of: &'static str,
     seldom: Seldom,
 }
@@ -26,7 +27,7 @@ impl Failures {
         }
     }
 
-    /// Returns when it may be tried again: at once when what failed was the one connection, and nothing of ours.
+    /// Returns when the next accept may be tried: at once when only the one connection has failed.
     pub(crate) async fn pause(&self, error: &io::Error) {
         if is_of_the_peer(error) {
             return;
@@ -53,12 +54,12 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// What this thread logs.
+    /// The lines that this thread logs.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Said(Arc<Mutex<Vec<u8>>>);
 
     impl Said {
-        /// Until the guard is dropped.
+        /// Collects lines until the guard is dropped.
         pub(crate) fn listen() -> (Self, DefaultGuard) {
             let said = Self::default();
             let to = said.clone();

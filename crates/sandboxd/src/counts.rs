@@ -1,4 +1,4 @@
-//! What is counted from the start of the process on. Knows nothing of who reads it.
+//! Counters from the start of the process on. They do not depend on their readers.
 
 use std::array;
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use prl_sandbox_proto::{Cause, Output, RunOnceResult};
 pub(crate) const BOUNDS: [f64; 15] = [
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0,
 ];
-/// One for each number of a cause.
+/// One counter for each number of a cause.
 const CAUSES: usize = Cause::Infra as usize + 1;
 
-/// Of this process.
+/// The counters of this process.
 pub(crate) static COUNTS: Counts = Counts::new();
 
 /// See the module.
@@ -23,9 +23,9 @@ pub(crate) static COUNTS: Counts = Counts::new();
 pub(crate) struct Counts {
     ended: [AtomicU64; CAUSES],
     output_bytes: AtomicU64,
-    /// Errors that were told to callers, by code: there are as many as kinds of errors.
+    /// Errors that callers got, by code. There are as many codes as kinds of errors.
     errors: Mutex<BTreeMap<&'static str, u64>>,
-    /// In the queue, of those who were let in.
+    /// Waiting times in the queue, of calls that were admitted.
     pub(crate) queued: Times,
     /// From a run's slot to the start of its program.
     pub(crate) set_up: Times,
@@ -37,14 +37,14 @@ pub(crate) struct Counts {
     pub(crate) lag: Times,
 }
 
-/// What is born.
+/// What is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Sandbox,
     Zygote,
 }
 
-/// Why a box ended, in the order of `Counts::boxes_ended_by_reason`.
+/// Why a box ended. The order is that of `Counts::boxes_ended_by_reason`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BoxEnd {
     Closed,
@@ -60,7 +60,7 @@ pub(crate) struct Births {
     failed: AtomicU64,
 }
 
-/// One that is under way: a failure unless it is said to be done.
+/// A set-up that is under way. It counts as a failure unless it is marked as done.
 #[derive(Debug)]
 pub(crate) struct Birth {
     kind: Kind,
@@ -68,7 +68,7 @@ pub(crate) struct Birth {
     done: bool,
 }
 
-/// How often something took how long.
+/// How many durations were measured, by class.
 #[derive(Debug)]
 pub(crate) struct Times {
     classes: [AtomicU64; BOUNDS.len() + 1],
@@ -96,7 +96,7 @@ impl Times {
         self.note(Duration::try_from_secs_f64(took / 1000.0).unwrap_or_default());
     }
 
-    /// How many are in each class, and the sum in seconds.
+    /// The number in each class, and the sum in seconds.
     pub(crate) fn read(&self) -> ([u64; BOUNDS.len() + 1], f64) {
         let classes = array::from_fn(|at| self.classes.get(at).map_or(0, read));
         (classes, Duration::from_nanos(read(&self.nanoseconds)).as_secs_f64())
@@ -162,7 +162,7 @@ impl Counts {
         }
     }
 
-    /// A run, an exec or a case was seen to its end.
+    /// Counts the end of a run, an exec or a case.
     pub(crate) fn judged(&self, result: &RunOnceResult) {
         self.end(Cause::try_from(result.cause).unwrap_or_default());
         let bytes = |output: &Option<Output>| output.as_ref().map_or(0, |output| output.total);
@@ -172,20 +172,20 @@ impl Counts {
         }
     }
 
-    /// It ended without a program to judge.
+    /// Counts an end without a result of a program.
     pub(crate) fn end(&self, cause: Cause) {
         if let Some(count) = self.ended.get(cause as usize) {
             add(count, 1);
         }
     }
 
-    /// It failed for a reason of ours.
+    /// Counts a failure of the infrastructure.
     pub(crate) fn infra(&self, code: &'static str) {
         self.end(Cause::Infra);
         self.error(code);
     }
 
-    /// A caller was told of an error with this code.
+    /// Counts an error with this code that a caller got.
     pub(crate) fn error(&self, code: &'static str) {
         *self.errors().entry(code).or_default() += 1;
     }
@@ -220,7 +220,7 @@ impl Counts {
         self.errors().iter().map(|(code, count)| (*code, *count)).collect()
     }
 
-    /// Every cause that there is.
+    /// The counts of all causes.
     pub(crate) fn ended_by_cause(&self) -> Vec<(&'static str, u64)> {
         let named = self.ended.iter().zip(0_i32..).skip(1);
         named

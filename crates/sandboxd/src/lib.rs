@@ -1,14 +1,15 @@
-//! The sandbox daemon: runs untrusted programs, each in a sandbox of its own that is never used again.
+//! The sandbox daemon: runs untrusted programs, each in a separate sandbox that is never used again.
 //!
-//! Three kinds of process, one executable: the daemon (tokio, gRPC; runs no guest and forks nothing itself), the
-//! spawner (one thread; clones), and in every sandbox an init (pid 1; a clone of the spawner). Each dies when the one
-//! before it does, and the last takes the guest with it, so a killed daemon leaves no process.
+//! There are three kinds of process and one executable: the daemon (tokio, gRPC; runs no guest and forks nothing
+//! itself), the spawner (one thread; clones), and in every sandbox an init (pid 1; a clone of the spawner). Each dies
+//! when the one before it does, and the last takes the guest with it, so a killed daemon leaves no process.
 //!
-//! What a sandbox is made of, in order: control groups (`cgroup`), namespaces and a root that shows only the system's
-//! directories, a writable layer in memory, its own proc, pts and loopback, a user without capabilities, limits and a system
-//! call filter: all but the first by the crate `prl_sandbox_guest`, which has every process but the daemon's own.
+//! A sandbox is made of, in order: control groups (`cgroup`), namespaces and a root that shows only the system's
+//! directories, a writable layer in memory, a separate proc, pts and loopback, a user without capabilities, limits and
+//! a system call filter. The crate `prl_sandbox_guest` makes all but the first. It has the code of every process except
+//! the daemon.
 //!
-//! It does not know what programs mean, who calls, or other daemons.
+//! The daemon does not know what programs mean, who its callers are, or other daemons.
 
 mod accept;
 mod boxes;
@@ -53,7 +54,7 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
     let arguments = match defence::take(arguments) {
         Ok(arguments) => arguments,
         Err(message) => {
-            // Nobody is left to tell when standard error is closed.
+            // Standard error may be closed.
             let _closed = writeln!(io::stderr(), "prl-sandboxd: {message}");
             return ExitCode::from(2);
         }
@@ -68,11 +69,11 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         };
     }
     let served = Options::parse(&arguments).and_then(|options| {
-        // Whoever started it for themselves ends it in order, and is in another session.
+        // A starter that started the daemon for itself ends it in order. The daemon then needs a separate session.
         if options.stop_with_stdin
             && let Err(error) = sys::own_session()
         {
-            tracing::warn!(%error, "no session of its own");
+            tracing::warn!(%error, "the daemon has no separate session");
         }
         sys::return_large_blocks();
         if let Err(error) = sys::open_all_files_allowed() {
@@ -86,7 +87,7 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
                 source,
             })?;
         let served = runtime.block_on(server::serve(options));
-        // A blocking read of standard input must not hold the end up.
+        // A blocking read of standard input must not delay the end.
         runtime.shutdown_background();
         served
     });
@@ -94,7 +95,7 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let usage = matches!(error, SandboxError::Usage(_));
-            // Nobody is left to tell when standard error is closed.
+            // Standard error may be closed.
             let _closed = writeln!(io::stderr(), "prl-sandboxd: [{}] {}", error.code(), error.chain());
             ExitCode::from(if usage { 2 } else { 1 })
         }

@@ -12,7 +12,7 @@ use crate::images::{Source, default_cache};
 use crate::isolation::{Tier, Wanted};
 use crate::warm::Profiles;
 
-/// Where nobody from other machines comes.
+/// The address that no other machine can reach.
 const LOOPBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
 /// Printed for `--help`.
@@ -24,18 +24,18 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --tls-key PATH       and its key (PEM)
   --tls-client-ca PATH refuse clients without a certificate of this authority (PEM)
   --max-connections N  connections at a time (default 1024)
-  --drain-ms N         how long runs may go on when the daemon is told to stop (default 5000)
+  --drain-ms N         how long runs may go on when the daemon stops (default 5000)
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
   --max-held N         boxes held at a time (default 1000)
   --journal DIR        remember there which keys were begun, for the daemon that is started after this one; one daemon
-                       at a time; default: nowhere, and who repeats a call with the instance_id is told of the restart
-  --snapshot-bytes N   of all snapshots together (default 4 GiB)
-  --result-bytes N     of results that their callers have not read yet, all together (default 1 GiB); while there are
-                       more, nothing new is begun
+                       at a time; default: nowhere; then only a call that repeats the instance_id reports the restart
+  --snapshot-bytes N   bytes of all snapshots together (default 4 GiB)
+  --result-bytes N     bytes of results that their callers have not read yet, all together (default 1 GiB); while
+                       there are more, no program is begun
   --park N             sandboxes made in advance (default 2 per core)
-  --warm NAME=N,...    of these sandboxes with a Python that has started: `python`, `numpy`, or a profile of --preload;
-                       `node`: with a Node that has, N for code and N for files, each of about 30 MB
+  --warm NAME=N,...    how many sandboxes wait with a Python that has started: `python`, `numpy`, or a profile of
+                       --preload; `node`: with a Node that has started, N for code and N for files, each about 30 MB
                        (default: python, 2 per core; --park alone: none)
   --preload NAME=MODULE,...  a profile: a warm Python that has loaded these modules; may be given again
   --python PATH        the Python that programs find first as python3, warm or not; it and its virtual environment are shown
@@ -45,11 +45,11 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --readable DIR       show one more directory of the machine, read-only; may be given again
   --image NAME=DIR     a root file system that requests may name: an unpacked directory or an OCI layout; may be given again
   --image-cache DIR    where OCI layouts are unpacked (default: prl-sandboxd in the user's cache directory)
-  --cpus N             ration each sandbox to so many processors' worth of time, for example 0.5; default none
-  --tier TIER          any, namespaces, rootless or process: how boxes are set apart (default any: the strongest that works)
-  --rootless           any tier that needs no rights of root's
+  --cpus N             give each sandbox at most the time of N processors, for example 0.5; default: no limit
+  --tier TIER          any, namespaces, rootless or process: how boxes are isolated (default any: the strongest that works)
+  --rootless           any tier that does not need root
   --work-dir DIR       where boxes of the process tier have their files (default: the directory for temporary files)
-  --metrics-address [ADDR:]PORT  answer GET /metrics there, for Prometheus, to anybody; without ADDR on 127.0.0.1; default: not
+  --metrics-address [ADDR:]PORT  answer GET /metrics there, for Prometheus, without a token; without ADDR on 127.0.0.1; default: off
   --stop-with-stdin    stop when standard input is closed: the starter is gone
 When it serves, one line of JSON goes to standard output: pid, socket, address, instance_id,
 isolation, metrics (an address).";
@@ -82,12 +82,12 @@ pub(crate) struct Options {
     pub(crate) tier: Wanted,
     pub(crate) work_dir: PathBuf,
     pub(crate) stop_with_stdin: bool,
-    /// Where Prometheus finds `/metrics`.
+    /// The address at which Prometheus finds `/metrics`.
     pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl Options {
-    /// What callers may open of this machine and its neighbourhood.
+    /// The services and addresses of this machine and its neighbours that callers may open.
     pub(crate) fn grants(&self) -> Grants {
         if self.listen.is_none() {
             return Grants::Everything;
@@ -95,7 +95,7 @@ impl Options {
         Grants::Only(self.allow_forward.clone())
     }
 
-    /// Reads arguments behind the program's name.
+    /// Reads the arguments that follow the program's name.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, SandboxError> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut options = Self {
@@ -195,7 +195,7 @@ impl Options {
                     }
                     if let Some(own) = covered(&path) {
                         return Err(SandboxError::Usage(format!(
-                            "--readable {}: programs have a {own} of their own, which would cover it",
+                            "--readable {}: programs have a separate {own}, which would cover it",
                             path.display()
                         )));
                     }
@@ -234,7 +234,7 @@ impl Options {
                 _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}; see --help"))),
             }
         }
-        // Also of profiles that were named later.
+        // Applied last, so that profiles may be named later on the command line.
         for text in warm {
             let parked = options.profiles.park(text);
             parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}; see --help")))?;

@@ -1,4 +1,4 @@
-//! A request checked and completed: every limit has a value, every path is one that a sandbox may have.
+//! Checks and completes a request: every limit gets a value, and every path is one that a sandbox may have.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -17,9 +17,9 @@ use crate::isolation::Alone;
 
 /// The work directory.
 const WORK: &str = "/work";
-/// Where programs are looked for, unless the daemon was told more.
+/// Where programs are looked for, unless the command line adds directories.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// What a program finds before the request adds to it. Nothing of the daemon's own environment.
+/// A program's environment before its request adds to it. It contains nothing of the daemon's environment.
 const ENVIRONMENT: [(&str, &str); 7] = [
     ("PATH", PATH),
     ("HOME", WORK),
@@ -29,21 +29,21 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ("LOGNAME", "sandbox"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
-/// Of each process, unless a request says otherwise.
+/// The limit of each process, unless a request says otherwise.
 pub(crate) const OPEN_FILES: u64 = 256;
-/// With less hardly a program begins.
+/// With less memory hardly any program starts.
 const MIN_MEMORY_BYTES: u64 = 4 << 20;
 const MIN_DISK_BYTES: u64 = 64 << 10;
-/// The layer's own directories.
+/// The inodes of the layer's directories.
 const MIN_INODES: u64 = 16;
-/// Both streams together, so that a result always fits into a message.
+/// The limit of both streams together, so that a result always fits into a message.
 const MAX_OUTPUT_BYTES: u64 = 32 << 20;
 const MAX_COLLECT_BYTES: u64 = 64 << 20;
 const MAX_FILES: usize = 10_000;
 const MAX_PATTERNS: usize = 100;
 const MAX_KEY_BYTES: usize = 256;
 const MAX_WALL_MS: u64 = 24 * 3600 * 1000;
-/// What a test switches off with a limit, and the value that then takes its place.
+/// Limits that a test can switch off.
 const OF_LIMITS: [(&str, Defence); 10] = [
     ("wall_ms", Defence::Wall),
     ("cpu_ms", Defence::Cpu),
@@ -66,11 +66,11 @@ pub(crate) struct RunLimits {
     pub(crate) group: LimitsOfGroup,
     pub(crate) output_bytes: u64,
     pub(crate) output_kill_bytes: u64,
-    /// Each file's size is limited, and SIGXFSZ says that it was met.
+    /// The size of each file is limited, and SIGXFSZ shows that the limit was reached.
     pub(crate) each_file: bool,
 }
 
-/// What the cgroup enforces.
+/// The limits that the cgroup enforces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitsOfGroup {
     pub(crate) memory_bytes: u64,
@@ -86,18 +86,18 @@ impl From<LimitsOfGroup> for GroupLimits {
     }
 }
 
-/// What this daemon, and what its caller may do, add to a request.
+/// Facts about this daemon, and rights of the caller, that decide about a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
-    /// A cgroup accounts for CPU time; else each process gets its own limit.
+    /// A cgroup counts CPU time. Otherwise each process gets a CPU limit.
     pub(crate) counts_cpu: bool,
-    /// What is limited per process or user for want of something better.
+    /// The limits that are set per process or user, because there is no better way.
     pub(crate) alone: Alone,
-    /// Boxes have a network of their own.
+    /// Boxes have a separate network.
     pub(crate) network: bool,
-    /// Where programs are looked for outside of images.
+    /// Where programs are looked for outside images.
     pub(crate) path: &'a str,
-    /// What the caller may open.
+    /// The destinations that the caller may open.
     pub(crate) grants: &'a Grants,
     pub(crate) images: &'a Images,
 }
@@ -110,24 +110,24 @@ pub(crate) struct Plan {
     pub(crate) limits: RunLimits,
     pub(crate) queue: Option<Duration>,
     pub(crate) network: NetworkPlan,
-    /// Number of its image, counted from 1; 0: the machine's own system directories.
+    /// Number of its image, counted from 1; 0: the machine's system directories.
     pub(crate) image: u32,
-    /// What the program is to run on; empty: what suits it.
+    /// The runtime of the program; empty: the best one.
     pub(crate) runtime: String,
-    /// The caller named that: nothing else will do.
+    /// The caller named the runtime, so no other may be used.
     pub(crate) insists: bool,
-    /// Its files are more than its limits allow.
+    /// Set when its files exceed its limits.
     pub(crate) unwritten: Option<Unwritten>,
 }
 
 impl Plan {
-    /// The warm runtime that is to run it; nothing: it is executed.
+    /// The warm runtime that is to run it; `None` when it is executed.
     pub(crate) fn warm(&self) -> Option<String> {
         (self.start.zygote > 0).then(|| self.runtime.clone())
     }
 }
 
-/// What a program's environment is when its request adds nothing, each as `NAME=value`.
+/// A program's environment when its request adds nothing, as entries `NAME=value`.
 pub(crate) fn environment(path: &str) -> Vec<String> {
     let mut entries = BTreeMap::from(ENVIRONMENT);
     entries.insert("PATH", path);
@@ -150,7 +150,7 @@ pub(crate) fn default_limits() -> Limits {
     }
 }
 
-/// Those of them that a writable layer has.
+/// The default limits of a writable layer.
 pub(crate) fn default_sizes() -> Sizes {
     let limits = default_limits();
     Sizes {
@@ -159,7 +159,7 @@ pub(crate) fn default_sizes() -> Sizes {
     }
 }
 
-/// Those of them that a group has.
+/// The default limits of a group.
 pub(crate) fn default_limits_of_group() -> LimitsOfGroup {
     let limits = default_limits();
     LimitsOfGroup {
@@ -407,7 +407,7 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
     })
 }
 
-/// Checks the limits of one evaluation; its CPU time is not limited by itself.
+/// Checks the limits of one evaluation. Its CPU time has no separate limit.
 pub(crate) fn limits_of_evaluation(asked: Limits, of_box: Option<Limits>) -> Result<RunLimits, SandboxError> {
     let (of_box, defaults) = (of_box.unwrap_or_default(), default_limits());
     let limit = |name: &str, asked: Option<u64>, of_box: Option<u64>, default: Option<u64>, most: u64| {

@@ -1,7 +1,7 @@
-//! Files of the daemon's own that no program may read: its tokens and its key.
+//! Guards the daemon's files that no program may read: its tokens and its key.
 //!
-//! Programs see some directories of the machine. What lies there must be closed to them by its mode, which helps only where they
-//! run as users of their own.
+//! Programs see some directories of the machine. A file in these must be closed to them by its mode, which helps only
+//! where programs run as separate users.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,10 +15,10 @@ use crate::options::Options;
 const OTHERS_READ: u32 = 0o004;
 const OTHERS_ENTER: u32 = 0o001;
 
-/// `own_users`: programs are not this daemon's user.
+/// Checks the files. `own_users`: programs are not this daemon's user.
 ///
 /// # Errors
-/// `Usage`, with the file.
+/// `Usage`, with the name of the file.
 pub(crate) fn guard(options: &Options, own_users: bool) -> Result<(), SandboxError> {
     let system = SYSTEM.iter().map(PathBuf::from);
     let shown: Vec<PathBuf> = system.chain(options.readable.iter().cloned()).collect();
@@ -35,7 +35,7 @@ pub(crate) fn guard(options: &Options, own_users: bool) -> Result<(), SandboxErr
     Ok(())
 }
 
-/// What cannot be looked at cannot be read by the daemon either, which says so.
+/// When the file cannot be inspected, the daemon cannot read it either and says so.
 fn is_open(path: &Path, shown: &[PathBuf], own_users: bool) -> bool {
     let Ok(path) = fs::canonicalize(path) else {
         return false;

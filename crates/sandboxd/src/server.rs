@@ -30,12 +30,12 @@ use crate::state::DaemonState;
 use crate::tenants::Results;
 use crate::warm::{Installation, Maker};
 
-/// How often the end of the runs is looked for.
+/// How often the daemon looks whether all runs have ended.
 const DRAIN_POLL: Duration = Duration::from_millis(10);
-/// How long the last answers may take to leave.
+/// How long the last answers may take.
 const CLOSE: Duration = Duration::from_millis(250);
 
-/// Serves until told to stop, then ends every sandbox.
+/// Serves until it is stopped, then ends every sandbox.
 pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
     let path = show_python(&mut options).await?;
     let directory = cgroup::own_directory();
@@ -46,7 +46,7 @@ pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
     let layout = Arc::new(layout);
     let removed = cgroup::remove_leftovers(&layout.directories());
     if removed > 0 {
-        tracing::warn!(removed, "removed what an earlier daemon left");
+        tracing::warn!(removed, "removed the groups that an earlier daemon left");
     }
     let keys = Keys::open(options.journal.as_deref());
     let images = open_images(&options).await;
@@ -88,7 +88,7 @@ pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
     // Sandboxes that still run end with the spawner, which ends when its socket closes.
     drop((state, pool));
     if matches!(served, Err(SandboxError::Spawner(_))) {
-        // Nobody else is left to remove the groups of the sandboxes that ended with it.
+        // The spawner is gone, so the daemon itself removes the groups of its sandboxes.
         cgroup::remove_whole(&layout.directories());
     } else {
         layout.remove();
@@ -96,7 +96,7 @@ pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
     served
 }
 
-/// Adds what boxes must see for the Python that they are to have. Returns where programs look for programs.
+/// Adds the directories that boxes must see for their Python. Returns where programs look for programs.
 async fn show_python(options: &mut Options) -> Result<String, SandboxError> {
     let Some(python) = &options.python else {
         return Ok(PATH.to_owned());
@@ -107,7 +107,7 @@ async fn show_python(options: &mut Options) -> Result<String, SandboxError> {
     Ok(format!("{}:{PATH}", found.directory.display()))
 }
 
-/// Unpacking may take long: off the runtime's own threads.
+/// Unpacking may take long, so it runs outside the runtime's threads.
 async fn open_images(options: &Options) -> Result<Images, SandboxError> {
     let (sources, cache) = (options.images.clone(), options.image_cache.clone());
     let opened = tokio::task::spawn_blocking(move || Images::open(&sources, &cache)).await;
@@ -137,7 +137,7 @@ async fn start(
     Ok((factory, pool, warm, probe(&chosen, layout), images))
 }
 
-/// Different for every daemon that ever ran here.
+/// A name that differs for every daemon that ever ran here.
 fn instance(directory: &str) -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -158,7 +158,7 @@ async fn listen(
         None => None,
     };
     let addresses = [listening.address, metrics.as_ref().map(|metrics| metrics.address)];
-    // Whoever has read the announcement may end us at once.
+    // A starter that has read the announcement may stop the daemon at once.
     let stop = StopSignals::watch()?;
     announce(options, addresses, state, isolation).map_err(|source| SandboxError::Serve {
         action: "announce itself".to_owned(),
@@ -178,13 +178,13 @@ async fn listen(
     }
     listening.end(CLOSE).await;
     if let Some(path) = &options.socket {
-        // Somebody else may have taken it already.
+        // The file may be gone already.
         let _gone = fs::remove_file(path);
     }
     ended
 }
 
-/// SIGTERM and SIGINT, which from then on end the daemon in order.
+/// SIGTERM and SIGINT, which from then on stop the daemon in order.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -206,7 +206,7 @@ fn cannot_wait(source: io::Error) -> SandboxError {
     }
 }
 
-/// Returns when the daemon is to stop; an error when it must, because the spawner is gone.
+/// Returns when the daemon is to stop; fails when it must stop because the spawner is gone.
 async fn wait_for_stop(mut stop: StopSignals, with_stdin: bool, factory: &Factory) -> Result<(), SandboxError> {
     let spawner = factory.watch().map_err(cannot_wait)?;
     let starter_gone = async {
@@ -228,7 +228,7 @@ async fn wait_for_stop(mut stop: StopSignals, with_stdin: bool, factory: &Factor
     }
 }
 
-/// One line for whoever started us.
+/// Prints one line for the starter of the daemon.
 fn announce(
     options: &Options,
     [address, metrics]: [Option<SocketAddr>; 2],

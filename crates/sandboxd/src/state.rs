@@ -1,4 +1,4 @@
-//! What all calls share: the daemon as it is at the moment.
+//! The state that all calls share: the daemon as it is at the moment.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -20,7 +20,7 @@ use crate::tenants::Results;
 /// How long a run waits for a slot when the request does not say.
 pub(crate) const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
 
-/// Everything the calls share.
+/// Everything that the calls share.
 #[derive(Debug)]
 pub(crate) struct DaemonState {
     pub(crate) pool: Arc<Pool>,
@@ -42,7 +42,7 @@ pub(crate) struct DaemonState {
 }
 
 impl DaemonState {
-    /// How busy it is; without capacity once it stops.
+    /// The daemon's load; without capacity once it stops.
     pub(crate) fn load(&self) -> Load {
         let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         Load {
@@ -58,7 +58,7 @@ impl DaemonState {
         }
     }
 
-    /// What a request is checked against.
+    /// The terms that requests are checked against.
     pub(crate) fn terms(&self) -> Terms<'_> {
         Terms {
             counts_cpu: self.probe.counts_cpu,

@@ -1,4 +1,4 @@
-//! Which addresses a name may lead to: those of the open internet, never the neighbourhood of the machine.
+//! Which addresses a name may lead to: those of the internet, never those near the machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -8,7 +8,7 @@ const PRIVATE_V4: [([u8; 4], u32); 16] = [
     ([10, 0, 0, 0], 8),
     ([100, 64, 0, 0], 10),
     ([127, 0, 0, 0], 8),
-    // Where clouds answer for their machines' credentials.
+    // Clouds answer here with credentials of their machines.
     ([169, 254, 0, 0], 16),
     ([172, 16, 0, 0], 12),
     ([192, 0, 0, 0], 24),
@@ -20,13 +20,13 @@ const PRIVATE_V4: [([u8; 4], u32); 16] = [
     ([198, 18, 0, 0], 15),
     ([198, 51, 100, 0], 24),
     ([203, 0, 113, 0], 24),
-    // Multicast and everything behind it.
+    // Multicast and all later networks.
     ([224, 0, 0, 0], 3),
 ];
-/// Inside this network only, addresses are given out for the internet; these parts of it are not.
+/// Only addresses in this network are assigned to the internet, except for these parts of it.
 const GLOBAL_V6: (u128, u32) = (0x2000 << 112, 3);
 const PRIVATE_V6: [(u128, u32); 4] = [
-    // Protocol assignments, Teredo and ORCHID among them.
+    // Protocol assignments, which include Teredo and ORCHID.
     (0x2001 << 112, 23),
     (0x2001_0db8 << 96, 32),
     // 6to4 carries any IPv4 address.
@@ -36,7 +36,7 @@ const PRIVATE_V6: [(u128, u32); 4] = [
 /// NAT64: an IPv4 address in the last 32 bits.
 const NAT64: (u128, u32) = (0x0064_ff9b << 96, 96);
 
-/// The address itself where it is written as IPv6 and means IPv4.
+/// The IPv4 address, when it is written as an IPv6 address.
 pub(crate) fn canonical(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(v6) if inside(v6.to_bits(), NAT64) => {
@@ -47,7 +47,7 @@ pub(crate) fn canonical(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether it belongs to the internet.
+/// Whether an address belongs to the internet.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match canonical(address) {
         IpAddr::V4(v4) => !PRIVATE_V4.iter().any(|(network, prefix)| {
@@ -65,7 +65,7 @@ fn inside(bits: u128, (network, prefix): (u128, u32)) -> bool {
     bits & (u128::MAX << (128 - prefix)) == network
 }
 
-/// Whether it is one of this machine's own: the kernel would answer from the very same address. Sends nothing.
+/// Whether an address belongs to this machine: the kernel would use it as the source. Sends nothing.
 pub(crate) fn is_own(address: IpAddr) -> bool {
     let any = if address.is_ipv4() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED)
@@ -76,7 +76,7 @@ pub(crate) fn is_own(address: IpAddr) -> bool {
         socket.connect(SocketAddr::new(address, 9))?;
         socket.local_addr()
     });
-    // Without a route there is nothing to reach either.
+    // Without a route the address cannot be reached.
     source.is_ok_and(|source| source.ip() == address)
 }
 

@@ -1,4 +1,5 @@
-//! An HTTP/1.1 proxy: CONNECT for anything, and plain requests in absolute form. Each request is checked by itself.
+//! An HTTP/1.1 proxy: CONNECT for any protocol, and plain requests in absolute form. Each request is checked
+//! separately.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +21,7 @@ use super::{GREETING, relay};
 
 const MAX_HEAD_BYTES: usize = 64 << 10;
 const HTTP_PORT: u16 = 80;
-/// Meant for one connection only, never for the next one (RFC 9110, 7.6.1).
+/// Headers that are meant for one connection only, never for the next one (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -34,10 +35,10 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 ];
 
 type Body = BoxBody<Bytes, hyper::Error>;
-/// Set by an accepted CONNECT: what the connection becomes.
+/// The tunnel that a connection becomes, set by an accepted CONNECT.
 type Tunnel = Arc<Mutex<Option<(OnUpgrade, TcpStream)>>>;
 
-/// Speaks with one program to the end of its connection.
+/// Serves one program to the end of its connection.
 pub(crate) async fn serve(stream: TcpStream, reach: Reach) {
     let tunnel = Tunnel::default();
     let service = service_fn(|request| {
@@ -92,7 +93,7 @@ async fn answer(mut request: Request<Incoming>, reach: Reach, tunnel: &Tunnel) -
     })
 }
 
-/// What the request line names: `host:port` of CONNECT, else `http://host[:port]/...`.
+/// The destination in the request line: `host:port` of CONNECT, else `http://host[:port]/...`.
 fn destination(uri: &Uri, connect: bool) -> Result<Destination, String> {
     let authority = uri
         .authority()
@@ -107,7 +108,7 @@ fn destination(uri: &Uri, connect: bool) -> Result<Destination, String> {
     }
 }
 
-/// Sends the request in origin form and gives the answer back as it comes.
+/// Sends the request in origin form and passes the answer back as it arrives.
 async fn pass_on(mut request: Request<Incoming>, target: TcpStream) -> Result<Response<Body>, hyper::Error> {
     let uri = std::mem::take(request.uri_mut());
     let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -119,7 +120,7 @@ async fn pass_on(mut request: Request<Incoming>, target: TcpStream) -> Result<Re
     *request.uri_mut() = path.parse().unwrap_or_default();
     *request.version_mut() = Version::HTTP_11;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(target)).await?;
-    // Ends with the request: when the sender and the answer's body are gone, or either side breaks.
+    // Ends with the request: when the sender and the answer's body are gone, or either side fails.
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a server's connection broke");
@@ -131,7 +132,8 @@ async fn pass_on(mut request: Request<Incoming>, target: TcpStream) -> Result<Re
     Ok(response.map(BodyExt::boxed))
 }
 
-/// Takes off what is meant for one connection only, also what `Connection` names. Framing is made anew on each side.
+/// Removes the headers that are meant for one connection only, also those that `Connection` names. Each side has its
+/// own framing.
 fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)

@@ -1,9 +1,10 @@
-//! The ways out of a box, all of them in the daemon: a proxy for what the allow-list names, and forwards to one service.
+//! The ways out of a box, all of them in the daemon: a proxy for the names of the allow-list, and forwards to single
+//! services.
 //!
-//! A box has no network but its own loopback. Init makes listening sockets there and hands them to the daemon, which
-//! accepts on them although it lives in the machine's network; so nothing is routed, and what is not answered here does
-//! not exist for the program. The proxy speaks HTTP (CONNECT and absolute-form) and SOCKS5 on one port and resolves names
-//! itself. It does not look into what is sent: an allowed host can be told anything.
+//! A box has no network but its loopback. Init makes listening sockets there and hands them to the daemon, which
+//! accepts on them although it is in the machine's network. So nothing is routed, and a program reaches only the
+//! destinations that the daemon connects it to. The proxy speaks HTTP (CONNECT and absolute form) and SOCKS5 on one
+//! port and resolves names itself. It does not inspect the content: a program can send anything to an allowed host.
 
 mod address;
 mod http;
@@ -27,14 +28,14 @@ use tokio::time::timeout;
 
 use crate::accept::Failures;
 
-/// Connections of one listener at a time; further ones wait in the kernel's queue.
+/// How many connections a listener serves at a time; further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 64;
-/// How long a program may take to say what it wants.
+/// How long a program may take to send its request.
 const GREETING: Duration = Duration::from_secs(10);
 const BUFFER_BYTES: usize = 32 << 10;
 static FAILURES: Failures = Failures::new("a box's programs");
 
-/// What goes in and out of one box. Dropped, every connection ends.
+/// The traffic in and out of one box. When it is dropped, every connection ends.
 #[derive(Debug, Default)]
 pub(crate) struct Egress {
     listeners: JoinSet<()>,
@@ -46,7 +47,7 @@ impl Egress {
         self.serve(listener, move |stream| greet(stream, reach.clone()))
     }
 
-    /// Connects whoever connects to a listening socket of the box with one service. Returns its port.
+    /// Connects every client of a listening socket of the box with one service. Returns its port.
     pub(crate) fn forward(&mut self, listener: OwnedFd, to: Service) -> io::Result<u16> {
         self.serve(listener, move |stream| {
             let to = to.clone();
@@ -86,7 +87,7 @@ impl Egress {
     }
 }
 
-/// Tells by the first byte what is spoken: SOCKS5 begins with its version, HTTP with a letter.
+/// Finds out by the first byte which protocol a program uses: SOCKS5 begins with its version, HTTP with a letter.
 async fn greet(stream: TcpStream, reach: Reach) {
     let mut first = [0];
     match timeout(GREETING, stream.peek(&mut first)).await {

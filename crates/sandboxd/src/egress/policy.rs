@@ -1,7 +1,7 @@
-//! What a box may reach: names and addresses with their ports, and nothing that is not named.
+//! The destinations that a box may reach: names and addresses with their ports, and no others.
 //!
-//! A name is allowed as text; where it leads is looked up by the daemon for each connection and checked again, and the
-//! connection goes to the very addresses that were checked, so a name that changes its mind in between gains nothing.
+//! A name is allowed as text. The daemon looks its addresses up for each connection and checks them too. It connects
+//! only to addresses that it checked, so a name that changes its addresses in between gains nothing.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -39,7 +39,7 @@ enum Pattern {
 #[derive(Clone, Debug)]
 struct Rule {
     pattern: Pattern,
-    /// `None`: the web's.
+    /// `None`: the ports of the web.
     port: Option<u16>,
 }
 
@@ -53,7 +53,7 @@ impl Host {
     /// Reads a name, an IPv4 address, or an IPv6 address with or without brackets.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why the text is not accepted.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let bare = text
             .strip_prefix('[')
@@ -85,7 +85,7 @@ impl Destination {
     /// Reads `host:port`; without a port it is `default`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why the text is not accepted.
     pub(crate) fn parse(text: &str, default: Option<u16>) -> Result<Self, String> {
         let (host, port) = split_port(text)?;
         let port = port.or(default).ok_or_else(|| format!("{text:?} names no port"))?;
@@ -105,7 +105,7 @@ impl fmt::Display for Destination {
     }
 }
 
-/// Splits a final `:port` off. An IPv6 address has one only behind its bracket.
+/// Splits a final `:port` off. An IPv6 address has a port only behind its bracket.
 fn split_port(text: &str) -> Result<(&str, Option<u16>), String> {
     let bare_v6 = !text.starts_with('[') && text.matches(':').count() > 1;
     match text.rsplit_once(':') {
@@ -121,7 +121,7 @@ impl Policy {
     /// Reads `host:port`, `host`, `*.host:port`, `address:port`.
     ///
     /// # Errors
-    /// The first entry that is wrong, and how.
+    /// The first entry that is wrong, and the reason.
     pub(crate) fn parse(allow: &[String]) -> Result<Self, String> {
         if allow.len() > MAX_RULES {
             return Err(format!("{} entries; at most {MAX_RULES}", allow.len()));
@@ -142,7 +142,7 @@ impl Policy {
         })
     }
 
-    /// Whether a rule names it. A name's addresses still have to pass `permitted`.
+    /// Whether a rule names a destination. The addresses of a name still have to pass `permitted`.
     pub(crate) fn names(&self, destination: &Destination) -> bool {
         self.rules.iter().any(|rule| {
             rule.has_port(destination.port)
@@ -172,7 +172,7 @@ impl Policy {
             .collect()
     }
 
-    /// Destinations that only whoever runs the machine may open: addresses that are not of the internet.
+    /// Destinations that only the operator of the machine may open: addresses that do not belong to the internet.
     pub(crate) fn private(&self) -> impl Iterator<Item = Destination> {
         self.rules.iter().flat_map(|rule| {
             let address = match &rule.pattern {

@@ -1,4 +1,4 @@
-//! Outbound connections: one look-up, every address checked, a connection to one of those and to no other.
+//! Outbound connections: one look-up, a check of every address, and a connection to one of the checked addresses.
 
 use std::fmt;
 use std::io;
@@ -16,9 +16,10 @@ use super::policy::{Destination, Host, Policy};
 
 const RESOLVE: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(10);
-/// Look-ups of one box at a time: each holds a thread of the daemon until the system's resolver gives up.
+/// How many look-ups of one box there may be at a time. Each holds a thread of the daemon until the system's resolver
+/// gives up.
 const LOOKUPS: usize = 4;
-/// Look-ups of all boxes at a time.
+/// How many look-ups of all boxes there may be at a time.
 static ALL_LOOKUPS: Semaphore = Semaphore::const_new(64);
 
 /// Why a program did not get its connection.
@@ -26,7 +27,7 @@ static ALL_LOOKUPS: Semaphore = Semaphore::const_new(64);
 pub(crate) enum Refusal {
     #[error("{0} is not allowed")]
     NotAllowed(Destination),
-    #[error("{0} leads to addresses that are not allowed only")]
+    #[error("{0} leads only to addresses that are not allowed")]
     Private(Destination),
     #[error("{0} cannot be resolved: {1}")]
     Unknown(Destination, io::Error),
@@ -34,7 +35,7 @@ pub(crate) enum Refusal {
     Unreachable(Destination, io::Error),
 }
 
-/// A way out for one box.
+/// The outbound connections of one box.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
     policy: Arc<Policy>,
@@ -49,7 +50,7 @@ impl Reach {
         }
     }
 
-    /// A connection to what the program asked for.
+    /// Connects to the destination that the program asked for.
     pub(crate) async fn connect(&self, to: Destination) -> Result<TcpStream, Refusal> {
         if !self.policy.names(&to) {
             return Err(Refusal::NotAllowed(to));
@@ -73,9 +74,9 @@ impl Reach {
 
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let looked_up = async {
-            // Semaphores that nobody closes.
+            // These semaphores are never closed.
             let _permits = (self.lookups.acquire().await, ALL_LOOKUPS.acquire().await);
-            // With the final dot it is not completed with search domains; names of the hosts file have none.
+            // With the final dot the resolver adds no search domain. Names in the hosts file have no final dot.
             match lookup_host((format!("{name}."), 0)).await {
                 Ok(found) => Ok(found.map(|address| address.ip()).collect()),
                 Err(_) => Ok(lookup_host((name, 0)).await?.map(|address| address.ip()).collect()),
@@ -91,7 +92,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -
         .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut)))
 }
 
-/// A service that the caller of the daemon names, not the program.
+/// A service that the daemon's caller names, not the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     Tcp(Destination),
@@ -115,7 +116,7 @@ impl Service {
     /// Reads `host:port` or `unix:/path`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why the text is not accepted.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix("unix:") {
             Some(path) if path.starts_with('/') && !path.contains('\0') => Ok(Self::Unix(PathBuf::from(path))),

@@ -1,5 +1,5 @@
-//! What a request asks of the network, checked: whether it may, which sockets its box listens on, what its programs are
-//! told.
+//! Checks the network part of a request: whether the caller may ask for it, which sockets its box listens on, and which
+//! variables its programs get.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,8 +13,8 @@ use super::{Egress, Policy, Reach, Service};
 use crate::error::SandboxError;
 
 const MAX_FORWARDS: usize = 16;
-/// What names the proxy to programs. All with the same value: `http://` works for every scheme with CONNECT, while some
-/// clients refuse to start when they see `socks5h://` and lack the module for it.
+/// Variables that name the proxy to programs. All have the same value: `http://` works for every scheme with CONNECT,
+/// while some clients refuse to start when they see `socks5h://` and lack the module for it.
 const PROXY_VARIABLES: [&str; 6] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -29,12 +29,12 @@ const BESIDE_THE_PROXY: [(&str, &str); 3] = [
     ("NODE_USE_ENV_PROXY", "1"),
 ];
 
-/// What callers may open besides the internet: services and addresses of this machine and its neighbourhood.
+/// Destinations that callers may open besides the internet: services and addresses of this machine and its neighbours.
 #[derive(Clone, Debug)]
 pub(crate) enum Grants {
-    /// The callers are this machine's own user.
+    /// Callers are this machine's user.
     Everything,
-    /// What the operator named; other callers come over TCP.
+    /// The services that the operator named, for callers over TCP.
     Only(Vec<Service>),
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct NetworkPlan {
 
 impl NetworkPlan {
     /// # Errors
-    /// `Invalid`: an entry is malformed or more than the caller may open.
+    /// `Invalid`: an entry is malformed, or the caller may not open it.
     pub(crate) fn new(network: Option<&Network>, grants: &Grants) -> Result<Self, SandboxError> {
         let Some(network) = network else {
             return Ok(Self::default());
@@ -98,12 +98,12 @@ impl NetworkPlan {
         Ok(Self { allowed, forwards })
     }
 
-    /// Whether nothing is asked for.
+    /// Whether the request asks for no network.
     pub(crate) fn is_none(&self) -> bool {
         self.allowed.is_none() && self.forwards.is_empty()
     }
 
-    /// The listening sockets that init must make before anything runs.
+    /// The listening sockets that init must make before any program runs.
     pub(crate) fn sockets(&self) -> Vec<OpenSocket> {
         let forwards = self.forwards.iter().map(|(port, _)| u32::from(*port));
         let proxy = self.allowed.iter().map(|_| 0);
@@ -113,8 +113,8 @@ impl NetworkPlan {
             .collect()
     }
 
-    /// Serves on those sockets, given in the same order. Returns what to keep as long as the box lives, and what its
-    /// programs get into their environment: it does not replace what the request sets.
+    /// Serves on those sockets, given in the same order. Returns an object that must be kept as long as the box, and
+    /// variables for its programs. They do not replace variables of the request.
     pub(crate) fn serve(&self, sockets: Vec<OwnedFd>) -> io::Result<(Egress, Vec<(&'static str, String)>)> {
         let mut egress = Egress::default();
         let mut sockets = sockets.into_iter();
@@ -137,7 +137,7 @@ impl NetworkPlan {
     }
 }
 
-/// Adds what is not there yet to `NAME=value` entries.
+/// Adds variables that are missing to `NAME=value` entries.
 pub(crate) fn add_missing(env: &mut Vec<String>, added: &[(&'static str, String)]) {
     for (name, value) in added {
         let there = env

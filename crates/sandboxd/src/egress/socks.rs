@@ -12,7 +12,7 @@ use super::policy::{Destination, Host};
 use super::reach::{Reach, Refusal};
 use super::{GREETING, relay};
 
-/// How long a program that was refused may take to hang up.
+/// How long a program may take to close its connection after a refusal.
 const PARTING: Duration = Duration::from_secs(1);
 pub(crate) const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
@@ -30,7 +30,7 @@ const REFUSED: u8 = 5;
 const NO_SUCH_COMMAND: u8 = 7;
 const NO_SUCH_ADDRESS: u8 = 8;
 
-/// Speaks with one program to the end of its connection.
+/// Serves one program to the end of its connection.
 pub(crate) async fn serve(mut stream: TcpStream, reach: Reach) {
     let wanted = match timeout(GREETING, negotiate(&mut stream)).await {
         Ok(Ok(wanted)) => wanted,
@@ -49,7 +49,7 @@ pub(crate) async fn serve(mut stream: TcpStream, reach: Reach) {
         Err(code) => Err(code),
     };
     let code = connected.as_ref().err().copied().unwrap_or(DONE);
-    // The bound address of the reply is of no use to anyone; it tells nothing about this machine.
+    // No client uses the bound address in the reply, so it is 0 and reveals nothing about this machine.
     let reply = [VERSION, code, 0, IPV4, 0, 0, 0, 0, 0, 0];
     if stream.write_all(&reply).await.is_err() {
         return;
@@ -60,7 +60,7 @@ pub(crate) async fn serve(mut stream: TcpStream, reach: Reach) {
     }
 }
 
-/// Closes so that the reply arrives: with unread bytes in it a socket is reset.
+/// Closes the stream so that the reply arrives: a socket with unread bytes would be reset.
 async fn part(mut stream: TcpStream) {
     let rest = async {
         stream.shutdown().await?;
@@ -68,11 +68,11 @@ async fn part(mut stream: TcpStream) {
         while stream.read(&mut ignored).await? > 0 {}
         io::Result::Ok(())
     };
-    // Whether the program hears it is its own affair.
+    // It does not matter whether the program has read the reply.
     let _ended = timeout(PARTING, rest).await;
 }
 
-/// What the program wants, or the reply code that it gets.
+/// The program's destination, or the reply code of the refusal.
 async fn negotiate(stream: &mut TcpStream) -> io::Result<Result<Destination, u8>> {
     let _version = stream.read_u8().await?;
     let mut methods = vec![0; stream.read_u8().await?.into()];

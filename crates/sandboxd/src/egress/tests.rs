@@ -1,4 +1,4 @@
-//! The proxy over plain sockets of this machine, against a server that says what it was sent.
+//! The proxy over plain sockets of this machine, against a server that repeats the requests it gets.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -21,7 +21,7 @@ fn listener() -> (std::net::TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// A proxy of these rules, and its address.
+/// A proxy with these rules, and its address.
 fn proxy(allow: &[String]) -> (Egress, SocketAddr) {
     let (socket, address) = listener();
     let mut egress = Egress::default();
@@ -58,7 +58,7 @@ async fn server(answer: &'static str) -> SocketAddr {
 const HTTP: &str =
     "HTTP/1.1 200 OK\r\nContent-Length: LENGTH\r\nConnection: keep-alive, X-Secret\r\nX-Secret: 1\r\n\r\n";
 
-/// Sends bytes, ends, and reads to the end.
+/// Sends bytes, closes its side, and reads to the end.
 async fn exchange(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(to).await.expect("connect");
     stream.write_all(bytes).await.expect("send");
@@ -223,11 +223,11 @@ async fn services_are_read() {
     assert!(matches!(Service::parse("db.internal:5432"), Ok(Service::Tcp(_))));
 }
 
-/// As when the daemon has no descriptors left: every accept fails.
+/// Every accept fails, as when the daemon has no descriptors left.
 #[tokio::test]
 async fn a_listener_that_accepts_nothing_is_spoken_of_once() {
     let (said, _guard) = Said::listen();
-    // SAFETY: numbers; a new socket, which nobody listens on.
+    // SAFETY: numbers; a new socket that does not listen.
     let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
     assert!(socket >= 0);
     // SAFETY: new and ours.

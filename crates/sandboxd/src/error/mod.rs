@@ -1,6 +1,6 @@
-//! What can go wrong outside the program that runs in a sandbox, each with its `PRL_SANDBOX_...` code.
+//! Errors outside the program that runs in a sandbox, each with its `PRL_SANDBOX_...` code.
 //!
-//! How a program ended is never an error: that is a result with a cause.
+//! The end of a program is never an error: it is a result with a cause.
 
 mod unwritten;
 
@@ -16,7 +16,7 @@ pub(crate) use unwritten::Unwritten;
 /// An error of the sandbox daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The caller's request cannot be carried out by anyone.
+    /// No daemon could carry out the caller's request.
     #[error("invalid request: {0}")]
     Invalid(String),
     /// The command line is wrong.
@@ -25,27 +25,27 @@ pub enum SandboxError {
     /// More runs are waiting than the queue holds, or the wait was longer than the request allows.
     #[error("overloaded: {message}; try again after {retry_after_ms} ms")]
     Overloaded {
-        /// What is full.
+        /// The resource that is full.
         message: String,
-        /// When a slot may be free.
+        /// When there may be room again.
         retry_after_ms: u64,
     },
     /// This machine cannot isolate as strongly as the request demands.
     #[error("isolation {wanted} is not available here, this daemon gives {available}: {missing}")]
     Isolation {
-        /// What `min_isolation` names.
+        /// The value of `min_isolation`.
         wanted: &'static str,
-        /// What there is.
+        /// The isolation of this machine.
         available: &'static str,
         /// What the machine lacks.
         missing: String,
     },
-    /// The daemon has no such warm runtime, or it cannot run the command.
+    /// The daemon lacks the requested warm runtime, or it cannot run the command.
     #[error("runtime {wanted:?} cannot be had: {reason}")]
     Runtime {
-        /// As asked.
+        /// The runtime as requested.
         wanted: String,
-        /// Why not.
+        /// Why it cannot be used.
         reason: String,
     },
     /// A sandbox could not be made.
@@ -53,7 +53,7 @@ pub enum SandboxError {
     Setup {
         /// The step that failed.
         step: String,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
@@ -72,63 +72,64 @@ pub enum SandboxError {
     /// The kept result of a key was dropped to bound memory.
     #[error("the result of this key was dropped after {0} s; it is not run again")]
     Expired(u64),
-    /// Tests whose results nobody took.
-    #[error("nobody read the results of the tests for {0} s; no further case is run")]
+    /// Tests whose results were not taken.
+    #[error("the results of the tests were not read for {0} s; no further case is run")]
     Unread(u64),
-    /// Tests that somebody called off by their key.
+    /// Tests that were cancelled by their key.
     #[error("the tests were cancelled")]
     Cancelled,
-    /// No box has this id for the caller. Another tenant's and one that never was are the same.
+    /// The caller has no box with this id. The answer is the same when another tenant has one and when there never was
+    /// one.
     #[error("no box {0}")]
     NoBox(String),
-    /// The box was there and is not any more.
+    /// The box existed and has ended.
     #[error("box {id} has ended: {reason}")]
     BoxEnded {
-        /// Of the box.
+        /// The id of the box.
         id: String,
-        /// Closed, its lease, its lifetime, out of memory, ...
+        /// It was closed, its lease or its lifetime is over, it is out of memory, ...
         reason: String,
     },
-    /// The id is that of another box, process or snapshot.
+    /// Another box, process or snapshot has this id.
     #[error("{0} exists and is another one")]
     Exists(String),
-    /// The box has no process with this id, or no snapshot has it.
+    /// The box has no process with this id, or no snapshot has this id.
     #[error("no {0}")]
     NotFound(String),
-    /// The path names nothing.
+    /// No file has this path.
     #[error("no file {0}")]
     NoFile(String),
-    /// What the file system of the box said.
+    /// An error of the box's file system.
     #[error("{path}: {reason}")]
     File {
-        /// As asked.
+        /// The path as requested.
         path: String,
-        /// Is a directory, not permitted, no space left, ...
+        /// It is a directory, is not permitted, has no space left, ...
         reason: String,
     },
     /// Files of the request that cannot be written.
     #[error("{}", .0.reason)]
     Unwritten(Unwritten),
-    /// Nothing listens on this port of the box's loopback.
+    /// No program listens on this port of the box's loopback.
     #[error("port {port} of the box cannot be reached: {reason}")]
     Unreachable {
-        /// As asked.
+        /// The port as requested.
         port: u32,
         /// Refused, timed out, ...
         reason: String,
     },
-    /// More than the caller wanted or this daemon keeps.
+    /// More than the caller accepts or this daemon keeps.
     #[error("too large: {0}")]
     TooLarge(String),
     /// An image that the daemon was started with cannot be used.
     #[error("image {name}: {reason}")]
     Image {
-        /// As on the command line.
+        /// The name on the command line.
         name: String,
-        /// What was wrong with it.
+        /// What is wrong with the image.
         reason: String,
     },
-    /// Asked for something that this daemon does not do.
+    /// The request asks for something that this daemon does not do.
     #[error("{0} is not implemented")]
     Unsupported(&'static str),
     /// The daemon is stopping.
@@ -137,9 +138,9 @@ pub enum SandboxError {
     /// The daemon could not start listening.
     #[error("cannot {action}")]
     Serve {
-        /// What it was about to do.
+        /// The action that failed.
         action: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -178,7 +179,7 @@ impl SandboxError {
         }
     }
 
-    /// The message with every source behind it.
+    /// The message, followed by that of every source.
     #[must_use]
     pub fn chain(&self) -> String {
         let mut text = self.to_string();

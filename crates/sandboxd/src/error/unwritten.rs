@@ -1,7 +1,7 @@
 //! Files of a request that cannot be written.
 //!
-//! Whoever names the files chooses that: it is a verdict on the request, the same wherever files are given, and never a failure
-//! of ours.
+//! The request names the files, so this is a verdict on the request, the same wherever files are given, and never a
+//! failure of ours.
 
 use std::io;
 
@@ -15,14 +15,14 @@ const PAGE_BYTES: u64 = 4096;
 /// Which file, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unwritten {
-    /// Both of that, for people.
+    /// The file and the reason, for people.
     pub reason: String,
-    /// Which limit they are over, if it is one.
+    /// The limit that it exceeds, if a limit is the reason.
     pub limit: Option<Limit>,
 }
 
 impl Unwritten {
-    /// As init has met it.
+    /// The reason that init has reported.
     pub(crate) fn met(told: &wire::Unwritten) -> Self {
         let is_full = matches!(told.errno, libc::ENOSPC | libc::EDQUOT);
         let (why, limit) = match told.errno {
@@ -37,7 +37,7 @@ impl Unwritten {
         }
     }
 
-    /// Whether a program's working directory could not be made for want of room.
+    /// Whether a program's working directory could not be made because no space was left.
     pub(crate) fn is_of_directory(failure: &Failure) -> bool {
         failure.step == child::DIRECTORY && matches!(failure.errno, libc::ENOSPC | libc::EDQUOT)
     }
@@ -49,7 +49,8 @@ impl Unwritten {
         }
     }
 
-    /// What can be known before: files that lie in memory, or that are limited one by one because nothing limits them together.
+    /// The reason, when it is known before the start: for files in memory, and for files with a limit of their size
+    /// because nothing limits them together.
     pub(crate) fn foreseen(furnish: &Furnish, memory_bytes: u64, one_by_one: bool) -> Option<Self> {
         let length = |file: &wire::FileSpec| file.content.len() as u64;
         if one_by_one {
@@ -73,7 +74,7 @@ impl Unwritten {
         })
     }
 
-    /// The result of what was not begun for it.
+    /// The result of a run that was not begun for this reason.
     pub(crate) fn result(&self) -> RunOnceResult {
         RunOnceResult {
             cause: Cause::DiskFull.into(),

@@ -1,8 +1,8 @@
-//! One layer of an image over what is there: a tar stream with whiteouts.
+//! Applies one layer of an image to a directory: a tar stream with whiteouts.
 //!
-//! Whatever an archive says, nothing outside the root is touched: parents are looked up by the kernel as if the root were
-//! `/`, symbolic links included, and last components are never followed. Devices and pipes are left out, set-id bits
-//! taken off. Owners are kept where this process may set them.
+//! No archive can touch anything outside the root: the kernel looks parents up as if the root were `/`, symbolic links
+//! included, and last components are never followed. Devices and pipes are left out, and set-id bits are removed.
+//! Owners are kept where this process may set them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -40,7 +40,7 @@ impl Root {
         })
     }
 
-    /// Whiteouts first: they speak of the layers below, wherever in the archive they stand.
+    /// Whiteouts are applied first: they refer to the layers below, wherever in the archive they are.
     pub(super) fn apply(&mut self, reopen: &mut Reopen<'_>) -> io::Result<()> {
         for entry in Archive::new(reopen()?).entries()? {
             let path = inside(&entry?.path()?)?;
@@ -67,7 +67,7 @@ impl Root {
     /// Gives directories their modes, the deepest first.
     pub(super) fn finish(self) -> io::Result<()> {
         for (path, mode) in self.modes.iter().rev() {
-            // Gone or replaced since: then another entry's mode counts.
+            // The directory is gone, or another entry replaced it and set the mode.
             if let Ok(directory) = self.resolve(path) {
                 fs::set_permissions(by_descriptor(&directory, None), Permissions::from_mode(*mode))?;
             }
@@ -145,7 +145,7 @@ impl Root {
         Ok(())
     }
 
-    /// The directory, with those above it that are missing.
+    /// Opens the directory and makes those above it that are missing.
     fn parents(&self, path: &Path) -> io::Result<OwnedFd> {
         match self.resolve(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -159,7 +159,7 @@ impl Root {
         self.resolve(path)
     }
 
-    /// A directory below the root, as a process would find it whose root this is.
+    /// Finds a directory below the root, as a process would find it whose root this is.
     fn resolve(&self, path: &Path) -> io::Result<OwnedFd> {
         // SAFETY: open_how is plain data; all-zero is a valid value.
         let mut how: libc::open_how = unsafe { std::mem::zeroed() };
@@ -186,7 +186,7 @@ impl Root {
     }
 }
 
-/// The path without what could lead elsewhere.
+/// The path without components that could lead outside.
 fn inside(path: &Path) -> io::Result<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -201,7 +201,7 @@ fn inside(path: &Path) -> io::Result<PathBuf> {
     Ok(plain)
 }
 
-/// A path that reaches an opened directory, or an entry of it, whatever becomes of the directory's name.
+/// A path that leads to an opened directory, or to an entry of it, even when the directory is renamed.
 fn by_descriptor(directory: &OwnedFd, name: Option<&OsStr>) -> PathBuf {
     let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
     match name {

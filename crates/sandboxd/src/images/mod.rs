@@ -1,6 +1,6 @@
-//! Root file systems that boxes may have instead of the machine's own system directories, by name.
+//! Root file systems that boxes may have instead of the machine's system directories, by name.
 //!
-//! Each is a directory: one that is there already, or what the layers of an OCI layout make of an empty one. A layout is
+//! Each is a directory: an existing one, or an empty one to which the layers of an OCI layout were applied. A layout is
 //! unpacked once, into a cache by its manifest's digest; every blob is checked against its digest first. Boxes see an
 //! image read-only and share it.
 
@@ -15,21 +15,21 @@ use crate::error::SandboxError;
 
 const LAYOUT_MARK: &str = "oci-layout";
 
-/// One of them.
+/// One image.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     pub(crate) name: String,
-    /// Its root.
+    /// The directory that becomes the root of boxes.
     pub(crate) root: PathBuf,
     /// `NAME`, `value`: what its programs find in their environment.
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// All of them.
+/// All images.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Images(Vec<Image>);
 
-/// What the command line says: `name=directory`.
+/// An image as the command line names it: `name=directory`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     name: String,
@@ -38,7 +38,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why the text is not accepted.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (name, directory) = text.split_once('=').ok_or("expected NAME=DIRECTORY")?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'/');
@@ -53,7 +53,7 @@ impl Source {
 }
 
 impl Images {
-    /// Opens every source, and unpacks what has not been unpacked. Blocks.
+    /// Opens every source, and unpacks layouts that were not unpacked before. Blocks.
     ///
     /// # Errors
     /// `Image`: one cannot be read, or is not what its digests say.
@@ -94,7 +94,7 @@ impl Images {
     /// The image of a request and its number, counted from 1; `None` for the empty name.
     ///
     /// # Errors
-    /// `Invalid`: there is none of that name.
+    /// `Invalid`: no image has this name.
     pub(crate) fn find(&self, name: &str) -> Result<Option<(u32, &Image)>, SandboxError> {
         if name.is_empty() {
             return Ok(None);
@@ -107,7 +107,7 @@ impl Images {
     }
 }
 
-/// Where layouts are unpacked when the command line does not say.
+/// The directory for unpacked layouts when the command line names none.
 pub(crate) fn default_cache() -> PathBuf {
     let set = |name: &str| {
         std::env::var_os(name)

@@ -13,10 +13,10 @@ use super::layer::Root;
 /// Indexes may name indexes.
 const MAX_NESTING: usize = 4;
 const MAX_DOCUMENT_BYTES: u64 = 4 << 20;
-/// The processor of this build, in the words of the format.
+/// The processor of this build, as the format calls it.
 const ARCHITECTURE: &str = "amd64";
 
-/// What `unpack` gives: a root and its environment.
+/// The result of `unpack`: a root and its environment.
 type Unpacked = (PathBuf, Vec<(String, String)>);
 
 /// Unpacks the layout into `cache`, unless that was done before.
@@ -31,7 +31,7 @@ pub(super) fn unpack(layout: &Path, cache: &Path) -> Result<Unpacked, String> {
         fs::create_dir_all(begun.join("root")).map_err(at(&begun))?;
         let unpacked = layout.apply_layers(&manifest, &begun.join("root"));
         let placed = unpacked.and_then(|()| match fs::rename(&begun, &place) {
-            // Another daemon was faster.
+            // Another daemon has unpacked it meanwhile.
             Err(_) if root.is_dir() => Ok(()),
             other => other.map_err(at(&place)),
         });
@@ -82,7 +82,7 @@ impl Layout<'_> {
         parse(&text)
     }
 
-    /// A blob whose content is what its digest says.
+    /// A blob whose content has the digest of its descriptor.
     fn blob(&self, descriptor: &Value) -> Result<File, String> {
         let digest = descriptor.get("digest").and_then(Value::as_str).unwrap_or_default();
         let hex = digest
@@ -124,7 +124,7 @@ impl Layout<'_> {
     }
 }
 
-/// The entry for this machine, or the only one that names no other.
+/// The only entry that fits this machine. An entry that names no machine fits too.
 fn choose(manifests: &[Value]) -> Result<&Value, String> {
     let is = |entry: &&Value, name: &str, wanted: &str| {
         let platform = entry.get("platform").and_then(|platform| platform.get(name));

@@ -1,4 +1,4 @@
-//! Layouts made here, with what archives do to those who unpack them trustingly.
+//! Layouts made here, with entries by which archives attack programs that unpack them without care.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -26,7 +26,7 @@ fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
         let mut header = Header::new_gnu();
         header.set_entry_type(*kind);
         header.set_mode(*mode);
-        // As hostile archives do: not by way of the checked setters.
+        // The checked setters would refuse the names of hostile archives.
         header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
         let data = if *kind == FILE { content.as_bytes() } else { b"" };
         if *kind != FILE {
@@ -167,7 +167,7 @@ fn layers_lie_over_each_other() {
         env[..],
         [("PATH".into(), "/opt/bin:/usr/bin".into()), ("A".into(), "b=c".into())]
     );
-    // Once is enough: the second time nothing is read but the documents.
+    // Unpacking once is enough: the second time only the documents are read.
     for layer in fs::read_dir(layout.path().join("blobs/sha256"))
         .expect("blobs")
         .flatten()

@@ -1,4 +1,4 @@
-//! How strongly this machine lets boxes be set apart (`tier`), and what of that the daemon can enforce (`probe`).
+//! How strongly this machine can isolate boxes (`tier`), and which limits the daemon can enforce (`probe`).
 
 mod probe;
 mod tier;

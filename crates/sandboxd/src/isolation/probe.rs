@@ -1,4 +1,4 @@
-//! What this daemon can enforce here, found by doing it and by reading what is mounted.
+//! What this daemon can enforce here, found out by doing it and by reading the mounts.
 
 use prl_sandbox_guest::landlock;
 use prl_sandbox_guest::process;
@@ -8,20 +8,20 @@ use prl_sandbox_proto::{Cause, Facility, Isolation};
 use super::tier::{Chosen, Tier};
 use crate::cgroup::{Layout, Version};
 
-/// What no user namespace changes where the only user in it is root outside.
-const ROOT_AFTER_ALL: &str = "programs are the daemon's own user, which is root: they can read what of the machine's system \
-     directories only root may read, such as /etc/shadow; start the daemon as another user, or as root with namespaces";
+/// The reason for the tier where the only user of a user namespace is root outside.
+const ROOT_AFTER_ALL: &str = "programs are the daemon's own user, which is root: they can read files of the machine's system \
+     directories that only root may read, such as /etc/shadow; start the daemon as another user, or as root with namespaces";
 
-/// See the module. Made once, when the first sandbox has been set up.
+/// See the module. It is made once, when the first sandbox was set up.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
     pub(crate) isolation: Isolation,
     pub(crate) cgroups: &'static str,
     pub(crate) facilities: Vec<Facility>,
     pub(crate) unobservable: Vec<Cause>,
-    /// Whether CPU time is accounted for the whole tree.
+    /// Whether CPU time is counted for the whole tree.
     pub(crate) counts_cpu: bool,
-    /// What is limited per process or user for want of something better.
+    /// The limits that are set per process or user, because there is no better way.
     pub(crate) alone: Alone,
 }
 
@@ -119,12 +119,12 @@ fn with_namespaces(rootless: bool) -> Vec<Facility> {
     let user = if rootless {
         "used once, around all sandboxes: their users are one user of the machine"
     } else {
-        "not used: as root each sandbox has a user of its own"
+        "not used: as root each sandbox has a separate user"
     };
     facilities.push(facility("namespaces.user", true, user));
     facilities.push(facility("seccomp", true, "used for every program"));
     let landlock = match landlock::abi() {
-        0 => "not in this kernel; the read-only root stands without it".to_owned(),
+        0 => "not in this kernel; the root is read-only without it".to_owned(),
         abi => format!("version {abi}, a second lock on the files of every one-shot run"),
     };
     facilities.push(facility("landlock", landlock::abi() > 0, &landlock));
@@ -134,7 +134,7 @@ fn with_namespaces(rootless: bool) -> Vec<Facility> {
 fn without_namespaces() -> Vec<Facility> {
     let abi = landlock::abi();
     let user = if process::may_change_users() {
-        "each sandbox has a user of its own"
+        "each sandbox has a separate user"
     } else {
         "all sandboxes are the daemon's own user, and change no permissions or times of files by path; run as root with \
          the capabilities CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETPCAP and SETUID for users of their own"
@@ -168,15 +168,15 @@ fn without_namespaces() -> Vec<Facility> {
             true,
             "by callers, with the rights of the box's user; snapshots of /work and /tmp too",
         ),
-        facility("terminals", true, "of the machine, each in the hands of one box"),
+        facility("terminals", true, "of the machine; each belongs to one box"),
         facility("images", false, "need a mount namespace"),
-        facility("tests", true, "every case on a copy of the files that all begin with"),
+        facility("tests", true, "every case runs on a copy of the request's files"),
         facility("runtime.warm", false, "zygotes enter namespaces; programs are executed"),
     ]
 }
 
 impl Probe {
-    /// What is not there, for an error.
+    /// The missing facilities, for an error.
     pub(crate) fn missing(&self) -> String {
         let missing: Vec<_> = self
             .facilities

@@ -1,5 +1,5 @@
-//! How strongly this machine lets boxes be set apart, found by doing it: the strongest way that works is taken, and what
-//! kept the daemon from the stronger ones is told. A request that wants more is refused (see `min_isolation`).
+//! How strongly this machine can isolate boxes, found out by trying: the strongest way that works is taken, and the
+//! reasons against the stronger ones are reported. A request that wants more is refused (see `min_isolation`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,32 +12,32 @@ use crate::error::SandboxError;
 use crate::images::Images;
 use crate::sandbox::{Factory, FactoryOptions};
 
-/// One way, the strongest first.
+/// The ways of isolation, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tier {
-    /// Namespaces, and a user of its own for every box.
+    /// Namespaces, and a separate user for every box.
     Namespaces,
-    /// Namespaces inside a user namespace of this user's.
+    /// Namespaces inside a user namespace of this user.
     Rootless,
     /// Landlock, a filter and rlimits (see `prl_sandbox_guest::process`).
     Process,
 }
 
-/// What the command line allows.
+/// The tiers that the command line allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Any,
-    /// These and no other.
+    /// This tier and no other.
     Only(Tier),
-    /// Any that needs no rights.
+    /// Any tier that needs no rights.
     WithoutRights,
 }
 
-/// What of this machine sandboxes are made with.
+/// The parts of this machine from which sandboxes are made.
 pub(crate) struct Site<'a> {
-    /// Where homes of boxes are made in the process tier.
+    /// The directory for homes of boxes, in the process tier.
     pub(crate) work_dir: &'a Path,
-    /// Directories that sandboxes may read besides the system's own.
+    /// Directories that sandboxes may read besides those of the system.
     pub(crate) readable: &'a [PathBuf],
     pub(crate) layout: &'a Arc<Layout>,
     pub(crate) images: &'a Images,
@@ -53,7 +53,7 @@ pub(crate) struct Chosen {
 
 impl Tier {
     /// # Errors
-    /// What there is.
+    /// The accepted values.
     pub(crate) fn parse(text: &str) -> Result<Wanted, String> {
         match text {
             "any" => Ok(Wanted::Any),
@@ -77,7 +77,7 @@ impl Wanted {
     }
 }
 
-/// Tries one way after the other.
+/// Tries one tier after the other.
 ///
 /// # Errors
 /// Why the last of them does not work.
@@ -102,12 +102,13 @@ pub(crate) async fn choose(wanted: Wanted, site: &Site<'_>) -> Result<Chosen, Sa
     }
     refused.pop();
     for (tier, reason) in &refused {
-        tracing::warn!(?tier, reason, "this isolation is not to be had");
+        tracing::warn!(?tier, reason, "this isolation is not available");
     }
     Err(last.unwrap_or(SandboxError::Unsupported("isolation on this machine")))
 }
 
-/// Starts a spawner and makes one whole sandbox: what that needs and does not find is an error here, not at the first run.
+/// Starts a spawner and makes one complete sandbox, so that whatever the machine lacks is an error here and not at the
+/// first run.
 async fn attempt(tier: Tier, site: &Site<'_>) -> Result<Arc<Factory>, SandboxError> {
     // SAFETY: reads a process attribute.
     if tier == Tier::Process && unsafe { libc::geteuid() } == 0 && !process::may_change_users() {
@@ -154,7 +155,7 @@ fn make_homes(work_dir: &Path) -> Result<PathBuf, SandboxError> {
         step: format!("make {}", homes.display()),
         source,
     };
-    // An earlier attempt of this very process.
+    // An earlier attempt of this process left them.
     if homes.exists() {
         process::remove(&homes);
     }

@@ -1,7 +1,8 @@
-//! Lines of the log go to standard error as long as somebody takes them from there.
+//! Writes the lines of the log to standard error as long as its reader takes them.
 //!
-//! A starter that reads no more must not stop the daemon: a line for which there is no room is dropped, and the next that is written says how
-//! many were. Nothing here waits and nothing has a thread, because the spawner logs too and must have one thread.
+//! A starter that stops reading must not stop the daemon: a line for which there is no room is dropped, and the next
+//! line that is written says how many were. Nothing here waits or has a thread, because the spawner logs too and must
+//! have one thread.
 
 mod seldom;
 
@@ -11,10 +12,11 @@ use std::sync::{Mutex, PoisonError};
 
 pub(crate) use seldom::Seldom;
 
-/// A pipe with room takes so much without waiting.
+/// A pipe with room takes this much without waiting.
 const ATOMIC_BYTES: usize = libc::PIPE_BUF;
 
-/// Lines dropped since the last one that was written. Held while one is written: two that find room for one would wait.
+/// Lines that were dropped since the last one that was written. Locked while a line is written: of two lines that find
+/// room, one would have to wait.
 static DROPPED: Mutex<u64> = Mutex::new(0);
 
 /// The writer of one line.
@@ -32,7 +34,7 @@ impl io::Write for Line {
     }
 }
 
-/// Writes the line, cut to what is taken at once, unless that would wait.
+/// Writes the line, cut to the length that is taken at once, unless that would wait.
 fn put(to: BorrowedFd<'_>, line: &[u8], dropped: &mut u64) {
     let mut text = Vec::with_capacity(line.len());
     if *dropped > 0 {

@@ -1,4 +1,4 @@
-//! What would be said again and again is said once in a while.
+//! Limits how often the log repeats a message.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ impl Seldom {
         Self(Mutex::new(State { said: None, unsaid: 0 }))
     }
 
-    /// When it is time to say it: how often it was left out since the last time.
+    /// Whether it is time to log the message: returns how often it was left out since the last time.
     pub(crate) fn due(&self) -> Option<u64> {
         self.due_at(Instant::now())
     }

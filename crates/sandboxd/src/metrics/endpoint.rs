@@ -1,7 +1,8 @@
-//! `GET /metrics` by HTTP/1.1, on a socket of its own that knows nothing else of the daemon.
+//! `GET /metrics` over HTTP/1.1, on a separate socket that serves nothing else.
 //!
-//! It asks for no token, since it tells nothing of callers, and listens on the loopback unless another address is given. Bounds: so many
-//! connections at a time, further ones are closed at once; each has one request and a few seconds for everything.
+//! It asks for no token, since the page contains nothing about callers, and it listens on the loopback unless another
+//! address is given. The number of connections is bounded: further ones are closed at once. Each has one request and a
+//! few seconds for everything.
 
 use std::convert::Infallible;
 use std::io;
@@ -32,20 +33,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_HEADER_BYTES: usize = 16 << 10;
 const MOST_HEADERS: usize = 64;
 static FAILURES: Failures = Failures::new("readers of metrics");
-/// How often it is seen whether the executor is late.
+/// How often the delay of the executor is measured.
 const LAG_EVERY: Duration = Duration::from_millis(250);
 
 /// Answers until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    /// With the port that the system chose.
+    /// With the port that the system has chosen.
     pub(crate) address: SocketAddr,
     _tasks: JoinSet<Infallible>,
 }
 
 impl Endpoint {
     /// # Errors
-    /// `Serve` when nobody can listen there.
+    /// `Serve` when the address cannot be listened on.
     pub(crate) async fn open(wanted: SocketAddr, state: &Arc<DaemonState>) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Serve {
             action: format!("listen on {wanted} for --metrics-address"),
@@ -84,7 +85,7 @@ async fn answer_all(listener: TcpListener, page: Arc<Page>) -> Infallible {
     }
 }
 
-/// One request of one connection.
+/// Answers the one request of a connection.
 async fn answer(stream: TcpStream, page: &Page) -> io::Result<()> {
     let service = service_fn(async |request| Ok::<_, Infallible>(reply(&request, page)));
     let connection = http1::Builder::new()

@@ -1,4 +1,4 @@
-//! The daemon as Prometheus reads it: OpenMetrics text.
+//! The daemon's metrics for Prometheus: OpenMetrics text.
 
 use std::fmt;
 use std::fs;
@@ -16,9 +16,9 @@ use crate::counts::COUNTS;
 use crate::plan::isolation_name;
 use crate::state::DaemonState;
 
-/// USER_HZ, which is the same on every machine that this runs on.
+/// USER_HZ, which is the same on every machine that this program runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// What the page is to be answered as.
+/// The content type of the page.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// See the module.
@@ -49,7 +49,7 @@ impl Page {
     }
 }
 
-/// Reads the daemon when it is asked.
+/// Reads the daemon's values when the page is asked for.
 #[derive(Debug)]
 struct Daemon {
     state: Arc<DaemonState>,
@@ -80,7 +80,7 @@ impl Daemon {
         page.gauge("prl_sandbox_queued", "Runs that wait for a slot", load.queued.into())?;
         page.times(
             "prl_sandbox_queue_wait_seconds",
-            "How long those waited that got one",
+            "How long runs waited that got a slot",
             &COUNTS.queued,
         )?;
         page.gauge(
@@ -93,7 +93,7 @@ impl Daemon {
         let unread = state.results.held() as f64;
         page.gauge(
             "prl_sandbox_unread_result_bytes",
-            "Of results that their callers have not read yet",
+            "Bytes of results that their callers have not read yet",
             unread,
         )
     }
@@ -123,7 +123,7 @@ impl Daemon {
         let failed = births.each_ref().map(|births| (births.kind, births.failed()));
         page.counters(
             "prl_sandbox_births_failed",
-            "Of those that were begun and are not there",
+            "Sandboxes and zygotes that were begun and could not be made",
             "kind",
             &failed,
         )?;
@@ -140,7 +140,7 @@ impl Daemon {
         )?;
         page.counter(
             "prl_sandbox_template_restarts",
-            "Interpreters that bear zygotes, started again",
+            "Interpreters that fork zygotes, started again",
             COUNTS.template_restarts() as f64,
         )
     }
@@ -150,7 +150,7 @@ impl Daemon {
         page.gauge("prl_sandbox_tasks", "Tasks of the daemon's executor", tasks as f64)?;
         page.times(
             "prl_sandbox_executor_lag_seconds",
-            "How much too late the executor called a task",
+            "How late the executor called a task",
             &COUNTS.lag,
         )?;
         let since = "When the daemon began to serve, since 1970";
@@ -187,13 +187,13 @@ fn ended(page: &mut Writer<'_>) -> fmt::Result {
     )?;
     page.counters(
         "prl_sandbox_errors",
-        "Refusals and failures that callers were told of",
+        "Refusals and failures that callers got",
         "code",
         &COUNTS.errors_by_code(),
     )
 }
 
-/// What the kernel says of this process.
+/// The kernel's figures for this process.
 struct Own {
     cpu_seconds: f64,
     memory_bytes: f64,
@@ -201,10 +201,11 @@ struct Own {
 }
 
 impl Own {
-    /// Nothing where proc cannot be read.
+    /// `None` where proc cannot be read.
     fn read() -> Option<Self> {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
-        // Behind the name, which may hold anything: state, then numbers; user and system time are the 12th and 13th.
+        // The name may contain any character. Behind it are the state and numbers; user and system time are the 12th
+        // and 13th.
         let numbers = stat.rsplit_once(") ")?.1.split(' ').skip(11).take(2);
         let ticks: u64 = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
         let status = fs::read_to_string("/proc/self/status").ok()?;

@@ -1,4 +1,4 @@
-//! Metric families in the text format, one call each.
+//! Writes metric families in the text format, one call each.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Writer<'_> {
         family.encode_gauge(&value)
     }
 
-    /// One for each value of a label.
+    /// Writes one gauge for each value of a label.
     pub(super) fn gauges(&mut self, name: &str, help: &str, label: &str, values: &[(&str, f64)]) -> fmt::Result {
         let mut family = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (of, value) in values {
@@ -26,7 +26,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// `name` without `_total`.
+    /// Writes a counter. `name` is without `_total`.
     pub(super) fn counter(&mut self, name: &str, help: &str, value: f64) -> fmt::Result {
         let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
         family.encode_counter::<NoLabelSet, f64, f64>(&value, None)

@@ -1,12 +1,12 @@
 //! Sandboxes made in advance.
 //!
-//! A parked sandbox has never run anything and is given out once, unless it has died meanwhile: such a one is cleared away
-//! by who comes upon it, and made up for. The pool keeps as many as it was told to and makes
-//! more at once for those who wait; how many wait is bounded by the admission in `runs::queue`, not here. Whoever waits may go
-//! away at any time: what was made for them is given to the next.
+//! No program has ever run in a parked sandbox. It is given out once, unless it has died: the task that finds a dead
+//! one clears it away, and the pool makes another. The pool keeps `target` sandboxes parked and makes more at once for
+//! callers that wait. Admission in `runs::queue` bounds how many wait. A caller may go away at any time: the sandbox
+//! that was made for it goes to the next one.
 //!
-//! A pool that is patient makes up for what was taken only a while later, so that it takes no processor from whoever got it.
-//! It does so at once when less than half is there.
+//! A patient pool replaces the sandboxes that were taken only after a while, so that it takes no processor from the
+//! programs in them. It replaces them at once when less than half are left.
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +27,12 @@ use crate::warm::Maker;
 
 pub(crate) use warm::Warm;
 
-/// Sandboxes being made at a time: more only makes each slower.
+/// How many sandboxes are made at a time: with more, each only takes longer.
 const MAKING_AT_ONCE: usize = 8;
 /// Pause before the pool tries again to fill itself after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
-/// What makes the sandboxes of a pool.
+/// Makes the sandboxes of a pool.
 pub(crate) trait Make: Send + Sync + 'static {
     type Made: Destroy;
 
@@ -40,12 +40,12 @@ pub(crate) trait Make: Send + Sync + 'static {
     fn make(&self, image: u32) -> impl Future<Output = Result<Self::Made, SandboxError>> + Send;
 }
 
-/// What must be ended, and not only dropped.
+/// A value that must be ended, not only dropped.
 pub(crate) trait Destroy: Send + 'static {
-    /// Whether it is of any use: nobody has ended it from outside.
+    /// Whether it can be used: it was not ended from outside.
     fn lives(&self) -> bool;
 
-    /// Returns when nothing of it is left.
+    /// Returns when it was taken apart.
     fn destroy(self) -> impl Future<Output = ()> + Send;
 }
 
@@ -71,7 +71,7 @@ impl Destroy for Sandbox {
 #[derive(Debug)]
 pub(crate) struct Pool<M: Make = Maker> {
     maker: M,
-    /// How long what is missing may be missing.
+    /// How long after a sandbox was taken it is replaced.
     patience: Duration,
     failures: Seldom,
     deaths: Seldom,
@@ -84,22 +84,22 @@ type Answer<T> = Result<T, SandboxError>;
 struct State<T> {
     target: usize,
     idle: VecDeque<T>,
-    /// What is missing will be made after the pause.
+    /// The pause before the next set-ups has begun.
     pausing: bool,
     making: usize,
     waiting: VecDeque<oneshot::Sender<Answer<T>>>,
     closed: bool,
 }
 
-/// What was found where the parked ones are.
+/// The parked sandboxes that `take` has looked at.
 struct Found<T> {
     alive: Option<T>,
     dead: Vec<T>,
-    /// Few are left.
+    /// Whether few are left.
     low: bool,
 }
 
-/// A place in the line. Dropped with a sandbox in it, it gives that back: nobody has used it.
+/// A place in the line. When it is dropped with a sandbox in it, that sandbox goes back: it was not used.
 struct Place<M: Make> {
     pool: Arc<Pool<M>>,
     answer: oneshot::Receiver<Answer<M::Made>>,
@@ -122,7 +122,7 @@ impl<M: Make> Pool<M> {
         pool
     }
 
-    /// Keeps none until it is told to.
+    /// A pool that keeps no sandbox until `keep` is called.
     pub(crate) fn patient(maker: M, patience: Duration) -> Arc<Self> {
         Arc::new(Self {
             maker,
@@ -140,14 +140,14 @@ impl<M: Make> Pool<M> {
         })
     }
 
-    /// Keeps so many from now on.
+    /// Sets how many sandboxes are kept.
     pub(crate) fn keep(self: &Arc<Self>, target: usize) {
         if std::mem::replace(&mut self.lock().target, target) < target {
             self.fill();
         }
     }
 
-    /// A sandbox that nobody has used. Those with an image are made when they are asked for, and must be waited for.
+    /// Gives out a sandbox that was not used. A sandbox with an image is made only when it is asked for.
     pub(crate) async fn acquire(self: &Arc<Self>, image: u32) -> Answer<M::Made> {
         if image > 0 {
             return self.maker.make(image).await;
@@ -173,13 +173,13 @@ impl<M: Make> Pool<M> {
         (&mut place.answer).await.unwrap_or(Err(SandboxError::Draining))
     }
 
-    /// One that is parked, if there is any.
+    /// A parked sandbox, if there is one.
     pub(crate) fn take(self: &Arc<Self>) -> Option<M::Made> {
         let found = self.lock().take();
         self.look_after(found)
     }
 
-    /// Clears the dead away and makes up for what is not there any more.
+    /// Clears dead sandboxes away and replaces the missing ones.
     fn look_after(self: &Arc<Self>, found: Found<M::Made>) -> Option<M::Made> {
         let Found { alive, dead, low } = found;
         if !dead.is_empty()
@@ -205,7 +205,7 @@ impl<M: Make> Pool<M> {
         self.lock().idle.len()
     }
 
-    /// Destroys what is parked; nothing is given out any more.
+    /// Destroys the parked sandboxes; none is given out any more.
     pub(crate) async fn close(&self) {
         let idle = {
             let mut state = self.lock();
@@ -228,7 +228,7 @@ impl<M: Make> Pool<M> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts as many set-ups as are missing.
+    /// Starts as many set-ups as sandboxes are missing.
     fn fill(self: &Arc<Self>) {
         loop {
             {
@@ -257,7 +257,7 @@ impl<M: Make> Pool<M> {
         }
     }
 
-    /// Starts them after a while, once for all that is taken meanwhile.
+    /// Starts the set-ups after a while, once for all sandboxes that are taken meanwhile.
     fn fill_later(self: &Arc<Self>) {
         if std::mem::replace(&mut self.lock().pausing, true) {
             return;
@@ -270,7 +270,7 @@ impl<M: Make> Pool<M> {
         });
     }
 
-    /// Gives one to whoever waits longest, else parks it.
+    /// Gives a sandbox to the caller that has waited longest, or parks it.
     async fn hand_out(&self, made: Answer<M::Made>, was_making: bool) {
         let left = {
             let mut state = self.lock();
@@ -296,7 +296,7 @@ impl<M: Make> Pool<M> {
 }
 
 impl<T: Destroy> State<T> {
-    /// One that is parked and lives, and those before it that do not.
+    /// A parked sandbox that lives, and the dead ones before it.
     fn take(&mut self) -> Found<T> {
         let (mut alive, mut dead) = (None, Vec::new());
         while let Some(next) = self.idle.pop_front() {
@@ -310,13 +310,13 @@ impl<T: Destroy> State<T> {
         Found { alive, dead, low }
     }
 
-    /// Returns what nobody takes.
+    /// Offers a sandbox to the waiting callers. Returns it when none takes it.
     fn offer(&mut self, made: Answer<T>) -> Option<Answer<T>> {
         let mut made = made;
         while let Some(waiter) = self.waiting.pop_front() {
             match waiter.send(made) {
                 Ok(()) => return None,
-                // It no longer waits: the next one may have it.
+                // This caller no longer waits: the next one may get it.
                 Err(back) => made = back,
             }
         }

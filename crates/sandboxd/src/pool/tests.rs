@@ -1,5 +1,5 @@
-//! The pool beside a model: whatever callers and set-ups do, no sandbox is given out twice or forgotten, as many are made
-//! at a time as may be, and as many wait as shall.
+//! The pool beside a model. For all callers and set-ups: no sandbox is given out twice or forgotten, the number that is
+//! being made and the number that waits are as specified.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,18 +13,19 @@ use super::*;
 #[derive(Clone, Debug)]
 enum Step {
     Acquire,
-    /// By one who does not wait.
+    /// A caller that does not wait takes one.
     Take,
-    /// A guest's run ends, or its sandbox dies: it is taken apart either way, and never comes back.
+    /// A guest's run ends, or its sandbox dies: in both cases the sandbox is ended and never comes back.
     Release(usize),
-    /// One that is parked dies.
+    /// A parked sandbox dies.
     Die(usize),
-    /// A caller that waits goes away, before or after a sandbox was found for it.
+    /// A waiting caller goes away, before or after a sandbox was found for it.
     GoAway(usize),
-    /// So many of the next set-ups fail.
+    /// This many of the next set-ups fail.
     Fail(usize),
     Pass(u64),
-    /// The others get a little further. Without it a caller may go away between an answer and its look at it.
+    /// The other tasks get a little further. Without it a caller may go away after its answer was sent and before it
+    /// was read.
     Yield,
     Close,
 }
@@ -106,7 +107,7 @@ impl Make for Making {
 /// Longer than any set-up, any pause after a failure and any end together.
 const LONG: Duration = Duration::from_secs(5);
 
-/// Callers of the pool, as the daemon has them.
+/// Callers of the pool, as in the daemon.
 struct Callers {
     pool: Arc<Pool<Making>>,
     waiting: Vec<JoinHandle<Answer<Guest>>>,
@@ -160,7 +161,7 @@ impl Callers {
         self.running.push(guest);
     }
 
-    /// Those that were answered run.
+    /// Callers that were answered run.
     async fn collect(&mut self) {
         let (answered, waiting) = self.waiting.drain(..).partition(JoinHandle::is_finished);
         self.waiting = waiting;
@@ -237,7 +238,7 @@ proptest! {
             let closed = steps.iter().any(|step| matches!(step, Step::Close));
             tokio::time::sleep(LONG).await;
             callers.collect().await;
-            // Everybody has an answer, and only failures of ours and the end are bad ones.
+            // Every caller has an answer. Only failures of set-ups and the end of the pool are bad answers.
             assert!(callers.waiting.is_empty(), "{} still wait", callers.waiting.len());
             assert!(closed || callers.failed <= failures, "{} of {failures}", callers.failed);
             assert!(world.most_making.load(Ordering::Relaxed) <= MAKING_AT_ONCE);

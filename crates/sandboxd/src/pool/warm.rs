@@ -1,4 +1,4 @@
-//! The pools of warm runtimes: which of them a program is taken from, and what is said of them.
+//! The pools of warm runtimes: which of them a program gets its sandbox from, and the report about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::plan::Plan;
 use crate::sandbox::Factory;
 use crate::warm::{FIRST, Form, Maker, NODE, Node, PYTHON, Profile, Profiles, Python};
 
-/// Sandboxes with a nursery are kept up to so many.
+/// At most this many sandboxes with a nursery are kept.
 const MAX_NURSERIES: usize = 4;
-/// After a request that took one it should have the processors to itself.
+/// How long after a request the nursery that it took is replaced: until then the request should have the processors.
 const LULL: Duration = Duration::from_millis(50);
 
 /// The warm runtimes of a daemon.
 #[derive(Debug)]
 pub(crate) struct Warm {
-    /// By the name of their profile.
+    /// The Pythons by the names of their profiles.
     pythons: BTreeMap<String, Result<Running, String>>,
     node: Result<Nodes, String>,
-    /// Names of those that were asked for.
+    /// The names of the runtimes that the command line asks for.
     wanted: BTreeSet<String>,
 }
 
@@ -31,12 +31,13 @@ pub(crate) struct Warm {
 struct Running {
     python: Arc<Python>,
     pool: Arc<Pool>,
-    /// With a zygote that bears those of many cases, and has borne the first two. None are kept before there was a request of such.
+    /// Sandboxes with a nursery, which has forked the zygotes of the first two cases. None are kept before the first
+    /// request for tests.
     nurseries: Arc<Pool>,
     most_nurseries: usize,
 }
 
-/// Those that wait for code, and those that wait for a file.
+/// Nodes that wait for code, and Nodes that wait for a file.
 #[derive(Debug)]
 struct Nodes {
     node: Arc<Node>,
@@ -61,7 +62,7 @@ impl Nodes {
 }
 
 impl Warm {
-    /// Every program is executed.
+    /// Without any warm runtime: every program is executed.
     pub(crate) fn none(profiles: &Profiles, reason: &str) -> Self {
         let without = |(name, _): (&str, &Profile)| (name.to_owned(), Err(reason.to_owned()));
         Self {
@@ -71,7 +72,8 @@ impl Warm {
         }
     }
 
-    /// Starts them. What the machine lacks is reported, and its programs are executed. `path`: where programs find theirs.
+    /// Starts the warm runtimes. A runtime that the machine lacks is reported, and its programs are executed. `path`:
+    /// where programs look for programs.
     pub(crate) async fn start(factory: &Arc<Factory>, profiles: &Profiles, path: &str) -> Self {
         let mut warm = Self::none(profiles, "");
         for (name, profile) in profiles.iter() {
@@ -114,7 +116,7 @@ impl Warm {
         warm
     }
 
-    /// As `choose`, for a program that is its sandbox's only one, which may be a parked Node's.
+    /// Like `choose`, for a program that is alone in its sandbox. Such a program may also run on a parked Node.
     pub(crate) fn choose_for_run(&self, plan: &mut Plan) -> Result<Option<Arc<Pool>>, SandboxError> {
         let insists = plan.runtime == NODE;
         let suits = plan.runtime.is_empty() && plan.start.program.command.first().is_some_and(|name| name == "node");
@@ -146,8 +148,8 @@ impl Warm {
         }
     }
 
-    /// Chooses what a plan's command runs on. Returns the pool to take a sandbox from when it is a warm one; then, and
-    /// only then, the plan's `zygote` is set, and its `runtime` is the one that was chosen.
+    /// Chooses a runtime for the command of a plan. For a warm one it returns the pool to take a sandbox from. Then,
+    /// and only then, the plan's `zygote` is set, and its `runtime` is the chosen one.
     pub(crate) fn choose(&self, plan: &mut Plan) -> Result<Option<Arc<Pool>>, SandboxError> {
         let suits = plan.runtime.is_empty();
         if suits {
@@ -180,7 +182,7 @@ impl Warm {
         }
     }
 
-    /// What a runtime's name stands for; nothing: programs are executed.
+    /// The runtime with this name; `None` when programs are to be executed.
     fn find(&self, name: &str, image: bool) -> Result<Option<&Running>, SandboxError> {
         let refused = |reason: &str| SandboxError::Runtime {
             wanted: name.to_owned(),
@@ -196,7 +198,7 @@ impl Warm {
         }
     }
 
-    /// The warm Python that a plan was chosen to run on.
+    /// The warm Python that was chosen for a plan.
     pub(crate) fn python(&self, plan: &Plan) -> Option<Arc<Python>> {
         let running = self.pythons.get(&plan.runtime)?.as_ref().ok()?;
         (plan.start.zygote > 0).then(|| Arc::clone(&running.python))
@@ -210,7 +212,7 @@ impl Warm {
         Some(nurseries)
     }
 
-    /// What the execs of a box with this runtime run on; nothing: they are executed.
+    /// The runtime for the execs of a box; `None` when they are executed.
     pub(crate) fn of_box(&self, runtime: &str, image: bool) -> Result<Option<Arc<Python>>, SandboxError> {
         let name = if runtime.is_empty() { "exec" } else { runtime };
         Ok(self.find(name, image)?.map(|running| Arc::clone(&running.python)))
@@ -221,7 +223,7 @@ impl Warm {
         named.filter_map(|(name, running)| Some((name.as_str(), running.as_ref().ok()?)))
     }
 
-    /// For the capability report.
+    /// The runtimes in the capability report.
     pub(crate) fn report(&self) -> Vec<Runtime> {
         let report = |(name, running): (&str, &Running)| {
             let about = running.python.about();
@@ -265,7 +267,7 @@ impl Warm {
         wanted.map(facility).chain([node]).collect()
     }
 
-    /// Sandboxes made in advance.
+    /// How many sandboxes were made in advance.
     pub(crate) fn parked(&self) -> usize {
         let nodes = self.node.iter().map(Nodes::parked);
         self.running()
@@ -274,12 +276,12 @@ impl Warm {
             .sum()
     }
 
-    /// Those with a nursery, by runtime; `parked` is without them.
+    /// How many parked sandboxes have a nursery, by runtime; `parked` does not count them.
     pub(crate) fn parked_for_tests(&self) -> impl Iterator<Item = (&str, usize)> {
         self.running().map(|(name, running)| (name, running.nurseries.parked()))
     }
 
-    /// Destroys what is parked.
+    /// Destroys the parked sandboxes.
     pub(crate) async fn close(&self) {
         for (_, running) in self.running() {
             running.pool.close().await;

@@ -1,4 +1,4 @@
-//! Makes sandboxes: talks to the spawner and brings each new init to the point where it is parked.
+//! Makes sandboxes: orders inits from the spawner and brings each to the point where it is parked.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -24,41 +24,41 @@ use crate::counts::{Birth, Kind};
 use crate::error::SandboxError;
 use crate::sandbox::{self, Init, Sandbox, Uid};
 
-/// A set-up that takes longer is broken, not slow.
+/// A set-up that takes longer than this hangs.
 const SETUP_DEADLINE: Duration = Duration::from_secs(20);
 
-/// What the spawner is started with.
+/// Settings of the spawner.
 #[derive(Clone, Debug)]
 pub(crate) struct FactoryOptions {
     pub(crate) rootless: bool,
     pub(crate) readable: Vec<PathBuf>,
     /// Roots of images.
     pub(crate) images: Vec<PathBuf>,
-    /// In the process tier: where homes are made.
+    /// The directory for homes, in the process tier.
     pub(crate) homes: Option<PathBuf>,
 }
 
 /// The spawner process and what is needed to make sandboxes with it.
 #[derive(Debug)]
 pub(crate) struct Factory {
-    /// Held while an order and its answer are on the socket.
+    /// Locked while an order and its answer are on the socket.
     socket: Mutex<OwnedFd>,
     groups: Arc<Groups>,
-    /// How many sandboxes can be alive at a time, where each has a user of its own.
+    /// How many sandboxes can be alive at a time, where each has a separate user.
     users: usize,
     free_uids: Option<Arc<Mutex<Vec<u32>>>>,
-    /// In the process tier: how inits are ended.
+    /// How inits are ended: `true` in the process tier.
     gently: bool,
     next: AtomicU64,
-    /// Kept to reap it; it ends by itself when the socket closes.
+    /// Kept to reap the spawner, which ends by itself when the socket closes.
     child: Mutex<Child>,
 }
 
 impl Factory {
-    /// Starts the spawner and waits until its template stands.
+    /// Starts the spawner and waits until its template is made.
     pub(crate) fn start(options: &FactoryOptions, layout: &Arc<Layout>) -> Result<Self, SandboxError> {
         match Self::start_once(options, Arc::clone(layout), false) {
-            // See `huge` of the spawner: nothing else of what it does before that can end it without a word.
+            // See `huge` of the spawner: only that step can end it without a message.
             Err(SandboxError::Spawner(reason)) => {
                 tracing::warn!(reason, "a spawner died; one with its code in small pages is started");
                 Self::start_once(options, Arc::clone(layout), true)
@@ -106,7 +106,7 @@ impl Factory {
         let ready = SpawnerReady::decode(buffer.get(..length).unwrap_or_default())
             .map_err(|error| SandboxError::Protocol(error.to_string()))?;
         if !ready.error.is_empty() {
-            // It ends by itself.
+            // The spawner ends by itself.
             child.wait().map_err(setup("end the spawner"))?;
             return Err(setup(&ready.error)(io::Error::from_raw_os_error(ready.errno)));
         }
@@ -132,12 +132,12 @@ impl Factory {
         })
     }
 
-    /// Whether programs are other users than this process.
+    /// Whether programs run as other users than this process.
     pub(crate) fn has_own_users(&self) -> bool {
         self.free_uids.is_some()
     }
 
-    /// Ends a spawner that is of no use.
+    /// Ends a spawner that is not needed.
     pub(crate) fn stop(self) {
         let Self { socket, child, .. } = self;
         drop(socket);
@@ -151,7 +151,7 @@ impl Factory {
         self.make_with(image, None).await
     }
 
-    /// As `make`. Init is given one more order before it is parked, so that it goes on at once.
+    /// Like `make`, with one more order for init before it is parked, so that it continues at once.
     pub(crate) async fn make_with(&self, image: u32, next: Option<(u64, Order)>) -> Result<Sandbox, SandboxError> {
         let birth = Birth::begin(Kind::Sandbox);
         let mut sandbox = self.begin(image)?;
@@ -189,7 +189,7 @@ impl Factory {
         Err(failure)
     }
 
-    /// Groups, the control socket and the process, which enters its groups before it does anything.
+    /// Makes the groups, the control socket and the process, which enters its groups first.
     fn begin(&self, image: u32) -> Result<Sandbox, SandboxError> {
         let setup = |step: &'static str| {
             move |source| SandboxError::Setup {
@@ -231,7 +231,7 @@ impl Factory {
 
     fn uid(&self) -> Result<Uid, SandboxError> {
         let Some(free) = &self.free_uids else {
-            // Inside a user namespace of the spawner's the daemon's own user is 0.
+            // Inside the spawner's user namespace the daemon's user is 0.
             // SAFETY: reads an attribute of this process.
             let own = if self.gently { unsafe { libc::geteuid() } } else { 0 };
             return Ok(Uid {
@@ -250,7 +250,7 @@ impl Factory {
         })
     }
 
-    /// One order to the spawner and its answer. Short: the spawner does nothing but clone.
+    /// Sends one order to the spawner and returns its answer. This is short, because the spawner only clones.
     pub(crate) fn order(&self, spawn: &Spawn, fds: &[i32]) -> Result<(i32, OwnedFd), SandboxError> {
         let gone = |error: io::Error| match error.raw_os_error() {
             Some(libc::EMFILE) => SandboxError::Setup {
@@ -277,12 +277,12 @@ impl Factory {
         }
     }
 
-    /// Removes groups that wait for a sandbox: there will be none.
+    /// Removes groups that wait for a sandbox: no sandbox will be made any more.
     pub(crate) async fn close(&self) {
         self.groups.close().await;
     }
 
-    /// Waits for the spawner to end, which it does when the daemon stops: never, while all is well.
+    /// Waits for the spawner to end. It ends when the daemon stops, or when something is wrong.
     pub(crate) fn watch(&self) -> io::Result<tokio::task::JoinHandle<()>> {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).id();
         // SAFETY: the child is ours and not reaped yet, so the number is its own.

@@ -26,21 +26,21 @@ pub(crate) use pipes::{Pipes, pipes};
 
 /// Init makes a socket at once.
 const OPEN_DEADLINE: Duration = Duration::from_secs(10);
-/// How long an init that was told to end everything may take.
+/// How long an init may take to end everything.
 const GENTLE_DEADLINE: Duration = Duration::from_secs(10);
-/// On the stack, and only while they are taken in.
+/// The buffer is on the stack, and only while bytes are read.
 const RECEIVE_BYTES: usize = 8 << 10;
 
-/// A sandbox that no program has run in, or runs in now; it is never used twice.
+/// A sandbox in which no program has run, or in which its only program runs. It is never used twice.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     pub(crate) orders: Orders,
     pub(crate) events: Events,
     pub(crate) group: Group,
     pub(crate) init: Init,
-    /// User number, given back when the sandbox is gone.
+    /// The user number, which becomes free when the sandbox is gone.
     pub(crate) uid: Uid,
-    /// Of the program that was executed in advance: our ends, and the guest's.
+    /// The streams of the program that was executed in advance: our ends, and the guest's.
     pub(crate) streams: Option<Pipes>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Uid {
 }
 
 impl Drop for Uid {
-    /// Whoever drops it has seen the last process of that user end.
+    /// The owner that drops the number has seen the end of the last process of this user.
     fn drop(&mut self) {
         if let Some(free) = self.free.upgrade() {
             free.lock()
@@ -66,7 +66,7 @@ impl Drop for Uid {
 #[derive(Debug)]
 pub(crate) struct Init {
     pidfd: AsyncFd<OwnedFd>,
-    /// Its end alone does not end the others: it is asked to end them first.
+    /// Its end does not end the other processes, so it must be asked to end them first.
     gently: bool,
 }
 
@@ -77,7 +77,7 @@ impl Init {
         Ok(Self { pidfd, gently })
     }
 
-    /// Its number in the daemon's view.
+    /// Its pid in the daemon's view.
     pub(crate) fn pid(&self) -> io::Result<i32> {
         let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", self.pidfd.get_ref().as_raw_fd()))?;
         let number = text
@@ -89,7 +89,7 @@ impl Init {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Ends the sandbox with everything in it.
+    /// Ends the sandbox with all its processes.
     pub(crate) fn kill(&self) {
         if !self.gently {
             return signal(self.pidfd.get_ref(), libc::SIGKILL);
@@ -99,11 +99,11 @@ impl Init {
             Ok(pidfd) => {
                 tokio::spawn(async move {
                     tokio::time::sleep(GENTLE_DEADLINE).await;
-                    // Almost always it is long gone. The spawner ends what it leaves.
+                    // Mostly it is gone by then. The spawner ends the processes that it leaves.
                     signal(&pidfd, libc::SIGKILL);
                 });
             }
-            Err(error) => tracing::error!(%error, "cannot see an init to its end"),
+            Err(error) => tracing::error!(%error, "cannot wait for the end of an init"),
         }
     }
 
@@ -112,14 +112,14 @@ impl Init {
         !has_ended(self.pidfd.get_ref().as_fd())
     }
 
-    /// Returns when the process has ended, and so has everything in the sandbox.
+    /// Returns when the process has ended, and with it all processes of the sandbox.
     pub(crate) async fn ended(&self) -> io::Result<()> {
         self.pidfd.readable().await.map(|_guard| ())
     }
 }
 
 fn signal(pidfd: &OwnedFd, signal: libc::c_int) {
-    // Failing means that it is gone, which is what is wanted.
+    // An error means that the process is gone already.
     let _gone = pidfd_signal(pidfd.as_fd(), signal);
 }
 
@@ -127,7 +127,7 @@ fn signal(pidfd: &OwnedFd, signal: libc::c_int) {
 #[derive(Debug)]
 pub(crate) struct Orders(Arc<UnixStream>);
 
-/// What init has to say.
+/// Events of init.
 #[derive(Debug)]
 pub(crate) struct Events {
     stream: Arc<UnixStream>,
@@ -145,7 +145,7 @@ pub(crate) fn control(socket: UnixStream) -> (Orders, Events) {
 }
 
 impl Orders {
-    /// Sends one order with its descriptors. Must not be dropped halfway: what follows would make no sense to init.
+    /// Sends one order with its descriptors. It must not be dropped halfway: init could not read the next order.
     pub(crate) async fn send(&mut self, id: u64, order: Order, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let bytes = wire::frame(&ToInit {
             id,
@@ -201,7 +201,7 @@ impl Events {
 }
 
 impl Sandbox {
-    /// Sockets on the sandbox's loopback, in the order asked for. Only while nothing else is asked of init.
+    /// Opens sockets on the sandbox's loopback, in the given order. Call it only while no other order is under way.
     pub(crate) async fn open(&mut self, wanted: Vec<OpenSocket>) -> Result<Vec<OwnedFd>, SandboxError> {
         let failed = |step: &str, source| SandboxError::Setup {
             step: step.to_owned(),
@@ -228,7 +228,7 @@ impl Sandbox {
         Ok(opened)
     }
 
-    /// Ends it, waits until nothing of it is left and gives its groups back.
+    /// Ends the sandbox, waits until its processes are gone, and gives its groups back.
     pub(crate) async fn destroy(self) {
         let Self {
             orders,

@@ -1,7 +1,7 @@
-//! Many conversations with one init: orders from anywhere, each event to whoever gave its order.
+//! Many conversations with one init: orders come from many callers, and each event goes to the caller of its order.
 //!
-//! Two tasks own the control socket's directions, so that a caller who goes away never leaves half a frame behind.
-//! When init has closed its end every conversation ends.
+//! Two tasks own the directions of the control socket, so that a caller that goes away never leaves half a frame. When
+//! init has closed its end, every conversation ends.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,15 +15,15 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use crate::error::SandboxError;
 use crate::sandbox::{Events, Orders};
 
-/// An order that takes longer is broken, not slow: the largest is to write the files of one request.
+/// An order that takes longer hangs: the longest is to write the files of one request.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
-/// Orders that wait to be written.
+/// How many orders may wait to be written.
 const MAX_WAITING: usize = 64;
-/// Events of one order that wait to be taken. It has a handful of them.
+/// How many events of one order may wait to be taken. An order has only a few.
 const MAX_UNTOLD: usize = 64;
 
 type Said = (Event, Vec<OwnedFd>);
-/// Whom to tell, by order; `None` once init is gone.
+/// The receivers of events, by order; `None` once init is gone.
 type Table = Arc<Mutex<Option<HashMap<u64, mpsc::Sender<Said>>>>>;
 
 /// See the module.
@@ -34,7 +34,7 @@ pub(crate) struct Mux {
     next: AtomicU64,
 }
 
-/// One order's events. Dropping it lets them fall.
+/// The events of one order. When it is dropped, they are ignored.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Exchange {
 }
 
 impl Mux {
-    /// Takes a parked sandbox's control socket over.
+    /// Takes over the control socket of a parked sandbox.
     pub(crate) fn new(mut orders: Orders, mut events: Events) -> Self {
         let table: Table = Arc::new(Mutex::new(Some(HashMap::new())));
         let (outgoing, mut waiting) = mpsc::channel::<(u64, Order, Vec<OwnedFd>)>(MAX_WAITING);
@@ -65,14 +65,14 @@ impl Mux {
                             && let Some(listener) = table.get(&id)
                             && let Err(TrySendError::Full(_)) = listener.try_send((event, descriptors))
                         {
-                            // Nothing may be left out, and nobody be waited for.
-                            tracing::error!(id, "an init says more than any order has to say");
+                            // No event may be left out, and no receiver may be waited for.
+                            tracing::error!(id, "an init sends more events than any order has");
                             break;
                         }
                     }
                     Ok(None) => break,
                     Err(error) => {
-                        tracing::error!(%error, "cannot understand an init");
+                        tracing::error!(%error, "cannot read a message of an init");
                         break;
                     }
                 }
@@ -86,7 +86,7 @@ impl Mux {
         }
     }
 
-    /// Gives an order whose events will be listened to.
+    /// Sends an order and returns its events.
     pub(crate) async fn call(&self, order: Order, descriptors: Vec<OwnedFd>) -> Result<Exchange, SandboxError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let exchange = self.listen(id)?;
@@ -94,7 +94,7 @@ impl Mux {
         Ok(exchange)
     }
 
-    /// To what is still said of an order that was given before.
+    /// Receives the further events of an order that was sent before.
     pub(crate) fn listen(&self, id: u64) -> Result<Exchange, SandboxError> {
         let (sender, events) = mpsc::channel(MAX_UNTOLD);
         match &mut *lock(&self.table) {
@@ -108,7 +108,7 @@ impl Mux {
         })
     }
 
-    /// Gives an order that belongs to an earlier one.
+    /// Sends an order that belongs to an earlier one.
     pub(crate) async fn tell(&self, id: u64, order: Order) -> Result<(), SandboxError> {
         self.send(id, order, Vec::new()).await
     }
@@ -123,7 +123,7 @@ impl Exchange {
     /// The answer to an order that init carries out at once.
     ///
     /// # Errors
-    /// `InitDied`, or `Setup` when it takes longer than init may take.
+    /// `InitDied`, or `Setup` when it takes longer than `ANSWER_DEADLINE`.
     pub(crate) async fn answer(&mut self) -> Result<Said, SandboxError> {
         match tokio::time::timeout(ANSWER_DEADLINE, self.event()).await {
             Ok(said) => said.ok_or(SandboxError::InitDied),
@@ -139,7 +139,7 @@ impl Exchange {
         self.events.recv().await
     }
 
-    /// Whether init is there and has said nothing that was not taken.
+    /// Whether init is there and every event was taken.
     pub(crate) fn silent(&self) -> bool {
         self.events.is_empty() && !self.events.is_closed()
     }

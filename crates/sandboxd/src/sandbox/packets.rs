@@ -1,4 +1,4 @@
-//! Messages with descriptors over a local socket that keeps their boundaries, for tasks.
+//! Messages with descriptors, for async tasks, over a local socket that keeps message boundaries.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -21,7 +21,7 @@ impl Packets {
         Ok((Self(ours), theirs))
     }
 
-    /// Sends one message, whole.
+    /// Sends one message as a whole.
     pub(crate) async fn send(&self, message: &[u8], fds: &[RawFd]) -> io::Result<()> {
         self.0
             .async_io(Interest::WRITABLE, |socket| {
@@ -31,7 +31,7 @@ impl Packets {
             .map(|_| ())
     }
 
-    /// The next message, of at most as many bytes; `None` when the other end is closed.
+    /// The next message, of at most `most` bytes; `None` when the other end is closed.
     pub(crate) async fn receive(&self, most: usize) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
         let mut buffer = vec![0; most];
         let received = self
@@ -41,7 +41,7 @@ impl Packets {
             })
             .await;
         match received {
-            // An empty message looks the same.
+            // An empty message looks the same as the end.
             Ok((0, _)) if self.is_closed()? => Ok(None),
             Ok((length, fds)) => {
                 buffer.truncate(length);

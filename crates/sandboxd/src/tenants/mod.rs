@@ -1,7 +1,7 @@
-//! Who calls: a tenant for every call, by its bearer token.
+//! Callers: the bearer token of a call decides its tenant.
 //!
-//! A tenant sees its own boxes, snapshots and keys, and cannot tell those of others from ones that never were. Calls on the
-//! Unix socket, and on TCP where no tokens are set (client certificates then), are the tenant `default`.
+//! A tenant sees its own boxes, snapshots and keys. An id of another tenant looks like one that never existed. Calls on
+//! the Unix socket, and on TCP where no tokens are set (client certificates then), belong to the tenant `default`.
 
 mod results;
 
@@ -16,7 +16,7 @@ pub(crate) use results::{Kept, Results, Share};
 const DEFAULT: &str = "default";
 const MAX_NAME_BYTES: usize = 64;
 
-/// The name of one.
+/// The name of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tenant(Arc<str>);
 
@@ -32,7 +32,7 @@ impl Tenant {
         request.extensions().get().cloned().unwrap_or_default()
     }
 
-    /// The same, of a request below the interface.
+    /// The caller of a request at the HTTP level.
     pub(crate) fn of_extensions(extensions: &hyper::http::Extensions) -> Self {
         extensions.get().cloned().unwrap_or_default()
     }
@@ -42,12 +42,12 @@ impl Tenant {
         Self(name.into())
     }
 
-    /// What every name of this tenant begins with, and no other's.
+    /// The beginning of every name of this tenant, and of no other tenant's names.
     pub(crate) fn prefix(&self) -> String {
         format!("{}\0", self.0)
     }
 
-    /// What an idempotency key of this tenant is known by: keys of runs and of each box's execs never meet.
+    /// The full name of an idempotency key of this tenant. Keys of runs and of each box's execs never collide.
     pub(crate) fn key(&self, r#box: &str, key: &str) -> String {
         if key.is_empty() {
             return String::new();
@@ -55,7 +55,8 @@ impl Tenant {
         format!("{}\0{}\0{key}", self.0, r#box)
     }
 
-    /// A name chosen by this tenant, made different from the same name of any other. The empty name stays empty.
+    /// A name that this tenant has chosen, made distinct from the same name of other tenants. The empty name stays
+    /// empty.
     pub(crate) fn scoped(&self, name: &str) -> String {
         if name.is_empty() {
             return String::new();
@@ -64,7 +65,7 @@ impl Tenant {
     }
 }
 
-/// The tokens that are let in.
+/// The tokens that are admitted.
 #[derive(Clone, Debug)]
 pub(crate) struct Tokens(Arc<[(Tenant, String)]>);
 
@@ -74,10 +75,10 @@ impl Tokens {
         Self([(Tenant::default(), token.to_owned())].into())
     }
 
-    /// Lines `name:token`, or one bare token. Empty lines do not count; a tenant may have several tokens.
+    /// Reads lines `name:token`, or a single token. Empty lines do not count; a tenant may have several tokens.
     ///
     /// # Errors
-    /// What is wrong, without the token.
+    /// The reason, without the token.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         if let [token] = lines[..]
@@ -108,7 +109,7 @@ impl Tokens {
         Ok(Self(tokens.into()))
     }
 
-    /// Lets a call pass that carries one of the tokens, marked with its tenant.
+    /// Admits a call with one of the tokens, and marks it with its tenant.
     pub(crate) fn admit(&self, mut request: Request<()>) -> Result<Request<()>, Status> {
         let given = request
             .metadata()
@@ -116,7 +117,7 @@ impl Tokens {
             .map(|value| value.as_bytes())
             .unwrap_or_default();
         let given = given.strip_prefix(b"Bearer ").unwrap_or_default();
-        // All of them are compared, each in full: how long it takes says nothing about any.
+        // All tokens are compared in full, so that the time reveals nothing about any of them.
         let mut caller = None;
         for (tenant, token) in &*self.0 {
             if same(given, token.as_bytes()) {

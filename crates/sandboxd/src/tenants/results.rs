@@ -1,14 +1,14 @@
-//! Results on their way out: how many bytes of them are in memory for readers who have not taken them yet, over all
-//! callers. While those are as many as may be no further program is begun, so that slow readers make others wait and never
-//! the daemon grow.
+//! Results on their way out: how many bytes of them are in memory for readers that have not taken them yet, over all
+//! callers. When the bound is reached no further program is begun. So slow readers make others wait, but the daemon's
+//! memory does not grow.
 //!
-//! A result counts from the end of its program until the connection has taken its last byte. Those of programs that run
-//! at the moment come on top: as many as run at a time, each with the limits of its own.
+//! A result counts from the end of its program until the connection has taken its last byte. The results of programs
+//! that are running come on top; they are bounded by the number of runs and the limits of each.
 //!
-//! No tenant takes all of it: each may hold so many times what is still free (the dynamic thresholds of Choudhury and Hahne,
-//! "Dynamic queue length thresholds for shared-memory packet switches", 1998). One alone has nearly everything, several have
-//! equal shares, and something is free for one who comes next. A 64th of the bound is each tenant's in any case, since runs that end
-//! together can go beyond what was free when they began.
+//! A tenant cannot take all of it: each may hold a multiple of the bytes that are still free (the dynamic thresholds of
+//! Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998). A single tenant has
+//! nearly everything, several have equal shares, and some bytes stay free for a tenant that comes later. Each tenant
+//! may always hold a 64th of the bound, since runs that end together can exceed what was free when they began.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,15 +21,15 @@ use tokio::sync::Notify;
 use super::Tenant;
 use crate::error::SandboxError;
 
-/// So many times the free bytes may be one tenant's.
+/// A tenant may hold this many times the free bytes.
 const TIMES_FREE: usize = 8;
-/// This part of the bound may be any tenant's. Who waits is told when the sum has changed by as much, and looks again anyhow
-/// after a while.
+/// Each tenant may always hold this part of the bound. Waiting calls are woken when the sum has changed by as much;
+/// they also look again after a while.
 const STEPS: usize = 64;
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// Calls that wait for room at a time.
+/// How many calls may wait for room at a time.
 const MOST_WAITING: usize = 4096;
-/// When room may be there again.
+/// After this time there may be room again.
 const RETRY_AFTER_MS: u64 = 500;
 
 /// See the module.
@@ -39,11 +39,11 @@ pub(crate) struct Results {
     held: AtomicUsize,
     freed: Notify,
     waiting: AtomicUsize,
-    /// Of each tenant that ever had some. There are as many as the token file names.
+    /// For each tenant that ever held bytes: at most as many as the token file names.
     tenants: Mutex<HashMap<Tenant, Arc<AtomicUsize>>>,
 }
 
-/// What one tenant has of it.
+/// The share of one tenant.
 #[derive(Clone, Debug)]
 pub(crate) struct Share {
     results: Arc<Results>,
@@ -69,7 +69,7 @@ impl Drop for Kept {
     }
 }
 
-/// Counts one that waits.
+/// Counts one waiting call.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -93,7 +93,7 @@ impl Results {
         (self.most / STEPS).max(1)
     }
 
-    /// Bytes now.
+    /// The bytes that are held now.
     pub(crate) fn held(&self) -> usize {
         self.held.load(Ordering::Acquire)
     }
@@ -125,10 +125,10 @@ impl Share {
     /// Waits until another result may be made.
     ///
     /// # Errors
-    /// `Overloaded` when it was not within `patience`, or too many wait for that already.
+    /// `Overloaded` when there was no room within `patience`, or too many calls wait already.
     pub(crate) async fn room(&self, patience: Duration) -> Result<(), SandboxError> {
         let overloaded = || SandboxError::Overloaded {
-            message: "results that nobody has read fill the memory that they may".to_owned(),
+            message: "results that were not read fill the memory that they may use".to_owned(),
             retry_after_ms: RETRY_AFTER_MS,
         };
         if self.has_room() {
@@ -148,7 +148,7 @@ impl Share {
                 if self.has_room() {
                     return;
                 }
-                // What is freed by less than a step is not told.
+                // A change of less than a step wakes no waiting call.
                 let _elapsed = tokio::time::timeout(LOOK_AGAIN, freed).await;
             }
         };
