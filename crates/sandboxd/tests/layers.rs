@@ -1,7 +1,7 @@
-//! The layering of the workspace's crates, read off their sources.
+//! Checks the layering of the workspace's crates in their sources.
 //!
-//! Modules at the top of a crate depend on each other in one direction only: what can be understood alone lies below. The
-//! crate of what runs in a sandbox depends on neither an executor, a network stack nor the daemon.
+//! Modules at the top of a crate depend on each other in one direction only: a module that can be understood alone is
+//! below the others. The crate `sandbox-guest` depends on no executor, no network stack and not on the daemon.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 type Names = BTreeSet<String>;
 
-/// Circles that are still there: by crate, the modules of each. Who opens one removes it from here.
+/// Circles that still exist: for each crate, the modules of each circle. Remove an entry when you open its circle.
 const KNOWN: [(&str, &[&str]); 7] = [
-    // The options of a build lie beside the build, and filling the columns reads them.
+    // The options of a build are defined beside the build, and filling the columns reads them.
     ("packing", &["build", "fill"]),
     // A file is opened by its header, and a header gives out views of the file.
     ("weights", &["file", "header", "header_json"]),
@@ -38,7 +38,7 @@ const KNOWN: [(&str, &[&str]); 7] = [
     ("sandbox-client", &["connection", "daemon", "status"]),
 ];
 
-/// What `sandbox-guest` may depend on. None of these starts a thread or opens a connection.
+/// The dependencies that `sandbox-guest` may have. None of these starts a thread or opens a connection.
 const OF_GUEST: [&str; 7] = [
     "bytes",
     "libc",
@@ -101,7 +101,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The directories of the crates whose modules are looked at.
+/// The directories of the crates whose modules are checked.
 fn members() -> Vec<PathBuf> {
     let crates = fs::read_dir(root().join("crates")).unwrap();
     let crates = crates.map(|entry| entry.unwrap().path());
@@ -111,7 +111,7 @@ fn members() -> Vec<PathBuf> {
     members
 }
 
-/// Which modules each module at the top of a crate refers to.
+/// The modules to which each module at the top of a crate refers.
 fn graph(src: &Path) -> BTreeMap<String, Names> {
     let files = sources(src);
     let module = |file: &Path| {
@@ -123,7 +123,7 @@ fn graph(src: &Path) -> BTreeMap<String, Names> {
         .map(|file| module(file))
         .filter(|name| name != "lib" && name != "main")
         .collect();
-    // Names that the root gives to what lies in a module stand for that module.
+    // Names that the root gives to items of a module stand for that module.
     let mut owner: BTreeMap<String, String> = modules.iter().map(|name| (name.clone(), name.clone())).collect();
     let lib = code(&src.join("lib.rs"));
     for statement in lib.split(';').filter_map(|text| Some(text.rsplit_once("use ")?.1)) {
@@ -166,11 +166,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The first names behind each `crate::`, those of a list in braces too.
+/// The first name behind each `crate::`, also of each element of a list in braces.
 fn references(code: &str) -> Names {
     let mut found = Names::new();
     for (at, prefix) in code.match_indices("crate::") {
-        // Not the end of another word.
+        // It must not be the end of another word.
         if code[..at].ends_with(|char: char| char.is_alphanumeric() || char == '_') {
             continue;
         }
@@ -183,7 +183,7 @@ fn references(code: &str) -> Names {
     found
 }
 
-/// Of a list behind its opening brace: the first name of each element.
+/// The first name of each element of a list, of which the opening brace is already read.
 fn firsts(list: &str) -> Vec<String> {
     let mut depth = 0;
     let mut elements = vec![String::new()];
@@ -203,7 +203,7 @@ fn firsts(list: &str) -> Vec<String> {
         .collect()
 }
 
-/// The modules that depend on each other, each circle as the names in it.
+/// The modules that depend on each other, each circle as a set of names.
 fn circles(graph: &BTreeMap<String, Names>) -> BTreeSet<Names> {
     let reach: BTreeMap<&String, Names> = graph.keys().map(|from| (from, reachable(graph, from))).collect();
     let together = |one: &String| {

@@ -1,4 +1,4 @@
-//! Each defence is needed: where it is switched off, every attack that names it does what it must not.
+//! Each defence is needed: when it is off, every attack that names it succeeds.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::programs::{failures, held_failures};
 use crate::support::ground::Ground;
 use crate::support::{Daemon, Outcome, settles, skip};
 
-/// An attack that races gets so many tries.
+/// How often an attack that depends on a race is tried.
 const TRIES: usize = 6;
-/// Defences switched off at a time, each in a daemon of its own.
+/// How many defences are tested at a time, each in a separate daemon.
 const AT_ONCE: usize = 3;
 
 /// How an attack is made on a warm runtime.
 type Way = fn(&Case, &Ground) -> Option<RunOnceRequest>;
 const WARM: [(&str, Way); 2] = [("python", Case::on_warm_python), ("node", life::below)];
-/// What an attack below a Node has from that: it makes signals those of a new process.
+/// Attacks below a Node have this defence from the Node: it resets signals in a new process.
 const BY_NODE: (&str, &str) = ("node", "default-signals");
 
 /// The attacks that one defence stops.
@@ -51,7 +51,7 @@ fn by_switch() -> BTreeMap<&'static str, Attacks> {
     cases
 }
 
-/// The cases that end as they should although the defence is off; `None` where nothing can be said here.
+/// The cases that end as they should although the defence is off; `None` where they prove nothing here.
 async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String>>, Box<dyn std::error::Error>> {
     let arguments = [
         "--max-running",

@@ -1,4 +1,4 @@
-//! Other root file systems: a directory with a shell and its libraries, and nothing of the machine.
+//! Other root file systems: a directory with a shell and its libraries, and no other files of the machine.
 
 use std::error::Error;
 use std::fs;
@@ -10,7 +10,7 @@ use prl_sandbox_proto::{Cause, RunOnceRequest};
 
 use crate::support::{Daemon, Outcome, cause, command, skip, tell, text};
 
-/// A root with `sh`, made of what this machine has.
+/// Makes a root with `sh` from files of this machine.
 fn tiny(root: &Path) -> Result<(), Box<dyn Error>> {
     for directory in ["usr/bin", "etc", "tmp"] {
         fs::create_dir_all(root.join(directory))?;

@@ -1,4 +1,4 @@
-//! kill -9 of each kind of process in the middle of load: no answer lies, and nothing is left.
+//! kill -9 of each kind of process under load: every answer is true, and nothing is left behind.
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ use crate::support::load::Load;
 use crate::support::{Client, Daemon, Outcome, cause, command, connect, running, settles, skip, tell, text, until};
 
 const LANES: usize = 12;
-/// Until the load is well under way.
+/// How many answers there are before the load is well under way.
 const UNDER_WAY: usize = 40;
 
 fn kill(pid: u32, signal: i32) {
@@ -41,19 +41,19 @@ fn told_the_truth(wrong: &[String]) {
     assert!(wrong.is_empty(), "{} wrong answers:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// One short run, answered in time.
+/// Makes one short run, which must be answered in time.
 async fn answered(client: &Client, argv: &[&str]) -> Result<RunOnceResult, Box<dyn Error>> {
     let call = async { client.clone().run_once(command(argv)).await };
     Ok(tokio::time::timeout(Duration::from_secs(40), call).await??.into_inner())
 }
 
-/// A daemon whose sandboxes can be told from other processes of the machine.
+/// A daemon whose sandboxes differ visibly from other processes of the machine.
 fn start(arguments: &[&str]) -> Result<Option<Daemon>, Box<dyn Error>> {
     let Some(daemon) = Daemon::start(arguments)? else {
         return Ok(None);
     };
     if !daemon.is_full() {
-        skip("without groups and users of their own, sandboxes cannot be told from other processes");
+        skip("without separate groups and users, sandboxes look like other processes");
         return Ok(None);
     }
     Ok(Some(daemon))
@@ -85,7 +85,7 @@ async fn the_daemon_between_an_order_and_its_answer() -> Outcome {
     let load = Load::start(&daemon.client().await?, LANES);
     under_way(&load).await?;
     let spawner = spawner(daemon.pid())?;
-    // An order comes that is not answered; then it is, but the daemon never reads the answer.
+    // First the order gets no answer. Then it is answered, but the daemon never reads the answer.
     let pause = Duration::from_millis(200);
     kill(spawner, libc::SIGSTOP);
     tokio::time::sleep(pause).await;
@@ -148,7 +148,7 @@ async fn inits() -> Outcome {
     let deadline = Instant::now() + Duration::from_secs(30);
     while killed < 30 && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(20)).await;
-        // One that runs a program: it has a child.
+        // An init that runs a program has a child.
         let all = tree(daemon.pid());
         let busy = |init: &&crate::support::census::Process| all.iter().any(|process| process.parent == init.pid);
         if let Some(init) = all.iter().filter(|process| process.parent == spawner).find(busy) {
@@ -189,7 +189,7 @@ async fn parked_inits() -> Outcome {
     before.returns(daemon.pid()).await
 }
 
-/// Ends those of all sandboxes that there are, and waits for it. Returns how many there were.
+/// Kills the inits of all sandboxes and waits for their end. Returns how many there were.
 async fn kill_all_inits(daemon: &Daemon) -> Result<usize, Box<dyn Error>> {
     let spawner = spawner(daemon.pid())?;
     let is_init = |process: &Process| !process.name.starts_with("python");
@@ -205,7 +205,7 @@ async fn kill_all_inits(daemon: &Daemon) -> Result<usize, Box<dyn Error>> {
     Ok(inits.len())
 }
 
-/// What died before it was given out is nobody's result.
+/// A sandbox that died before it was given out must not change a result.
 async fn run_well(client: &Client, argv: &[&str], runtime: &str) -> Outcome {
     let result = answered(client, argv).await?;
     assert_eq!(
@@ -313,7 +313,7 @@ async fn the_template_interpreter() -> Outcome {
         }
     }
     told_the_truth(&load.end().await);
-    // It is started again, though not at once.
+    // The template is started again, after a pause.
     until("warm again", async || {
         Ok(answered(&client, &["python3", "-c", "print(6 * 7)"]).await?.runtime == "python")
     })
@@ -332,7 +332,7 @@ async fn until_some<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> Resu
     Ok(some.ok_or("nothing")?)
 }
 
-/// Run by `the_client` in a process of its own.
+/// `the_client` runs this in a separate process.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a role, not a test"]
 async fn as_a_client() -> Outcome {

@@ -1,4 +1,5 @@
-//! Several lanes of one request for tests: nobody can tell them from one but by the time, and under load there is one.
+//! Several lanes for one request for tests: only the time differs from that of one lane, and under load there is one
+//! lane.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -11,7 +12,8 @@ use crate::run_tests::{Failure, judge, tests};
 use crate::support::census::{spawner, tree};
 use crate::support::{Client, Daemon, Outcome, command, running, settles, skip, tell, text, until};
 
-/// Reads how long it takes and how it ends, says which sandbox it is in, and leaves a file that no other case may find.
+/// Reads how long it takes and how it ends, prints which sandbox it is in, and leaves a file that no other case may
+/// find.
 const PROGRAM: &str = "import os, sys, time\n\
     number, seconds, code = input().split()\n\
     print(number, os.readlink('/proc/self/ns/pid'), sorted(os.listdir('/work')))\n\
@@ -45,7 +47,7 @@ fn requested(runtime: &str, cases: &[String]) -> RunTestsRequest {
     tests(run, &inputs)
 }
 
-/// Judges them and returns the sandboxes that they were in.
+/// Judges the cases and returns the sandboxes that they ran in.
 async fn sandboxes(client: &Client, request: RunTestsRequest) -> Result<BTreeSet<String>, Failure> {
     let count = request.cases.len();
     let told = judge(client, request).await?;
@@ -132,7 +134,7 @@ async fn nothing_is_told_behind_the_first_that_failed() -> Outcome {
     let Some((daemon, client)) = daemon(&[]).await? else {
         return Ok(());
     };
-    // The third is over before the first two, the others never end by themselves.
+    // The third is over before the first two; the others never end by themselves.
     let mut cases = vec!["0 1 0".to_owned(), "1 0.5 0".to_owned(), "2 0 7".to_owned()];
     cases.extend((3..16).map(|n| format!("{n} 60 0")));
     let mut request = requested("", &cases);
@@ -168,7 +170,7 @@ async fn what_a_killed_sandbox_ran_is_run_again_once_or_has_no_result() -> Outco
         return Ok(());
     };
     if !daemon.is_full() {
-        skip("an init of its own per sandbox is looked for");
+        skip("the test needs a separate init for each sandbox");
         return Ok(());
     }
     let patient = |key: &str| {
@@ -213,7 +215,8 @@ fn inits_with_cases(daemon: u32) -> Result<BTreeSet<u32>, Failure> {
     Ok(inits)
 }
 
-/// Kills the sandboxes in which cases of this request run, once or `again` and again. Returns what was told.
+/// Kills the sandboxes in which cases of this request run, once, or repeatedly with `again`. Returns the results that
+/// arrived.
 async fn run_while_inits_die(
     daemon: &Daemon,
     client: &Client,

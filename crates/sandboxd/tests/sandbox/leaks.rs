@@ -1,4 +1,4 @@
-//! After many runs of every kind the daemon holds what it held before.
+//! After many runs of every kind the daemon has the same resources as before.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::support::census::{Census, flat, resident_kib};
 use crate::support::ground::Ground;
 use crate::support::{Daemon, Outcome, cause, command, skip, until};
 
-/// Of each kind: bare, and with a Python that has started.
+/// How many of each kind: plain ones, and those with a warm Python.
 const PARKED: u32 = 4;
 const AT_ONCE: usize = 12;
 
@@ -76,7 +76,7 @@ async fn nothing_is_left_after_many_runs() -> Outcome {
         Ok(())
     };
     let all = count();
-    // What is allocated once, for all time, is allocated by then.
+    // Memory that is allocated once and kept is allocated by then.
     rounds(0, all / 5).await?;
     quiet().await?;
     let (before, memory) = (Census::settled(daemon.pid()).await?, resident_kib(daemon.pid()));
@@ -138,7 +138,7 @@ fn a_lasting_want_of_descriptors_is_named_and_said_seldom() -> Outcome {
     let began = Instant::now();
     let mut line = String::new();
     BufReader::new(daemon.stdout.take().ok_or("no standard output")?).read_line(&mut line)?;
-    // It tries several times.
+    // The daemon tries several times.
     std::thread::sleep(Duration::from_secs(3));
     daemon.kill()?;
     daemon.wait()?;
@@ -152,13 +152,13 @@ fn a_lasting_want_of_descriptors_is_named_and_said_seldom() -> Outcome {
         "{said}"
     );
     let most = 2 + began.elapsed().as_secs() / 10;
-    // Beside what it says of others' groups, which other tests leave.
+    // Lines about groups of others, which other tests leave, are not counted.
     let lines = said.lines().filter(|line| line.contains("Too many open files")).count();
     assert!(lines as u64 <= most, "{lines} lines:\n{said}");
     Ok(())
 }
 
-/// Mostly short runs, and now and then every hostile and every ordinary program.
+/// Mostly short runs, and now and then each hostile and each ordinary program.
 fn mixture(ground: &Ground, has_python: bool) -> Vec<RunOnceRequest> {
     let cases: Vec<_> = attacks::all().chain(ordinary::all()).collect();
     let warm = cases

@@ -1,6 +1,6 @@
 //! The daemon through its real interface.
 //!
-//! On a machine that cannot make sandboxes, or cannot limit a whole process tree, tests say so and pass.
+//! Where a machine cannot make sandboxes, or cannot limit a whole process tree, tests print that and pass.
 
 mod boxes;
 mod cases;

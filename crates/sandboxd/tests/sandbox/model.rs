@@ -1,5 +1,5 @@
-//! Random lives of many guests beside a model of them: whoever runs, crashes, is killed, hangs up or is forgotten, no two
-//! programs ever meet in one sandbox, boxes keep exactly their own state, and in the end nothing is left.
+//! Random lives of many guests beside a model of them. Guests run, crash, are killed, hang up or are forgotten. No two
+//! programs ever meet in one sandbox, boxes keep exactly their own state, and at the end nothing is left.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use crate::boxes::{Boxes, boxes, exec, shell, small};
 use crate::support::census::{Census, children, spawner};
 use crate::support::{Client, Daemon, Outcome, cause, command, skip, tell, text, until};
 
-/// Of each kind: bare, and with a Python that has started.
+/// How many of each kind: plain ones, and those with a warm Python.
 const PARKED: u32 = 2;
-/// How far above that a pool may be for a while: as many as are made at a time.
+/// How far a pool may exceed this for a while: by as many as are made at a time.
 const ABOVE: u32 = 8;
 const SHORT_LEASE_MS: u64 = 1000;
-/// Looks for traces of any other program before it leaves its own, and crashes, hangs or ends.
+/// Looks for traces of any other program before it leaves its own. Then it crashes, hangs or ends.
 const TRACES: &str = "ls -A /work /tmp /dev/shm /run | grep -v ':$' | tr -d '\\n'; for p in /proc/[0-9]*; do case ${p#/proc/} in 1|$$) ;; *) tr '\\0' ' ' 2>/dev/null < $p/cmdline | grep -o 'sleep 97'; esac; done; touch /work/trace /tmp/trace /dev/shm/trace /run/trace; (setsid sleep 97 &); echo; ";
 const PYTHON_TRACES: &str = "import builtins, os, sys\nfound = [d for d in ('/work', '/tmp', '/dev/shm', '/run') if os.listdir(d)]\n\
     found += ['module'] if hasattr(builtins, 'trace') or hasattr(os, 'trace') else []\nprint(*found, flush=True)\n\
@@ -30,26 +30,26 @@ const PYTHON_TRACES: &str = "import builtins, os, sys\nfound = [d for d in ('/wo
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Ends,
-    /// By its own signal 9.
+    /// It ends by its own signal 9.
     Crashes,
-    /// Against its wall limit.
+    /// It reaches its wall limit.
     Hangs,
-    /// Its caller goes away after so many milliseconds.
+    /// Its caller goes away after this many milliseconds.
     HungUp(u64),
 }
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Several guests of one shot, at the same time.
+    /// Several one-shot guests at the same time.
     Runs(Vec<(bool, Fate)>),
-    /// A box of the long lease or of the short one, which its dead client renews no more.
+    /// A box with the long lease, or with the short one, whose client is dead and does not renew it.
     Create {
         forgotten: bool,
         warm: bool,
     },
     Exec(usize),
     Close(usize),
-    /// The process that a box lives in is killed.
+    /// The init of a box is killed.
     KillInit(usize),
     /// All boxes with the short lease are over.
     Pass,
@@ -105,7 +105,7 @@ fn judge(fate: Fate, result: &RunOnceResult) {
         Fate::HungUp(_) => Cause::Cancelled,
     };
     assert_eq!(cause(result), wanted, "{}", tell(result));
-    // One that is stopped early may not have come to say it.
+    // A program that is stopped early may have printed nothing.
     let said = text(&result.stdout);
     let early = matches!(fate, Fate::Hangs) && said.is_empty();
     assert!(early || said == "\n", "not alone: {}", tell(result));
@@ -191,7 +191,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Finds its own lines and no others, unless its lease was over meanwhile.
+    /// The exec finds its own lines and no others, unless its lease was over meanwhile.
     async fn exec(&mut self, id: &str) -> Outcome {
         let held = self.held.get_mut(id).ok_or("not held")?;
         let line = format!("cat note 2>/dev/null; echo '{id} {}' >> note", held.lines);
@@ -229,10 +229,10 @@ impl World<'_> {
         // SAFETY: a process of our own daemon.
         assert_eq!(unsafe { libc::kill(init.pid.cast_signed(), libc::SIGKILL) }, 0);
         let dead = async || Ok(shell(self.boxes, id, "true").await.is_err());
-        until("a dead box is told to be dead", dead).await
+        until("a dead box is reported as dead", dead).await
     }
 
-    /// The daemon counts what the model counts, and no more waits than may.
+    /// The daemon counts the same as the model, and no more sandboxes wait than may.
     async fn agrees(&self) -> Outcome {
         let sure = self.held.values().filter(|held| !held.forgotten).count();
         let health = self.client.clone().health(HealthRequest {}).await?.into_inner();
@@ -265,7 +265,7 @@ fn no_two_programs_meet_and_nothing_is_left() -> Outcome {
         return Ok(());
     };
     if !daemon.is_full() {
-        skip("without groups and users of their own, sandboxes cannot be told from other processes");
+        skip("without separate groups and users, sandboxes look like other processes");
         return Ok(());
     }
     let (client, boxes) = runtime
@@ -275,7 +275,7 @@ fn no_two_programs_meet_and_nothing_is_left() -> Outcome {
         .into_inner();
     let has_python = capabilities.runtimes.iter().any(|one| one.name == "python");
     let parked = if has_python { 2 * PARKED } else { PARKED };
-    // What was made beyond the number is used up, not taken apart.
+    // Sandboxes beyond the number are used up, not destroyed.
     let quiet = async || {
         until("quiet", async || {
             let health = client.clone().health(HealthRequest {}).await?.into_inner();
@@ -296,7 +296,7 @@ fn no_two_programs_meet_and_nothing_is_left() -> Outcome {
         failure_persistence: None,
         ..Config::default()
     };
-    // Names are used once.
+    // Each name is used once.
     let created = std::cell::Cell::new(0);
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     runner.run(&prop::collection::vec(step(), 4..14), |steps| {

@@ -1,4 +1,4 @@
-//! Ways out that a request asks for: the proxy, forwards, and that there is nothing else.
+//! Ways out that a request asks for: the proxy and forwards. There are no others.
 
 use prl_sandbox_proto::network::Mode;
 use prl_sandbox_proto::{Cause, Forward, Network, RunOnceRequest};
@@ -8,12 +8,12 @@ use tokio::net::{TcpListener, UnixListener};
 use crate::boxes::{boxes, shell, small};
 use crate::support::{Daemon, Outcome, cause, command, tcp, tell, text};
 
-/// Answers every connection with one HTTP response that says `machine`, whatever is asked.
+/// Answers every connection with one HTTP response that says `machine`, whatever the request is.
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nmachine";
 
 async fn answer<S: AsyncReadExt + AsyncWriteExt + Unpin>(mut stream: S) {
     let mut got = [0; 4096];
-    // A client that goes early is the test's failure elsewhere.
+    // A client that leaves early fails the test elsewhere.
     let _read = stream.read(&mut got).await;
     let _written = stream.write_all(ANSWER).await;
 }

@@ -1,4 +1,4 @@
-//! Hostile and ordinary programs through the real interface, and the machine afterwards.
+//! Hostile and ordinary programs through the real interface, and the state of the machine afterwards.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::cases::{self, Case, Defence};
 use crate::support::ground::Ground;
 use crate::support::{Client, Daemon, Outcome, settles, skip, slowness};
 
-/// Cases at a time: neighbours must not disturb each other.
+/// How many cases run at a time: neighbours must not disturb each other.
 const AT_ONCE: usize = 6;
-/// Longer than any case may take, whatever is switched off.
+/// Longer than any case may take, whichever defence is off.
 const CASE_DEADLINE: Duration = Duration::from_secs(30);
 
-/// What is wrong with each case that does not end as it must.
+/// The failures of the cases that do not end as they must.
 pub(crate) async fn failures(
     client: &Client,
     requests: impl Iterator<Item = (&'static Case, RunOnceRequest)>,
@@ -49,7 +49,7 @@ pub(crate) async fn failures(
     Ok(failures)
 }
 
-/// The same for held boxes.
+/// Does the same for held boxes.
 pub(crate) async fn held_failures(
     daemon: &Daemon,
     cases: impl Iterator<Item = &'static Held>,
@@ -69,7 +69,7 @@ pub(crate) async fn held_failures(
     Ok(failures)
 }
 
-/// Runs all cases on one daemon and looks at the machine.
+/// Runs all cases on one daemon and checks the machine.
 async fn run_all(cases: Vec<&'static Case>, bombs: bool, warm: bool) -> Outcome {
     let arguments: &[&str] = if warm { &["--warm", "python=3"] } else { &[] };
     let Some(daemon) = Daemon::start(&[&["--max-running", "6", "--park", "3"], arguments].concat())? else {
@@ -99,7 +99,7 @@ async fn run_all(cases: Vec<&'static Case>, bombs: bool, warm: bool) -> Outcome 
     let parked = if warm { 6 } else { 3 };
     settles(daemon.pid(), |found| {
         let count = |kind: &str| found.iter().filter(|trace| trace.starts_with(kind)).count();
-        // One of each box in every hierarchy.
+        // One group for each box in every hierarchy.
         count("group ") <= count("directory ") * parked
     })
     .await?;

@@ -1,4 +1,4 @@
-//! Connections to ports on a box's own loopback.
+//! Connections to ports on a box's loopback.
 
 use std::error::Error;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::{Boxes, boxes, shell, small};
 use crate::support::{Daemon, Outcome, tell, text};
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Says hello, and what it was sent in upper case once it has heard the end; `stay` makes it wait.
+/// Sends hello and, after the end of its input, the input in upper case; `stay` makes it wait.
 const SERVER: &str = r#"cat > server.py <<'PY'
 import socket, threading, time
 listener = socket.create_server(('127.0.0.1', 8000))
@@ -27,7 +27,7 @@ def serve(s):
 while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 PY
 setsid python3 server.py > log 2>&1 & until grep -q up log; do sleep 0.01; done"#;
-/// Says how its only connection ended.
+/// Prints how its only connection ended.
 const WAITER: &str = r#"cat > waiter.py <<'PY'
 import socket
 listener = socket.create_server(('127.0.0.1', 8000))

@@ -1,4 +1,4 @@
-//! Commands in a held box: several at once, and each with an end of its own.
+//! Commands in a held box: several at once, each with a separate end.
 
 use std::time::{Duration, Instant};
 

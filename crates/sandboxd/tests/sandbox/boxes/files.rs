@@ -1,4 +1,4 @@
-//! Files in and out of a box whose programs do what they can to mislead.
+//! Files in and out of a box whose programs try to mislead.
 
 use std::error::Error;
 use std::time::Duration;
@@ -192,7 +192,7 @@ async fn no_path_leads_further_than_the_guest_could_go() -> Outcome {
         ("no\0thing", Code::InvalidArgument),
     ] {
         let read = tokio::time::timeout(Duration::from_secs(5), read(&client, asked, 0, None)).await?;
-        // Where processes of others are hidden, their files are not there.
+        // Where processes of other users are hidden, their files do not exist.
         let hidden = asked.contains("proc") || asked.contains("root/");
         let got = code(read);
         assert!(
@@ -218,7 +218,7 @@ async fn no_path_leads_further_than_the_guest_could_go() -> Outcome {
             "writing {asked}: {got:?}"
         );
     }
-    // Where the guest swaps a directory for a link to a place it may not write to.
+    // Meanwhile the guest exchanges a directory and a link to a place where it may not write.
     for _ in 0..40 {
         if let Err(status) = write(&client, "d/race", b"x").await {
             assert!(
@@ -373,7 +373,7 @@ async fn changes_are_seen_from_the_moment_the_watch_stands() -> Outcome {
         assert_eq!(code(client.watch(missing).await), Code::NotFound);
         for _ in 0..100 {
             let left = shell(&client, "one", "ls /proc | grep -c '^[0-9]'").await?;
-            // Init, the shell and its pipe: the helper has gone.
+            // Init, the shell and its pipe: the helper is gone.
             if text(&left.stdout).trim().parse::<u32>()? <= 5 {
                 return Ok(());
             }
@@ -395,12 +395,12 @@ open('ready', 'w').close()
 while True: libc.renameat2(-100, b'd', -100, b'link', 2)
 "#;
 
-/// Whatever a path leads to at the moment, nothing is done there that the program could not do itself.
+/// Wherever a path leads at the moment, nothing is done there that the program could not do itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_exchange_of_directories_gains_nothing() -> Outcome {
     in_every_tier(async |daemon| {
         let secret = std::fs::read("/etc/shadow").unwrap_or_default();
-        // Without users of its own a box may read what the daemon may.
+        // Without separate users a box may read what the daemon may read.
         let is_secret = daemon.is_full() && daemon.is_root();
         let mut client = made(&daemon).await?;
         write(&client, "exchange.py", EXCHANGE.as_bytes()).await?;
@@ -439,7 +439,7 @@ async fn an_exchange_of_directories_gains_nothing() -> Outcome {
                 id: id.clone(),
                 ..SnapshotRequest::default()
             };
-            // What is exchanged at the wrong moment may be its error.
+            // A directory that is exchanged at the wrong moment may be an error of the snapshot.
             if client.snapshot(request).await.is_err() {
                 continue;
             }

@@ -120,7 +120,7 @@ async fn a_box_that_nobody_names_ends_with_its_lease() -> Outcome {
         lifetime_ms: Some(lifetime),
     };
     client.set_lifetime(aged).await?;
-    // When each was seen to be gone.
+    // The time at which each was seen to be gone.
     let mut gone: HashMap<String, Duration> = HashMap::new();
     while gone.len() < 2 {
         if created.elapsed() > Duration::from_secs(30) {
@@ -129,7 +129,7 @@ async fn a_box_that_nobody_names_ends_with_its_lease() -> Outcome {
         let ids = vec!["renewed".to_owned(), "aged".to_owned()];
         let left = client.renew(RenewRequest { ids }).await?.into_inner().gone;
         let listed = client.list(ListRequest::default()).await?.into_inner();
-        // To list is not to name.
+        // To list a box is not to name it.
         let forgotten = !listed.boxes.iter().any(|one| one.id == "forgotten");
         for id in left.into_iter().chain(forgotten.then(|| "forgotten".to_owned())) {
             gone.entry(id).or_insert(created.elapsed());
@@ -240,7 +240,7 @@ async fn boxes_are_held_without_root_too() -> Outcome {
         seen.contains("kept") && seen.contains("sleep 60") && !seen.contains("sleep 66"),
         "{seen}"
     );
-    // A program that kills whatever it can, the process that watches over it included, still has a truthful end.
+    // A program kills every process that it can, including the one that watches it. Its end is still reported truly.
     let result = shell(&client, "one", "kill -9 -1; sleep 5").await?;
     assert_eq!(
         (cause(&result), result.signal),

@@ -1,4 +1,4 @@
-//! Boxes whose memory is full of what dead programs left: that is told of the programs, and the box goes on.
+//! Boxes whose memory is full of things that dead programs left: the results of programs say so, and the box goes on.
 
 use prl_sandbox_proto::{Cause, CreateRequest, ExecRequest, Limits, RemoveRequest};
 
@@ -8,7 +8,7 @@ use crate::support::{Daemon, Outcome, cause, skip, tell, text};
 const MEMORY_BYTES: u64 = 64 << 20;
 const ROUNDS: usize = 10;
 
-/// What stays when the program that made it was killed, which takes little memory itself.
+/// Makes segments that stay when it is killed. The program itself uses little memory.
 pub(crate) const LEAVES_SEGMENTS: [&str; 3] = [
     "perl",
     "-e",
@@ -16,7 +16,7 @@ pub(crate) const LEAVES_SEGMENTS: [&str; 3] = [
 ];
 pub(crate) const LEAVES_FILES: [&str; 3] = ["sh", "-c", "exec dd if=/dev/zero of=/dev/shm/$$ bs=64k"];
 
-/// Memory that files can fill.
+/// Limits with so little memory that files can fill it.
 pub(crate) fn limits() -> Limits {
     Limits {
         memory_bytes: Some(MEMORY_BYTES),
@@ -43,7 +43,7 @@ async fn what_programs_leave_in_memory_does_not_end_their_box() -> Outcome {
     for (id, program) in [("segments", LEAVES_SEGMENTS), ("files", LEAVES_FILES)] {
         let request = CreateRequest {
             limits: Some(limits()),
-            // What waits in it for the next program is not to be harmed either.
+            // The process that waits for the next program must not be harmed either.
             runtime: "python".to_owned(),
             ..small(id)
         };
@@ -51,7 +51,7 @@ async fn what_programs_leave_in_memory_does_not_end_their_box() -> Outcome {
         for round in 0..ROUNDS {
             let filled = client.exec(exec(id, &program)).await?.into_inner();
             assert_eq!(cause(&filled), Cause::Oom, "{id} {round}: {}", tell(&filled));
-            // It may be too much, too; it is never our failure.
+            // These may also need too much memory, but it is never our failure.
             let after = [exec(id, &["sh", "-c", "echo done"]), warm(id, "print(1)")];
             for request in after {
                 let next = client.exec(request).await?.into_inner();
@@ -68,7 +68,7 @@ async fn what_programs_leave_in_memory_does_not_end_their_box() -> Outcome {
         path: "/dev/shm".to_owned(),
         recursive: true,
     };
-    // The directory itself is not the program's to remove.
+    // The program cannot remove the directory itself.
     let _left = client.remove(remove).await.is_err();
     let free = client
         .exec(warm("files", "print(len(bytes(40 << 20)))"))

@@ -25,7 +25,7 @@ pub(crate) async fn boxes(daemon: &Daemon) -> Result<Boxes, Box<dyn Error>> {
         .max_encoding_message_size(MAX_MESSAGE_BYTES))
 }
 
-/// A test on a daemon of each tier that this machine gives; those that it does not are told.
+/// Runs a test on a daemon of each tier that this machine offers; the other tiers are printed.
 pub(crate) async fn in_every_tier(test: impl AsyncFn(Daemon) -> Outcome) -> Outcome {
     for tier in [&[][..], &["--rootless"], &["--tier", "process"]] {
         if let Some(daemon) = Daemon::start(&[&["--park", "0"], tier].concat())? {
@@ -35,7 +35,7 @@ pub(crate) async fn in_every_tier(test: impl AsyncFn(Daemon) -> Outcome) -> Outc
     Ok(())
 }
 
-/// A box with limits small enough that no bomb hurts the machine.
+/// A box with limits that are small enough that no bomb hurts the machine.
 pub(crate) fn small(id: &str) -> CreateRequest {
     CreateRequest {
         id: id.to_owned(),

@@ -33,7 +33,7 @@ fn attach(process: &str, stdout_from: u64) -> AttachRequest {
 struct Seen {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
-    /// Bytes that were dropped.
+    /// The number of bytes that were dropped.
     gaps: u64,
     result: RunOnceResult,
 }
@@ -106,7 +106,7 @@ async fn a_process_is_fed_watched_and_found_again() -> Outcome {
         end,
     };
     assert_eq!(client.input(input(0, "a\nb\n", false)).await?.into_inner().accepted, 4);
-    // Sent again after a lost reply, and with more behind it.
+    // The input is sent again, as after a lost reply, with more behind it.
     assert_eq!(
         client.input(input(0, "a\nb\nc\n", false)).await?.into_inner().accepted,
         6
@@ -157,7 +157,7 @@ async fn a_slow_reader_loses_nothing_or_is_told_what() -> Outcome {
     };
     client.start(lossless).await?;
     client.start(start("late", &["bash", "-c", &line])).await?;
-    // It ends without a reader, and the other, which had as long, does not.
+    // This process ends without a reader. The other one, which had the same time, does not.
     let deadline = std::time::Instant::now() + Duration::from_secs(20);
     loop {
         let request = BoxRequest {
@@ -258,7 +258,7 @@ async fn a_box_has_so_many_terminals_and_a_program_that_gets_none_is_told_so() -
     let all = "import os, time\ntry:\n  while True: os.open('/dev/ptmx', os.O_RDWR)\nexcept OSError as e: print(e.errno, flush=True)\ntime.sleep(60)";
     client.start(start("all", &["python3", "-c", all])).await?;
     let mut events = client.attach(attach("all", 0)).await?.into_inner();
-    // Once it says something it has all.
+    // Once it has printed something, it has all terminals.
     events.message().await?.ok_or("the stream ended early")?;
     let request = StartRequest {
         pty: Some(Pty { rows: 30, columns: 100 }),
@@ -304,7 +304,7 @@ async fn a_signal_reaches_the_process_and_a_kill_its_whole_tree() -> Outcome {
     client.signal_process(signal("stubborn", 9)).await?;
     let seen = follow(&client, attach("stubborn", 0), Duration::ZERO).await?;
     assert_eq!((cause(&seen.result), seen.result.signal), (Cause::Signaled, Some(9)));
-    // Its tree dies a moment later than it.
+    // The processes of its tree die a moment later.
     for _ in 0..100 {
         let left = shell(&client, "one", "grep -l 77 /proc/[0-9]*/cmdline | grep -v $$ | wc -l").await?;
         if text(&left.stdout).trim() == "0" {
@@ -318,7 +318,7 @@ async fn a_signal_reaches_the_process_and_a_kill_its_whole_tree() -> Outcome {
         .signal_process(signal("nobody", 9))
         .await
         .err()
-        .ok_or("signalled nobody")?;
+        .ok_or("signalled a process that does not exist")?;
     assert_eq!(missing.code(), Code::NotFound);
     Ok(())
 }

@@ -110,7 +110,7 @@ async fn every_answer_is_that_of_its_own_evaluation() -> Outcome {
         ),
         ("import ctypes\nchild = ctypes.CDLL(None).fork()", "", ""),
         ("os.waitpid(child, 0)[1]", "0", ""),
-        // What it printed before is its own, also when the stream is exchanged.
+        // The output before belongs to this evaluation, also when the program exchanges the stream.
         (
             "print('kept', end=''); saved = sys.stdout, sys.stderr; sys.stdout = sys.stderr = None",
             "",

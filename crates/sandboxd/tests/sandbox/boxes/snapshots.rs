@@ -32,7 +32,7 @@ fn on_top(id: &str, snapshot: &str, files: &[(&str, &str)]) -> CreateRequest {
     }
 }
 
-/// What cannot be written through a link is a file's error, and no box is made.
+/// A file that cannot be written through a link is a file's error, and no box is made.
 async fn refused(client: &mut Boxes, request: CreateRequest) -> Outcome {
     let id = request.id.clone();
     let status = client.create(request).await.err().ok_or("it was made")?;
@@ -165,7 +165,7 @@ async fn snapshots_have_a_limit_together() -> Outcome {
     Ok(())
 }
 
-/// What a program in the first box prepared is filled with init's rights in the second.
+/// A program in the first box prepares the files among which init then writes in the second, with its rights.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_are_not_written_through_what_a_snapshot_holds() -> Outcome {
     in_every_tier(async |daemon| {
@@ -209,7 +209,7 @@ async fn what_is_deeper_than_a_snapshot_goes_is_told_in_few_words() -> Outcome {
         let message = status.message();
         assert!(message.contains("deeper than 128 directories"), "{message}");
         assert_eq!(message.matches("averylongname7/").count(), 1, "{message}");
-        // It serves on, and the snapshot's name and bytes are free.
+        // The daemon still serves, and the snapshot's name and bytes are free.
         shell(&client, "one", "rm -rf *; echo x > x").await?;
         client.snapshot(take("s", "one")).await?;
         Ok(())

@@ -1,5 +1,5 @@
-//! Attacks on the file operations of a held box: what a program in it prepared, what its caller then asks for, and the
-//! answer.
+//! Attacks on the file operations of a held box: what a program in it has prepared, what its caller then asks for, and
+//! the answer.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::Defence::{self, By, Layers};
 use crate::boxes::{Boxes, shell, small};
 use crate::support::{tell, text};
 
-/// No operation may wait for what a program does.
+/// No operation may wait for a program for longer than this.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What the caller asks for.
+/// The caller's request.
 #[derive(Clone, Copy)]
 pub(crate) enum Ask {
     Read(&'static str),
@@ -27,16 +27,16 @@ pub(crate) enum Ask {
     Unpack(EntryType, &'static str, &'static str, u32),
 }
 
-/// One case; `@NAME@` as in programs.
+/// One case. `@NAME@` is replaced as in programs.
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) name: &'static str,
     pub(crate) defence: Defence,
-    /// A shell line in the box. What it leaves running goes on.
+    /// A shell line in the box. Processes that it leaves go on.
     pub(crate) before: &'static str,
     pub(crate) ask: Ask,
     pub(crate) answer: Code,
-    /// A shell line in the box, and what it must say afterwards.
+    /// A shell line in the box, and the output that it must have afterwards.
     pub(crate) after: (&'static str, &'static str),
 }
 
@@ -302,7 +302,7 @@ pub(crate) const CASES: &[Held] = &[
 ];
 
 impl Held {
-    /// What is wrong.
+    /// The reason why a case fails.
     pub(crate) async fn verdict(&self, boxes: &Boxes, id: &str, fill: impl Fn(&str) -> String) -> Result<(), String> {
         let told = |error: Box<dyn std::error::Error>| format!("{}: {error}", self.name);
         boxes
@@ -387,7 +387,7 @@ fn whole(id: &str, path: &str, data: &[u8]) -> tokio_stream::Iter<std::vec::Into
     }])
 }
 
-/// Names go in as they are, however bad.
+/// Names are written unchanged, also bad ones.
 fn archive(kind: EntryType, name: &str, target: &str, mode: u32) -> std::io::Result<Vec<u8>> {
     let content: &[u8] = if kind == EntryType::Regular { b"x" } else { b"" };
     let mut header = Header::new_gnu();

@@ -1,4 +1,4 @@
-//! Programs as data: what is run, what must be true of the result, and which defence makes it so.
+//! Programs as data: the program, what must be true of its result, and which defence makes it true.
 
 pub(crate) mod attacks;
 pub(crate) mod held;
@@ -9,7 +9,7 @@ use prl_sandbox_proto::{Cause, Limit, Limits, RunOnceRequest, RunOnceResult};
 use crate::support::ground::Ground;
 use crate::support::{cause, command, slowness, tell, text};
 
-/// What a case runs.
+/// The program of a case.
 #[derive(Clone, Copy)]
 pub(crate) enum Program {
     /// Python; `sc(number, ...)` makes a system call and gives the errno's name, `attempt(f)` the exception's errno.
@@ -19,34 +19,35 @@ pub(crate) enum Program {
     Sh(&'static str),
 }
 
-/// Wall-clock time of a case that is not about it.
+/// The wall-clock limit of a case that does not test that limit.
 pub(crate) const PATIENCE_MS: u64 = 20_000;
 
 /// Why a case ends as it must.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Defence {
-    /// Without this one, by its name in the daemon, the case fails (see `defences`).
+    /// When this one defence is off, by its name in the daemon, the case fails (see `defences`).
     By(&'static str),
-    /// More than one thing stands in the way, or the way the sandbox is made; told in words, proved by nothing.
+    /// More than one defence stops it, or the way in which the sandbox is made. The words explain it; no test proves
+    /// it.
     Layers(&'static str),
     /// An ordinary program.
     None,
 }
 
-/// One case. `@NAME@` in a program is replaced by what the machine has (see `Ground`).
+/// One case. `@NAME@` in a program is replaced by something of the machine (see `Ground`).
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) defence: Defence,
     pub(crate) program: Program,
     pub(crate) cause: Cause,
-    /// Standard output holds this.
+    /// Standard output contains this.
     pub(crate) out: &'static str,
     pub(crate) limit: Option<Limit>,
     pub(crate) change: fn(&mut RunOnceRequest),
-    /// Says what else is wrong.
+    /// Checks the result further; the error says what is wrong.
     pub(crate) check: fn(&RunOnceResult) -> Result<(), String>,
-    /// A path of the machine without which it cannot be run here.
+    /// A path of the machine that the case needs.
     pub(crate) needs: &'static str,
 }
 
@@ -98,7 +99,8 @@ impl Case {
             Program::Sh(code) => command(&["/bin/bash", "-c", &ground.fill(code)]),
         };
         (self.change)(&mut request);
-        // A slow machine must not end what the case is not about; the daemon's own default is tested elsewhere.
+        // A slow machine must not end a case that does not test the wall limit. The daemon's default is tested
+        // elsewhere.
         if self.cause != Cause::WallTimeout {
             let wall = &mut request.limits.get_or_insert_default().wall_ms;
             *wall = wall.or(Some(PATIENCE_MS));
@@ -106,7 +108,7 @@ impl Case {
         request
     }
 
-    /// The same on a warm interpreter; `None` where there is no Python in it.
+    /// The same case on a warm interpreter; `None` where it contains no Python.
     pub(crate) fn on_warm_python(&self, ground: &Ground) -> Option<RunOnceRequest> {
         if matches!(self.program, Program::Sh(_)) {
             return None;
@@ -117,14 +119,14 @@ impl Case {
         Some(request)
     }
 
-    /// What is wrong with the result.
+    /// Checks the result; the error says what is wrong.
     pub(crate) fn verdict(&self, result: &RunOnceResult) -> Result<(), String> {
         let wrong = |what: String| Err(format!("{}: {what}\n{}", self.name, tell(result)));
         if cause(result) != self.cause {
             return wrong(format!("cause is not {:?}", self.cause));
         }
         let out = text(&result.stdout);
-        // What a call answers is the whole output.
+        // The answer of a call must be the whole output.
         let matches = match self.program {
             Program::Call(_) => out.trim_end() == self.out,
             Program::Py(_) | Program::Sh(_) => out.contains(self.out),
@@ -159,7 +161,7 @@ pub(crate) fn signal(result: &RunOnceResult, wanted: i32) -> Result<(), String> 
     Err(format!("signal is not {wanted}"))
 }
 
-/// Nothing was collected, and this is why.
+/// Checks that nothing was collected, for this reason.
 pub(crate) fn left_out(result: &RunOnceResult, reason: &str) -> Result<(), String> {
     if result.files.is_empty() && result.uncollected.iter().any(|one| one.reason.contains(reason)) {
         return Ok(());
@@ -167,7 +169,7 @@ pub(crate) fn left_out(result: &RunOnceResult, reason: &str) -> Result<(), Strin
     Err(format!("{:?} instead of {reason:?}", result.uncollected))
 }
 
-/// The run was over long before its wall limit.
+/// Checks that the run was over long before its wall limit.
 pub(crate) fn soon_over(result: &RunOnceResult) -> Result<(), String> {
     let timings = result.timings.unwrap_or_default();
     if timings.run_ms + timings.drain_ms < 2000.0 * f64::from(slowness()) {

@@ -6,7 +6,7 @@ use prl_sandbox_proto::{Cause, RunTestsRequest, TestCase};
 use super::{Outcome, Result, connect, never, run, unix};
 use crate::support::{Daemon, census, skip};
 
-/// How a case ended and why it has no result, if it has none.
+/// How a case ended, and why it has no result, if it has none.
 async fn killed_once(daemon: &Daemon, client: &Client, key: &str) -> Result<(Option<i32>, Option<String>)> {
     let request = RunTestsRequest {
         request: Some(run(&["sleep", "2"], key)),
@@ -32,7 +32,7 @@ async fn what_has_no_key_is_run_again() -> Outcome {
         return Ok(());
     };
     if !daemon.is_full() {
-        skip("an init of its own per sandbox is looked for");
+        skip("the test needs a separate init for each sandbox");
         return Ok(());
     }
     let client = connect(&[unix(&daemon)], ConnectOptions::default()).await?;

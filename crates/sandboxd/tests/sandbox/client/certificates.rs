@@ -1,4 +1,4 @@
-//! Encrypted connections: who is believed, on either side.
+//! Encrypted connections: which certificates each side accepts.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::{Outcome, Result, connect, never, run, tcp, text};
 use crate::support::Daemon;
 
-/// An authority and what it signs.
+/// An authority that signs certificates.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {

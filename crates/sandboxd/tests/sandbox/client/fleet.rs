@@ -1,4 +1,4 @@
-//! Several daemons on one machine behind one client: spread, kill -9, drain, coming back.
+//! Several daemons on one machine behind one client: spreading, kill -9, draining, coming back.
 
 use std::collections::{BTreeMap, HashSet};
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::{Outcome, Result, a_box, connect, exec, never, run, stdout, unix};
 use crate::support::Daemon;
 
-/// Each with two places.
+/// Starts daemons with two places each.
 async fn daemons(count: usize) -> Result<Option<(Vec<Daemon>, Client)>> {
     let mut daemons = Vec::new();
     for _ in 0..count {
@@ -42,7 +42,7 @@ fn sleeps(count: usize, seconds: &str, name: &str) -> Vec<RunOnceRequest> {
         .collect()
 }
 
-/// By address.
+/// The number of completed runs, by address.
 async fn completed(client: &Client) -> Result<BTreeMap<String, u64>> {
     let health = client.health().await?;
     Ok(health
@@ -56,7 +56,7 @@ async fn work_is_spread_and_a_full_daemon_is_passed_over() -> Outcome {
     let Some((_daemons, client)) = daemons(3).await? else {
         return Ok(());
     };
-    // Nine of twelve places, queues included: one daemon alone holds four.
+    // Nine of twelve places, queues included: one daemon alone has four.
     let runs = at_once(&client, sleeps(9, "2", "spread")).join_all().await;
     for outcome in &runs {
         assert_eq!(outcome.result.cause(), Cause::Exited, "{:?}", outcome.result);
@@ -101,7 +101,7 @@ async fn a_killed_daemon_makes_its_own_runs_infra_and_no_others() -> Outcome {
         outcomes.iter().filter(|one| one.result.exit_code == Some(0)).count(),
         rest
     );
-    // New work does not wait for the dead.
+    // New work does not wait for dead daemons.
     let began = Instant::now();
     for i in 0..20 {
         let outcome = client.run_once(run(&["true"], &format!("after-{i}")), &never()).await?;
@@ -112,7 +112,7 @@ async fn a_killed_daemon_makes_its_own_runs_infra_and_no_others() -> Outcome {
     Ok(())
 }
 
-/// A daemon at a place that outlives it.
+/// A daemon on a socket path that outlives it.
 struct Placed {
     child: Child,
     socket: String,
@@ -179,7 +179,8 @@ async fn a_daemon_that_comes_back_gets_work_again() -> Outcome {
     };
     serving(&client, 2).await?;
     first.signal(libc::SIGKILL)?;
-    // A run that is sent before the client has seen the end of the connection may have been taken: it is lost, and not sent elsewhere.
+    // A run that is sent before the client has seen the end of the connection may have been taken: then it is lost, and
+    // not sent elsewhere.
     serving(&client, 1).await?;
     for i in 0..10 {
         let outcome = client.run_once(run(&["true"], &format!("alone-{i}")), &never()).await?;

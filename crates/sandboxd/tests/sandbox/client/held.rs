@@ -1,4 +1,4 @@
-//! Held boxes through the client: leases, processes over broken ends, directories, ports.
+//! Held boxes through the client: leases, processes over broken connections, directories, ports.
 
 use std::collections::HashMap;
 use std::fs;
@@ -146,7 +146,7 @@ async fn output_is_followed_from_any_position_to_the_end() -> Outcome {
     Ok(())
 }
 
-/// What comes back for `message` on a connection of its own, whose sending side is closed behind it.
+/// The answer to `message` on a new connection, whose sending side is closed behind it.
 async fn echo(address: SocketAddr, message: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address).await?;
     let (mut read, mut write) = stream.split();
@@ -184,7 +184,7 @@ while True:
     let began = Instant::now();
     let echoed = loop {
         assert!(began.elapsed() < Duration::from_secs(8), "nothing comes back");
-        // As long as nothing listens in the box, connections are reset, which connecting may see already.
+        // As long as no program listens in the box, connections are reset; `connect` may already notice that.
         if let Ok(echoed) = echo(forward.address(), &vec![b'x'; 300_000]).await
             && !echoed.is_empty()
         {
@@ -195,7 +195,7 @@ while True:
     assert_eq!(
         echoed.len(),
         300_001,
-        "the end of our side was told, and theirs came back"
+        "the end of our side arrived, and theirs came back"
     );
     assert!(echoed[..300_000].iter().all(|&byte| byte == b'X'));
     let address = forward.address();

@@ -1,4 +1,4 @@
-//! The client of real daemons: certificates, tenants, several daemons, and what boxes hold.
+//! The client with real daemons: certificates, tenants, several daemons, and held boxes.
 
 mod cases;
 mod certificates;

@@ -1,4 +1,4 @@
-//! A daemon of the client's own that is killed: what it had is lost under its name, and the next one takes its place.
+//! The client's own daemon is killed: its boxes and runs are reported as lost, and the next daemon takes its place.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ fn kill(client: &Client) -> Result<u32> {
     Ok(pid)
 }
 
-/// Waits until so many runs go on.
+/// Waits until this many runs go on.
 async fn busy(client: &Client, runs: u32) -> Outcome {
     let deadline = Instant::now() + SETTLE * slowness();
     while client.health().await?.iter().all(|(_, health)| health.running < runs) {
@@ -63,7 +63,7 @@ async fn another_takes_the_place_of_one_that_was_killed() -> Outcome {
             assert_eq!(outcome.result.error_code, "PRL_SANDBOX_DAEMON_EXITED", "{outcome:?}");
             assert!(outcome.result.reason.contains("SIGKILL"), "{outcome:?}");
         }
-        // All at once: they have one daemon.
+        // All at once: they share one daemon.
         let after: Vec<_> = (0..8)
             .map(|number| {
                 let (client, key) = (client.clone(), format!("echo-{round}-{number}"));
@@ -80,10 +80,10 @@ async fn another_takes_the_place_of_one_that_was_killed() -> Outcome {
         }
         assert!(!known.contains(&client.daemon_pid()), "{known:?}");
         known.push(client.daemon_pid());
-        // Processes outside of groups may be other daemons'.
+        // Processes outside groups may belong to other daemons.
         settles(killed, |found| found.iter().all(|trace| trace.starts_with("process "))).await?;
     }
-    // What the first had is lost by name, also for those that ask only now.
+    // Boxes of the first daemon are reported as lost, also to callers that ask only now.
     let lost = held.exec(exec(&["true"], "late"), &never()).await?;
     assert_eq!(lost.result.cause(), Cause::Infra, "{lost:?}");
     assert!(
@@ -103,7 +103,7 @@ async fn another_takes_the_place_of_one_that_was_killed() -> Outcome {
 async fn a_daemon_that_keeps_dying_is_not_started_for_ever() -> Outcome {
     let Some(client) = own().await? else { return Ok(()) };
     let (mut starts, mut last) = (0, None);
-    // More often than it is started again.
+    // More often than the daemon is started again.
     for turn in 0..40 {
         let outcome = client
             .run_once(run(&["true"], &format!("turn-{turn}")), &never())

@@ -1,4 +1,4 @@
-//! Two callers of one daemon who must not know of each other.
+//! Two callers of one daemon that must not know of each other.
 
 use std::collections::HashMap;
 

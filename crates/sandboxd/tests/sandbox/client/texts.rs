@@ -1,4 +1,4 @@
-//! Whatever a request says and however long that is, the client reads an answer, and its connection stays.
+//! Whatever a request contains and however long it is, the client can read an answer, and its connection stays.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use prl_sandbox_proto::{Cause, CreateRequest, ExecRequest, Forward, InputFile, N
 use super::{Outcome, a_box, connect, exec, never, run, unix};
 use crate::support::Daemon;
 
-/// What error messages may repeat, in growing lengths and of characters that take up to three times their bytes on the way.
+/// Texts that error messages may repeat, in growing lengths, and with characters that take up to three times their
+/// bytes on the way.
 fn texts() -> Vec<String> {
     let units = ["x", "\u{1f44d}", "%ff", "a/", "\n\u{7f}\""];
     let lengths = [5_000, 8_000, 100_000];
@@ -18,7 +19,7 @@ fn texts() -> Vec<String> {
     all.collect()
 }
 
-/// A mistake of the caller's, or a result: anything but a connection that broke or a daemon that is gone.
+/// Checks that the answer is an error of the caller or a result, not a broken connection or a daemon that is gone.
 fn is_answered<T>(field: &str, text: &str, answer: &Result<T, ClientError>) {
     let Err(error) = answer else { return };
     let lost = [
@@ -37,7 +38,7 @@ fn is_answered<T>(field: &str, text: &str, answer: &Result<T, ClientError>) {
     );
 }
 
-/// A run's result can say that it has none.
+/// A run's result can also say that the run has none.
 fn of_run(answer: Result<RunOutcome, ClientError>) -> Result<(), ClientError> {
     let outcome = answer?;
     if outcome.result.cause() == Cause::Infra {

@@ -1,5 +1,5 @@
-//! Bytes that no client of ours would send. Whatever comes in, the daemon answers or closes, serves others meanwhile, and
-//! holds nothing of it afterwards.
+//! Bytes that no client of ours would send. The daemon answers or closes, serves others meanwhile, and keeps nothing of
+//! them afterwards.
 
 use std::error::Error;
 use std::io;
@@ -46,7 +46,7 @@ impl Dice {
         [0, 1, 0x7f, 0x80, 0xff, self.roll(256) as u8][self.roll(6)]
     }
 
-    /// A few bytes changed, added, taken away or repeated.
+    /// Changes, adds, removes or repeats a few bytes.
     fn mutate(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         for _ in 0..=self.roll(4) {
@@ -75,7 +75,7 @@ async fn still_serves(client: &Client) -> Outcome {
     Ok(())
 }
 
-/// A daemon, and what must hold once it has been talked to.
+/// Runs `talk` against a daemon, and checks afterwards that the daemon is unharmed.
 async fn unharmed(talk: impl AsyncFnOnce(&Daemon, &Client) -> Outcome) -> Outcome {
     let Some(daemon) = Daemon::start(&["--max-running", "4", "--park", "2"])? else {
         return Ok(());
@@ -101,7 +101,7 @@ async fn unharmed(talk: impl AsyncFnOnce(&Daemon, &Client) -> Outcome) -> Outcom
     daemon.stop()
 }
 
-/// What calls made on purpose keep: boxes and snapshots.
+/// Removes what valid calls have made: boxes and snapshots.
 async fn forget_all(daemon: &Daemon) -> Outcome {
     let mut boxes = BoxesClient::new(channel(&daemon.socket).await?);
     let all = boxes.list(ListRequest::default()).await?.into_inner().boxes;
@@ -124,7 +124,7 @@ async fn forget_all(daemon: &Daemon) -> Outcome {
 
 // ---- messages ----
 
-/// Sends and receives bytes as they are.
+/// Sends and receives bytes unchanged.
 #[derive(Clone, Default)]
 pub(crate) struct Raw;
 
@@ -158,7 +158,7 @@ impl Decoder for Raw {
     }
 }
 
-/// Methods and a message that each of them understands. Programs are short, whatever becomes of the message.
+/// Methods, each with a message that it understands. The programs are short, even when the message is changed.
 fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let once = prl_sandbox_proto::RunOnceRequest {
         files: vec![InputFile {
@@ -299,7 +299,7 @@ async fn messages_that_nobody_meant() -> Outcome {
 
 // ---- frames ----
 
-/// What a client writes for one run, byte by byte.
+/// Records the bytes that a client writes for one run.
 async fn recording(daemon: &Daemon) -> Result<Vec<u8>, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("between");
@@ -313,7 +313,7 @@ async fn recording(daemon: &Daemon) -> Result<Vec<u8>, Box<dyn Error>> {
         let mut seen = Vec::new();
         let mut buffer = [0; 4096];
         loop {
-            // A client that is dropped with something unread resets the connection: that is its end, too.
+            // A client that is dropped with unread bytes resets the connection, which is also its end.
             let length = from_client.read(&mut buffer).await.unwrap_or(0);
             if length == 0 {
                 break;
@@ -339,12 +339,12 @@ async fn frames_that_nobody_meant() -> Outcome {
         for round in 0..rounds(400) {
             let bytes = match dice.roll(8) {
                 0 => (0..dice.roll(3000)).map(|_| dice.byte()).collect(),
-                // The preface stays: what follows is read as frames.
+                // The preface stays, so that the bytes after it are read as frames.
                 1..=5 => [&valid[..24], &dice.mutate(&valid[24..])].concat(),
                 _ => dice.mutate(&valid),
             };
             let mut stream = UnixStream::connect(&daemon.socket).await?;
-            // It may close before it has read everything.
+            // The daemon may close before it has read everything.
             let _closed = stream.write_all(&bytes).await;
             if dice.roll(2) == 0 {
                 let mut sink = [0; 4096];
@@ -359,7 +359,7 @@ async fn frames_that_nobody_meant() -> Outcome {
     .await
 }
 
-/// A call that sends its bytes one at a time, calls that are reset at once, and connections that say nothing.
+/// A call that sends its bytes one at a time, calls that are reset at once, and connections that send nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_and_hasty_callers() -> Outcome {
     unharmed(async |daemon, client| {
@@ -376,7 +376,8 @@ async fn slow_and_hasty_callers() -> Outcome {
         for byte in &valid {
             slow.write_all(std::slice::from_ref(byte)).await?;
         }
-        // A connection of their own: with too many calls that were reset before they were looked at, it is ended.
+        // These calls have a separate connection, because the daemon ends a connection with too many calls that were
+        // reset before they were handled.
         let hasty = daemon.client().await?;
         for _ in 0..rounds(300) {
             let mut client = hasty.clone();

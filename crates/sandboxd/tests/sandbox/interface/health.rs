@@ -1,4 +1,4 @@
-//! `grpc.health.v1` on TCP: answered without a token, and the only thing that is.
+//! `grpc.health.v1` on TCP: the only service that answers without a token.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ async fn health_needs_no_token_and_everything_else_does() -> Outcome {
     let told = watched.message().await?.ok_or("nothing")?;
     assert_eq!(told.status(), ServingStatus::ServiceUnknown);
 
-    // What there is and what there is not are refused alike.
+    // Methods that exist and methods that do not are refused in the same way.
     let mut refusals: Vec<(Code, String, Option<String>)> = Vec::new();
     for path in [
         "/prl.sandbox.v1.Sandboxes/Health",
@@ -76,14 +76,14 @@ async fn health_needs_no_token_and_everything_else_does() -> Outcome {
     }
     refusals.dedup();
     let [(code, _, name)] = &refusals[..] else {
-        return Err(format!("told apart: {refusals:?}").into());
+        return Err(format!("the refusals differ: {refusals:?}").into());
     };
     assert_eq!(
         (*code, name.as_deref()),
         (Code::Unauthenticated, Some("PRL_SANDBOX_UNAUTHENTICATED"))
     );
 
-    // A question longer than any name is not read.
+    // A question that is longer than any name is not read.
     let long = health
         .check(of(&"x".repeat(1 << 16)))
         .await
@@ -110,7 +110,7 @@ async fn watching_tells_that_the_daemon_drains() -> Outcome {
         let told = stream.message().await?.ok_or("nothing")?;
         assert_eq!(told.status(), ServingStatus::Serving);
     }
-    // Something that it waits for, so that there is a while between draining and the end.
+    // A run keeps the daemon waiting, so that there is time between draining and the end.
     let mut client = daemon.client().await?;
     let mut caller = client.clone();
     let run = tokio::spawn(async move { caller.run_once(command(&["sleep", "1"])).await });
@@ -120,7 +120,7 @@ async fn watching_tells_that_the_daemon_drains() -> Outcome {
         let told = tokio::time::timeout(Duration::from_secs(2), stream.message()).await??;
         assert_eq!(told.ok_or("nothing")?.status(), ServingStatus::NotServing);
     }
-    // The program that ran meanwhile has its answer all the same.
+    // The program that ran meanwhile still gets its answer.
     run.await??;
     Ok(stopping.await??)
 }

@@ -1,4 +1,4 @@
-//! The page for Prometheus: it is there, it is well formed, its numbers move with what happens, and it bears bad callers.
+//! The page for Prometheus: it is there and well formed, its numbers follow the events, and bad callers do not harm it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;
@@ -16,7 +16,7 @@ use crate::support::census::kill_inits;
 use crate::support::{Daemon, Outcome, cause, command, skip, tcp, tell, tight, until};
 use crate::zygote::{kill_templates, warm};
 
-/// By name with labels.
+/// Values by name with labels.
 type Values = BTreeMap<String, f64>;
 
 fn address(daemon: &Daemon) -> Result<String, Box<dyn Error>> {
@@ -26,7 +26,7 @@ fn address(daemon: &Daemon) -> Result<String, Box<dyn Error>> {
         .to_owned())
 }
 
-/// Sends what it is told and returns what comes until the other side closes.
+/// Sends a request and returns all bytes until the other side closes.
 async fn say(address: &str, request: &str) -> Result<String, Box<dyn Error>> {
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request.as_bytes()).await?;
@@ -46,8 +46,8 @@ pub(crate) async fn page(daemon: &Daemon) -> Result<(Values, String), Box<dyn Er
     Ok((parse(body)?, body.to_owned()))
 }
 
-/// Reads OpenMetrics text, as strictly as its specification is: families in one piece with a type before their samples,
-/// samples with the suffixes of their type, counters and buckets that are counts, and the end where the end is.
+/// Reads OpenMetrics text as strictly as its specification: families in one piece with a type before their samples,
+/// samples with the suffixes of their type, counters and buckets that are counts, and the end mark at the end.
 fn parse(text: &str) -> Result<Values, Box<dyn Error>> {
     let body = text.strip_suffix("# EOF\n").ok_or("no end")?;
     let mut families = HashSet::new();
@@ -118,7 +118,7 @@ fn ended(values: &Values, cause: Cause) -> f64 {
     )
 }
 
-/// A program of a shell, under limits that most of them meet at once.
+/// A shell program, under limits that most of these programs reach at once.
 fn program(line: &str) -> RunOnceRequest {
     let limits = Limits {
         wall_ms: Some(1500),
@@ -187,7 +187,7 @@ async fn each_end_is_counted_under_its_cause() -> Outcome {
         ),
         1.0
     );
-    // A caller who hangs up.
+    // A caller hangs up.
     let mut caller = client.clone();
     let waiting = tokio::spawn(async move { caller.run_once(command(&["sleep", "3"])).await });
     until("running", async || {
@@ -200,7 +200,7 @@ async fn each_end_is_counted_under_its_cause() -> Outcome {
         Ok(ended(&values, Cause::Cancelled) == 1.0 && of(&values, "prl_sandbox_running") == 0.0)
     })
     .await?;
-    // Each case of a request of tests is an end of its own, and what they wrote is counted to the byte.
+    // Each case of a request for tests counts as an end, and the bytes of their output are counted exactly.
     let (before, _) = page(&daemon).await?;
     let cases = vec![TestCase::default(); 3];
     let request = RunTestsRequest {
@@ -335,7 +335,7 @@ async fn what_is_parked_for_tests_is_told_apart() -> Outcome {
         return Ok(());
     };
     let name = "prl_sandbox_parked_for_tests{runtime=\"python\"}";
-    assert_eq!(of(&page(&daemon).await?.0, name), 0.0, "nobody asked for any");
+    assert_eq!(of(&page(&daemon).await?.0, name), 0.0, "no caller asked for any");
     let request = RunTestsRequest {
         request: Some(command(&["python3", "-c", "pass"])),
         cases: vec![TestCase::default()],
@@ -356,7 +356,7 @@ async fn a_case_whose_sandbox_is_lost_is_counted() -> Outcome {
         return Ok(());
     };
     if !daemon.is_full() {
-        skip("an init of its own per sandbox is looked for");
+        skip("the test needs a separate init for each sandbox");
         return Ok(());
     }
     // Under a key it is not run again.
@@ -412,7 +412,7 @@ async fn bad_callers_are_refused_and_cost_little() -> Outcome {
         );
         assert!(!answer.contains("prl_sandbox_runs"), "{request}: {answer}");
     }
-    // It speaks no HTTP/2, which the daemon's calls are made of.
+    // The page is not served over HTTP/2, which the daemon's calls use.
     let answer = say(&address, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await?;
     assert!(
         !answer.starts_with("HTTP/1.1 200 ") && !answer.contains("prl_sandbox"),
@@ -424,11 +424,11 @@ async fn bad_callers_are_refused_and_cost_little() -> Outcome {
     );
     let refused = say(&address, &long).await;
     assert!(refused.is_err() || refused.is_ok_and(|answer| !answer.starts_with("HTTP/1.1 200 ")));
-    // Further requests of one connection are not read.
+    // Further requests on one connection are not read.
     let twice = "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n".repeat(2);
     assert_eq!(say(&address, &twice).await?.matches("HTTP/1.1 200 ").count(), 1);
 
-    // Sixteen who say nothing take every place, and lose it after ten seconds.
+    // Sixteen silent connections take every place, and lose it after ten seconds.
     let began = Instant::now();
     let mut silent = Vec::new();
     for _ in 0..16 {

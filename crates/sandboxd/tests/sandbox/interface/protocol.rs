@@ -1,4 +1,4 @@
-//! The interface itself: keys, cancelling, queueing, tokens, wrong requests, and what a killed daemon leaves.
+//! The interface itself: keys, cancelling, queueing, tokens, wrong requests, and what is left of a killed daemon.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -316,7 +316,7 @@ async fn tcp_needs_the_token() -> Outcome {
 
 #[test]
 fn a_token_that_programs_could_read_is_none() -> Outcome {
-    // Below a directory that is shown; temporary ones are covered by the boxes' own.
+    // Below a directory that boxes are shown. Temporary ones would be covered by the directories of the boxes.
     let shown = tempfile::tempdir_in("/srv");
     let Ok(shown) = shown else {
         skip("nothing can be written where programs could see it");
@@ -381,7 +381,7 @@ async fn a_rootless_daemon_says_what_it_lacks_and_fails_closed() -> Outcome {
         tell(&result)
     );
     if out.contains("root:") {
-        // No user namespace keeps root's files from a program that is root outside.
+        // No user namespace protects root's files from a program that is root outside.
         assert_eq!(report.isolation(), Isolation::Rootless);
         assert_eq!(daemon.announced["isolation"], "rootless");
         assert_eq!(result.isolation(), Isolation::Rootless);
@@ -429,7 +429,7 @@ async fn a_quota_rations_processor_time() -> Outcome {
         .into_inner();
     assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
     let used = result.usage.and_then(|usage| usage.cpu_ms).unwrap_or_default();
-    // A quarter of the second, the start of the interpreter included, and one period of grace at either end.
+    // A quarter of the second, including the start of the interpreter and one period of tolerance at either end.
     assert!((1.0..500.0).contains(&used), "{used} ms of a second were used");
     daemon.stop()
 }

@@ -1,4 +1,5 @@
-//! Callers who do not read their results: memory stays bounded in sum, others are told to come later, and nothing is lost.
+//! Callers that do not read their results: memory stays bounded in sum, others are asked to come later, and no result
+//! is lost.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ const KEPT: usize = 32 << 20;
 const MAX_RUNNING: usize = 4;
 const READERS: usize = 40;
 
-/// A run whose result takes so many bytes.
+/// A run whose result has this many bytes.
 fn long_winded(key: &str) -> RunOnceRequest {
     let mut request = command(&["sh", "-c", &format!("yes {key} | head -c {OUTPUT}")]);
     let limits = request.limits.get_or_insert_default();
@@ -59,7 +60,7 @@ async fn results_that_nobody_reads_make_others_wait_and_never_the_daemon_grow() 
         return Ok(());
     };
     let client = daemon.client().await?;
-    // What one such run needs while it runs is there from the beginning.
+    // The memory that one such run needs while it runs is included from the beginning.
     client.clone().run_once(long_winded("first")).await?;
     let before = resident_kib(daemon.pid());
     let mut calls = tokio::task::JoinSet::new();
@@ -71,7 +72,7 @@ async fn results_that_nobody_reads_make_others_wait_and_never_the_daemon_grow() 
             (name.clone(), unread(&daemon, long_winded(&name)).await)
         });
     }
-    // As many as are kept, and those that ran when that was reached.
+    // As many as are kept, and those that were running when the bound was reached.
     let most = KEPT / OUTPUT + MAX_RUNNING + 1;
     until("full", async || Ok(completed(&client).await? >= (KEPT / OUTPUT) as u64)).await?;
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -100,7 +101,7 @@ async fn results_that_nobody_reads_make_others_wait_and_never_the_daemon_grow() 
     let now = resident_kib(daemon.pid());
     let allowed = before + ((most * OUTPUT) >> 10) as u64;
     assert!(flat(allowed, now), "memory grew from {before} to {now} KiB");
-    // Each that is read makes room for others, until all have theirs.
+    // Each result that is read makes room for others, until all have arrived.
     let mut right = 0;
     while let Some(call) = calls.join_next().await {
         let (name, reply) = call?;
@@ -201,11 +202,11 @@ async fn a_reader_of_tests_who_stops_reading_stops_the_tests_and_nobody_else() -
         .run_tests(request)
         .await?
         .into_inner();
-    // All of them together would be four times what may wait.
+    // All of them together would be four times the bound.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let now = resident_kib(daemon.pid());
     assert!(flat(before + (48 << 10), now), "memory grew from {before} to {now} KiB");
-    // It has the only slot no longer.
+    // The request no longer has the only slot.
     let another = RunOnceRequest {
         queue_ms: Some(10_000),
         ..command(&["echo", "another"])

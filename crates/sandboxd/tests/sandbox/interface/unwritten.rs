@@ -1,4 +1,4 @@
-//! Files that cannot be written: one verdict, however they are given.
+//! Files that cannot be written: the verdict is the same, however the files are given.
 
 use prl_sandbox_proto::{
     Cause, CloseRequest, CreateRequest, InputFile, Limit, Limits, RunOnceResult, WriteFileRequest,
@@ -9,7 +9,7 @@ use crate::boxes::{Boxes, boxes, in_every_tier, small};
 use crate::run_tests::{Told, judge, tests};
 use crate::support::{Client, Outcome, cause, command, tell, tight};
 
-/// Files, what the limits are, and what the verdict says.
+/// Files, limits, and the verdict.
 struct Case {
     name: &'static str,
     files: Vec<(String, usize)>,
@@ -169,7 +169,7 @@ impl Case {
                 break;
             }
         }
-        // What lies in memory is not foreseen when it comes file by file.
+        // Files in memory that arrive one by one are not checked in advance.
         if let Some(status) = &refused {
             assert_eq!(status.code(), Code::FailedPrecondition, "{}: {status:?}", self.name);
         }
@@ -193,7 +193,7 @@ async fn files_that_do_not_fit_are_told_alike_everywhere() -> Outcome {
         let client = daemon.client().await?;
         let mut boxes = boxes(&daemon).await?;
         for (number, case) in cases().iter().enumerate() {
-            // Of the process tier's disk only each file's size is limited.
+            // The process tier limits only the size of each file on its disk.
             if daemon.announced["isolation"] == "process" && matches!(case.limit, Some(Limit::Inodes | Limit::Memory)) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Limits by cgroup v2: here, as far as this machine has it, and in machines that have it, booted for the purpose.
+//! Limits by cgroup v2: here as far as this machine has it, and in machines with it that are booted for this purpose.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -10,13 +10,13 @@ use prl_sandbox_proto::{CapabilitiesRequest, Cause, RunOnceRequest};
 
 use crate::support::{Client, Daemon, Outcome, cause, command, running, settles, skip, tell, tight, until};
 
-/// The Linux that runs as a program (Debian: package user-mode-linux).
+/// The path of a Linux that runs as a program (Debian: package user-mode-linux).
 const KERNEL: &str = "PRL_TEST_UML";
-/// In such a machine: the controllers that v2 has there.
+/// In such a machine: the controllers of v2.
 const EXPECTED: &str = "PRL_TEST_V2_CONTROLLERS";
 const BOOT_DEADLINE: Duration = Duration::from_secs(200);
 
-/// Controllers that this daemon has by v2.
+/// The controllers that this daemon uses by v2.
 async fn by_v2(client: &Client) -> Result<Vec<String>, Box<dyn Error>> {
     let told = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
     let v2 = told
@@ -84,7 +84,7 @@ async fn limits_by_v2() -> Outcome {
         let spin = "import time\nend = time.monotonic() + 3\nwhile time.monotonic() < end: pass";
         let spun = run(python(spin)).await?;
         let used = spun.usage.unwrap_or_default().cpu_ms.unwrap_or_default();
-        // Half a processor, and some periods of grace, which an emulated machine takes.
+        // Half a processor, and some periods of tolerance, which an emulated machine needs.
         let given = spun.timings.unwrap_or_default().run_ms / 2.0 + 500.0;
         assert!((1.0..given).contains(&used), "{used} of {given} ms\n{}", tell(&spun));
         let mut endless = python("while True: pass");
@@ -98,7 +98,8 @@ async fn limits_by_v2() -> Outcome {
     settles(pid, |found| found.is_empty()).await
 }
 
-/// What a daemon and its spawner leave that were killed together, children of a program among it.
+/// When a daemon and its spawner were killed together, the next daemon removes their groups and the children of
+/// programs in them.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_of_the_killed_are_removed() -> Outcome {
     let Some(mut daemon) = Daemon::start(&["--park", "2"])? else {
@@ -128,7 +129,7 @@ async fn groups_of_the_killed_are_removed() -> Outcome {
     next.stop()
 }
 
-/// A group of others that nobody left to us: the daemon goes without v2 there, and is where it was.
+/// A group of other processes that was not delegated: the daemon works without v2 there, and stays in its group.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_that_is_not_ours_is_left_as_it_was() -> Outcome {
     let Some(shared) = shared() else {
@@ -175,8 +176,8 @@ async fn a_group_that_is_not_ours_is_left_as_it_was() -> Outcome {
     Ok(())
 }
 
-/// A new group below this process's own, with controllers that the daemon wants. Nothing where v2 has none, or they are not
-/// ours to hand down.
+/// A new group below this process's group, with the controllers that the daemon wants; `None` where v2 has none or they
+/// cannot be handed down.
 fn shared() -> Option<PathBuf> {
     let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -192,12 +193,12 @@ fn shared() -> Option<PathBuf> {
     Some(shared)
 }
 
-/// What is mounted in the machine, in which group its processes are, and what v2 has of it.
+/// A machine: the mounts, the group of its processes, and the controllers of v2.
 struct Machine {
     name: &'static str,
     groups: &'static str,
     v2: &'static str,
-    /// The tests of this module that it is for, and how many they are.
+    /// The tests of this module for this machine, and how many there are.
     tests: (&'static str, usize),
 }
 
@@ -236,7 +237,7 @@ const MACHINES: [Machine; 4] = [
     },
 ];
 
-/// Boots each machine, on this one's files, and runs the other tests of this module there.
+/// Boots each machine with this one's files, and runs the other tests of this module there.
 #[test]
 fn in_machines_that_have_v2() -> Outcome {
     let Some(kernel) = std::env::var_os(KERNEL) else {
@@ -256,7 +257,7 @@ fn in_machines_that_have_v2() -> Outcome {
     Ok(())
 }
 
-/// What the machine said.
+/// The output of the machine.
 fn boot(kernel: &Path, machine: &Machine) -> Result<String, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let init = directory.path().join("init");

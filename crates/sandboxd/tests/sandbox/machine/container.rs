@@ -1,4 +1,5 @@
-//! What a container does to the daemon: a filter that is on it from the start, and a user namespace that has few numbers.
+//! The daemon under the conditions of a container: a filter that is installed from the start, and a user namespace with
+//! few numbers.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,10 +12,10 @@ use prl_sandbox_proto::{CapabilitiesRequest, Cause, ExecRequest, Limit, Limits};
 use crate::boxes::{boxes, exec, small};
 use crate::support::{Daemon, Outcome, cause, command, skip, tell, text, tight};
 
-/// Whose numbers on the machine a container's root has, and how many there are.
+/// The first number of the machine that a container's root gets, and how many numbers there are.
 const MAPPED: (u32, u32) = (200_000, 65_536);
 
-/// Puts a filter on the process that a command makes, which lets everything pass.
+/// Installs a filter that allows everything on the process of a command.
 fn filtered(command: &mut Command) -> &mut Command {
     let install = || {
         let mut allow = libc::sock_filter {
@@ -29,7 +30,7 @@ fn filtered(command: &mut Command) -> &mut Command {
         };
         // SAFETY: plain numbers, and one instruction that outlives the call.
         let installed = unsafe {
-            // Who is not root may do it only so. Root of a container has no such promise to keep.
+            // A user other than root needs this flag. A container's root runs without it.
             if libc::geteuid() != 0 {
                 libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
             }
@@ -40,7 +41,7 @@ fn filtered(command: &mut Command) -> &mut Command {
             _ => Err(std::io::Error::last_os_error()),
         }
     };
-    // SAFETY: two system calls, and no memory is asked for.
+    // SAFETY: two system calls, which allocate no memory.
     unsafe { command.pre_exec(install) }
 }
 
@@ -80,11 +81,11 @@ async fn python_is_warm_below_a_containers_filter() -> Outcome {
     Ok(())
 }
 
-/// Puts the process that a command makes into a user namespace, as its root.
+/// Moves the process of a command into a user namespace, as its root.
 fn apart(command: &mut Command) -> std::io::Result<()> {
     let (mut pid, mut tell_pid) = std::io::pipe()?;
     let (mut go, mut tell_go) = std::io::pipe()?;
-    // It has no numbers until somebody outside gives it some.
+    // The namespace has no numbers until a process outside maps some.
     std::thread::spawn(move || -> std::io::Result<()> {
         let mut bytes = [0; 4];
         pid.read_exact(&mut bytes)?;
@@ -108,7 +109,7 @@ fn apart(command: &mut Command) -> std::io::Result<()> {
             _ => Err(std::io::Error::last_os_error()),
         }
     };
-    // SAFETY: system calls, and no memory is asked for.
+    // SAFETY: system calls, which allocate no memory.
     unsafe { command.pre_exec(enter) };
     Ok(())
 }
@@ -138,17 +139,17 @@ async fn boxes_have_users_of_their_own_in_a_user_namespace() -> Outcome {
     }
     let directory = tempfile::tempdir()?;
     chown(directory.path(), Some(MAPPED.0), Some(MAPPED.0))?;
-    // Where it was built may be closed to others.
+    // The directory of the build may be closed to other users.
     let binary = directory.path().join("daemon");
     fs::copy(env!("CARGO_BIN_EXE_prl-sandboxd"), &binary)?;
     let mut becomes = Command::new(&binary);
     apart(filtered(&mut becomes).stdin(Stdio::null()))?;
     let arguments = ["--park", "1", "--warm", "python=1"];
     let daemon = Daemon::start_by(becomes, directory, &arguments)?.ok_or("no sandboxes")?;
-    // The machine's groups are not its own there.
+    // The machine's groups do not belong to the daemon there.
     assert_eq!(daemon.announced["isolation"], "rootless");
     has_warm_python(&daemon).await?;
-    // Nobody counts the time of the whole tree there.
+    // The time of the whole tree is not counted there.
     let mut long = command(&["python3", "-c", "while True: pass"]);
     long.limits = Some(Limits {
         cpu_ms: Some(1000),

@@ -1,6 +1,7 @@
-//! The deployment recipes fit the daemon and each other: what they name is there, and what they forbid is not needed.
+//! The deployment recipes fit the daemon and each other: all that they name exists, and nothing that they forbid is
+//! needed.
 //!
-//! There is no cluster and no builder of images in tests; this reads the files.
+//! The tests have no cluster and no builder of images, so they read the files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ fn options(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// What stands behind a key, wherever it is.
+/// The values of a key, wherever it is in the text.
 fn values<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
     let found = text.lines().filter_map(|line| {
         let line = line.trim_start().trim_start_matches("- ");
@@ -35,7 +36,7 @@ fn values<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
     found.collect()
 }
 
-/// Arguments of a list, one a line.
+/// The arguments of a list with one on each line.
 fn arguments(text: &str) -> Vec<&str> {
     let mut lines = text.lines().skip_while(|line| line.trim() != "args:").skip(1);
     let items = std::iter::from_fn(|| lines.next()?.trim().strip_prefix("- "));
@@ -84,7 +85,7 @@ fn manifests_agree_with_each_other() -> Outcome {
         assert_eq!(apps(text), app);
         assert!(!text.contains('\t'), "tabs are no YAML");
     }
-    // One port under one name, on which the daemon listens, and one for its metrics.
+    // One port with one name, on which the daemon listens, and one for its metrics.
     let listen = arguments(&daemonset);
     let port_of = |option: &str| {
         let at = listen.iter().position(|word| *word == option)?;
@@ -99,10 +100,10 @@ fn manifests_agree_with_each_other() -> Outcome {
     for port in ["grpc", "metrics"] {
         assert!(values(&policy, "port").contains(&port) && values(&daemonset, "name").contains(&port));
     }
-    // Clients choose among the pods themselves, and only among those that serve.
+    // Clients choose among the pods themselves, and only among pods that serve.
     assert_eq!(values(&service, "clusterIP"), ["None"]);
     assert_eq!(values(&service, "publishNotReadyAddresses"), ["false"]);
-    // It has drained before it is killed.
+    // The daemon drains before it is killed.
     let drain = listen
         .iter()
         .position(|word| *word == "--drain-ms")
@@ -113,7 +114,7 @@ fn manifests_agree_with_each_other() -> Outcome {
         .ok_or("no grace")?
         .parse()?;
     assert!(drain < grace * 1000, "{drain} ms of draining in {grace} s");
-    // Every file that is named is there, and every volume that is mounted.
+    // Every file that is named exists, and every volume that is mounted.
     let kustomization = kustomization?;
     for name in kustomization.lines().filter_map(|line| line.trim().strip_prefix("- ")) {
         assert!(deploy().join("kubernetes").join(name).is_file(), "{name}");
@@ -132,7 +133,7 @@ fn manifests_agree_with_each_other() -> Outcome {
 
 #[test]
 fn containers_have_the_capabilities_that_the_daemon_uses() -> Outcome {
-    // A set-up without one of these is weaker, or has no warm runtimes.
+    // Without one of these the isolation is weaker, or warm runtimes are missing.
     const NEEDED: [&str; 12] = [
         "CHOWN",
         "DAC_OVERRIDE",
@@ -147,7 +148,7 @@ fn containers_have_the_capabilities_that_the_daemon_uses() -> Outcome {
         "SYS_CHROOT",
         "SYS_PTRACE",
     ];
-    // What docker leaves out of them by itself.
+    // Capabilities that docker does not give by default.
     const ADDED: [&str; 3] = ["NET_ADMIN", "SYS_ADMIN", "SYS_PTRACE"];
     let daemonset = read("kubernetes/daemonset.yaml")?;
     let mut lines = daemonset.lines().skip_while(|line| line.trim() != "add:").skip(1);
@@ -167,7 +168,7 @@ fn containers_have_the_capabilities_that_the_daemon_uses() -> Outcome {
 
 #[test]
 fn the_containers_filter_forbids_nothing_that_the_daemon_needs() -> Outcome {
-    // To make namespaces, mounts and filters, to enter them, and to end what runs in them.
+    // The calls that make namespaces, mounts and filters, enter them, and end the processes in them.
     const NEEDED: [&str; 21] = [
         "capset",
         "chroot",

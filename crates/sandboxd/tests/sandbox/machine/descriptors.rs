@@ -1,4 +1,4 @@
-//! The spawner with no room for what orders bring: it refuses those, and every other goes on.
+//! The spawner without room for the descriptors of orders: it refuses these orders, and all others still work.
 
 use std::error::Error;
 use std::fs;
@@ -8,10 +8,10 @@ use prl_sandbox_proto::{Cause, RunOnceResult};
 use crate::support::census::{spawner, tree};
 use crate::support::{Client, Daemon, Outcome, cause, command, skip, tell, until};
 
-/// What the kernel says of a full table.
+/// The kernel's error when the table of descriptors is full.
 const FULL: &str = "os error 24";
 
-/// Sets how many files a process may open, and returns how many it might.
+/// Sets how many files a process may open, and returns the previous limit.
 fn allow(pid: u32, files: libc::rlim_t) -> Result<libc::rlim_t, Box<dyn Error>> {
     // SAFETY: rlimit is plain data, read by one call and written by the other; a process of this test's daemon.
     unsafe {

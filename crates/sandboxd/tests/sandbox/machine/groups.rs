@@ -1,4 +1,4 @@
-//! Sandboxes one after the other in the same control groups: none is told of another's life.
+//! Sandboxes that use the same control groups one after the other: the results of one show nothing of another.
 
 use std::error::Error;
 use std::fs;
@@ -9,11 +9,11 @@ use prl_sandbox_proto::{CapabilitiesRequest, Cause, Limit, Limits, RunOnceReques
 use crate::support::{Daemon, Outcome, cause, census, command, skip, tell, text, until};
 
 const MIB: u64 = 1 << 20;
-/// What an interpreter that prints a number takes at most.
+/// The most memory that an interpreter uses to print a number.
 const LITTLE: u64 = 16 * MIB;
 const ROUNDS: usize = 4;
 
-/// A program, with the least memory that it is told to have used, how it ends and which limit it meets.
+/// A program, with the least memory that its result must report, how it ends and which limit it reaches.
 struct Life {
     program: &'static str,
     least: u64,
@@ -80,7 +80,7 @@ async fn one_after_the_other(arguments: &[&str]) -> Outcome {
         let used = long.usage.unwrap_or_default();
         assert!(used.peak_memory_bytes.is_none_or(|peak| peak >= life.least), "{used:?}");
         assert!(used.processes.is_none_or(|peak| peak >= life.processes), "{used:?}");
-        // As many as are made and parked at a time may lie between two that share groups.
+        // Between two that share groups there may be as many others as are made and parked at a time.
         for _ in 0..3 {
             let short = client.run_once(request("print(1)")).await?.into_inner();
             assert_eq!(text(&short.stdout), "1\n", "{}", tell(&short));
@@ -116,9 +116,9 @@ async fn warm_programs_are_told_of_themselves() -> Outcome {
     one_after_the_other(&["--warm", "python=1"]).await
 }
 
-/// Does it with this thread, and what it starts, on one processor.
+/// Runs a function on one processor, with all that it starts.
 fn on_one_processor<T>(act: impl FnOnce() -> T) -> std::io::Result<T> {
-    // SAFETY: both sets are plain data of the size that is told; 0 is this thread.
+    // SAFETY: both sets are plain data of the given size; 0 is this thread.
     unsafe {
         let mut before: libc::cpu_set_t = std::mem::zeroed();
         let mut one: libc::cpu_set_t = std::mem::zeroed();
@@ -137,7 +137,7 @@ fn on_one_processor<T>(act: impl FnOnce() -> T) -> std::io::Result<T> {
     }
 }
 
-/// Where processor time is shared out by weight: the version of that interface, and the daemon's directory.
+/// The version of the interface that shares processor time by weight, and the daemon's directory there.
 async fn place_of_weight(daemon: &Daemon) -> Result<Option<(String, PathBuf)>, Box<dyn Error>> {
     let told = daemon
         .client()
@@ -146,7 +146,7 @@ async fn place_of_weight(daemon: &Daemon) -> Result<Option<(String, PathBuf)>, B
         .await?
         .into_inner();
     let facility = told.facilities.into_iter().find(|one| one.name == "cgroup.weight");
-    let facility = facility.ok_or("it is not told of")?;
+    let facility = facility.ok_or("it is not reported")?;
     let Some((version, directory)) = facility.detail.split_once(", ").filter(|_| facility.available) else {
         skip(&facility.detail);
         return Ok(None);
@@ -156,8 +156,8 @@ async fn place_of_weight(daemon: &Daemon) -> Result<Option<(String, PathBuf)>, B
     Ok(Some((version.to_owned(), directory.into())))
 }
 
-/// What is written there, and what should be: beside processes half of what one has on each processor, beside groups as much
-/// as one of them has.
+/// The weight that is written there, and the right one: beside processes half of the weight of one on each processor,
+/// beside groups that of one group.
 fn weight(version: &str, directory: &Path, processors: u64) -> Result<[String; 2], Box<dyn Error>> {
     let own = directory.parent().ok_or("no parent")?;
     let (file, ordinary, is_root) = match version {
@@ -188,11 +188,12 @@ async fn all_sandboxes_together_have_their_weight() -> Outcome {
     let [written, wanted] = weight(&version, &directory, processors)?;
     assert_eq!(written, wanted, "{}", directory.display());
     daemon.stop()?;
-    // What a new group weighs may be just that. Half of it is written: by a daemon with one processor, beside processes.
+    // The weight of a new group may be the same by chance. A daemon with one processor, beside processes, writes half
+    // of it.
     let own = directory.parent().ok_or("no parent")?;
     let below = own.join(format!("prl-test-{}", std::process::id()));
     if version != "v1" || fs::create_dir(&below).is_err() {
-        skip("a daemon is put in a group of its own on v1 only");
+        skip("a daemon is put in a separate group on v1 only");
         return Ok(());
     }
     fs::write(below.join("tasks"), "0")?;
@@ -203,21 +204,21 @@ async fn all_sandboxes_together_have_their_weight() -> Outcome {
     assert_eq!(directory.parent(), Some(below.as_path()));
     let told = weight(&version, &directory, 1)?;
     daemon.stop()?;
-    // Its spawner is in there for a moment longer.
+    // Its spawner stays in the group for another moment.
     until("empty", async || Ok(fs::remove_dir(&below).is_ok())).await?;
     assert_eq!(told, ["512"; 2]);
     Ok(())
 }
 
-/// Of a process, as `proc_pid_stat(5)` has it.
+/// The session of a process, from `proc_pid_stat(5)`.
 fn session(pid: u32) -> std::io::Result<Option<u32>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
     Ok(after_name.split(' ').nth(3).and_then(|number| number.parse().ok()))
 }
 
-/// Where the kernel shares the processors out by session, one that only now and then wants them would wait for those that
-/// sandboxes are made with.
+/// Where the kernel shares the processors by session, a process that needs them only now and then would otherwise wait
+/// for those that make sandboxes.
 #[test]
 fn who_makes_sandboxes_is_in_a_session_of_its_own() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "1"])? else {

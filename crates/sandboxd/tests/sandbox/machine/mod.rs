@@ -1,4 +1,5 @@
-//! What the machine, or the container around the daemon, makes of it: tiers, control groups, few descriptors, deployments.
+//! The daemon under the conditions of the machine or of a container: tiers, control groups, few descriptors,
+//! deployments.
 
 mod cgroup_v2;
 mod container;

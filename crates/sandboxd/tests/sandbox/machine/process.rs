@@ -1,4 +1,4 @@
-//! The tier without namespaces: what it keeps, and that it says what it cannot.
+//! The tier without namespaces: what it isolates, and that it reports what it cannot.
 
 use prl_sandbox_proto::{
     CapabilitiesRequest, Cause, CreateRequest, DialRequest, InputFile, Isolation, Limits, ReadFileRequest,
@@ -72,7 +72,7 @@ async fn ordinary_programs_work_in_the_process_tier() -> Outcome {
     daemon.stop()
 }
 
-/// Init may be root here, and the machine's files are in its sight.
+/// Init may be root here, and it sees the machine's files.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_working_directory_elsewhere_is_neither_made_nor_filled_nor_collected() -> Outcome {
     let Some(daemon) = start(&[])? else { return Ok(()) };
@@ -105,7 +105,7 @@ async fn a_working_directory_elsewhere_is_neither_made_nor_filled_nor_collected(
     daemon.stop()
 }
 
-/// Everything of the machine that a program must not reach, tried one by one.
+/// Tries, one by one, everything of the machine that a program must not reach.
 const REACH: &str = r#"
 import os, socket, ctypes, signal
 libc = ctypes.CDLL(None, use_errno=True)
@@ -151,7 +151,7 @@ async fn the_machine_cannot_be_reached_from_the_process_tier() -> Outcome {
     let secrets = tempfile::tempdir()?;
     let secret = secrets.path().join("secret");
     std::fs::write(&secret, "secret")?;
-    // Permissions would let everybody: what refuses is not they.
+    // The permissions allow every user, so they are not the reason for a refusal.
     use std::os::unix::fs::PermissionsExt;
     for path in [secrets.path(), &secret] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))?;
@@ -180,7 +180,7 @@ async fn nothing_is_left_of_a_box_of_the_process_tier() -> Outcome {
         return Ok(());
     };
     let mut client = daemon.client().await?;
-    // Out of the session, out of the parent's sight, deaf, and with directories in the way.
+    // Processes outside the session, invisible to their parent, that ignore signals, with directories in the way.
     let escape = "for i in 1 2 3; do setsid bash -c 'trap \"\" TERM HUP; (sleep 371 & sleep 371) & disown; sleep 371' & disown; done; \
                   mkdir -p a/b/c/d && chmod 000 a/b; ln -s /etc link; echo done";
     assert_eq!(out(&mut client, command(&["bash", "-c", escape])).await?, "done\n");
@@ -210,7 +210,7 @@ async fn nothing_is_left_of_a_box_of_the_process_tier() -> Outcome {
         Err(format!("left: {:?} {}", alive(), homes().count()).into())
     };
     gone(true).await?;
-    // A killed init, daemon and all: what they had is ended by the next above.
+    // When init, the daemon and all are killed, the next process above ends what they had.
     let mut held = boxes(&daemon).await?;
     held.create(small("one")).await?;
     shell(
@@ -274,7 +274,7 @@ async fn the_process_tier_says_what_it_cannot() -> Outcome {
     daemon.stop()
 }
 
-/// What is at a path, through the daemon; nothing where it is refused.
+/// Reads a path through the daemon; `None` where it is refused.
 async fn read(held: &Boxes, id: &str, path: &str) -> Option<String> {
     let request = ReadFileRequest {
         r#box: id.to_owned(),
@@ -291,7 +291,7 @@ async fn read(held: &Boxes, id: &str, path: &str) -> Option<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_callers_paths_lead_no_further_than_the_box() -> Outcome {
-    // Not in /tmp: that is the box's own by its name.
+    // Not in /tmp, which is a directory of the box by its name.
     let secrets = tempfile::tempdir_in("/var/tmp")?;
     let secret = secrets.path().join("secret");
     std::fs::write(&secret, "secret")?;
@@ -349,7 +349,7 @@ async fn a_callers_paths_lead_no_further_than_the_box() -> Outcome {
             path: path.to_owned(),
             recursive: true,
         };
-        // A link is the box's own, and what it leads to stays.
+        // A link belongs to the box, and its target stays.
         let removed = held.remove(request).await.is_ok();
         assert!(!removed || ["link", "theirs"].contains(&path), "{path}");
     }

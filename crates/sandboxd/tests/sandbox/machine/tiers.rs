@@ -1,5 +1,5 @@
-//! The tables of hostile and ordinary programs in the weaker tiers. What a tier cannot hold, or stops with other words
-//! than the table's, is skipped by name and with the reason.
+//! The tables of hostile and ordinary programs in the weaker tiers. A program that a tier cannot stop, or stops with
+//! other words than the table's, is skipped by name with the reason.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ fn process(case: &Case) -> Option<&'static str> {
         _ => None,
     };
     let by_name = || match case.name {
-        "kill everybody" => Some("who kills everybody reaches nobody but itself and is not told so"),
+        "kill everybody" => Some("a program that kills everything reaches only itself and gets no error"),
         "device files" => Some(LANDLOCK),
         "capabilities" | "lists of IPC objects" | "processes see each other" => Some(NO_PROC),
         "environment" | "script with arguments" | "user and groups" => Some(MACHINES_FILES),

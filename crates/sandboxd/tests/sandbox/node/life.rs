@@ -1,4 +1,4 @@
-//! Parked Nodes among everything else: limits, attacks, what is left, who ends and replaces them.
+//! Parked Nodes together with everything else: limits, attacks, leftovers, and which of them are ended and replaced.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use crate::support::census::Census;
 use crate::support::ground::Ground;
 use crate::support::{Daemon, Outcome, cause, settles, skip, tell, text, until};
 
-/// Of both forms, and plain ones.
+/// How many are parked: two of both forms, and two plain ones.
 const COUNT: u32 = 2 + 2 + 2;
 
-/// Attacks that count, see or kill the Node above them too, and the one whose signal Node ignores when it is passed on.
+/// Attacks that also count, see or kill the Node above them, and the one whose signal Node ignores when it is passed
+/// on.
 const TOGETHER: [&str; 5] = [
     "dies of the file size signal",
     "thread bomb that copes",
@@ -76,13 +77,13 @@ async fn limits_hold_on_a_parked_node_and_count_from_its_program() -> Outcome {
     Ok(())
 }
 
-/// The attack started by a program on a parked Node; nothing where that takes part in what it attacks.
+/// The attack, started by a program on a parked Node; `None` where that program takes part in the attack.
 pub(crate) fn below(case: &Case, ground: &Ground) -> Option<RunOnceRequest> {
     const PASS_ON: &str = "const [file, ...rest] = process.argv.slice(1); \
         const end = require('child_process').spawnSync(file, rest, { stdio: 'inherit' }); \
         if (end.signal) process.kill(process.pid, end.signal); process.exitCode = end.status ?? 1";
     let mut request = case.request(ground);
-    // Its own processes and memory come on top of a Node's.
+    // The attack's processes and memory come on top of those of a Node.
     let limits = request.limits.get_or_insert_default();
     let usual = limits.processes == Some(32) && limits.memory_bytes == Some(128 << 20);
     let way: Vec<String> = ["node", "-e", PASS_ON].map(str::to_owned).into();
@@ -183,7 +184,7 @@ async fn parked_nodes_that_are_killed_are_replaced_and_end_with_the_daemon() -> 
         return Ok(());
     };
     if !daemon.is_full() {
-        skip("without users of their own, sandboxes cannot be told from other processes");
+        skip("without separate users, sandboxes look like other processes");
         return Ok(());
     }
     let parked = async || {
@@ -202,7 +203,7 @@ async fn parked_nodes_that_are_killed_are_replaced_and_end_with_the_daemon() -> 
     }
     for turn in 0..6 {
         let result = run(&client, node(&["node", "-e", "console.log(6 * 7)"])).await?;
-        // One that died while it was parked is not the program's doing, nor anybody's success.
+        // When a Node died while it was parked, the result must say so and must not be a success.
         let fine = cause(&result) == Cause::Infra || text(&result.stdout) == "42\n";
         assert!(
             fine && (turn < 2 || cause(&result) == Cause::Exited),

@@ -1,4 +1,4 @@
-//! Parked Nodes: what runs on them cannot tell, and every run has one of its own.
+//! Parked Nodes: programs see no difference, and every run has a new one.
 
 pub(crate) mod life;
 mod programs;
@@ -10,7 +10,7 @@ use crate::support::{Client, Daemon, Outcome, command, skip, tell};
 use programs::{MODULES, PROGRAMS};
 
 const PARKED: [&str; 4] = ["--park", "2", "--warm", "node=2"];
-/// A daemon with parked Nodes; nothing where the machine can have none.
+/// A daemon with parked Nodes; `None` where the machine can have none.
 async fn warm() -> Result<Option<(Daemon, Client)>, Box<dyn std::error::Error>> {
     let Some(daemon) = Daemon::start(&PARKED)? else {
         return Ok(None);
@@ -31,7 +31,7 @@ async fn warm() -> Result<Option<(Daemon, Client)>, Box<dyn std::error::Error>> 
     Ok(Some((daemon, client)))
 }
 
-/// Limits that a Node can live with.
+/// A command with limits that are large enough for Node.
 fn node(argv: &[&str]) -> RunOnceRequest {
     let mut request = command(argv);
     if let Some(limits) = &mut request.limits {
@@ -53,12 +53,12 @@ async fn run(client: &Client, request: RunOnceRequest) -> Result<RunOnceResult, 
     Ok(client.clone().run_once(request).await?.into_inner())
 }
 
-/// What differs between the same request on a parked Node and executed.
+/// Fails when the result of a request on a parked Node differs from that of an executed one.
 async fn difference(client: &Client, name: &str, request: RunOnceRequest) -> Result<(), String> {
     let on = |runtime: &str| {
         let mut request = request.clone();
         request.runtime = runtime.to_owned();
-        // A slow machine must not be the difference.
+        // The result must not differ because the machine is slow.
         request
             .limits
             .get_or_insert_default()
@@ -71,7 +71,7 @@ async fn difference(client: &Client, name: &str, request: RunOnceRequest) -> Res
     if warm.runtime != "node" || cold.runtime != "exec" {
         return Err(format!("{name}: ran on {} and {}", warm.runtime, cold.runtime));
     }
-    // Warnings tell the process's number, tests how long they took.
+    // Warnings contain the pid, and tests their duration.
     let outward = |result: &RunOnceResult| {
         tell(result)
             .lines()
@@ -90,7 +90,7 @@ async fn difference(client: &Client, name: &str, request: RunOnceRequest) -> Res
     Err(format!("---- {name}\non a parked Node:\n{warm}\nexecuted:\n{cold}"))
 }
 
-/// Compares many, some at a time.
+/// Compares many requests, several at a time.
 async fn compare(client: &Client, requests: Vec<(String, RunOnceRequest)>) {
     let mut running = tokio::task::JoinSet::new();
     let (mut wrong, count) = (Vec::new(), requests.len());

@@ -1,4 +1,4 @@
-//! Programs whose outward behaviour must not depend on whether their Node was executed for them or waited for them.
+//! Programs whose outward behaviour must be the same on an executed and on a parked Node.
 
 /// Name and code that runs by `node -e` and as a CommonJS file alike.
 pub(crate) const PROGRAMS: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! What a case leaves beside its files reaches no later one: processes, IPC objects, connections and memory.
+//! Things that a case leaves besides its files reach no later case: processes, IPC objects, connections and memory.
 
 use prl_sandbox_proto::{Cause, Forward, Limits, Network, RunOnceRequest};
 use tokio::io::AsyncWriteExt;
@@ -7,8 +7,8 @@ use tokio::net::TcpListener;
 use super::{judge, on_each, on_each_with, tests};
 use crate::support::{Outcome, cause, command, tell, text, tight};
 
-/// Tries to become the child of whoever does not end with its case. The child looks for the output of others, writes to it and
-/// burns CPU time.
+/// Tries to become a child of a process that does not end with its case. The child looks for the output of others,
+/// writes to it and burns CPU time.
 const FUGITIVES: &str = r"
 import ctypes, os, signal, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -93,7 +93,7 @@ async fn no_process_of_a_case_lives_on() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_case_finds_ipc_objects_of_another() -> Outcome {
-    // 30 MB of each case's 128.
+    // Each case leaves 30 MB of its 128.
     let program = r"
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -124,7 +124,8 @@ assert libc.mq_open(b'/left', os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600, None) >
     .await
 }
 
-/// A server whose port stays taken for a minute: it closes first. Prints what a forward says, if there is one.
+/// A server whose port stays taken for a minute, because it closes first. Prints the answer of a forward, if there is
+/// one.
 const SERVER: &str = r"
 import socket, sys
 server = socket.socket()
@@ -153,7 +154,7 @@ async fn every_case_may_listen_on_the_same_port() -> Outcome {
         let port = listener.local_addr()?.port();
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
-                // Who goes early is the test's failure elsewhere.
+                // A client that leaves early fails the test elsewhere.
                 let _written = stream.write_all(b"machine").await;
             }
         });

@@ -1,4 +1,5 @@
-//! The writable layers of cases: made in advance, used again when nothing has changed in them, and never with anything of another.
+//! The writable layers of cases: made in advance, used again when nothing has changed in them, and never with files of
+//! another case.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::zygote::warm;
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_made_in_advance_is_for_those_whom_it_fits() -> Outcome {
     on_each(async |_, client| {
-        // No layer is older than what lies below it.
+        // No layer is older than the files below it.
         let program = "import os\n\
             names, changed = sorted(os.listdir('/work')), lambda path: os.stat(path).st_ctime_ns\n\
             assert all(changed('/dev/shm') >= changed('/work/' + name) for name in names), 'an old layer'\n\
@@ -48,7 +49,7 @@ async fn what_was_made_in_advance_is_for_those_whom_it_fits() -> Outcome {
             (tests(small, &inputs), "[] /work 8\n"),
             (built, "['made'] /work 256\n"),
         ];
-        // From the first request on sandboxes for such wait, each with more than a plain one.
+        // From the first request on, sandboxes for tests wait, with more in them than plain ones.
         for (request, output) in wanted.iter().chain(&wanted) {
             let told = judge(client, request.clone()).await?;
             assert_eq!(told.outputs(), [*output; 4], "{:?}", told.causes());
@@ -78,13 +79,13 @@ async fn clean_layers_are_used_again_whatever_their_sizes() -> Outcome {
         let told = judge(&client, tests(request, &inputs)).await?;
         let layers: BTreeSet<String> = told.outputs().into_iter().collect();
         assert!(layers.len() < inputs.len(), "{disk_bytes:?}: each case has a new one");
-        // Meanwhile sandboxes for such are parked.
+        // Meanwhile sandboxes for tests are parked.
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
     Ok(())
 }
 
-/// What a case may do to its layer; most leave no file behind.
+/// What a case may do to its layer. Most acts leave no file behind.
 const ACTS: [&str; 12] = [
     "pass",
     "os.listdir('/work'); os.listdir('/tmp')",

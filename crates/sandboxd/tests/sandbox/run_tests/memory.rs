@@ -1,4 +1,4 @@
-//! Cases that fill memory with what outlives them are told as such, and never as a failure of ours.
+//! Cases that fill memory with things that survive them are reported as OOM, and never as a failure of ours.
 
 use prl_sandbox_proto::{Cause, RunOnceRequest};
 

@@ -1,4 +1,4 @@
-//! Many tests of one program in one sandbox: each case alone, on a clean layer, and told as it was.
+//! Many tests of one program in one sandbox: each case runs alone on a clean layer and is reported as it ended.
 
 mod apart;
 mod layers;
@@ -16,7 +16,7 @@ use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tel
 
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// What a whole stream said.
+/// All events of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) build: Option<RunOnceResult>,
@@ -41,7 +41,7 @@ pub(crate) async fn judge(client: &Client, request: RunTestsRequest) -> Result<T
     Ok(told)
 }
 
-/// However it comes.
+/// Reads the stream to its end, whatever the end is.
 async fn judge_to_the_end(client: &Client, request: RunTestsRequest) -> Result<Told, Failure> {
     let mut stream = client.clone().run_tests(request).await?.into_inner();
     let mut told = Told::default();
@@ -80,18 +80,18 @@ fn file(path: &str, content: &str) -> InputFile {
     }
 }
 
-/// On a warm interpreter where there is one, and executed.
+/// The runtimes: a warm interpreter where there is one, and execution.
 const RUNTIMES: [(&str, &[&str]); 2] = [
     ("python", &["--park", "1", "--warm", "python=1"]),
     ("exec", &["--park", "1"]),
 ];
 
-/// Does the same on every runtime that the machine has.
+/// Runs a test on every runtime that the machine has.
 async fn on_each(act: impl AsyncFn(&str, &Client) -> Outcome) -> Outcome {
     on_each_with(&[], act).await
 }
 
-/// The same with more arguments of the daemon.
+/// Runs it with further arguments of the daemon.
 async fn on_each_with(more: &[&str], act: impl AsyncFn(&str, &Client) -> Outcome) -> Outcome {
     for (runtime, arguments) in RUNTIMES {
         let Some(daemon) = Daemon::start(&[arguments, more].concat())? else {
@@ -191,8 +191,8 @@ async fn without_namespaces_every_case_has_a_copy_of_what_all_begin_with() -> Ou
         return Ok(());
     };
     let client = daemon.client().await?;
-    // Prints what it finds, spoils all of it, fills the disk where it is told to, and leaves a process that would spoil
-    // the next case's.
+    // Prints the files that it finds, spoils them all, fills the disk when it is asked to, and leaves a process that
+    // would spoil the next case.
     let line = "read kind; find . $TMPDIR -type f | sed \"s#$TMPDIR#T#\" | sort | tr '\\n' ' '; cat made in $TMPDIR/of-build; echo $1; \
                 echo spoilt >> made; rm -r in sub $TMPDIR/*; touch mark $TMPDIR/mark; chmod 700 tool; mkdir -p out; echo $kind > out/kind; \
                 (setsid sh -c 'trap \"\" HUP TERM; while :; do touch spoiler; sleep 0.01; done' &) > /dev/null 2>&1; \
@@ -235,7 +235,7 @@ async fn without_namespaces_every_case_has_a_copy_of_what_all_begin_with() -> Ou
     }
     let filled = &told.cases[1];
     assert!(text(&filled.stderr).contains("File size limit"), "{}", tell(filled));
-    // What all cases begin with is no more than each may hold.
+    // The files that all cases begin with are within the limits of each case.
     let mut run = command(&["true"]);
     run.limits = Some(Limits {
         disk_bytes: Some(1 << 20),

@@ -1,4 +1,4 @@
-//! What a daemon and everything below it hold of the machine.
+//! The resources of the machine that a daemon and everything below it use.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -9,9 +9,9 @@ use super::{traces, until};
 
 /// How long two censuses may differ.
 const SETTLE: Duration = Duration::from_secs(15);
-/// Longer than the daemon keeps groups that nobody wants.
+/// Longer than the daemon keeps unused groups.
 const KEPT: Duration = Duration::from_millis(1200);
-/// What an allocator may keep for itself.
+/// How much memory an allocator may keep.
 const MEMORY_SLACK_KIB: u64 = 24 << 10;
 
 /// Ended inits that the spawner may not have looked at yet.
@@ -52,7 +52,7 @@ pub(crate) fn tree(daemon: u32) -> Vec<Process> {
     tree
 }
 
-/// Children of a process of the tree with this name.
+/// The children of a process in the daemon's tree.
 pub(crate) fn children(daemon: u32, of: u32) -> Vec<Process> {
     let mut below = tree(daemon);
     below.retain(|process| process.parent == of);
@@ -67,7 +67,8 @@ pub(crate) fn spawner(daemon: u32) -> Result<u32, Box<dyn Error>> {
     }
 }
 
-/// Waits until a program of this name runs and kills the inits of all sandboxes that there are. For one init per sandbox.
+/// Waits until a program of this name runs, and kills the inits of all sandboxes. For machines with one init per
+/// sandbox.
 pub(crate) async fn kill_inits(daemon: u32, program: &str) -> Result<(), Box<dyn Error>> {
     until("a program runs", async || {
         Ok(tree(daemon).iter().any(|process| process.name == program))
@@ -80,17 +81,17 @@ pub(crate) async fn kill_inits(daemon: u32, program: &str) -> Result<(), Box<dyn
     Ok(())
 }
 
-/// Everything that must be as it was when nothing runs.
+/// Everything that must be the same as before when nothing runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Census {
-    /// How many of each name.
+    /// How many processes have each name.
     processes: BTreeMap<String, usize>,
     /// Open descriptors of the daemon and of the spawner.
     descriptors: Vec<usize>,
     /// Mounts that each of them sees.
     mounts: Vec<usize>,
     groups: usize,
-    /// Different namespaces of all kinds in the tree.
+    /// The number of different namespaces of all kinds in the tree.
     namespaces: usize,
 }
 
@@ -129,7 +130,7 @@ impl Census {
         }
     }
 
-    /// What is there once nothing changes any more: groups that nobody takes over are kept for a moment.
+    /// The census once nothing changes any more: unused groups are kept for a moment.
     pub(crate) async fn settled(daemon: u32) -> Result<Self, Box<dyn Error>> {
         let deadline = Instant::now() + SETTLE;
         let mut last = Self::take(daemon);
@@ -146,7 +147,7 @@ impl Census {
         }
     }
 
-    /// Waits until it holds again.
+    /// Waits until the census is the same again.
     pub(crate) async fn returns(&self, daemon: u32) -> Result<(), Box<dyn Error>> {
         let deadline = Instant::now() + SETTLE;
         loop {
@@ -162,7 +163,8 @@ impl Census {
     }
 }
 
-/// How many a process holds open. The spawner forgets ended inits little by little: theirs do not count, up to a bound.
+/// How many descriptors a process holds open. The spawner forgets ended inits little by little: theirs do not count, up
+/// to a bound.
 fn descriptors(pid: u32) -> usize {
     let mut ended = 0;
     let mut others = 0;
@@ -197,7 +199,7 @@ pub(crate) fn resident_kib(daemon: u32) -> u64 {
         .sum()
 }
 
-/// Whether memory grew no more than an allocator's own keeping.
+/// Whether memory grew by no more than an allocator may keep.
 pub(crate) fn flat(before_kib: u64, after_kib: u64) -> bool {
     after_kib <= before_kib + MEMORY_SLACK_KIB
 }

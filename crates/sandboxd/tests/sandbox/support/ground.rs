@@ -12,7 +12,7 @@ use std::thread;
 
 const KEPT: libc::c_int = 0o1666;
 
-/// Listeners, IPC objects and files that everybody on the machine may use.
+/// Listeners, IPC objects and files that every user of the machine may use.
 pub(crate) struct Ground {
     tcp4: TcpListener,
     tcp6: TcpListener,
@@ -113,7 +113,7 @@ impl Ground {
 impl Drop for Ground {
     fn drop(&mut self) {
         let name = CString::new(format!("/{}", self.mark)).unwrap_or_default();
-        // SAFETY: ids of our own objects, a NUL-terminated name. Failing means that they are gone.
+        // SAFETY: ids of our own objects, a NUL-terminated name. An error means that they are gone.
         unsafe {
             libc::shmctl(self.shm, libc::IPC_RMID, std::ptr::null_mut());
             libc::msgctl(self.msg, libc::IPC_RMID, std::ptr::null_mut());

@@ -1,4 +1,4 @@
-//! Runs without end from many callers, each of which knows what its answer must be.
+//! Endless runs from many callers, each of which knows what its answer must be.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 
 use super::{Client, cause, command, slowness, tell, text};
 
-/// No run of the load takes nearly as long.
+/// Much longer than any run of the load takes.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// How the answers came out.
+/// The numbers of answers by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) right: AtomicUsize,
@@ -30,7 +30,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Every lane stops at its first lost call, or when it is told to.
+    /// Every lane stops at its first lost call, or on demand.
     pub(crate) fn start(client: &Client, lanes: usize) -> Self {
         let mut load = Self {
             stop: Arc::default(),
@@ -73,7 +73,7 @@ impl Load {
         load
     }
 
-    /// Lets every lane come to its end; returns the answers that were neither right nor INFRA.
+    /// Lets every lane end; returns the answers that were neither right nor INFRA.
     pub(crate) async fn end(mut self) -> Vec<String> {
         self.stop.store(true, Ordering::Relaxed);
         let mut wrong = Vec::new();
@@ -84,7 +84,7 @@ impl Load {
     }
 }
 
-/// Short and long programs, children that are left behind, and runs that meet a limit.
+/// Short and long programs, children that are left behind, and runs that reach a limit.
 fn work(lane: usize, turn: usize) -> (RunOnceRequest, Cause, String) {
     let mark = format!("{lane}.{turn}");
     let line = match (lane + turn) % 5 {

@@ -1,4 +1,4 @@
-//! A daemon of its own per test, a client to it, and what must be true of the machine afterwards.
+//! A new daemon for each test, a client for it, and checks of the machine afterwards.
 
 pub(crate) mod census;
 pub(crate) mod ground;
@@ -21,10 +21,10 @@ use tonic::transport::{Channel, Endpoint};
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
-/// How long the machine may take to be as it was.
+/// How long the machine may take to return to its state.
 pub(crate) const SETTLE: Duration = Duration::from_secs(10);
 
-/// How many times slower than usual the machine is, for one that is emulated.
+/// The variable that says how many times slower than usual an emulated machine is.
 pub(crate) const SLOWNESS: &str = "PRL_TEST_SLOWNESS";
 
 /// See `SLOWNESS`.
@@ -33,10 +33,10 @@ pub(crate) fn slowness() -> u32 {
     told.unwrap_or(1)
 }
 
-/// Each has two.
+/// The users of sandboxes: each sandbox has two.
 const SANDBOX_USERS: std::ops::Range<u32> = 1_879_048_192..1_879_048_192 + 2 * 16_384;
 
-/// Says why a test proves nothing here.
+/// Prints why a test proves nothing here.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
@@ -50,12 +50,12 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts one; `None`, with the reason printed, where the machine cannot isolate at all.
+    /// Starts a daemon; `None`, with the reason printed, where the machine cannot isolate at all.
     pub(crate) fn start(arguments: &[&str]) -> Result<Option<Self>, Box<dyn Error>> {
         Self::start_with(arguments, &[])
     }
 
-    /// The same, with more in its environment.
+    /// Starts a daemon with more variables in its environment.
     pub(crate) fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Option<Self>, Box<dyn Error>> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prl-sandboxd"));
         command.envs(environment.iter().copied()).stdin(Stdio::null());
@@ -63,13 +63,14 @@ impl Daemon {
             return Ok(None);
         };
         if daemon.announced["isolation"] == "process" && !arguments.contains(&"--tier") {
-            skip("this machine gives no namespaces; the process tier has tests of its own");
+            skip("this machine gives no namespaces; the process tier has separate tests");
             return Ok(None);
         }
         Ok(Some(daemon))
     }
 
-    /// By a command that is the daemon, with arguments to come. `None` as in `start`, except that any tier will do.
+    /// Starts a daemon by a command, which further arguments are added to. `None` as in `start`, except that any tier
+    /// is enough.
     pub(crate) fn start_by(
         mut command: Command,
         directory: tempfile::TempDir,
@@ -118,7 +119,7 @@ impl Daemon {
         self.announced["isolation"] == "full"
     }
 
-    /// Whether each of its boxes has users of its own.
+    /// Whether each of its boxes has separate users.
     pub(crate) fn is_root(&self) -> bool {
         // SAFETY: reads an attribute of this process.
         unsafe { libc::geteuid() == 0 }
@@ -133,7 +134,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Waits for it to end by itself.
+    /// Waits until it ends by itself.
     pub(crate) async fn ended(&mut self) -> Result<ExitStatus, Box<dyn Error>> {
         let deadline = Instant::now() + SETTLE * slowness();
         loop {
@@ -176,7 +177,7 @@ pub(crate) async fn connect(socket: &Path) -> Result<Client, Box<dyn Error>> {
         .max_encoding_message_size(MAX_MESSAGE_BYTES))
 }
 
-/// Limits small enough that no bomb hurts the machine.
+/// Limits that are small enough that no bomb hurts the machine.
 pub(crate) fn tight() -> Limits {
     Limits {
         wall_ms: Some(5000 * u64::from(slowness())),
@@ -213,7 +214,7 @@ pub(crate) fn cause(result: &RunOnceResult) -> Cause {
     Cause::try_from(result.cause).unwrap_or_default()
 }
 
-/// A result for people.
+/// A result as text for people.
 pub(crate) fn tell(result: &RunOnceResult) -> String {
     format!(
         "{:?} ({}) code {:?} signal {:?} limits {:?}\nstdout: {}\nstderr: {}",
@@ -227,7 +228,8 @@ pub(crate) fn tell(result: &RunOnceResult) -> String {
     )
 }
 
-/// What of sandboxes is on the machine: processes of sandbox users, control groups of a daemon, mounts, temp files.
+/// The parts of sandboxes that are on the machine: processes of sandbox users, control groups of a daemon, mounts,
+/// temporary files.
 pub(crate) fn traces(daemon_pid: u32) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -267,7 +269,7 @@ fn groups(path: &Path, depth: usize, daemon_pid: u32, found: &mut BTreeSet<Strin
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with(&format!("prl-sandboxd-{daemon_pid}-")) {
             for group in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
-                // That of all inits is there as long as the daemon.
+                // The group of all inits exists as long as the daemon.
                 if group.file_type().is_ok_and(|kind| kind.is_dir()) && group.file_name() != "inits" {
                     found.insert(format!("group {}", group.path().display()));
                 }
@@ -279,7 +281,7 @@ fn groups(path: &Path, depth: usize, daemon_pid: u32, found: &mut BTreeSet<Strin
     }
 }
 
-/// Waits until the machine satisfies `wanted`, or fails telling what is left.
+/// Waits until the machine satisfies `wanted`, or fails and says what is left.
 pub(crate) async fn settles(daemon_pid: u32, wanted: impl Fn(&BTreeSet<String>) -> bool) -> Outcome {
     let deadline = Instant::now() + SETTLE * slowness();
     loop {
@@ -294,7 +296,7 @@ pub(crate) async fn settles(daemon_pid: u32, wanted: impl Fn(&BTreeSet<String>) 
     }
 }
 
-/// Waits until it is so.
+/// Waits until the condition is true.
 pub(crate) async fn until(what: &str, mut true_now: impl AsyncFnMut() -> Result<bool, Box<dyn Error>>) -> Outcome {
     let deadline = Instant::now() + Duration::from_secs(10) * slowness();
     while !true_now().await? {
@@ -306,7 +308,7 @@ pub(crate) async fn until(what: &str, mut true_now: impl AsyncFnMut() -> Result<
     Ok(())
 }
 
-/// Runs that go on.
+/// How many runs go on.
 pub(crate) async fn running(client: &mut Client) -> Result<u32, Box<dyn Error>> {
     Ok(client.health(HealthRequest {}).await?.into_inner().running)
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use super::Daemon;
 
-/// Starts one that believes these tokens, and says at which address; `None` as `Daemon::start`.
+/// Starts a daemon that accepts these tokens, and returns its address; `None` as in `Daemon::start`.
 pub(crate) fn start(tokens: &str, arguments: &[&str]) -> Result<Option<(Daemon, String)>, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("tokens");

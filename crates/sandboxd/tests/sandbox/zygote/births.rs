@@ -1,5 +1,5 @@
-//! Without a second user a program can signal the processes of its own box that are not its own, those too that are being
-//! born. What that may cost.
+//! Without a second user, a program can signal processes of its box that are not its own, also those that are being
+//! forked. These tests bound the damage.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use crate::boxes::{Boxes, boxes, exec};
 use crate::run_tests::{judge, tests};
 use crate::support::{Outcome, cause, command, tell, text};
 
-/// How long one signals.
+/// How long a program sends signals.
 const KILLING: Duration = Duration::from_secs(3);
 
-/// The process between a template and its zygote, the zygote before it has told of itself, leaders: each exec is answered
-/// soon, the box goes on and the template stays.
+/// It may hit the process between a template and its zygote, the zygote before its report, or leaders: each exec is
+/// answered soon, the box goes on and the template stays.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_kills_what_is_being_born_ends_neither_its_box_nor_the_template() -> Outcome {
     let Some((daemon, _)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
@@ -42,14 +42,14 @@ async fn a_program_that_kills_what_is_being_born_ends_neither_its_box_nor_the_te
                 _ => return Err(tell(&result).into()),
             }
         }
-        assert!(hit > 0, "nobody was hit; {right} ran");
+        assert!(hit > 0, "no process was hit; {right} ran");
         settled(&client, id).await?;
     }
     assert_eq!(templates(daemon.pid())?, before);
     daemon.stop()
 }
 
-/// What is stopped cannot be waited for: the box ends, and nothing else.
+/// A stopped process cannot be waited for: the box ends, and nothing else.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_stops_what_is_being_born_ends_its_own_box_at_most() -> Outcome {
     let Some((daemon, _)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
@@ -83,7 +83,7 @@ async fn a_program_that_stops_what_is_being_born_ends_its_own_box_at_most() -> O
     daemon.stop()
 }
 
-/// The zygotes of the next cases wait where a case can kill them: those are executed, and nothing is lost.
+/// The zygotes of the next cases wait where a case can kill them: then these cases are executed, and none is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_case_that_kills_those_of_the_next_loses_none() -> Outcome {
     let Some((daemon, client)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
@@ -94,7 +94,7 @@ async fn a_case_that_kills_those_of_the_next_loses_none() -> Outcome {
     let told = judge(&client, tests(command(&["python3", "-c", program]), &kinds)).await?;
     for (kind, case) in kinds.iter().zip(&told.cases) {
         let right = (cause(case), text(&case.stdout).as_str()) == (Cause::Exited, "end\n");
-        // One that is executed kills the process that watches over it as well.
+        // An executed case also kills the process that watches it.
         let own = *kind == "kill" && cause(case) == Cause::Signaled;
         assert!(right || own, "{kind}: {}", tell(case));
     }
@@ -102,7 +102,7 @@ async fn a_case_that_kills_those_of_the_next_loses_none() -> Outcome {
     daemon.stop()
 }
 
-/// Leaves its exec, whose leader it signals as well, and signals for a while whatever it can see.
+/// Leaves its exec, whose leader it signals as well, and for a while signals every process that it can see.
 fn killer(id: &str, signal: i32) -> ExecRequest {
     let program = format!(
         "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nme, end = os.getpid(), time.time() + {}\n\
@@ -119,7 +119,7 @@ fn outward_of(id: &str) -> ExecRequest {
     exec(id, &["python3", "-c", "print(1)"])
 }
 
-/// Waits until an exec of the box runs warm and right.
+/// Waits until an exec of the box runs warm and is right.
 async fn settled(client: &Boxes, id: &str) -> Outcome {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {

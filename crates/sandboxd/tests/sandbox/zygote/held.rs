@@ -1,4 +1,4 @@
-//! Held boxes with a warm interpreter: their execs are those of any other box, only sooner.
+//! Held boxes with a warm interpreter: their execs behave as in any other box, but start sooner.
 
 use std::error::Error;
 use std::time::{Duration, Instant};

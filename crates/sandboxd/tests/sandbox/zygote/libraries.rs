@@ -1,4 +1,4 @@
-//! Profiles: warm Pythons with more loaded, and another interpreter than the machine's first.
+//! Profiles: warm Pythons with more modules, and an interpreter other than the machine's first.
 
 use std::error::Error;
 use std::process::Command;
@@ -68,7 +68,7 @@ async fn a_profile_has_its_modules_and_is_otherwise_like_any_python() -> Outcome
         "{}",
         tell(&result)
     );
-    // Nobody gets it who did not ask.
+    // Only callers that ask for it get it.
     assert_eq!(run(&client, python("print(1)")).await?.runtime, "python");
     let boxes = boxes(&daemon).await?;
     let wanted = CreateRequest {
@@ -179,7 +179,7 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
     let home = std::env::home_dir().ok_or("no home")?;
     let place = tempfile::Builder::new().prefix("prl-venv-").tempdir_in(home)?;
     let venv = place.path().join("venv");
-    // `PRL_TEST_PYTHON` names one with an interpreter of its own place, which is to be shown too.
+    // `PRL_TEST_PYTHON` names an interpreter in another directory, which must be shown to boxes.
     let base = std::env::var("PRL_TEST_PYTHON").unwrap_or_else(|_| "/usr/bin/python3".to_owned());
     let made = Command::new(base)
         .args(["-m", "venv", "--without-pip"])
@@ -195,10 +195,10 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
     let site = String::from_utf8(site.stdout)?;
     let site_packages = std::path::Path::new(site.trim());
     std::fs::write(site_packages.join("of_the_venv.py"), "ANSWER = 42\n")?;
-    // What is installed to be edited has a finder behind all others.
+    // A library in editable mode has a finder behind all others.
     let finder = "import sys; sys.meta_path.append(type('Finder', (), {'find_spec': lambda *_: None})())\n";
     std::fs::write(site_packages.join("editable.pth"), finder)?;
-    // A library that imports in a way that nobody sees, and one that it does without, since that is broken.
+    // A library whose imports cannot be recorded, and a broken one that it can do without.
     for (path, content) in [
         (
             "unseen/__init__.py",
@@ -213,7 +213,7 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
         std::fs::create_dir_all(path.parent().ok_or("no directory")?)?;
         std::fs::write(path, content)?;
     }
-    // By another of its names than the one that programs use.
+    // The interpreter is named by another of its names than programs use.
     let own = venv.join("bin/python").to_string_lossy().into_owned();
     let arguments = [
         "--park",

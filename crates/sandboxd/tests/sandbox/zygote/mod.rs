@@ -1,4 +1,4 @@
-//! Warm interpreters: what runs on them cannot tell, and every run is clean.
+//! Warm interpreters: programs see no difference, and every run is clean.
 
 mod births;
 mod held;
@@ -17,7 +17,7 @@ use programs::PROGRAMS;
 
 const WARM: [&str; 4] = ["--park", "2", "--warm", "python=4"];
 
-/// A daemon with warm Pythons; nothing where the machine can have none.
+/// A daemon with warm Pythons; `None` where the machine can have none.
 pub(crate) async fn warm(arguments: &[&str]) -> Result<Option<(Daemon, Client)>, Box<dyn std::error::Error>> {
     let Some(daemon) = Daemon::start(arguments)? else {
         return Ok(None);
@@ -41,7 +41,7 @@ async fn run(client: &Client, request: RunOnceRequest) -> Result<RunOnceResult, 
     Ok(client.clone().run_once(request).await?.into_inner())
 }
 
-/// What the caller sees of how a program went. Addresses differ from run to run.
+/// The outward behaviour of a program. Addresses differ from run to run.
 fn outward(result: &RunOnceResult) -> String {
     let told = format!("{}\nlost {:?}", tell(result), result.uncollected);
     let mut parts = told.split("0x");
@@ -51,7 +51,7 @@ fn outward(result: &RunOnceResult) -> String {
     })
 }
 
-/// The same request on a zygote and executed; fails unless nothing differs.
+/// Runs a request on a zygote and executed; fails when the results differ.
 async fn same(client: &Client, name: &str, request: RunOnceRequest) -> Result<(), String> {
     let on = |runtime: &str| {
         let mut request = request.clone();
@@ -210,7 +210,7 @@ async fn nothing_is_left_from_one_run_to_the_next() -> Outcome {
             tell(&result)
         );
         let mut values = chance.split_whitespace();
-        // One of 16384: two may be the same by chance.
+        // There are 16384 values, so two may be the same by chance.
         sequences.extend(values.next().map(str::to_owned));
         for value in values {
             assert!(seen.insert(value.to_owned()), "{value} came twice");
@@ -299,7 +299,8 @@ async fn a_dead_template_is_replaced_and_zygotes_end_with_the_daemon() -> Outcom
             let result = run(&client, python("print(1)")).await?;
             match cause(&result) {
                 Cause::Exited => served += 1,
-                // Truthful: nothing was run. Each is a line in the daemon's log, which nobody reads here.
+                // This is true: the program did not run. Each such result is a line in the daemon's log, which the test
+                // does not read.
                 Cause::Infra => {
                     assert!(std::time::Instant::now() < deadline, "{}", tell(&result));
                     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -313,7 +314,7 @@ async fn a_dead_template_is_replaced_and_zygotes_end_with_the_daemon() -> Outcom
     settles(daemon.pid(), BTreeSet::is_empty).await
 }
 
-/// Kills them.
+/// Kills the templates.
 pub(crate) fn kill_templates(daemon: u32) -> Result<usize, Box<dyn std::error::Error>> {
     let templates = templates(daemon)?;
     for pid in &templates {
@@ -323,7 +324,7 @@ pub(crate) fn kill_templates(daemon: u32) -> Result<usize, Box<dyn std::error::E
     Ok(templates.len())
 }
 
-/// The interpreters that are children of the daemon's spawner and lead a session, as what they fork does not.
+/// The interpreters that are children of the daemon's spawner and lead a session, unlike the processes that they fork.
 fn templates(daemon: u32) -> Result<Vec<u32>, Box<dyn std::error::Error>> {
     let mut found = Vec::new();
     // Parent, session and name.
@@ -348,7 +349,8 @@ fn templates(daemon: u32) -> Result<Vec<u32>, Box<dyn std::error::Error>> {
     Ok(found)
 }
 
-/// Prints of each part of its memory that has huge pages the rights, how far from a bound it begins, and the kB that are in small ones.
+/// Prints for each part of its memory with huge pages: the rights, the distance of its beginning from a bound, and the
+/// kB in small pages.
 const CODE: &str = "import re\n\
     for part in re.split(r'\\n(?=[0-9a-f]+-[0-9a-f]+ )', open('/proc/self/smaps').read()):\n\
     \x20   first, last = (int(end, 16) for end in part.split()[0].split('-'))\n\
@@ -364,7 +366,7 @@ async fn code_in_huge_pages_is_not_to_be_written_to() -> Outcome {
     assert_eq!(result.runtime, "python", "{}", tell(&result));
     let told = text(&result.stdout);
     if told.is_empty() && result.exit_code == Some(0) {
-        // Its code is elsewhere, or the kernel has none to give.
+        // Its code is elsewhere, or the kernel has no huge pages to give.
         crate::support::skip("this interpreter's code does not lie in huge pages");
         return Ok(());
     }
@@ -372,7 +374,7 @@ async fn code_in_huge_pages_is_not_to_be_written_to() -> Outcome {
     Ok(())
 }
 
-/// Faults of a process since it was forked, its descriptors, and pages that belong to a device's ring.
+/// The faults of a process since it was forked, its descriptors, and whether a device's ring is mapped.
 const FAULTS: &str = "import os, resource\n\
     print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt, sorted(map(int, os.listdir('/proc/self/fd')))[:4], 'io_uring' in open('/proc/self/maps').read())";
 
@@ -388,7 +390,7 @@ async fn what_every_program_writes_to_is_copied_when_it_is_forked() -> Outcome {
     }
     let result = run(&client, python(FAULTS)).await?;
     let told = text(&result.stdout);
-    // The fourth is the one by which the list is made.
+    // The fourth is the descriptor that lists the directory.
     assert!(told.ends_with("[0, 1, 2, 3] False\n"), "{}", tell(&result));
     let faults: u32 = told.split(' ').next().unwrap_or_default().parse()?;
     assert!(

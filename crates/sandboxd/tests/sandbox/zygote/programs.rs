@@ -1,4 +1,4 @@
-//! Programs whose outward behaviour must not depend on whether they are executed or become of a zygote.
+//! Programs whose outward behaviour must be the same when they are executed and when a zygote becomes them.
 
 /// Name and code.
 pub(crate) const PROGRAMS: &[(&str, &str)] = &[

@@ -5,7 +5,7 @@ use crate::cases::Program::{Call, Py, Sh};
 use crate::cases::{Case, case, left_out};
 
 pub(crate) const CASES: &[Case] = &[
-    // ---- what comes out ----
+    // ---- collecting ----
     case("link to a secret collected", By("links"), Sh("ln -s /etc/shadow x"), "")
         .with(|r| r.collect = vec!["*".to_owned()])
         .checked(|r| left_out(r, "not a regular file")),
@@ -275,7 +275,7 @@ pub(crate) const CASES: &[Case] = &[
         Sh("grep NoNewPrivs /proc/self/status; su root -c id </dev/null 2>/dev/null; echo $?"),
         "NoNewPrivs:\t1\n1",
     ),
-    // ---- ways around paths ----
+    // ---- access without paths ----
     case(
         "files by handle",
         By("filter"),

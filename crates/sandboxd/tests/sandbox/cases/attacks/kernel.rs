@@ -1,5 +1,6 @@
-//! System calls that a program has no use for. Where the kernel itself would refuse them with the filter's own answer, the
-//! arguments are ones that it would complain about first, so that the answer tells who refused.
+//! System calls that no program needs. Where the kernel itself would refuse a call with the filter's answer, the
+//! arguments are such that the kernel would report another error first. So the answer shows which of the two has
+//! refused.
 
 use prl_sandbox_proto::Cause;
 
@@ -153,7 +154,7 @@ print('child died of', os.waitstatus_to_exitcode(os.wait()[1]))"#),
         ),
         "-1\nSeccomp:\t2",
     ),
-    // ---- what the machine has a number of ----
+    // ---- resources of which the machine has a limited number ----
     filtered(
         "requests of asynchronous files",
         "sc(206, 1, ctypes.byref(ctypes.c_ulong(0)))",
@@ -246,7 +247,7 @@ print('child died of', os.waitstatus_to_exitcode(os.wait()[1]))"#),
         Call("sc(41, 2, 3, 1), sc(41, 10, 3, 58)"),
         "EPERM EPERM",
     ),
-    // ---- what is inherited ----
+    // ---- inherited descriptors ----
     case(
         "inherited descriptors",
         Layers("close-on-exec and closing"),

@@ -1,5 +1,5 @@
-//! Hostile programs, by family. Every one is finite: where its defence is switched off it ends by itself, having done no
-//! harm that its limits do not bound, and its expectations fail.
+//! Hostile programs, by family. Every one is finite: when its defence is off it ends by itself, having done no harm
+//! beyond its limits, and its expectations fail.
 
 mod files;
 mod information;
@@ -11,7 +11,7 @@ mod rewards;
 
 use super::Case;
 
-/// Every case is bounded by `support::tight` or tighter.
+/// Every case is bounded by `support::tight`, or more tightly.
 pub(crate) const FAMILIES: &[(&str, &[Case])] = &[
     ("resource exhaustion", resources::CASES),
     ("processes and signals", processes::CASES),
@@ -22,7 +22,7 @@ pub(crate) const FAMILIES: &[(&str, &[Case])] = &[
     ("reward hacking", rewards::CASES),
 ];
 
-/// All of them.
+/// All attacks.
 pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
     FAMILIES.iter().flat_map(|(_, cases)| cases.iter())
 }

@@ -1,4 +1,4 @@
-//! Ways out of the box's own loopback. With its network namespace switched off nothing beyond the machine is tried.
+//! Ways out of the box's loopback. When its network namespace is off, nothing beyond the machine is tried.
 
 use crate::cases::Defence::{By, Layers};
 use crate::cases::Program::{Call, Py};

@@ -6,7 +6,7 @@ use crate::cases::Defence::{By, Layers};
 use crate::cases::Program::{Call, Py, Sh};
 use crate::cases::{Case, case, exit_code, limits, signal, soon_over};
 
-/// It met no limit.
+/// The program met no limit.
 fn by_itself(result: &RunOnceResult, number: i32) -> Result<(), String> {
     match result.limits_hit().next() {
         None => signal(result, number),
@@ -140,7 +140,7 @@ libc.syscall(60, 0)"#),
     .checked(|r| by_itself(r, 24)),
     case(
         "dies of the file size signal",
-        Layers("no file has a limit of its own"),
+        Layers("no file has a separate limit"),
         Sh("kill -XFSZ $$"),
         "",
     )

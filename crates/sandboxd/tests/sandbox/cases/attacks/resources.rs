@@ -19,7 +19,8 @@ while children < 120 and time.monotonic() < end:
         children += 1
     except OSError: pass
 print('escaped', children); os._exit(0)"#), "").ends(Cause::Pids).hits(Limit::Processes),
-    // The sleepers outlive the run: bash gives up, and exits by itself, when ends of children cut its pauses between attempts short.
+    // The sleepers outlive the run: bash gives up, and exits by itself, when ends of children cut short its pauses
+    // between attempts.
     case("fork bomb in the shell", By("processes"), Sh("for i in $(seq 150); do sleep 30 & done 2>/dev/null; echo escaped"), "")
         .ends(Cause::Pids).hits(Limit::Processes),
     case("fork bomb of stopped sessions", By("processes"), Py(r#"
@@ -201,7 +202,7 @@ for i in range(20):
     case("input that nobody reads", Layers("input is fed beside the run"), Sh("echo ok"), "ok").with(|r| r.stdin = vec![b'x'; 4 << 20].into()),
 ];
 
-/// A limit of processor time that is reached first, also where the machine has none to give.
+/// A limit of processor time that is reached first, even on a machine with no processor time to spare.
 fn spins(request: &mut RunOnceRequest, cpu_ms: u64) {
     limits(request, |limits| {
         limits.cpu_ms = Some(cpu_ms);

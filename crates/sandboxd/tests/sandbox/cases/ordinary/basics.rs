@@ -1,5 +1,5 @@
-//! Files, streams, processes and sockets of ordinary programs. Need only a shell, the core utilities and Python's standard
-//! library.
+//! Files, streams, processes and sockets of ordinary programs. They need only a shell, the core utilities and Python's
+//! standard library.
 
 use prl_sandbox_proto::InputFile;
 

@@ -6,7 +6,7 @@ mod tools;
 
 use super::{Case, Defence, Program, case};
 
-/// All of them.
+/// All ordinary programs.
 pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
     [basics::CASES, python::CASES, tools::CASES].into_iter().flatten()
 }

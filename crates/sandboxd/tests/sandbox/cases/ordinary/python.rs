@@ -1,4 +1,4 @@
-//! What programs do with Python's standard library.
+//! Ordinary uses of Python's standard library.
 
 use super::works;
 use crate::cases::Case;

@@ -29,7 +29,7 @@ pub(crate) const CASES: &[Case] = &[
     works("watching a command", Sh("timeout 0.2 sleep 5; echo $?; time -p true 2>&1 | grep -c real; nice -n 5 echo nice; nohup echo nohup 2>/dev/null; env -i /bin/echo env"), "124\n"),
 ];
 
-/// V8 reserves a good deal and starts threads.
+/// V8 reserves much memory and starts threads.
 fn large(request: &mut prl_sandbox_proto::RunOnceRequest) {
     limits(request, |l| l.memory_bytes = Some(512 << 20));
 }
