@@ -1,7 +1,8 @@
-//! `RunOnce` end to end over the Unix socket, beside a plain spawn of the same command and bubblewrap when installed.
+//! `RunOnce` end to end over the Unix socket, beside a plain spawn of the same command and bubblewrap, if it is
+//! installed.
 //!
-//! Every sample of every contender is taken in turn, in one run, one at a time; each checks its output. The sandboxes
-//! of ours have every namespace, limits, filter and accounting; bubblewrap has the namespaces; the plain spawn nothing.
+//! The contenders take turns, one sample at a time, in one run. Each sample checks its output. Our sandboxes have every
+//! namespace, limit, filter and counter; bubblewrap has the namespaces; the plain spawn has nothing.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -59,7 +60,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 type Client = SandboxesClient<Channel>;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "a bench reports on standard output")]
 async fn main() -> Result<(), Failure> {
     if std::env::args().any(|argument| argument == "--test") {
         return Ok(());
@@ -221,7 +222,7 @@ fn millis(samples: &mut [Duration], percent: usize) -> f64 {
 }
 
 /// Prints a figure and writes it; the ratio, to the best rival, is above 1 where ours is better.
-#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "a bench reports on standard output")]
 fn write(
     name: &str,
     unit: &str,
