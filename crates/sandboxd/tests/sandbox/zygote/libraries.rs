@@ -277,7 +277,7 @@ async fn an_interpreter_that_programs_could_not_see_is_refused_at_the_start() ->
         .ok_or("it started")?
         .to_string();
     assert!(
-        refused.contains("PRL_SANDBOX_USAGE") && refused.contains("they have a /tmp of their own"),
+        refused.contains("PRL_SANDBOX_USAGE") && refused.contains("they have a separate /tmp"),
         "{refused}"
     );
     Ok(())
