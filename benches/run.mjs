@@ -1,5 +1,5 @@
 // `npm run bench [name...]`: runs the TypeScript benches one after the other against the built package (`npm run build`), each in a
-// process of its own; a long one (`<name>.long.bench.mjs`) only when it is named. Options after the names: --threads N (default 2),
+// separate process; a long one (`<name>.long.bench.mjs`) only when it is named. Options after the names: --threads N (default 2),
 // --python FILE (an interpreter that has the rivals' packages).
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";

@@ -6,7 +6,7 @@ import { rlConfigSchema } from "../dist/config/schema/rl.js";
 import { EngineFleet, runOrchestrator } from "../dist/orchestrator/index.js";
 import { filesystemRollouts, writeHalf } from "../dist/transports/index.js";
 
-/** `onStep(step)` is called when a batch is with the trainer; `engine` is the address that env workers are told. */
+/** `onStep(step)` is called when a batch is with the trainer; `engine` is the address that env workers get. */
 export async function simulatedRun({ runDir, config: input, engine, workers, onStep = () => {} }) {
   const config = rlConfigSchema.parse(input);
   const files = filesystemRollouts(runDir, "bench", 1);

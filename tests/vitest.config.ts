@@ -6,7 +6,7 @@ export default defineConfig({
     pool: "forks",
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // The engine has threads of its own; two files at a time keep two cores busy without starving each other.
+    // The engine has its own threads; two files at a time keep two cores busy without starving each other.
     maxWorkers: 2,
   },
 });

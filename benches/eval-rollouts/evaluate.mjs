@@ -1,4 +1,4 @@
-// One evaluation in a process of its own: prints rollouts per second, per second of CPU, and how late timers of 5 ms were, as JSON.
+// One evaluation in a separate process: prints rollouts per second, per second of CPU, and how late timers of 5 ms were, as JSON.
 // evaluate.mjs <base url> <rollouts> <in flight> <folder>
 import { evaluate, loadConfig } from "prl-lm";
 

@@ -1,4 +1,4 @@
-// An endpoint for chats and texts that always says the same, on a port of its own choice; it prints the port. Ends with its standard input.
+// An endpoint for chats and texts that always gives the same answer, on a free port, which it prints. It ends with its standard input.
 import { createServer } from "node:http";
 
 const body = Buffer.from(

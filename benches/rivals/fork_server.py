@@ -4,7 +4,7 @@
 
 One connection is one run. The client sends two lengths (little-endian u32: code, input) and both texts; the program's output
 comes back until end of file. Per run: fork, new pid, mount, network, IPC, UTS and cgroup namespaces, a fresh /tmp and /proc,
-no new privileges. No limits, no user of its own, no filter, no accounting, no account of how it ended: a floor, not a sandbox.
+no new privileges. It has no limits, no separate user, no filter, no accounting and no cause of the end: it is a floor for timings, not a sandbox.
 """
 
 import bisect

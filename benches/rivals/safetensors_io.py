@@ -1,13 +1,13 @@
-"""Seconds of safetensors' own Python binding, one action per line of standard input, so that whoever measures can do it by turns.
+"""Seconds of safetensors' own Python binding, one action per line of standard input, so that a bench can alternate between programs.
 
 python safetensors_io.py DIRECTORY TENSORS ROWS COLUMNS; needs torch and safetensors. Answers each line with one number.
 
 save   writes the state dict; nothing is synced or digested
 open   load_file alone: it maps the file and reads none of the tensors
-touch  the same, and a sum over every tensor, as whoever looks at all of them once must
-copy   the same, and a copy of every tensor in new memory of its own, as whoever keeps the weights must; what the allocator
+touch  the same, and a sum over every tensor, as for a program that reads all of them once
+copy   the same, and a copy of every tensor in new memory, as for a program that keeps the weights; what the allocator
        has left of the copies before goes back to the system first, or it would be "again" from the third time on
-again  the same, and a copy of every tensor into the memory of one that is kept, as whoever takes version after version does
+again  the same, and a copy of every tensor into the memory of one that is kept, as for a program that takes version after version
 """
 
 import ctypes

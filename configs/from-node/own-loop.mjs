@@ -1,5 +1,5 @@
 /**
- * A training loop of one's own: on-policy RL in one process, out of the parts that a run of prl is made of.
+ * A custom training loop: on-policy RL in one process, made of the parts of a prl run.
  *
  *     node configs/from-node/own-loop.mjs [steps]
  *

@@ -49,7 +49,7 @@ test.each<[string, string[], string, string]>([
   ["rewards that are not finite", how("nan"), "PRL_ORCHESTRATOR_STARVED", "returned NaN"],
 ])("%s", LIMIT, async (what, more, code, text) => failed(what.replaceAll(" ", "-"), code, [text], more));
 
-test("a filter of one's own that never returns", LIMIT, async () => {
+test("a custom filter that never returns", LIMIT, async () => {
   const path = `${join(import.meta.dirname, "configs/broken.ts")}#endless`;
   const filters = JSON.stringify([{ type: "custom", path, deadline_s: 1 }]);
   await failed("endless", "PRL_USER_DEADLINE", ["#endless", "within 1 s"], ["--orchestrator.filters", filters]);

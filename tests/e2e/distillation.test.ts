@@ -96,7 +96,7 @@ test("a teacher that does not answer ends the run at once, by name", { timeout: 
 });
 
 test(
-  "echo, self-distillation with hints and advantages of one's own train together, with a KL term towards the start",
+  "echo, self-distillation with hints and custom advantages train together, with a KL term towards the start",
   { timeout: 120_000 },
   async () => {
     const run = await prl(["rl", join(CONFIGS, "streams.toml"), "--run.name", "streams"], options());

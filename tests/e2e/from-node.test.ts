@@ -18,7 +18,7 @@ async function run(script: string, ...args: string[]): Promise<string[]> {
   return stdout.trim().split("\n");
 }
 
-test("a loop of one's own learns, on tokens that sampler and trainer agree upon", { timeout: 180_000 }, async () => {
+test("a custom loop learns, on tokens that sampler and trainer agree upon", { timeout: 180_000 }, async () => {
   const lines = await run("own-loop.mjs", "10");
   expect(lines).toHaveLength(10);
   const rewards = lines.map((line) => Number(/reward ([\d.]+)/.exec(line)?.[1]));

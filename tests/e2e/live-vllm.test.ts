@@ -56,7 +56,7 @@ describe.skipIf(VLLM === undefined)("on a live vLLM (PRL_TEST_VLLM)", () => {
     expect(losses).toHaveLength(6);
     for (const key of ["ref_kl/kl/mean", "nll"])
       expect(losses.at(-1)?.[key]).toBeLessThan((losses[0]?.[key] ?? 0) - 0.5);
-    // It is nobody's policy: no weights were brought to it.
+    // It serves no version of a policy: no weights were brought to it.
     expect(await weightInfo()).toEqual({ weight_version: "default" });
   });
 

@@ -44,7 +44,7 @@ async function serve(folder: string, port = 0): Promise<string> {
 }
 
 test(
-  "runs one after the other on servers that stay up: each gets its own weights, and the batches are those of a run with servers of its own",
+  "runs one after the other on servers that stay up: each gets its own weights, and the batches are those of a run that starts its servers",
   { timeout: 240_000 },
   async () => {
     for (const [name, seed] of [
@@ -172,7 +172,7 @@ test(
 );
 
 test(
-  "a server that speaks as vLLM does gets each version from its folder, and the batches are those of a run with servers of its own",
+  "a server that speaks as vLLM does gets each version from its folder, and the batches are those of a run that starts its servers",
   { timeout: 180_000 },
   async () => {
     expect((await prl(argsOf("own"), options())).code).toBe(0);

@@ -1,4 +1,4 @@
-/** A run whose parts are started by hand, from one config: on one machine, and as if each part had a machine of its own. */
+/** A run whose parts are started without the launcher, from one config: on one machine, and as if each part had its own machine. */
 import { access, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -122,7 +122,7 @@ test.each<[string, string[], NodeJS.Signals | null, string]>([
 });
 
 test(
-  "a trainer that fails in its warm start ends the run by name, one that failed before is only told",
+  "a trainer that fails in its warm start ends the run by name, one that failed before is only reported",
   { timeout: 240_000 },
   async () => {
     const runDir = join(place.dir, "cold");

@@ -1,4 +1,4 @@
-/** A rollout whose agent is a function of the test, against a policy that says what it is told. */
+/** A rollout whose agent is a function of the test, against a policy that gives the replies of the test. */
 import { z } from "zod";
 
 import {

@@ -1,4 +1,4 @@
-/** A TCP proxy that does to the bytes of each connection what it is told. */
+/** A TCP proxy that changes the bytes of each connection as the test wants. */
 
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 

@@ -1,4 +1,4 @@
-/** Runs the built `prl` as a user would: a process of its own, a folder of its own, an empty cache. */
+/** Runs the built `prl` as a user would: in a separate process and folder, with an empty cache. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";

@@ -27,7 +27,7 @@ test("what cannot be made is an error that names it", () => {
   expect(existsSync(join(root, "gone"))).toBe(false);
 });
 
-// In a process of its own: where it hangs it hangs its thread, and no timer of a test would run.
+// This runs in a separate process: a hang blocks its thread, and no timer of a test would run.
 test.runIf(process.platform === "linux")("below /proc nothing can be made, and that is said", async () => {
   const module = JSON.stringify(join(import.meta.dirname, "../../ts/files/make-folder.ts"));
   const program = `import(${module}).then(({ makeFolder }) => makeFolder("/proc/none/of/these"))

@@ -1,5 +1,5 @@
 /**
- * Keeps generated tasks apart by what is in them: `train`, `eval` and demonstrations share none, whatever the seed, and within each a task
+ * Separates generated tasks by their content: `train`, `eval` and demonstrations share no task, for any seed, and within each a task
  * does not come twice.
  */
 import { taskHash } from "./task-hash.ts";
@@ -10,12 +10,12 @@ export type Use = Split | "demonstrations";
 /** Of eight tasks one is held out and three are for demonstrations, where an environment gives some. */
 const USE_OF_CLASS: readonly Use[] = ["eval", "train", "train", "train", "train"];
 const CLASSES = 8;
-/** Rows that are remembered; older ones may come again. */
+/** Most rows that are remembered; older ones may come again. */
 const REMEMBERED = 1 << 16;
-/** After so many known rows in a row the generator is taken to be exhausted: its tasks begin anew. */
+/** After this many known rows in a row the generator counts as exhausted: its tasks begin anew. */
 const MOST_SKIPPED = 200;
 
-/** The rows of an endless generator that belong to a use. `content`: what makes two rows the same task. */
+/** The rows of an endless generator that belong to a use. `content` is equal for equal tasks. */
 export function* ofSplit<Row>(rows: Iterable<Row>, use: Use, content: (row: Row) => unknown): Generator<Row> {
   const known = new Set<string>();
   let skipped = 0;

@@ -1,11 +1,11 @@
-/** What one rendering may use: steps, so that a loop ends; lengths, so that a text or list fits into memory. */
+/** Limits of one rendering: steps, so that loops end; lengths, so that texts and lists fit into memory. */
 import { TemplateFailure } from "./failures.ts";
 
 /** One step is a statement, a round of a loop, a call, or an element that a filter looks at. */
 export const MAX_STEPS = 2_000_000;
-/** UTF-16 units of one text. */
+/** Most UTF-16 units of one text. */
 export const MAX_TEXT = 1 << 26;
-/** Elements of one list. */
+/** Most elements of one list. */
 export const MAX_ITEMS = 1 << 22;
 /** Calls of macros and rounds of recursive loops inside each other. */
 export const MAX_CALL_DEPTH = 200;
@@ -29,12 +29,12 @@ export class Budget {
     if (this.#left < 0) throw new TemplateFailure("it does not end: it used up the steps that one rendering may take");
   }
 
-  /** What looking at a text costs. */
+  /** Charges steps for reading a text. */
   spendOnText(units: number): void {
     if (units >= UNITS_PER_STEP) this.spend(Math.floor(units / UNITS_PER_STEP));
   }
 
-  /** What copying or comparing a list costs. */
+  /** Charges steps for copying or comparing a list. */
   spendOnItems(items: number): void {
     if (items >= ITEMS_PER_STEP) this.spend(Math.floor(items / ITEMS_PER_STEP));
   }

@@ -1,4 +1,4 @@
-/** What a caller passes, as a template's values: as if it had been written as JSON and read in Python. */
+/** Converts a caller's variables to a template's values, as if they had been written as JSON and read in Python. */
 import { TemplateFailure } from "./failures.ts";
 import { Dict, type Value } from "./values.ts";
 
@@ -21,7 +21,7 @@ export function fromJson(value: unknown, name: string, depth = 0): Value {
   throw new TemplateFailure(`${name} holds a ${kind}, which is no JSON`);
 }
 
-/** An int is what JSON writes without a point and an exponent. */
+/** A number is an int when JSON writes it without a point and an exponent. */
 function fromNumber(value: number): Value {
   return Number.isInteger(value) && Math.abs(value) < 1e21 ? BigInt(value) : value;
 }

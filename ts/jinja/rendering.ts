@@ -1,4 +1,4 @@
-/** One rendering: its output so far, its budget, and what filters may use of it. */
+/** One rendering: its output so far, its budget, and its interface for filters. */
 import { Budget, checkTextLength } from "./budget.ts";
 import type { FilterContext } from "./filters/filter.ts";
 import { findFilter, isFilterName } from "./filters/filters.ts";
@@ -30,7 +30,7 @@ export class Rendering implements FilterContext {
     this.output += text;
   }
 
-  /** What `body` writes, which does not go to the output. */
+  /** Returns the text that `body` writes, which does not go to the output. */
   capture(body: () => void): string {
     const before = this.output;
     this.output = "";
@@ -42,7 +42,7 @@ export class Rendering implements FilterContext {
     }
   }
 
-  /** What a loop goes over; it pays for its rounds itself. */
+  /** The elements for a loop; the loop itself is charged for its rounds. */
   elements(value: Value): Iterable<Value> {
     return items(value);
   }
@@ -67,7 +67,7 @@ export class Rendering implements FilterContext {
     return name === "test" ? isTestName(str(value)) : findTest(name)(value, args);
   }
 
-  /** What handling something large as a whole costs beside the step that it takes anyway. */
+  /** Charges additional steps for handling a large value as a whole. */
   weigh(value: Value): void {
     if (typeof value === "string") this.budget.spendOnText(value.length);
     else if (Array.isArray(value)) this.budget.spendOnItems(value.length);

@@ -10,7 +10,7 @@ import { Scope } from "./compile/scope.ts";
 import type { Value } from "./values.ts";
 
 export interface TemplateOptions {
-  /** Written around what lies in `{% generation %}` blocks. */
+  /** Texts to write around `{% generation %}` blocks. */
   marks?: GenerationMarks;
   /** The time of `strftime_now`. */
   now?: () => Date;
@@ -30,7 +30,7 @@ export class Template {
     this.#run = translated(null, () => compileFrame(body, [], { isConditional: false, names: null }));
   }
 
-  /** Variables hold JSON; those that are undefined are left out. Errors: TemplateFailure, TemplateUnsupported. */
+  /** Variables hold JSON; undefined ones are left out. Errors: TemplateFailure, TemplateUnsupported. */
   render(variables: Readonly<Record<string, unknown>>, options: TemplateOptions = {}): string {
     const { marks = null, now = () => new Date(), steps } = options;
     const rendering = new Rendering(new Budget(steps), marks);
@@ -46,7 +46,7 @@ export class Template {
   }
 }
 
-/** Failures name the line; the stack that ran out is one, too. */
+/** Adds the line to failures; a stack overflow is a failure, too. */
 function translated<T>(rendering: Rendering | null, work: () => T): T {
   try {
     return work();

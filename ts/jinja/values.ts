@@ -29,7 +29,7 @@ export interface Arguments {
   readonly named: ReadonlyMap<string, Value>;
 }
 
-/** What is not there. It prints as nothing; nearly every other use of it fails with `reason`. */
+/** A missing value. It prints as the empty text; nearly every other use of it fails with `reason`. */
 export class Undefined {
   readonly reason: string;
 
@@ -93,7 +93,7 @@ export class Dict {
   }
 }
 
-/** Lists, dicts and views of dicts are no keys. */
+/** Lists, dicts and views of dicts cannot be keys. */
 export function isHashable(value: Value): boolean {
   return !isList(value) && !(value instanceof Dict) && !(value instanceof DictView && value.kind !== "values");
 }
@@ -145,7 +145,7 @@ export class Range {
   }
 }
 
-/** What a generator or `reversed` gives: each element once. */
+/** The result of a generator or `reversed`: it gives each element once. */
 export class Iteration {
   readonly iterator: Iterator<Value, undefined>;
 
@@ -177,7 +177,7 @@ export class Namespace {
 export class Callable {
   readonly name: string;
   readonly call: (args: Arguments) => Value;
-  /** How it prints; null where Python prints an address. */
+  /** Its printed text; null where Python prints an address. */
   readonly printed: string | null;
 
   constructor(name: string, call: (args: Arguments) => Value, printed: string | null = null) {
@@ -197,7 +197,7 @@ export abstract class Instance {
     throw new TemplateFailure(`a ${this.type} cannot be called`);
   }
 
-  /** How it prints; null where Python prints an address. */
+  /** Its printed text; null where Python prints an address. */
   printed(): string | null {
     return null;
   }

@@ -1,11 +1,11 @@
-/** An environment that goes wrong in the way that it is told. */
+/** An environment that fails in the requested way. */
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { defineEnvironment, singleTurn, z } from "prl-lm/environments";
 
 const config = z.strictObject({
   how: z.enum(["not", "zero", "nan", "throws"]).default("not"),
-  /** A file; whoever finds it missing makes it and stands still. */
+  /** A file; the process that finds it missing makes it and stands still. */
   blocks: z.string().nullable().default(null),
 });
 

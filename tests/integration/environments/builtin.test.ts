@@ -72,7 +72,7 @@ describe.each(ids)("%s", (id) => {
     expect(readFileSync(join(ROOT, "README.md"), "utf8")).toContain(`\`${id}\``);
   });
 
-  test("has tests of its own", () => {
+  test("has its own tests", () => {
     expect(tests.some((path) => readFileSync(path, "utf8").includes(id))).toBe(true);
   });
 

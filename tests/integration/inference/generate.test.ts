@@ -241,7 +241,7 @@ describe("POST /inference/v1/generate", () => {
   });
 });
 
-describe("the client, told tokens as they are sampled", () => {
+describe("the client gets tokens as they are sampled", () => {
   it("hears and gets the completion of a request that is not streamed", async () => {
     const request = { tokenIds: PROMPT, sampling: { maxTokens: 12, temperature: 1, seed: 9, ignoreEos: true } };
     const whole = await client.generate(request);

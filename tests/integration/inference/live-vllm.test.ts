@@ -153,31 +153,28 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     expect([...tokenIds]).toEqual(ours);
   });
 
-  test.each([false, true])(
-    "a request lives through a swap, and its weights are told (stream: %s)",
-    async (streamed) => {
-      const heard: number[] = [];
-      const onTokens = (ids: readonly number[]): void => void heard.push(...ids);
-      const sampling = { maxTokens: 480, ignoreEos: true, seed: 3 };
-      const asked = client.generate({ tokenIds: PROMPT, sampling, ...(streamed && { onTokens }) });
-      await running();
-      await admin.pause("keep");
-      await admin.updateWeights(weights(1));
-      await admin.resume();
-      const { tokenIds, logprobs, policyVersions } = await asked;
-      if (streamed) expect(heard).toEqual([...tokenIds]);
-      expect(policyVersions).toEqual([
-        [0, 0],
-        [expect.any(Number), 1],
-      ]);
-      const from = policyVersions[1]?.[0] ?? 0;
-      const all = [...PROMPT, ...tokenIds];
-      const [old, next] = [await scored(0, all), await scored(1, all)].map((scores) => scores.slice(PROMPT.length));
-      expect(apart(logprobs.slice(0, from), old?.slice(0, from) ?? [])).toBeLessThan(BAND);
-      // Keys and values too are those of the new weights.
-      expect(apart(logprobs.slice(from), next?.slice(from) ?? [])).toBeLessThan(BAND);
-    },
-  );
+  test.each([false, true])("a request survives a swap, and its weights are reported (stream: %s)", async (streamed) => {
+    const heard: number[] = [];
+    const onTokens = (ids: readonly number[]): void => void heard.push(...ids);
+    const sampling = { maxTokens: 480, ignoreEos: true, seed: 3 };
+    const asked = client.generate({ tokenIds: PROMPT, sampling, ...(streamed && { onTokens }) });
+    await running();
+    await admin.pause("keep");
+    await admin.updateWeights(weights(1));
+    await admin.resume();
+    const { tokenIds, logprobs, policyVersions } = await asked;
+    if (streamed) expect(heard).toEqual([...tokenIds]);
+    expect(policyVersions).toEqual([
+      [0, 0],
+      [expect.any(Number), 1],
+    ]);
+    const from = policyVersions[1]?.[0] ?? 0;
+    const all = [...PROMPT, ...tokenIds];
+    const [old, next] = [await scored(0, all), await scored(1, all)].map((scores) => scores.slice(PROMPT.length));
+    expect(apart(logprobs.slice(0, from), old?.slice(0, from) ?? [])).toBeLessThan(BAND);
+    // Keys and values too are those of the new weights.
+    expect(apart(logprobs.slice(from), next?.slice(from) ?? [])).toBeLessThan(BAND);
+  });
 
   test("what comes while it is paused waits, and has the next weights", async () => {
     await admin.pause("keep");
@@ -228,7 +225,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     expect((await client.generate({ tokenIds: PROMPT, sampling: stop })).tokenIds.length).toBeGreaterThan(0);
   });
 
-  test("weights that were not loaded are nobody's, until others are", async () => {
+  test("weights that were not loaded have no version, until others are loaded", async () => {
     const torn = { ...weights(1), source: { dir: "/nowhere/at/all" } };
     await admin.pause("keep");
     await expect(admin.updateWeights(torn)).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });

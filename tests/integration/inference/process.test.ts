@@ -143,7 +143,7 @@ describe("prl inference", () => {
 });
 
 describe("prl inference <model folder>", () => {
-  it("serves it by itself until it is told to stop, the address on stdout", async () => {
+  it("serves it alone until a signal stops it, with the address on stdout", async () => {
     const { command, args } = selfCommand();
     const child = spawn(
       command,

@@ -94,7 +94,7 @@ describe("control", () => {
     });
   });
 
-  test("weights that were not loaded are nobody's, until others are", async () => {
+  test("weights that were not loaded have no version, until others are loaded", async () => {
     const { admin, server, client } = await serving();
     await admin.updateWeights(weights(0));
     const torn = { ...weights(1), source: { dir: "/nowhere" } };
@@ -151,7 +151,7 @@ describe("sampling", () => {
     expect(completion.usage).toEqual({ promptTokens: 5, completionTokens: 6, cachedTokens: 0 });
   });
 
-  test("refuses what weights sampled that nobody named", async () => {
+  test("refuses tokens of weights without a note", async () => {
     for (const release of ["0.31.0", "0.32.0"]) {
       const { admin, client } = await serving({ release });
       const sampling = { maxTokens: 2 };
@@ -164,44 +164,41 @@ describe("sampling", () => {
     }
   });
 
-  test.each([false, true])(
-    "a request lives through a swap, and its weights are told (stream: %s)",
-    async (streamed) => {
-      const { admin, client } = await serving();
-      await admin.updateWeights(weights(0));
-      // On a busy machine one may have ended before the pause.
-      for (let attempt = 1; ; attempt++) {
-        expect(attempt).toBeLessThan(20);
-        const [old, next] = [(attempt + 1) % 2, attempt % 2];
-        const before = model.stats().generationTokens;
-        const heard: number[] = [];
-        const onTokens = (ids: readonly number[]): void => void heard.push(...ids);
-        const sampling = { maxTokens: 480, ignoreEos: true };
-        const running = client.generate({ tokenIds: PROMPT, sampling, ...(streamed && { onTokens }) });
-        await sampledBeyond(before);
-        await admin.pause("keep");
-        const isKept = model.stats().running === 1;
-        await admin.updateWeights(weights(next));
-        await admin.resume();
-        const completion = await running.catch((error: unknown) => error as Error);
-        if (completion instanceof Error) {
-          // The stand-in notes a token when it is sent: one that was sent late has the mark of what was being loaded then.
-          expect(completion.message).toContain("(noted: ");
-          expect(completion.message).toContain("loading");
-          continue;
-        }
-        const { tokenIds, logprobs, policyVersions } = completion;
-        expect([tokenIds.length, logprobs.length]).toEqual([480, 480]);
-        if (streamed) expect(heard).toEqual([...tokenIds]);
-        if (!isKept) continue;
-        expect(policyVersions).toEqual([
-          [0, old],
-          [expect.any(Number), next],
-        ]);
-        return;
+  test.each([false, true])("a request survives a swap, and its weights are reported (stream: %s)", async (streamed) => {
+    const { admin, client } = await serving();
+    await admin.updateWeights(weights(0));
+    // On a busy machine one may have ended before the pause.
+    for (let attempt = 1; ; attempt++) {
+      expect(attempt).toBeLessThan(20);
+      const [old, next] = [(attempt + 1) % 2, attempt % 2];
+      const before = model.stats().generationTokens;
+      const heard: number[] = [];
+      const onTokens = (ids: readonly number[]): void => void heard.push(...ids);
+      const sampling = { maxTokens: 480, ignoreEos: true };
+      const running = client.generate({ tokenIds: PROMPT, sampling, ...(streamed && { onTokens }) });
+      await sampledBeyond(before);
+      await admin.pause("keep");
+      const isKept = model.stats().running === 1;
+      await admin.updateWeights(weights(next));
+      await admin.resume();
+      const completion = await running.catch((error: unknown) => error as Error);
+      if (completion instanceof Error) {
+        // The stand-in notes a token when it is sent: one that was sent late has the mark of what was being loaded then.
+        expect(completion.message).toContain("(noted: ");
+        expect(completion.message).toContain("loading");
+        continue;
       }
-    },
-  );
+      const { tokenIds, logprobs, policyVersions } = completion;
+      expect([tokenIds.length, logprobs.length]).toEqual([480, 480]);
+      if (streamed) expect(heard).toEqual([...tokenIds]);
+      if (!isKept) continue;
+      expect(policyVersions).toEqual([
+        [0, old],
+        [expect.any(Number), next],
+      ]);
+      return;
+    }
+  });
 
   test("a model of somebody else's samples under version 0, whatever it is called there", async () => {
     const { url, server } = await serving();

@@ -80,7 +80,7 @@ async function taskOf(workers: EnvWorkers): Promise<Task> {
   return task;
 }
 
-/** A port that nobody listens on any more. */
+/** A port without a listener. */
 async function deadUrl(): Promise<string> {
   const server = createServer();
   const url = await serve(server);
@@ -161,7 +161,7 @@ describe("workers that fail", () => {
     expect(episode).toMatchObject({ ok: false, errors: [{ class: "infra", code: "PRL_EPISODE_INVALID" }] });
   });
 
-  test("tasks: a refusal, a dead worker and an abort are told apart", async () => {
+  test("tasks: a refusal, a dead worker and an abort are different errors", async () => {
     const workers = connect([await realWorker()]);
     await expect(workers.tasks("unknown", "train", null, 1, never)).rejects.toMatchObject({
       code: "PRL_ENVIRONMENT_FAILED",

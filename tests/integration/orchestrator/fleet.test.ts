@@ -140,7 +140,7 @@ test(
   },
 );
 
-test("code that hangs or crashes its worker is the loss of its own rollouts alone", { timeout: 120_000 }, async () => {
+test("code that hangs or crashes its worker loses only its own rollouts", { timeout: 120_000 }, async () => {
   await supervisor.stop();
   // Long enough for a worker that starts on a busy machine, whose imports keep it silent.
   supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 500, heartbeatTimeoutMs: 6_000 });

@@ -233,7 +233,7 @@ describe("a conversation that was cut", () => {
   });
 });
 
-test("requests that are cut are answered with what they have; ids that nobody has are ignored", async () => {
+test("requests that are cut are answered with the tokens so far; unknown ids are ignored", async () => {
   const { client } = serving();
   const sampling = { maxTokens: 400, ignoreEos: true, seed: 2 };
   const there = held.holdAt(1, 5);

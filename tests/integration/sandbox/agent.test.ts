@@ -1,4 +1,4 @@
-/** Agent programs in sandboxes: they reach the policy and nothing else, and how they end is told apart. */
+/** Agent programs in sandboxes: they reach the policy and nothing else, and their ends have different causes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 
@@ -154,7 +154,7 @@ while True:
     expect(trace).toMatchObject({ stop_condition: "max_turns", info: { agent: { cause: "CANCELLED" } } });
   });
 
-  test("that a limit of the environment's stops is gone before it is scored, and its end is told", async () => {
+  test("that a limit of the environment stops is gone before it is scored, and its end is recorded", async () => {
     const busy = PYTHON_AGENT.replace(
       "break",
       'exec(\'while True:\\n with open("ticks", "a") as file: file.write(".")\')',

@@ -30,7 +30,7 @@ async function program(name: string, script: string): Promise<void> {
   process.env["PRL_SANDBOXD"] = path;
 }
 
-/** Runs `prl` in a process of its own. */
+/** Runs `prl` in a separate process. */
 async function prl(args: string[], stdin: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { command, args: own } = selfCommand();
   const child = spawn(command, [...own, ...args], { stdio: ["pipe", "pipe", "pipe"] });
@@ -51,7 +51,7 @@ describe("a daemon that does not come up", () => {
     });
   });
 
-  test("is told with the end of its log when it ends", async () => {
+  test("is reported with the end of its log when it ends", async () => {
     await program("ends", "echo the reason >&2; exit 3");
     await expect(SandboxPool.start()).rejects.toMatchObject({
       code: "PRL_SANDBOX_START_FAILED",
@@ -59,7 +59,7 @@ describe("a daemon that does not come up", () => {
     });
   });
 
-  test("is told with the end of its log when it takes too long, and is stopped", async () => {
+  test("is reported with the end of its log when it takes too long, and is stopped", async () => {
     await program("hangs", `echo $$ > ${join(dir, "pid")}; echo still busy >&2; exec sleep 60`);
     await expect(SandboxPool.start({ startTimeoutMs: 400 })).rejects.toMatchObject({
       code: "PRL_SANDBOX_START_TIMEOUT",
@@ -79,7 +79,7 @@ describe("a daemon that does not come up", () => {
 });
 
 describe("a daemon for others", () => {
-  test("serves a socket of this user's only, to several clients, until it is told to stop", async () => {
+  test("serves a socket for this user only, to several clients, until a signal stops it", async () => {
     const socket = join(dir, "shared.sock");
     const daemon = spawn(sandboxDaemonPath(), ["--socket", socket], { stdio: "ignore" });
     const ended = new Promise<number | null>((resolve) => daemon.once("exit", (code) => resolve(code)));

@@ -168,7 +168,7 @@ test("checks and scores without a rollout get sandboxes when they ask for them",
   await environment(parts).configure({}, { sandboxes: source }).validate(task);
 });
 
-test("one that uses a sandbox and requires none is told so", async () => {
+test("one that uses a sandbox without requiring it gets an error that says so", async () => {
   const rewards: Parts["rewards"] = {
     any: async ({ sandbox }) => (await (await sandbox()).exec(["true"])).exitCode === 0,
   };
@@ -180,7 +180,7 @@ test("one that uses a sandbox and requires none is told so", async () => {
   expect(() => environment({ requires: { gpu: true } })).toThrowError(/requires "gpu"/u);
 });
 
-test("an env worker shows how busy a daemon of its own is, and none that others may have started", async () => {
+test("an env worker shows the load of the daemon that it started, and of no other", async () => {
   const source = newSource();
   const metrics = await openWorkerMetrics(
     "r",

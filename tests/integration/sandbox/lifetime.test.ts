@@ -23,7 +23,7 @@ const running = async (count: number): Promise<void> => {
   while ((await pool.health()).running < count) await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
-/** The daemon answers before it has torn the sandbox down; that has a deadline of its own here. */
+/** The daemon answers before it has torn the sandbox down; that has its own deadline here. */
 const idle = async (): Promise<boolean> => {
   for (const startedAt = performance.now(); performance.now() - startedAt < 5000;) {
     if ((await pool.health()).running === 0) return true;

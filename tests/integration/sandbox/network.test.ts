@@ -32,7 +32,7 @@ test("nothing but its own loopback", async () => {
   expect(result.stdout.toString()).toMatch(/^refused/);
 });
 
-test("one service by a port of its own, in runs and in boxes", async () => {
+test("one service on its own port, in runs and in boxes", async () => {
   const network = { forward: [{ listen: 7000, to: `127.0.0.1:${port}` }] };
   const result = await pool.runOnce({ command: get("http://127.0.0.1:7000/run"), network });
   expect(result.stdout.toString()).toBe("hello /run\n");

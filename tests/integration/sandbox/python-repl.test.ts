@@ -78,7 +78,7 @@ test("keeps its variables, shows values, prints and errors, and the boxed answer
   expect((await run([], "0.123456")).episode.traces[0]?.reward).toBe(0);
 });
 
-test("code that ends its interpreter is told so and has a new one", async () => {
+test("code that ends its interpreter gets that as its result, and then a new one", async () => {
   const { episode, said } = await run(["x = 1", "while True: pass", "x", "import os; os._exit(3)", "2 + 2"], "1");
   expect(episode.ok).toBe(true);
   expect(said?.[1]).toContain("out of time");

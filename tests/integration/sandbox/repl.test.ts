@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(async () => pool.close());
 
-/** A REPL, or a skipped test where the daemon has none of this language: said, so that nobody takes it for passed. */
+/** A REPL, or a skipped test where the daemon has none of this language: it is printed, so that the test does not look passed. */
 async function start(context: TestContext, language: "python" | "node"): Promise<Repl> {
   try {
     return await box.repl(language);

@@ -26,7 +26,7 @@ describe("a program that ends by itself", () => {
     expect(await pool.runOnce({ command: sh(`exit ${code}`) })).toMatchObject({ cause: "EXITED", exitCode: code });
   });
 
-  test("dies of a signal of its own", async () => {
+  test("dies of a signal that it sends itself", async () => {
     const result = await pool.runOnce({ command: sh("kill -SEGV $$") });
     expect(result).toMatchObject({ cause: "SIGNALED", exitCode: null, signal: "SIGSEGV" });
   });
@@ -127,7 +127,7 @@ describe("a mistake of the caller", () => {
     await expect(pool.runOnce(request)).rejects.toMatchObject({ code: "PRL_SANDBOX_REQUEST" });
   });
 
-  test("a program that is not there is told from one that failed", async () => {
+  test("a missing program ends differently from one that failed", async () => {
     const result = await pool.runOnce({ command: ["no-such-program"] });
     expect([result.cause, result.exitCode]).not.toEqual(["EXITED", 0]);
   });

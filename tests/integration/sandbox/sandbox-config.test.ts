@@ -49,7 +49,7 @@ test("nothing is opened for environments that need none", async () => {
   await checkSandboxes(open({ addresses: ["unix:/nowhere/sandboxd.sock"] }), needing.slice(0, 1));
 });
 
-test("daemons at addresses are used with their token, and a wrong one is told", async () => {
+test("daemons at addresses are used with their token, and a wrong one is an error", async () => {
   const server = await open({}).pool();
   const [address = ""] = (await server.capabilities()).daemons;
   const source = open({ addresses: [address], token_var: "MY_TOKEN" }, { MY_TOKEN: "secret" });

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { RunCause, SandboxPool } from "../../../ts/sandbox/index.ts";
 
-/** A reason to skip when the daemon's tier cannot observe `cause` here; printed, so that nobody takes the test for passed. */
+/** A reason to skip when the daemon's tier cannot observe `cause` here; it is printed, so that the test does not look passed. */
 export async function unobservable(pool: SandboxPool, cause: RunCause): Promise<string | null> {
   const capabilities = await pool.capabilities();
   if (!capabilities.unobservable.includes(cause)) return null;

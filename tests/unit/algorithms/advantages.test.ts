@@ -6,7 +6,7 @@ import { advantages } from "../../../ts/algorithms/index.ts";
 
 const NAMES = ["grpo", "dr_grpo", "rloo"] as const;
 
-/** Compares with numbers computed by hand, to 12 digits. */
+/** Compares with numbers computed manually, to 12 digits. */
 function expectClose(actual: readonly (readonly number[])[], expected: readonly (readonly number[])[]): void {
   expect(actual.map((group) => group.length)).toEqual(expected.map((group) => group.length));
   actual.flat().forEach((value, index) => expect(value).toBeCloseTo(expected.flat()[index] ?? Number.NaN, 12));
@@ -142,7 +142,7 @@ describe.each(NAMES)("%s on degenerate input", (name) => {
 });
 
 describe("advantages", () => {
-  it("refuses names that nobody knows", () => {
+  it("refuses unknown names", () => {
     expect(codeOf(() => advantages("grop", [[1]]))).toBe("PRL_ADVANTAGE_UNKNOWN");
   });
 

@@ -1,4 +1,4 @@
-/** The estimators with a baseline of another kind than the group's mean, against numbers computed by hand. */
+/** The estimators with a baseline of another kind than the group's mean, against numbers computed manually. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 

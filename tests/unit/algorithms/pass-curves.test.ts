@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { passCurves } from "../../../ts/algorithms/internal.ts";
 
-test("pass@k and pass^k of two tasks by hand", () => {
+test("pass@k and pass^k of two tasks, computed manually", () => {
   // 1 and 2 of 4: pass@2 is 1 - C(3,2)/C(4,2) = 1/2 and 1 - 1/6; pass^2 is 0 and 1/6.
   const { at, hat } = passCurves([1, 2], 4);
   expect(Object.keys(at)).toEqual(["1", "2", "4"]);

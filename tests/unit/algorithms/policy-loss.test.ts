@@ -29,7 +29,7 @@ describe("policyLoss of prl/algorithms", () => {
     ["two_sided", { delta: 1.4 }, (-2.2 - 1 + 1.4) / 3],
     // No gradient through the weight: -A * min(ratio, 1.2) * logp, of the tokens' own log-probabilities.
     ["cispo", { epsilon_low: 1, epsilon_high: 0.2 }, (2 * 1.1 * 1 + 2 * 0.5 * 2 - 1.2 * 0.5) / 3],
-  ])("%s is its terms by hand", (name, params, expected) => {
+  ])("%s equals its terms computed manually", (name, params, expected) => {
     const logprobs = Float64Array.of(0, -1, -2, 0, -0.5);
     const ratios = [1, 1.1, 0.5, 1, 1.6];
     const { loss } = policyLoss(
@@ -70,7 +70,7 @@ describe("policyLoss of prl/algorithms", () => {
     },
   );
 
-  it("refuses a name that nobody knows", () => {
+  it("refuses an unknown name", () => {
     const none = new Float64Array(0);
     const inputs = {
       logprobs: none,

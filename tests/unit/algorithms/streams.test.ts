@@ -130,7 +130,7 @@ describe("distillation", () => {
   });
 });
 
-describe("advantages of one's own", () => {
+describe("custom advantages", () => {
   const columns = (): TraceColumns => ({
     tokenIds: new Uint32Array(3),
     mask: Uint8Array.of(0, 1, 1),

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-describe("a function of one's own", () => {
+describe("a custom function", () => {
   test.each<[string, () => unknown]>([
     [
       "a loop that catches everything",
@@ -37,7 +37,7 @@ describe("a function of one's own", () => {
         }
       },
     ],
-    ["a wait that nobody ends", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)],
+    ["a wait that never ends", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)],
     ["a pattern that explodes", () => /^(a+)+$/u.test(`${"a".repeat(60)}b`)],
   ])("is stopped at its deadline in %s, and the next one is asked as if nothing had been", (_, compute) => {
     const stopped = expect.objectContaining({
@@ -49,7 +49,7 @@ describe("a function of one's own", () => {
     expect(sum.call("two numbers", 1, 2)).toBe(3);
   });
 
-  test("that meets a deadline of its own making is told as what it threw", () => {
+  test("that throws its own deadline error gets that error reported", () => {
     const own = new UserFunction("./a.ts", () => runInThisContext("for (;;);", { timeout: 10 }));
     expect(() => own.call("group 1")).toThrow(
       expect.objectContaining({

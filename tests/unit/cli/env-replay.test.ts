@@ -72,7 +72,7 @@ describe("prl env replay", () => {
     expect(text.stdout).toMatch(/eval\/\S+ +say 2\.0\.0 +3 +3 +0 +1 +0\.6667 +2\.3333/u);
   });
 
-  test("rewards of a group too; a reward that fails, or asks for a sandbox that is gone, is told", async () => {
+  test("rewards of a group too; a reward that fails, or asks for a sandbox that is gone, is reported", async () => {
     const rank = "rank: groupReward(1, ({ traces }) => traces.map((trace) => traces.length * 10))";
     const grouped = await evaluated(environment(`${EXACT}, ${rank}`));
     expect((await prl(["env", "replay", grouped], dir)).stdout).toMatch(/0\.6667 +10\.6667/u);

@@ -142,7 +142,7 @@ export default defineEnvironment({
   const validate = (fault: string, ...more: string[]) =>
     prl(["env", "validate", "./faulty.mjs", "--args", JSON.stringify({ fault }), "--tasks", "10", ...more], dir);
 
-  test("a sound environment is valid, and how fast it is is told", async () => {
+  test("a sound environment is valid, and its speed is printed", async () => {
     const text = await validate("none");
     expect(text.code).toBe(0);
     expect(text.stdout).toContain("valid: tasks, gold, wrong, deterministic, rollouts, duplicates, overlap, free\n");

@@ -1,4 +1,4 @@
-/** Run directories made by hand, as a launcher and its processes leave them. */
+/** Makes run directories as a launcher and its processes leave them. */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -123,7 +123,7 @@ describe("prl runs show", () => {
     expect(stdout).toMatch(/^ *0\.1250 ┤●$/m);
   });
 
-  test("an error is told without what a terminal would obey", async () => {
+  test("an error is printed without control characters", async () => {
     const { stdout } = await prl(["runs", "show", "new", "--output-dir", await twoRuns()]);
     expect(stdout).toMatch(/^error +\[PRL_IO\] no\ufffddisk$/m);
   });

@@ -29,7 +29,7 @@ export default defineEnvironment;
 `,
 };
 
-/** Runs a module in a Node of its own, without the test runner's loader but with the one that runs our sources. */
+/** Runs a module in a separate Node process, without the test runner's loader but with the one that runs our sources. */
 async function inNode(folder: string, source: string): Promise<string> {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const program = `import { importUserModule } from ${JSON.stringify(join(ROOT, "ts/config/index.ts"))};\n${source}`;
@@ -61,7 +61,7 @@ describe("a module of the user", () => {
     expect(await importUserModule(join(folder, "env.ts#named"), "/")).toBe("n");
   });
 
-  test("that does not compile or throws is told with its cause", async () => {
+  test("that does not compile or throws is reported with its cause", async () => {
     const folder = folderWith(MODULES);
     const program = `for (const file of ["./broken.ts", "./throws.ts"])
       await importUserModule(file).catch((error) => console.log(JSON.stringify([error.code, error.message, error.cause.message])));`;

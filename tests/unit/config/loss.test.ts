@@ -15,7 +15,7 @@ const inputs = {
 
 describe("[trainer.loss]", () => {
   const { type: types } = lossBlock.unwrap().shape;
-  // A loss of one's own is no name to the engine.
+  // The engine does not know a custom loss by name.
   const names = types.unwrap().options.filter((name) => name !== "custom");
   const OURS = ["type", "reference", "path", "args", "deadline_s"];
 

@@ -43,7 +43,7 @@ describe("settings with a schema of their own", () => {
   const at = ["orchestrator", "train", "source", 0, "env", "args"];
   const settings = RL_TOML.replace("shortest = 4", 'wordz = [], longest = "x"');
 
-  test("are told like keys of the config, with file, line and the nearest valid key", async () => {
+  test("are reported like keys of the config, with file, line and the nearest valid key", async () => {
     const cwd = folderWith({ "rl.toml": settings });
     const { config, provenance } = await loadConfig(["rl.toml"], [], { kind: "rl", env: {}, cwd });
     const args = config.orchestrator.train.source[0]?.env.args ?? {};
@@ -144,7 +144,7 @@ describe("keys that do not fit together", () => {
     ],
     [`${RL_TOML}[[orchestrator.train.source]]\nenv = { }\n`, "give exactly one of id"],
     [RL_TOML.replace('id = "reverse-text"', 'id = "a", path = "./rl.toml"'), "give exactly one of id"],
-  ])("are told with both: %#", async (toml, text) => {
+  ])("are reported with both: %#", async (toml, text) => {
     const error = await failure(toml);
     expect(error.code).toBe("PRL_CONFIG_INVALID");
     expect(error.message).toContain(text);

@@ -96,7 +96,7 @@ function run(environment: ReturnType<typeof duel>, client: PolicyClient) {
 }
 
 describe("agents", () => {
-  it("each have a trace, a reward and a seed of their own, whoever speaks first", async () => {
+  it("each have their own trace, reward and seed, in any order of speaking", async () => {
     const client = policy();
     const { episode, columns } = await run(duel(), client);
     expect(episode.errors).toEqual([]);

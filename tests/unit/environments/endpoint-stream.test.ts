@@ -157,7 +157,7 @@ describe("an endpoint that streams", () => {
     ["half a stream", streamed(half), "PRL_INFERENCE_ANSWER"],
     ["a stream that is cut", streamed(half, "cut"), "PRL_INFERENCE_ANSWER"],
     ["silence", streamed(half, "hang"), "PRL_INFERENCE_TIMEOUT"],
-    ["an error told in the stream", streamed('data: {"error": {"message": "x"}}\n\n'), "PRL_INFERENCE_FAILED"],
+    ["an error in the stream", streamed('data: {"error": {"message": "x"}}\n\n'), "PRL_INFERENCE_FAILED"],
     ["nonsense", streamed("data: []]\n\n"), "PRL_INFERENCE_ANSWER"],
     ["nothing at all", streamed(""), "PRL_INFERENCE_ANSWER"],
     ["a status", status(500, {}), "PRL_INFERENCE_FAILED"],

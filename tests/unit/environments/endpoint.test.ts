@@ -213,13 +213,13 @@ describe("an endpoint that misbehaves", () => {
     expect(mock.requests).toHaveLength(requests);
   });
 
-  it("nobody listening is unreachable", async () => {
+  it("an address without a listener is unreachable", async () => {
     const endpoint = openEndpoint({ url: "http://127.0.0.1:9", model: "m", maxRetries: 1, backoffMs: 1 });
     open.push(endpoint);
     expect((await failure(ask(endpoint))).code).toBe("PRL_INFERENCE_UNREACHABLE");
   });
 
-  it("holds every call back for as long as one was told to wait", async () => {
+  it("holds every call back for as long as one answer asks to wait", async () => {
     const times: number[] = [];
     const mock = await mockEndpoint((_, index) => {
       times.push(performance.now());

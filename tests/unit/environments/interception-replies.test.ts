@@ -1,4 +1,7 @@
-/** How an agent's wishes shape a reply (stop strings, forced calls, begun replies, formats), and streams that are told as they are sampled. */
+/**
+ * How an agent's wishes shape a reply (stop strings, forced calls, begun replies, formats), and streams that are sent as they are
+ * sampled.
+ */
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -50,7 +53,7 @@ function inHalves(first: string, second: string) {
   return { client, goOn };
 }
 
-describe("streams are told as they are sampled, calls at their end", () => {
+describe("streams are sent as they are sampled, calls at their end", () => {
   const [FIRST, SECOND] = ["I think so. <", `tool is what I need.${call("add", { a: 1 })}${END}`];
   const CERTAIN = "I think so.";
   const WHOLE = "I think so. <tool is what I need.";
@@ -160,7 +163,7 @@ function stopping(text: string) {
 }
 
 describe("stop strings", () => {
-  it("end the reply and are not told; their tokens were sampled and train", async () => {
+  it("end the reply and are not sent; their tokens were sampled and train", async () => {
     const { client, requests } = stopping(`one, two; three${END}`);
     const { columns, trace } = await runAgent({ server, client }, async (way) => {
       const chat = (stop: string | string[]) =>
@@ -252,7 +255,7 @@ describe("a forced call", () => {
 });
 
 describe("a reply that the agent has begun", () => {
-  it.each([false, true])("is gone on with, and told from there on (stream: %s)", async (stream) => {
+  it.each([false, true])("is continued, and sent from there on (stream: %s)", async (stream) => {
     const { client, prompts } = policy([` is 3.${END}`, `Bye.${END}`]);
     const { branches } = await runAgent({ server, client }, async (way) => {
       const say = async (messages: Anthropic.MessageParam[]) => {
@@ -274,7 +277,7 @@ describe("formats", () => {
   const schema = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
   const response_format = { type: "json_schema" as const, json_schema: { name: "x", schema } };
 
-  it("are refused, unless they are only to be checked: misses are counted and told as they are", async () => {
+  it("are refused, unless they are only to be checked: misses are counted and sent unchanged", async () => {
     const texts = ['{"a": 1}', '{"a": "no"}', "nothing"].map((text) => text + END);
     const { client, prompts } = policy(texts);
     const { trace } = await runAgent(
@@ -301,7 +304,7 @@ describe("formats", () => {
 });
 
 describe("a policy behind an endpoint", () => {
-  it("is sent stop strings and forced calls in its own dialect, and its stream is told on", async () => {
+  it("is sent stop strings and forced calls in its own dialect, and its stream is passed on", async () => {
     const requests: ReplyRequest[] = [];
     let goOn = (): void => undefined;
     const heard = new Promise<void>((resolve) => (goOn = resolve));

@@ -269,7 +269,7 @@ describe("a request that comes twice", () => {
     expect(trace?.metrics["agent_retries"]).toBeGreaterThan(0);
   });
 
-  it("without a word of being one: the same body after an answer that nobody received", async () => {
+  it("without a mark: the same body after an answer that was not received", async () => {
     const { client, prompts } = policy(
       [`first${END}`, `second${END}`],
       () => new Promise((done) => setTimeout(done, 100)),
@@ -367,7 +367,7 @@ describe("what goes wrong", () => {
     await expect(openai(ended).chat.completions.create(HI)).rejects.toThrow(OpenAI.AuthenticationError);
   });
 
-  it("a limit of the environment's is told in the dialect, ends the rollout and is scored", async () => {
+  it("a limit of the environment is reported in the dialect, ends the rollout and is scored", async () => {
     const { client, prompts } = policy([`one${END}`]);
     const answers: unknown[] = [];
     const { episode, trace } = await runAgent(

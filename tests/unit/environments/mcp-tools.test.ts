@@ -181,7 +181,7 @@ describe("tools of an MCP address", () => {
   });
   afterAll(() => void server.kill("SIGKILL"));
 
-  it("are called over HTTP; an address that nobody answers at is infrastructure", async () => {
+  it("are called over HTTP; an address without an answer is infrastructure", async () => {
     const { answers, errors } = await run([mcpTools({ url })], caller([["add", { a: 1, b: 2 }], ["fail"]]));
     expect(errors).toEqual([]);
     expect(answers[0]).toBe("3");

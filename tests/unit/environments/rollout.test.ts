@@ -93,7 +93,7 @@ const deadline = (ms: number) => {
 };
 
 describe("a rollout", () => {
-  it("a text is cut at the stop string that ended it, heard as it is sampled, and begun by nobody else", async () => {
+  it("a text is cut at the stop string that ended it, passed on as it is sampled, and has no given beginning", async () => {
     const text = "cba; x";
     const client: PolicyClient = {
       async generate({ stop, onTokens }) {
@@ -231,7 +231,7 @@ describe("a rollout", () => {
     }
   });
 
-  it("blames whoever failed to sample: a dead engine infra, a wrong or late answer the provider", async () => {
+  it("blames the side that failed to sample: a dead engine infra, a wrong or late answer the provider", async () => {
     const failing = (code: "PRL_INFERENCE_UNREACHABLE" | "PRL_INFERENCE_FAILED"): PolicyClient => ({
       generate: () => Promise.reject(new PrlError(code, "no")),
     });

@@ -94,7 +94,7 @@ describe("the rules of Kuhn poker", () => {
   });
 });
 
-/** A model that answers by a function of what it was told last. */
+/** A model whose answer is a function of the last message. */
 function model(say: (last: string) => string): ReplyClient & { asked: string[] } {
   const asked: string[] = [];
   return {
@@ -198,7 +198,7 @@ describe("proposer-solver", () => {
     expect(traces[1]?.metrics).toEqual({});
   });
 
-  it("asks nobody to solve what is no problem", async () => {
+  it("asks no solver when there is no problem", async () => {
     const environment = (await loadEnvironment("proposer-solver")).configure();
     const traces = await play(
       environment,

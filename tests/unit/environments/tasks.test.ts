@@ -138,6 +138,6 @@ describe("taskHash", () => {
   });
 });
 
-it("equal tasks are told apart by how many came before", () => {
+it("equal tasks are distinguished by how many came before", () => {
   expect(occurrences(["a", "b", "a", "a"].map((key) => ({ key })))).toEqual([0, 0, 1, 2]);
 });

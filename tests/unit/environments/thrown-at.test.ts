@@ -19,7 +19,7 @@ describe("thrownAt", () => {
   });
 });
 
-it("an error that repeats its cause is told once", () => {
+it("an error that repeats its cause is printed once", () => {
   const wrapped = new PrlError("PRL_ENVIRONMENT_FAILED", 'reward "r" threw: no luck', { cause: new Error("no luck") });
   expect(explain(wrapped)).toBe('[PRL_ENVIRONMENT_FAILED] reward "r" threw: no luck');
   const other = new PrlError("PRL_IO", "cannot read x", { cause: new Error("EACCES") });

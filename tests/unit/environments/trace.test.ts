@@ -75,7 +75,7 @@ describe("TraceGraph", () => {
     expect(trace.truncated).toBe(true);
   });
 
-  it("starts a branch of its own when a token of the history differs, and patches nothing", () => {
+  it("starts a new branch when a token of the history differs, and patches nothing", () => {
     const trace = new TraceGraph();
     trace.commitTurn({ prompt: [user("a")], promptIds: ids(1, 2), ...completion([3]), response: assistant("b") });
     const messages = [user("a"), assistant("b"), user("c")];

@@ -219,7 +219,7 @@ describe("tasks that are there already", () => {
     ]);
   });
 
-  it("are told apart by the environment's own key", async () => {
+  it("are distinguished by the environment's own key", async () => {
     const hidden: Fixture["row"] = (...at) => ({ ...sum(...at), prompt: "Guess the number." });
     expect(new Set((await checks({ row: hidden })).map(([check]) => check))).toEqual(
       new Set(["duplicates", "overlap"]),

@@ -1,4 +1,4 @@
-/** Integrals, limits, derivatives and sums as answers. Values by hand. */
+/** Integrals, limits, derivatives and sums as answers. Values were computed manually. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { extractAnswer } from "../../../ts/verify/extract-answer.ts";
 import { judge, type Judgement } from "../../../ts/verify/math/judge.ts";
 
-/** Judged by hand; the families are those in which other verifiers are known to fail. */
+/** The expected verdicts were judged manually; the families are those in which other verifiers are known to fail. */
 const SAME: [gold: string, answer: string][] = [
   ["1/2", "0.5"],
   ["\\frac12", "0.5"],

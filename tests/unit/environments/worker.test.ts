@@ -221,7 +221,7 @@ describe("an env worker", () => {
     expect(await (await post("/cancel", { episode_id: "a" })).json()).toEqual({ cancelled: false });
   });
 
-  it("ends a rollout at its deadline and blames whoever it was waiting for", async () => {
+  it("ends a rollout at its deadline and blames the side that it was waiting for", async () => {
     engine.delayMs = 60_000;
     const [first, second, third] = await Promise.all(
       ["a", "b", "c"].map(async (id) => run({ episode_id: id, deadline_ms: id === "c" ? 30 : 300 })),

@@ -1,4 +1,4 @@
-/** A reply that is told while it is sampled is the one that is read of the whole, wherever its tokens are cut. */
+/** The text given while a reply is sampled equals the text parsed from the whole, wherever its tokens are cut. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -72,7 +72,7 @@ describe("a growing reply", () => {
         const told = { content: "", reasoning: "" };
         let start = 0;
         for (const cut of cuts.toSorted((a, b) => a - b)) {
-          // What a stop string has ended is cut before it is told.
+          // Text behind a stop string is cut before it is given.
           if (stopped === null || cut < ids.length) collect(told, growing.push(ids.slice(start, cut)));
           start = Math.max(start, cut);
         }

@@ -113,7 +113,7 @@ describe("parseGenerateRequest", () => {
   it.each<[Record<string, unknown>]>([
     [{ token_ids: Array.from({ length: 17 }, () => 1) }],
     [{ token_ids: Array.from({ length: 16 }, () => 1) }],
-  ])("refuses a prompt that leaves no room under a code of its own", (body) => {
+  ])("refuses a prompt that leaves no room with its own code", (body) => {
     expect(() => parse(body)).toThrow(
       expect.objectContaining({ code: "PRL_INFERENCE_CONTEXT", message: expect.stringMatching(startOf("token_ids")) }),
     );

@@ -27,7 +27,7 @@ test("a directory in its place is fine", async () => {
   expect(await watch.place()).toBe(path);
 });
 
-test("one that was removed is told so, also when another one is at its path", async () => {
+test("one that was removed is reported, also when another one is at its path", async () => {
   await rm(path, { recursive: true });
   await expect(watch.check()).rejects.toEqual(gone("was removed"));
   await mkdir(path);
@@ -35,7 +35,7 @@ test("one that was removed is told so, also when another one is at its path", as
   expect(await watch.place()).toBeNull();
 });
 
-test("one that was moved is told with its new place", async () => {
+test("one that was moved is reported with its new place", async () => {
   const moved = join(root, "elsewhere");
   await rename(path, moved);
   await expect(watch.check()).rejects.toEqual(gone(`was moved to ${moved}`));

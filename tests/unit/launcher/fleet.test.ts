@@ -69,7 +69,7 @@ async function begin(then: string, options: Partial<FleetOptions> = {}, before =
   return fleet.start();
 }
 
-/** Resolves when they are ready. For those that stay: of one that dies at once, nobody may see that it was. */
+/** Resolves when they are ready. Use it for processes that stay: one that dies at once may never be seen as ready. */
 async function start(then: string, options: Partial<FleetOptions> = {}): Promise<void> {
   await supervisor.ready(await begin(then, options), PATIENCE.timeout);
 }
@@ -78,7 +78,7 @@ const STAYS = "setInterval(() => {}, 1000);";
 const ready = async () => (await readdir(join(runDir, "run"))).filter((name) => name.startsWith("env-worker")).sort();
 const running = () => supervisor.children.filter(({ exit }) => exit === null).map(({ name }) => name);
 
-test("a peak that is over at once starts nobody", async () => {
+test("a peak that is over at once starts no worker", async () => {
   await start(STAYS);
   await writeLoad(runDir, { rollouts: 1_000, workers: {} });
   await sleep(2 * TIMES.intervalMs);

@@ -35,7 +35,7 @@ describe("rl", () => {
     await expect(drain(run)).rejects.toMatchObject({ code: "PRL_RUN_EXISTS" });
   });
 
-  it("gives the summary of a failed run, on disk too, and throws its error to whoever iterates", async () => {
+  it("gives the summary of a failed run, on disk too, and throws its error to an iterator", async () => {
     const file = join(dir, "model", "config.json");
     const model = JSON.parse(await readFile(file, "utf8")) as object;
     await writeFile(file, JSON.stringify({ ...model, logit_scale: 3 }));
@@ -53,7 +53,7 @@ describe("rl", () => {
     expect(events[0]).toMatchObject({ type: "started", maxSteps: 2 });
   });
 
-  it("ends as interrupted when its signal is aborted, whoever watches", async () => {
+  it("ends as interrupted when its signal is aborted, with any watcher", async () => {
     const abort = new AbortController();
     const onEvent = ({ type }: RunEvent) => (type === "phase" ? abort.abort("SIGTERM") : undefined);
     const run = rl(await config(), { signal: abort.signal, onEvent });

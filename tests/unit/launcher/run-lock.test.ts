@@ -32,7 +32,7 @@ test("a directory is taken once, and free again when it is released", async () =
 });
 
 test("a process that has ended is gone, though its parent has not asked how it ended", async () => {
-  // The child ends when it may: once its parent is a program that asks nobody how they ended.
+  // The child ends when it may: once its parent is a program that never waits for its children.
   const parent = spawn("sh", ["-c", "exec 3<&0; read _ <&3 & echo $!; exec sleep 60"], {
     stdio: ["pipe", "pipe", "ignore"],
   });
@@ -49,7 +49,7 @@ test("a process that has ended is gone, though its parent has not asked how it e
   }
 });
 
-test("what processes that are gone left behind is nobody's, and swept away", async () => {
+test("files of processes that are gone do not count, and are removed", async () => {
   await mkdir(join(runDir, "run"));
   await writeFile(join(runDir, "run/lock-1073741824.json"), JSON.stringify({ pid: 2 ** 30, started: "1", held: true }));
   await writeFile(join(runDir, "run/lock-1.json"), JSON.stringify({ pid: 1, started: "another process", held: true }));

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { RunSession } from "../../../ts/launcher/run/run-session.ts";
 import type { RunEvent } from "../../../ts/monitors/index.ts";
 
-test("a batch that is smaller for want of advantages is told once, with how to keep its size", async () => {
+test("a batch that is smaller for lack of advantages is noted once, with advice to keep its size", async () => {
   const path = await mkdtemp(join(tmpdir(), "prl-session-"));
   const events: RunEvent[] = [];
   const { signal } = new AbortController();

@@ -36,7 +36,7 @@ async function spec(component: string, source: string, finishes = false, index =
   return { component, index, command: process.execPath, args, logs: join(runDir, "logs"), finishes };
 }
 
-/** A child of a run as it should be: heartbeats, ready file, then works until it is told to stop. */
+/** A child of a run as it should be: heartbeats, ready file, then works until it is stopped. */
 const member = (component: string, index = 0): string => `${JOIN}
   const member = joinRun({ component: "${component}", index: ${index}, runDir: process.argv[2] });
   await member.ready({ version: 0 });

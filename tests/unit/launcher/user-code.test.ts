@@ -40,7 +40,7 @@ const environment = (name: string, args = {}): CodeCheck => ({
 });
 const check = (one: CodeCheck, deadlineMs = 30_000) => checkUserCode([one], { provenance: undefined, deadlineMs });
 
-test("an environment of one's own tells its facts, a function is a function", LIMIT, async () => {
+test("a custom environment has its facts, a function is a function", LIMIT, async () => {
   const filter: CodeCheck = { kind: "function", at: ["f"], path: join(dir, "good.ts#filter"), shape: "a filter" };
   const builtin: CodeCheck = { kind: "environment", at: AT, env: { id: "reverse-text", path: null, args: {} } };
   const found = await checkUserCode([environment("good.ts"), filter, builtin], { provenance: undefined });
@@ -68,7 +68,7 @@ test.each(["waits.ts", "spins.ts"])("%s is given up at its deadline", LIMIT, asy
   await expect(check(environment(name), 3_000)).rejects.toMatchObject(error);
 });
 
-test("what does not fit is told as it is without a child", LIMIT, async () => {
+test("a misfit is reported as without a child", LIMIT, async () => {
   await expect(check(environment("good.ts", { sise: 2 }))).rejects.toThrow(
     /env\.args\.sise: unknown key; did you mean "size"/u,
   );

@@ -47,7 +47,7 @@ describe("the key of a warm start", () => {
     expect(await warmStartKey(config, { ...BASE, key: "another" })).not.toBe(await warmStartKey(config, BASE));
   });
 
-  it("changes with the code of an environment of one's own, not with its place", async () => {
+  it("changes with the code of a custom environment, not with its place", async () => {
     const source = (version: string) => `import { defineEnvironment, reward, singleTurn, z } from "prl-lm/environments";
       // ${version}
       export default defineEnvironment({

@@ -118,7 +118,7 @@ describe("rewardPlot", () => {
     }
   });
 
-  it("has a curve of its own colour, and a name, for each of several sources", () => {
+  it("has a curve with its own colour, and a name, for each of several sources", () => {
     const points = PLOT.training[0]?.points ?? [];
     const svg = rewardPlot({
       ...PLOT,

@@ -1,4 +1,4 @@
-/** A loss of one's own in the trainer, against the engine's own. */
+/** A custom loss in the trainer, against the engine's own. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ const defaultLoss: CustomLoss = ({ logprobs, inferenceLogprobs, advantages, mask
   return { loss, gradLogprobs, metrics: { is_masked: masked / mask.reduce((sum, on) => sum + on, 0) } };
 };
 
-describe("a loss of one's own", () => {
+describe("a custom loss", () => {
   test.each(["keep", "recompute"] as const)(
     "written in TypeScript has the gradients of the engine's (%s)",
     async (activations) => {

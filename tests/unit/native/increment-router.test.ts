@@ -114,7 +114,7 @@ describe("generate", () => {
     await closing.close();
   });
 
-  test("an abort after the model was closed is no error of its own", async () => {
+  test("an abort after the model was closed is not a second error", async () => {
     const closing = await loadModel(dir, { threads: 1, kvCacheBytes: 8 * 1024 * 1024 });
     const stop = new AbortController();
     const increments = closing.generate([short("x"), long("y")], { signal: stop.signal })[Symbol.asyncIterator]();

@@ -55,7 +55,7 @@ describe("an algorithm's config", () => {
     for (const [i, value] of shaped.entries()) expect(lengthy.advantages[0]?.[i]).toBeCloseTo(value - mean, 12);
   });
 
-  test("takes a function of one's own, per rollout and per token", async () => {
+  test("takes a custom function, per rollout and per token", async () => {
     const folder = await mkdtemp(join(tmpdir(), "prl-advantages-"));
     const path = join(folder, "mine.ts");
     await writeFile(
@@ -99,7 +99,7 @@ describe("an algorithm's config", () => {
 const STARVED = { step: 3, batches: 10, file: "rollouts/step_3/starved.jsonl" };
 
 describe("bad numbers", () => {
-  test("a group of one has an advantage of 0, or its reward when told so; a run of them is starved and says why", async () => {
+  test("a group of one has an advantage of 0, or its reward with singleton = raw; a run of them is starved and says why", async () => {
     const groups = [group(rollout(1))];
     expect(await buildTrainBatch(groups, config({}))).toMatchObject({
       advantages: [[0]],

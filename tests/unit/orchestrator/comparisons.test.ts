@@ -178,7 +178,7 @@ describe("scoreRollouts", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("asks nobody about a group of which nothing is left", async () => {
+  it("asks no function about a group of which nothing is left", async () => {
     const { workers: some, asked } = workers();
     await scoreRollouts(some, order, [errored(request, "infra")], signal);
     expect(asked).toEqual([]);

@@ -32,7 +32,7 @@ async function server(state: { status: number }, port = 0): Promise<string> {
   return app.listen({ host: "127.0.0.1", port });
 }
 
-/** An address where nobody listens. */
+/** An address without a listener. */
 async function nowhere(): Promise<string> {
   const url = await server({ status: 200 });
   await apps.pop()?.close();

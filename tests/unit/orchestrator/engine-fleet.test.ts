@@ -197,7 +197,7 @@ const commands = [
     }),
   ),
   fc.constant(command("end of a rollout", (real) => real.rollouts.shift()?.lease.release())),
-  onServer("rollout that reaches nobody", (server, real) => {
+  onServer("rollout that reaches no server", (server, real) => {
     const found = real.rollouts.find(({ lease }) => lease.url === server.url);
     void found?.lease.suspect();
   }),

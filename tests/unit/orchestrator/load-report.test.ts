@@ -18,7 +18,7 @@ const load = (step: number, ready: number): RunLoad => ({
   engines: null,
 });
 
-test("whoever watches finds the newest, and a long step leaves events", async () => {
+test("a watcher finds the newest load, and a long step writes events", async () => {
   const runDir = await mkdtemp(join(tmpdir(), "prl-load-"));
   expect(await readRunLoad(runDir)).toBeNull();
   const events: Record<string, unknown>[] = [];

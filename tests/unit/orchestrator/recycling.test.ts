@@ -115,7 +115,7 @@ describe("tokens of groups that are cancelled", { timeout: TIMEOUT_MS }, () => {
 });
 
 test(
-  "a checkpoint has the tasks of cancelled groups and none of their tokens: whoever goes on from it samples them afresh",
+  "a checkpoint has the tasks of cancelled groups and none of their tokens: a resumed run samples them afresh",
   { timeout: TIMEOUT_MS },
   async () => {
     const options: SimulationOptions = { level: 1, maxSteps: 8, oversampling: 2, recycle: "tails", delayMs: 1 };

@@ -11,7 +11,7 @@ import { errored, simulate } from "./simulation.ts";
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 
-/** A dispatcher of endless groups beside evaluations; rollouts end when they are told to. */
+/** A dispatcher of endless groups beside evaluations; the test ends the rollouts. */
 function arena({ limit, groupSize }: { limit: () => number; groupSize: number }) {
   const training: (() => void)[] = [];
   const evaluating: (() => void)[] = [];

@@ -34,7 +34,7 @@ async function tried(wrong: (asked: RunRequest) => ReceivedEpisode, times: numbe
 }
 
 describe("a rollout that fails", () => {
-  test("is tried four times where nobody's code is to blame, each under an id of its own with the same seed", async () => {
+  test("is tried four times where no user code is at fault, each with another id and the same seed", async () => {
     const { ok, asked } = await tried((one) => errored(one, "infra"), 3);
     expect(ok).toBe(true);
     expect(asked.map(({ episode_id: id, seed }) => [id, seed])).toEqual([0, 1, 2, 3].map((n) => [`e-${n}`, 7]));

@@ -19,7 +19,7 @@ const schedules = fc.record({
   slowEvery: fc.constantFrom(0, 6),
 });
 
-/** Some rollouts, and in one task of seven all, end in an error of the environment or the model; a few reach nobody at first. */
+/** Some rollouts, and in one task of seven all, end in an error of the environment or the model; a few reach no worker at first. */
 const mixed: NonNullable<SimulationOptions["outcome"]> = (task, sample, attempt) => {
   if (task % 7 === 3) return "environment";
   if ((task + sample) % 11 === 5) return "model";
@@ -222,7 +222,7 @@ describe("a run", () => {
     await expect(simulate({ level: 0, maxSteps: 1, tasks: null, curriculum })).rejects.toThrow(/endless/);
   });
 
-  test("without max_steps goes on until it is told to stop", async () => {
+  test("without max_steps goes on until it is stopped", async () => {
     const stop = new AbortController();
     const before = (action: string) => (action === "send 7" ? stop.abort(new Error("enough")) : undefined);
     let steps = 0;

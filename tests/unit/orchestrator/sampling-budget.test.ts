@@ -13,7 +13,7 @@ interface Model {
   batch: number[] | null;
 }
 
-/** The parts that decide, wired as the orchestrator wires them, with nobody between them who samples. */
+/** The parts that decide, connected as in the orchestrator, but without sampling. */
 interface Real {
   options: SamplingBudgetOptions;
   admission: SamplingBudget;
@@ -304,7 +304,7 @@ describe("a step that there is not", () => {
     ["a group begun twice", (lifecycle) => lifecycle.dispatch(0, 2)],
     ["completed without having been scored", (lifecycle) => lifecycle.move(0, "completed")],
     ["cut while it is sampled", (lifecycle) => lifecycle.move(0, "assembled")],
-    ["one that nobody began", (lifecycle) => lifecycle.move(1, "scoring")],
+    ["one that was not begun", (lifecycle) => lifecycle.move(1, "scoring")],
     [
       "dropped twice",
       (lifecycle) => {

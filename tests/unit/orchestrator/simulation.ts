@@ -78,7 +78,7 @@ export interface SimulationOptions {
   distort?: (answer: ReceivedEpisode, request: RunRequest) => ReceivedEpisode;
   /** Breaks a part: called before each of its actions, `canary 0 3` is that of engine 0 for version 3. */
   before?: (action: string, signal?: AbortSignal) => Promise<void> | void;
-  /** Told of each line of metrics. */
+  /** Called with each line of metrics. */
   onLine?: (step: number) => void;
   signal?: AbortSignal;
   /** Keep a checkpoint of every step. */

@@ -95,7 +95,7 @@ test("how many versions the rollouts under way are behind is of those that have 
   dispatcher.stop();
 });
 
-test("the tasks of an evaluation wait until their first rollout begins, and its rollouts are told of as they end", async () => {
+test("the tasks of an evaluation wait until their first rollout begins, and its rollouts are reported as they end", async () => {
   const runDir = await mkdtemp(join(tmpdir(), "prl-queue-"));
   onTestFinished(() => rm(runDir, { recursive: true }));
   const source = { name: "held-out", env: { id: "reverse-text" }, group_size: 2 };

@@ -1,6 +1,6 @@
 /**
- * Simulated rollouts that are sampled token by token, can be cut and gone on with. Every token that was ever sampled has an id of its own, so that
- * one that is lost, doubled or told under another version is seen.
+ * Simulated rollouts that are sampled token by token, can be cut and continued. Every sampled token has a unique id, so that
+ * a token that is lost, doubled or reported under another version is noticed.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -27,7 +27,7 @@ export class TokenRollouts {
   readonly sampled = new Map<number, SampledToken>();
   /** What each answered rollout has, by its id. */
   readonly answered = new Map<string, TokenRollout>();
-  /** Tokens that rollouts were told to go on from. */
+  /** Tokens that rollouts continued from. */
   given = 0;
 
   /** Samples until it has `length` tokens or is cancelled; answers with what it has then. */

@@ -166,7 +166,7 @@ describe("buildTrainBatch", () => {
     ]);
   });
 
-  test("leaves out what has no signal, or keeps it when told so; nothing at all is no batch", async () => {
+  test("leaves out traces without a signal, or keeps them with the option; without any there is no batch", async () => {
     const groups = [group(0, [rollout(1), rollout(1)]), group(1, [rollout(0), rollout(1)])];
     expect(await buildTrainBatch(groups, config())).toMatchObject({ samples: 2, zeroAdvantage: 2 });
     const kept = await buildTrainBatch(groups, config({ filter_zero_advantages: false }));
@@ -174,7 +174,7 @@ describe("buildTrainBatch", () => {
     expect(await buildTrainBatch(groups.slice(0, 1), config())).toMatchObject({ samples: 0, batches: [] });
   });
 
-  test("each branch of a trace is a sample of its own, with the spans that lie in it", async () => {
+  test("each branch of a trace is a separate sample, with the spans in it", async () => {
     const none = 0xffffffff;
     const columns: TraceColumns = {
       tokenIds: Uint32Array.of(1, 2, 3, 1, 2, 4, 5),

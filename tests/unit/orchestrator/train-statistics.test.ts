@@ -27,7 +27,7 @@ test("a distribution has numpy's percentiles, and what never came has no number"
   });
 });
 
-test("what an agent waited for its replies and the rest of its time are told apart, where that was taken", () => {
+test("an agent's wait for its replies and the rest of its time are separate, where they were measured", () => {
   const { episode } = rollout(1);
   const timing = { start: 0, generation_ms: 1500, model_ms: 1000, scoring_ms: 250, total_ms: 2000 };
   const statistics = new RolloutStatistics();

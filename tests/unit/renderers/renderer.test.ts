@@ -38,7 +38,7 @@ const SPECIAL: Record<string, string[]> = {
 const dirs: string[] = [];
 const loaded = new Map<string, { renderer: Renderer; tokenizer: Tokenizer; dir: string }>();
 
-/** A byte-level tokenizer with the special tokens of a family, and a template of its own when given. */
+/** A byte-level tokenizer with the special tokens of a family, and a given template. */
 async function folder(special: readonly string[], template?: string): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "prl-renderer-"));
   dirs.push(dir);
@@ -74,7 +74,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(dirs.map((dir) => rm(dir, { recursive: true, force: true }))));
 
 describe("renderReply", () => {
-  it("keeps the blanks that a template is told to leave: what is learnt is what was written", async () => {
+  it("keeps the blanks that a template leaves: the learnt text is the written text", async () => {
     const dir = await folder(SPECIAL["qwen3"] ?? [], THINKING);
     const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
     const reply = (content: string, more = {}): string =>
@@ -383,7 +383,7 @@ describe("loadRenderer", () => {
     expect(plain.parse(Uint32Array.of(65, 66))).toEqual({ content: "AB", reasoning: null, toolCalls: [] });
   });
 
-  it("the example's folder tells other servers what prl would render without being told", async () => {
+  it("the example's folder makes other servers render as prl does without an option", async () => {
     const { chatTemplates } = await readTokenizerConfig(EXAMPLE);
     expect(chatTemplates.get("default")).toBe(FAMILIES.chatml.template);
     const [told, untold] = await Promise.all([loadRenderer(EXAMPLE), loadRenderer(EXAMPLE, { name: "chatml" })]);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ReplyGrowth } from "../../../ts/renderers/index.ts";
 
 describe("what a growing reply says for certain", () => {
-  it("is told once, in order, and is the whole reply in the end", () => {
+  it("is given once, in order, and is the whole reply in the end", () => {
     const texts = fc.string({ unit: fc.constantFrom("a", "b", "<", "/", " ", "\n", "é", "\uFFFD"), maxLength: 40 });
     fc.assert(
       fc.property(texts, texts, fc.array(fc.nat(40)), (said, thought, cuts) => {

@@ -78,7 +78,7 @@ describe("an exec crossing the border", () => {
     [() => toNativeExec(["true"], { timeoutMs: 1, limits: { wallMs: 1 } }, "k"), "timeoutMs"],
     [() => toNativeExec(["true"], { timeout: 1 } as object, "k"), "timeout"],
     [() => toNativeStart(["true"], { pty: { rows: 0, columns: 1 } }, "p", "k"), "pty.rows"],
-  ])("a mistake is told by its key", (call, key) => {
+  ])("a mistake is reported with its key", (call, key) => {
     expect(refusal(call)).toMatchObject({ code: "PRL_SANDBOX_REQUEST", message: expect.stringContaining(key) });
   });
 });

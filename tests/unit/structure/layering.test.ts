@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 const TS = resolve(import.meta.dirname, "../../../ts");
 
-/** Areas from the top of the layering to its bottom: an area imports from the layers below its own, and from no other area of its own. */
+/** Areas from the top of the layering to its bottom: an area imports from lower layers only, and from no other area of the same layer. */
 const LAYERS = [
   ["cli"],
   ["launcher"],

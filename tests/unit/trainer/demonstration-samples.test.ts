@@ -46,7 +46,7 @@ describe("demonstrationSamples", () => {
     expect(others).toEqual([]);
     expect(sample && learnt(sample)).toEqual(["two<|im_end|>", "four<|im_end|>"]);
     const whole = renderer.render(messages, { addGenerationPrompt: false });
-    // The template writes a line's end behind the last turn, which nobody samples.
+    // The template writes a line's end behind the last turn, which is never sampled.
     expect([...(sample?.tokenIds ?? [])]).toEqual([...whole].slice(0, -1));
   });
 

@@ -133,7 +133,7 @@ describe("the trainer", () => {
     }
   });
 
-  test("with save_async = false a step is told when its half of the checkpoint is whole", async () => {
+  test("with save_async = false a step is reported when its half of the checkpoint is whole", async () => {
     const job = await jobIn("sync-save");
     const half = (step: number) => join(job.runDir, "checkpoints", `step_${step}`, "trainer", "half.json");
     const whole: boolean[] = [];
@@ -224,7 +224,7 @@ describe("the trainer", () => {
     expect(kl.metrics[1]?.["time/reference_logprobs"]).toBeGreaterThan(0);
   });
 
-  test("is told to stop while it waits for a batch, and publishes nothing more", async () => {
+  test("stops while it waits for a batch, and publishes nothing more", async () => {
     const job = await jobIn("stop");
     const training = runTrainer({ ...job, maxSteps: null, onReady: async () => job.stop.abort(new Error("stop")) });
     await expect(training).rejects.toBeDefined();

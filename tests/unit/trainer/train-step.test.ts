@@ -53,7 +53,7 @@ describe("a training step", () => {
     expect(done).toEqual(["loss 0.5", "saved", "step"]);
   });
 
-  test("that is not finite is skipped and told; ten in a row end the training, a good one between them starts anew", async () => {
+  test("that is not finite is skipped and logged; ten in a row end the training, a good one between them starts anew", async () => {
     const nine = Array.from({ length: 9 }, () => NOT_FINITE);
     const { steps, done } = trained([...nine, 1, ...nine, NOT_FINITE]);
     for (let step = 1; step <= 19; step++) {
@@ -70,7 +70,7 @@ describe("a training step", () => {
     await expect(steps.take(1, batch, 1, Promise.resolve())).rejects.toMatchObject({ code: "PRL_ENGINE_CLOSED" });
   });
 
-  test("supervised training that has blown up ends, its steps told one by one", { timeout: 60_000 }, async () => {
+  test("supervised training that has blown up ends, with each step logged", { timeout: 60_000 }, async () => {
     const folder = await sftFolder();
     try {
       const source = await folder.write("rows.jsonl", [{ prompt: "a", completion: "b" }]);

@@ -63,7 +63,7 @@ describe("checkpoints", () => {
     expect((await findCheckpoint(root))?.step).toBe(10);
   });
 
-  test("when all are damaged each is told with its reason; ones that were never finished are none", async () => {
+  test("when all are damaged each is listed with its reason; unfinished ones do not count", async () => {
     await save(10, { only: "trainer" });
     expect(await findCheckpoint(root)).toBeNull();
     for (const step of [20, 30]) await save(step);

@@ -122,7 +122,7 @@ describe("connections", () => {
     await connections.destroy();
   });
 
-  test("are opened anew when nobody listened at first", async () => {
+  test("are opened anew when there was no listener at first", async () => {
     const url = await serve((_, response) => response.end("now"));
     const server = servers.pop() ?? expect.fail("no server");
     const { port } = server.address() as AddressInfo;

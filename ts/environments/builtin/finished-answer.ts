@@ -1,9 +1,9 @@
 /**
- * Whether an answer has been worked out. A verifier that compares values takes `2^{19} \bmod 15` for 8: the prompt copied into a box would
- * be worth as much as the computation that it asks for.
+ * Checks that an answer was computed. A verifier that compares values accepts `2^{19} \bmod 15` for 8: the prompt copied into a box would
+ * get the same reward as the computation.
  */
 
-/** Commands and signs that stand for something that is still to be computed. */
+/** Commands and signs of operations that are still to be computed. */
 const UNDONE =
   /\\(?:[bp]?mod|[dt]?binom|choose|sum|prod|int|lim|gcd|log|ln|exp|operatorname|lfloor|lceil|div|times)(?![a-z])|!|'|\bmod\b|%\d|\b(?:gcd|lcm)\b|\\frac\{d\}|\bd\/dx/u;
 /** A number and another with an operation between them. Before a letter, a root or `i` the second one is a factor of a further term. */
@@ -14,7 +14,7 @@ const ROOT_OF_EXPRESSION = /\\sqrt(?:\[\d+\])?\{(?!\d+\})/u;
 
 /**
  * True for numbers, fractions, roots of whole numbers, sums of such terms with different letters, and tuples, sets and intervals of these.
- * False where an operation between numbers is left that could be carried out.
+ * False where an operation between numbers could still be carried out.
  */
 export function isFinished(answer: string): boolean {
   const text = answer
@@ -24,7 +24,7 @@ export function isFinished(answer: string): boolean {
     .replace(/\\(?:text|mathrm)\{[^{}]*\}/gu, "")
     .replace(/\\\$|\$|\s/gu, "");
   if (UNDONE.test(text)) return false;
-  // What a comma separates are answers of their own; one between digits is part of a number.
+  // A comma separates answers; a comma between digits is part of a number.
   return text.split(/,(?!\d{3}(?!\d))|;/u).every(isFinishedPart);
 }
 
@@ -40,7 +40,7 @@ function isFinishedPart(part: string): boolean {
 }
 
 /**
- * The given answer stands in the problem as it is, holds an operation, and is not how the gold answer is written: it was copied, not
+ * True when the answer is a part of the problem, holds an operation, and is not written like the gold answer: it was copied, not
  * computed.
  */
 export function isCopied(given: string, problem: string, gold: string): boolean {

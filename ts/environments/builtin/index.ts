@@ -1,4 +1,4 @@
-/** The environments that come with prl, by id; each is loaded when it is asked for. */
+/** The environments that come with prl, by id; each is loaded at its first use. */
 import type { Environment } from "../model/environment.ts";
 
 export interface BuiltinEnvironment {

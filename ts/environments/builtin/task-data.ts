@@ -9,7 +9,7 @@ import type { TasksContext } from "../model/environment.ts";
 import { endless, type TaskRows } from "../model/tasks.ts";
 import { ofSplit } from "../../datasets/index.ts";
 
-/** Stands for a dataset's name: tasks without end, made by the environment. */
+/** Used in place of a dataset's name: endless tasks that the environment generates. */
 export const GENERATED = "generated";
 
 export function dataArguments(fallback: string) {
@@ -36,8 +36,8 @@ export function dataArguments(fallback: string) {
 export type DataArguments = z.output<z.ZodObject<ReturnType<typeof dataArguments>>>;
 
 /**
- * The tasks that the arguments name, `row` making each from a row of data, null for none, which is counted. Errors: those of `rows`, PRL_CONFIG_INVALID for a name that
- * is neither a dataset nor a file that is there.
+ * The tasks that the arguments name; `row` makes each from a row of data, or null for none, which is counted. Errors: those of `rows`,
+ * PRL_CONFIG_INVALID for a name that is neither a dataset nor an existing file.
  */
 export function dataTasks<Schema extends z.ZodType, Row extends object>(
   { config, split, rng, leaveOut }: TasksContext<DataArguments>,

@@ -1,4 +1,4 @@
-/** Names and words for generated tasks, put together from syllables: no list of anyone's. */
+/** Names and words for generated tasks, built from syllables, without any word list. */
 import type { Rng } from "../../random/rng.ts";
 
 const ONSETS = ["b", "br", "d", "dr", "f", "g", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "z"];
@@ -18,7 +18,7 @@ export function name(rng: Rng): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** As many different ones as asked for. */
+/** This many different words. */
 export function distinct(count: number, make: () => string): string[] {
   const found = new Set<string>();
   while (found.size < count) found.add(make());

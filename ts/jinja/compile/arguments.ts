@@ -1,4 +1,4 @@
-/** Arguments of a call, laid on the parameters of a function. */
+/** Binds the arguments of a call to the parameters of a function. */
 import { TemplateFailure, TemplateUnsupported } from "../failures.ts";
 import { type Arguments, Markup, typeName, Undefined, type Value } from "../values.ts";
 
@@ -26,7 +26,7 @@ export function bind(
   return values;
 }
 
-/** Arguments without names, as most methods of Python's types take them. */
+/** Binds arguments without names, which most methods of Python's types take. */
 export function bindPositional(name: string, args: Arguments, least: number, most: number): readonly Value[] {
   if (args.named.size > 0) throw new TemplateFailure(`${name} takes no named arguments`);
   const count = args.positional.length;

@@ -22,12 +22,12 @@ import {
   type Value,
 } from "../values.ts";
 
-/** Methods that the sandbox keeps from templates, because they change their object. */
+/** Methods that the sandbox hides from templates, because they change their object. */
 const CHANGING: Readonly<Record<"list" | "dict", readonly string[]>> = {
   list: ["append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"],
   dict: ["clear", "pop", "popitem", "setdefault", "update"],
 };
-/** What Python's objects have and templates hardly ever read. */
+/** Attributes of Python's objects that templates hardly ever read. */
 const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
   int: ["as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes", "imag", "is_integer"],
   float: ["as_integer_ratio", "conjugate", "fromhex", "hex", "imag", "is_integer", "real"],

@@ -1,4 +1,4 @@
-/** Expressions as functions of a rendering and the variables in reach. */
+/** Compiles expressions to functions of a rendering and the visible variables. */
 import { callValue, getAttribute, getElement } from "./attributes.ts";
 import { checkTextLength } from "../budget.ts";
 import { TemplateFailure } from "../failures.ts";

@@ -1,4 +1,4 @@
-/** Statements as functions that write to a rendering's output. */
+/** Compiles statements to functions that write to a rendering's output. */
 import {
   compileFilter,
   compileArguments,
@@ -165,7 +165,7 @@ function compileFor(statement: Statement & { kind: "for" }, options: CompileOpti
     const loop = new LoopState(elements, statement.recursive ? again : null, depth);
     const around = new Scope(scope);
     around.set("loop", loop);
-    // As in jinja2, only a round that runs to its end counts: one that is left early does not keep `else` away.
+    // As in jinja2, only a round that runs to its end counts: after a loop that was left in its first round `else` still runs.
     let isEmpty = true;
     for (let item = loop.advance(); item !== undefined; item = loop.advance()) {
       rendering.budget.spend(1);
@@ -225,7 +225,7 @@ function compileCapture(
   };
 }
 
-/** The filters of a block, the innermost working on its text. */
+/** The filters of a block; the innermost works on its text. */
 function compileFilterChain(
   filter: Expression,
   options: CompileOptions,

@@ -1,4 +1,4 @@
-/** `loop`: where a `{% for %}` stands. It looks ahead no further than it is asked to, as in jinja2. */
+/** `loop`: the state of a `{% for %}`. It looks ahead only as far as the template needs, as in jinja2. */
 import { bindPositional } from "./arguments.ts";
 import { TemplateFailure } from "../failures.ts";
 import { equal } from "../python/operators.ts";
@@ -13,12 +13,12 @@ export class LoopState extends Instance {
   readonly #recurse: Recursion | null;
   readonly #depth: number;
   #iterator: Iterator<Value, undefined>;
-  /** Null until it is asked for, where the elements come one by one. */
+  /** Null until it is needed, where the elements come one by one. */
   #length: number | null;
   #index = -1;
   #before: Value | undefined;
   #current: Value | undefined;
-  /** The element that was looked at ahead of time. */
+  /** The next element, if it was read ahead. */
   #after: Value | undefined;
   #changed: Value | undefined;
 

@@ -1,4 +1,4 @@
-/** `{% macro %}` and the `caller` of `{% call %}`: functions that give what their body writes. */
+/** `{% macro %}` and the `caller` of `{% call %}`: functions that return the output of their body. */
 import { compileExpression, type CompileOptions, type Evaluation } from "./compile-expression.ts";
 import { TemplateFailure } from "../failures.ts";
 import { namesIn } from "../parse/frame-names.ts";
@@ -21,7 +21,7 @@ export interface MacroSource {
 /** Arguments beyond the parameters. */
 const EXTRAS = ["varargs", "kwargs", "caller"];
 
-/** The names that a macro's body finds set. */
+/** The names that are set in a macro's body. */
 export function argumentNames({ parameters }: Signature): string[] {
   return [...parameters, ...EXTRAS];
 }

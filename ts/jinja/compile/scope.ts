@@ -1,4 +1,4 @@
-/** Variables of a block; what it does not have is looked for in the blocks around it. Assignments stay inside. */
+/** Variables of a block; missing ones are searched in the blocks around it. Assignments stay inside. */
 import { Undefined, type Value } from "../values.ts";
 
 export class Scope {

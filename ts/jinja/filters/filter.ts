@@ -1,4 +1,4 @@
-/** What a filter is, and what it may use of the rendering that applies it. */
+/** The interface of a filter, and the part of the rendering that it may use. */
 import type { Arguments, Value } from "../values.ts";
 
 export type Filter = (value: Value, args: Arguments, context: FilterContext) => Value;

@@ -4,7 +4,7 @@ import { SEQUENCE_FILTERS } from "./sequence-filters.ts";
 import { TEXT_FILTERS } from "./text-filters.ts";
 import type { Filter } from "./filter.ts";
 
-/** Known to jinja2, not here: they are random, or their output is for web pages. */
+/** Filters of jinja2 that are not implemented: they are random, or their output is for web pages. */
 const UNSUPPORTED = ["filesizeformat", "pprint", "random", "striptags", "urlize", "wordwrap", "xmlattr"];
 
 export function isFilterName(name: string): boolean {

@@ -6,7 +6,7 @@ import { Dict, Markup, sequenceItems, typeName, type Value } from "../values.ts"
 
 export interface JsonStyle {
   readonly ensureAscii: boolean;
-  /** What one level is moved in by; null writes one line. */
+  /** Indentation of one level; null writes one line. */
   readonly indent: string | null;
   readonly separators: readonly [string, string];
   readonly sortKeys: boolean;

@@ -1,9 +1,9 @@
-/** `attribute=` of filters: dotted paths, whole numbers in them being indices. */
+/** `attribute=` of filters: dotted paths, in which whole numbers are indices. */
 import { getElement } from "../compile/attributes.ts";
 import { TemplateUnsupported } from "../failures.ts";
 import { Tuple, typeName, Undefined, type Value } from "../values.ts";
 
-/** A getter of the attribute, of the element itself for None. */
+/** A getter of the attribute; for None a getter of the element itself. */
 export function lookup(attribute: Value, otherwise: Value = null): (item: Value) => Value {
   const path = pathOf(attribute);
   return (start) => {
@@ -31,7 +31,7 @@ function pathOf(attribute: Value): Value[] {
   throw new TemplateUnsupported(`an attribute that is a ${typeName(attribute)} is not implemented`);
 }
 
-/** Filters that sort and compare take texts without their case, unless told otherwise. */
+/** Filters that sort and compare ignore the case of texts by default. */
 export function ignoreCase(value: Value): Value {
   return typeof value === "string" ? value.toLowerCase() : value;
 }

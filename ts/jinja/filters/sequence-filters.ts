@@ -1,4 +1,4 @@
-/** Filters of lists, dicts and what else has elements. */
+/** Filters of lists, dicts and other values with elements. */
 import { bind, bindPositional, toInt, toText } from "../compile/arguments.ts";
 import { ownAttribute } from "../compile/attributes.ts";
 import { checkItemCount } from "../budget.ts";
@@ -24,7 +24,7 @@ import {
   type Value,
 } from "../values.ts";
 
-/** A list of what is iterated, with a bound. */
+/** The elements of a value as a list of bounded length. */
 function listOf(value: Value, context: FilterContext): Value[] {
   const list: Value[] = [];
   for (const item of context.items(value)) {
@@ -34,7 +34,7 @@ function listOf(value: Value, context: FilterContext): Value[] {
   return list;
 }
 
-/** A filter whose elements are made when they are asked for. */
+/** A filter whose elements are made on demand. */
 const lazily =
   (make: (value: Value, args: Arguments, context: FilterContext) => Generator<Value>): Filter =>
   (value, args, context) =>
@@ -46,7 +46,7 @@ const first: Filter = (value, args, context) => {
   return new Undefined("there is no first item, the sequence is empty");
 };
 
-/** The elements from the end, or null for what Python cannot turn round. */
+/** The elements in reverse order, or null when Python cannot reverse the value. */
 function reversed(value: Value, context: FilterContext): Value[] | null {
   if (typeof value === "string") return codePoints(value).reverse();
   const isReversible =
@@ -181,7 +181,7 @@ const map = lazily(function* (value, args, context) {
   for (const item of context.items(value)) yield convert(item);
 });
 
-/** What `map` does to each element: reads an attribute or applies a filter. */
+/** The function that `map` applies to each element: reading an attribute or a filter. */
 function mapping(args: Arguments, context: FilterContext): (item: Value) => Value {
   const [name, ...rest] = args.positional;
   if (name !== undefined) {

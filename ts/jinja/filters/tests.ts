@@ -29,7 +29,7 @@ const rest = (value: Value, by: Value): Value => binary("%", value, by);
 const differs = against((value, other) => !equal(value, other));
 const same = against(equal);
 
-/** Ints and texts are the same object where they are equal; what is made anew is not. */
+/** Equal ints and texts count as the same object; newly made values do not. */
 function isSame(value: Value, other: Value): boolean {
   if (typeof value !== typeof other) return false;
   return value === other || (value instanceof Undefined && other instanceof Undefined && value === other);

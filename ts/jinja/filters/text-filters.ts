@@ -99,7 +99,7 @@ function bare(text: string): string {
   return text.replace(/^[+-]/, "").replaceAll("_", "");
 }
 
-/** A text in another base in the spelling that BigInt reads; null where it is none. */
+/** A number text in another base in BigInt's spelling; null when it is invalid. */
 function inBase(text: string, base: number): string | null {
   const prefixes: Record<number, [string, RegExp]> = {
     2: ["0b", /^[+-]?(?:0b_?)?[01]+(?:_[01]+)*$/i],

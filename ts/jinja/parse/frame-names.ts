@@ -1,5 +1,5 @@
 /**
- * Which names a block makes its own from its beginning on.
+ * Finds the names that are local to a block from its beginning on.
  *
  * jinja2 decides by the order of the source: where the first use of a name in a block is an assignment, the blocks inside of it find the name
  * undefined until then, even if the template was given a variable of that name. An assignment in one branch of an `if` takes no name away.
@@ -10,7 +10,7 @@ import type { Body, Expression, Statement, Target } from "./syntax.ts";
 export class FrameNames {
   readonly #around: FrameNames | null;
   readonly #known: Set<string>;
-  /** Undefined at the beginning of the block, whatever the template was given. */
+  /** Names that are undefined at the beginning of the block, also when the template has a variable of that name. */
   readonly shadowed: string[] = [];
 
   constructor(body: Body, parameters: readonly string[], around: FrameNames | null) {
@@ -27,7 +27,7 @@ export class FrameNames {
     for (const statement of body) this.#visitStatement(statement, isBranch);
   }
 
-  /** Blocks inside have names of their own, so that only what is evaluated here counts. */
+  /** Inner blocks have their own names, so only expressions that are evaluated here count. */
   #visitStatement(statement: Statement, isBranch: boolean): void {
     switch (statement.kind) {
       case "print":

@@ -50,10 +50,10 @@ class Lexer {
   readonly #source: string;
   readonly #tokens: Token[] = [];
   #at = 0;
-  /** What the line and column of the place are counted from. */
+  /** Place up to which lines are counted. */
   #counted = 0;
   #line = 1;
-  /** The last tag or text ended with a newline, or nothing stands before. */
+  /** The last tag or text ended with a newline, or this is the beginning. */
   #startsLine = true;
 
   constructor(source: string) {
@@ -95,7 +95,7 @@ class Lexer {
     this.#startsLine = place > 0 ? this.#source[place - 1] === "\n" : true;
   }
 
-  /** `-` takes all space before a tag; `lstrip_blocks` what stands between it and the beginning of its line. */
+  /** `-` removes all space before a tag; `lstrip_blocks` removes the space between the beginning of its line and the tag. */
   #beforeTag(text: string, sign: string, isPrint: boolean): string {
     if (sign === "-") {
       let end = text.length;

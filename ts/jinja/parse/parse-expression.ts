@@ -164,7 +164,7 @@ function parsePrimary(tokens: TokenStream): Expression {
   return tokens.fail("an expression is expected");
 }
 
-/** What stands between brackets and commas; a last comma is allowed. */
+/** A list with commas up to a bracket; a trailing comma is allowed. */
 function separated<T>(tokens: TokenStream, close: string, parse: () => T): T[] {
   tokens.next();
   const found: T[] = [];
@@ -268,7 +268,7 @@ export function parseCallArguments(tokens: TokenStream): CallArguments {
   return { positional, named, spread: spread ?? null, namedSpread: namedSpread ?? null };
 }
 
-/** One filter; `of` is null where a block's text takes its place. */
+/** One filter; `of` is null where the filter applies to a block's text. */
 export function parseFilter(tokens: TokenStream, of: Expression | null): Expression {
   tokens.expect("sign", "|");
   return parseFilterCall(tokens, of);

@@ -8,7 +8,7 @@ import { TokenStream } from "./token-stream.ts";
 const CONSTANT_NAMES = ["true", "false", "none", "True", "False", "None"];
 const UNSUPPORTED = ["block", "extends", "include", "import", "from", "autoescape", "print"];
 
-/** Blocks that a tag stands in, which decide what it may do. */
+/** The blocks around a tag, which decide what the tag may do. */
 interface Surroundings {
   readonly inLoop: boolean;
   /** In any loop of the same function, whose `loop` must not be assigned. */
@@ -179,7 +179,7 @@ class Parser {
     return { parameters, defaults };
   }
 
-  /** What is assigned to: names, `namespace.attribute`, tuples of them. */
+  /** The target of an assignment: names, `namespace.attribute`, tuples of them. */
   #target(around: Surroundings, endNames: readonly string[] = []): Target {
     const tokens = this.#tokens;
     const targets: Target[] = [];

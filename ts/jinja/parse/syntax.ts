@@ -23,7 +23,7 @@ export type Expression =
   | { readonly kind: "element"; readonly of: Expression; readonly key: Expression }
   | { readonly kind: "slice"; readonly of: Expression; readonly bounds: readonly (Expression | null)[] }
   | { readonly kind: "call"; readonly of: Expression; readonly args: CallArguments }
-  /** `of` is null in `{% filter %}` and `{% set x | filter %}`, where the block's text takes its place. */
+  /** `of` is null in `{% filter %}` and `{% set x | filter %}`, which apply to the block's text. */
   | { readonly kind: "filter"; readonly of: Expression | null; readonly name: string; readonly args: CallArguments }
   | { readonly kind: "test"; readonly of: Expression; readonly name: string; readonly args: CallArguments }
   | {
@@ -54,7 +54,7 @@ export type Target =
 
 export interface Signature {
   readonly parameters: readonly string[];
-  /** Of the last parameters. */
+  /** Defaults of the last parameters. */
   readonly defaults: readonly Expression[];
 }
 

@@ -1,8 +1,8 @@
-/** The tokens of a template with the place at which they are read. */
+/** The tokens of a template and the reading position. */
 import { TemplateFailure } from "../failures.ts";
 import type { Token, TokenKind } from "./lexer.ts";
 
-/** Expressions and blocks inside each other; Python's own parser ends near it. */
+/** Most nested expressions and blocks; Python's parser has a similar limit. */
 const MAX_NESTING = 150;
 
 export class TokenStream {

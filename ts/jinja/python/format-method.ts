@@ -6,7 +6,7 @@ import { repr, str } from "./printing.ts";
 import { codePoints, pad, textSlice } from "./text.ts";
 import { type Arguments, typeName, Undefined, type Value } from "../values.ts";
 
-/** How a field of a format reads attributes and elements: as the template does. */
+/** Reads attributes and elements for the fields of a format, as the template does. */
 export interface FieldAccess {
   attribute(value: Value, name: string): Value;
   element(value: Value, key: Value): Value;

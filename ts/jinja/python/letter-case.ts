@@ -1,4 +1,4 @@
-/** Upper, lower and title case, and what kinds of characters a text has, as Python's `str` knows them. */
+/** Upper, lower and title case, and tests of characters, as in Python's `str`. */
 import { TemplateUnsupported } from "../failures.ts";
 import { codePoints, isSpace } from "./text.ts";
 
@@ -20,7 +20,7 @@ export function capitalize(text: string): string {
 
 const CASED = /[\p{Lowercase}\p{Uppercase}\p{Lt}]/u;
 
-/** `str.title`: what follows no cased letter begins a word. */
+/** `str.title`: a letter that does not follow a cased letter begins a word. */
 export function titleWords(text: string): string {
   let isInside = false;
   const letters = codePoints(text).map((character) => {
@@ -54,7 +54,7 @@ function isTitle(text: string): boolean {
   return found;
 }
 
-/** Numbers that are no decimal digits: JavaScript does not know which of them Python takes for digits. */
+/** Refuses numbers that are not decimal digits, because JavaScript does not know which of them Python counts as digits. */
 function refuseOddNumbers(text: string, method: string): void {
   if (/[\p{No}\p{Nl}\p{Script=Han}]/u.test(text)) {
     throw new TemplateUnsupported(`${method} of this text is not implemented`);

@@ -20,7 +20,7 @@ import {
   type Value,
 } from "../values.ts";
 
-/** A bool counts as an int; null for what is no number. */
+/** A bool counts as an int; null when the value is not a number. */
 export function numeric(value: Value): bigint | number | null {
   if (typeof value === "bigint" || typeof value === "number") return value;
   return typeof value === "boolean" ? BigInt(value) : null;
@@ -160,7 +160,7 @@ export function contains(container: Value, needle: Value): boolean {
   return false;
 }
 
-/** Sorts by keys of their own, stable both ways. */
+/** Sorts by a key of each element, stable in both directions. */
 export function sortedBy(elements: readonly Value[], key: (item: Value) => Value, reverse: boolean): Value[] {
   const keyed = elements.map((item) => ({ item, key: key(item) }));
   const direction = reverse ? -1 : 1;

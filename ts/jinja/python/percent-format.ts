@@ -46,7 +46,7 @@ export function formatPercent(template: string, given: Value): string {
       return formatField(named(given, key), field);
     },
   );
-  // Python lets what could be a mapping go unused.
+  // Python accepts an unused argument when it could be a mapping.
   if (taken < values.length && !isNamed && !(given instanceof Dict || isList(given) || given instanceof Undefined)) {
     throw new TemplateFailure("not all arguments converted during string formatting");
   }

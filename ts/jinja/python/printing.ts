@@ -16,7 +16,7 @@ import {
   type Value,
 } from "../values.ts";
 
-/** What a template's output holds of a value. */
+/** The text of a value in a template's output. */
 export function str(value: Value): string {
   if (typeof value === "string") return value;
   if (value instanceof Markup) return value.text;

@@ -25,7 +25,7 @@ function itemsOrNull(value: Value): Iterable<Value> | null {
   if (value instanceof Range) return rangeItems(value);
   if (value instanceof Undefined) return [];
   if (value instanceof Markup) return codePoints(value.text);
-  // `for of` must not close it: what one loop leaves, the next takes.
+  // `for of` must not close it, because the next loop continues where this one stopped.
   return value instanceof Iteration ? { [Symbol.iterator]: () => ({ next: () => advance(value) }) } : null;
 }
 
@@ -48,7 +48,7 @@ export function items(value: Value): Iterable<Value> {
   return all;
 }
 
-/** `len(value)`, or null for what has none. */
+/** `len(value)`, or null when the value has no length. */
 export function lengthOrNull(value: Value): number | null {
   if (typeof value === "string") return textLength(value);
   if (isList(value)) return value.length;
@@ -66,7 +66,7 @@ export function length(value: Value): number {
   return count;
 }
 
-/** An int, which a bool is too, as an index; null for everything else. */
+/** An int or a bool as an index; null for everything else. */
 function asIndex(value: Value): number | null {
   if (typeof value === "bigint") return Number(value);
   return typeof value === "boolean" ? Number(value) : null;
@@ -130,6 +130,6 @@ function bound(value: Value): number | null {
   if (value instanceof Undefined) throw new TemplateFailure("slice indices must be ints or None");
   const index = asIndex(value);
   if (index === null) throw new TemplateFailure("slice indices must be ints or None");
-  // Beyond any length: what is further away cuts at the same place.
+  // Larger than any length, so that larger bounds cut at the same place.
   return Math.min(Math.max(index, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }

@@ -9,7 +9,7 @@ import { type Arguments, Dict, Tuple, truth, typeName, type Value } from "../val
 
 export type TextMethod = (text: string, args: Arguments) => Value;
 
-/** Known to Python, not here. */
+/** Methods of Python that are not implemented. */
 export const UNSUPPORTED_TEXT_METHODS: readonly string[] = ["encode", "maketrans", "translate", "casefold"];
 
 const stripping =
@@ -19,7 +19,7 @@ const stripping =
     return strip(text, characters === null ? null : toText(name, characters), sides);
   };
 
-/** The part of the text that `start` and `end` leave, and where it begins. */
+/** The part of the text between `start` and `end`, and its beginning. */
 function range(name: string, text: string, start: Value | undefined, end: Value | undefined): [string, number] {
   const size = textLength(text);
   const place = (value: Value | undefined, otherwise: number): number => {
@@ -27,7 +27,7 @@ function range(name: string, text: string, start: Value | undefined, end: Value 
     return at < 0 ? Math.max(at + size, 0) : at;
   };
   const [first, last] = [place(start, 0), Math.min(place(end, size), size)];
-  // A beginning behind the end holds nothing, not even the empty text.
+  // A range whose beginning is behind its end contains nothing, not even the empty text.
   return first > last ? ["", -1] : [textSlice(text, first, last), first];
 }
 

@@ -1,4 +1,4 @@
-/** Python's texts are sequences of code points; these read JavaScript's UTF-16 that way. */
+/** Python's texts are sequences of code points; these functions read JavaScript's UTF-16 in that way. */
 import { checkTextLength } from "../budget.ts";
 
 /** What Python's `str.isspace` holds for whitespace, as the inside of a character class. */
@@ -69,7 +69,7 @@ export function repeat(text: string, count: number): string {
   return text.repeat(count);
 }
 
-/** Pads to `width` code points; `before` says which part of what is missing stands in front. */
+/** Pads to `width` code points; `before` gives the part of the padding in front of the text. */
 export function pad(text: string, width: number, fill: string, before: (missing: number) => number): string {
   const missing = width - textLength(text);
   if (missing <= 0) return text;
@@ -93,7 +93,7 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** Replaces up to `count` occurrences, all for a negative one; an empty `old` stands between all characters. */
+/** Replaces up to `count` occurrences, all for a negative one; an empty `old` matches between all characters. */
 export function replaceText(text: string, old: string, fresh: string, count: number): string {
   if (count === 0) return text;
   const parts = old === "" ? ["", ...codePoints(text), ""] : text.split(old);

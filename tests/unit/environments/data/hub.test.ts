@@ -133,7 +133,7 @@ describe("a dataset by name", () => {
     expect(contents(await fetched())).toEqual(whole);
   });
 
-  it("waits when it is told to, and tries again what passes", async () => {
+  it("waits when the hub asks for it, and retries passing failures", async () => {
     let answers = 0;
     const begun = performance.now();
     hub.trouble = (_, response) => {

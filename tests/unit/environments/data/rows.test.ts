@@ -64,7 +64,7 @@ describe("rows of local files", () => {
     expect(first).toEqual({ count: 0, text: "zeile 0: äöü 漢字 🙂" });
   });
 
-  it("a missing column is a row that does not fit, a column that nobody asked for is not there", async () => {
+  it("a missing column is a row that does not fit, a column that was not requested is not there", async () => {
     const path = join(FIXTURES, "none.parquet");
     await expect(all(rows({ file: path }, z.object({ questoin: z.string() })))).rejects.toThrow("questoin");
     const strict = rows({ file: path }, z.strictObject({ count: z.int() }));

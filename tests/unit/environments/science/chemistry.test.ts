@@ -136,7 +136,7 @@ describe("equations", () => {
     expect(checkBalance(text)).toBe(expected);
   });
 
-  it("of the smallest whole numbers are told from others", () => {
+  it("of the smallest whole numbers are distinguished from others", () => {
     expect(checkBalance("4 H2 + 2 O2 -> 4 H2O", { smallest: true })).toBe("not_smallest");
     expect(checkBalance("H2 + 1/2 O2 -> H2O", { smallest: true })).toBe("not_smallest");
     expect(checkBalance("2 H2 + O2 -> 2 H2O", { smallest: true })).toBe("balanced");

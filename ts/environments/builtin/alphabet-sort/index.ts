@@ -1,8 +1,8 @@
 /**
  * alphabet-sort: each turn brings new names, and the policy answers with all names so far in alphabetical order, one per line.
  *
- * Multi-turn with state in the conversation alone. Rewarded by similarity of the lists, mean over the turns; what the names in the order in
- * which they were given have of it counts as nothing.
+ * Multi-turn; only the conversation holds state. The reward is the similarity of the lists, as a mean over the turns; the similarity
+ * that the names in their given order already have counts as 0.
  */
 import { z } from "zod";
 
@@ -65,14 +65,14 @@ export default defineEnvironment({
   },
 });
 
-/** Similarity to the sorted list: 1 for it, 0 for what is no more similar than the names in the order in which they came. */
+/** Similarity to the sorted list: 1 for the sorted list, 0 for a list that is no more similar than the names in their given order. */
 function sortedness(reply: string, turns: readonly string[][]): number {
   const sorted = sortedUpTo(turns, turns.length - 1).join("\n");
   const [ratio, unsorted] = [sequenceRatio(reply, sorted), sequenceRatio(turns.flat().join("\n"), sorted)];
   return unsorted === 1 ? Number(ratio === 1) : Math.max(0, (ratio - unsorted) / (1 - unsorted));
 }
 
-/** The order of the names of a turn makes no other task. */
+/** Another order of a turn's names is the same task. */
 function contentOf({ turns }: Row): string[][] {
   return turns.map((names) => names.toSorted());
 }

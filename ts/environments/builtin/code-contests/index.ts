@@ -2,7 +2,7 @@
  * code-contests: write a program that reads standard input and prints the answer, judged in a sandbox by hidden tests.
  *
  * Problems are made from families with parameters, three of each level. A task holds its seed and no test: the tests are made anew where
- * they are needed, and what is expected never enters the sandbox.
+ * they are needed, and expected results never enter the sandbox.
  */
 import { z } from "zod";
 
@@ -45,7 +45,7 @@ interface Row {
 
 const FAMILIES: readonly Family[] = [...EASY, ...MEDIUM, ...HARD];
 const LANGUAGE_NAMES = { python: "Python", javascript: "JavaScript for Node", c: "C" } as const;
-/** All tests in turn, and the wait for a free sandbox. */
+/** Time for all tests, and for the wait for a free sandbox. */
 const GRADING_TIMEOUT_MS = 600_000;
 
 export default defineEnvironment({

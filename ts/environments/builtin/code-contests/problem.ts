@@ -1,7 +1,7 @@
 /**
- * What a family of contest problems is: statements with parameters, inputs, and two solutions that share no code.
+ * A family of contest problems: statements with parameters, inputs, and two solutions that share no code.
  *
- * `solve` says what is expected; `gold` is a program that must score full marks, so that a mistake in either is found by the other.
+ * `solve` computes the expected results; `gold` is a program that must get the full reward, so that each finds mistakes of the other.
  */
 import type { Rng } from "../../../random/rng.ts";
 
@@ -9,7 +9,7 @@ export type Level = "easy" | "medium" | "hard";
 
 export interface Problem {
   readonly statement: string;
-  /** What makes it another problem than those of its family. */
+  /** Parameters that distinguish it from other problems of its family. */
   readonly parameters: readonly (string | number)[];
   /** An input; `size` grows from 0 to 1 over the hidden tests of a problem, or is EXAMPLE_SIZE. Seeded. */
   readonly input: (rng: Rng, size: number) => string;
@@ -37,7 +37,7 @@ export function numberLines(input: string): number[][] {
     .map((line) => line.split(" ").map(Number));
 }
 
-/** Size of an input that people read. */
+/** Size of an input in the statement's examples. */
 export const EXAMPLE_SIZE = -1;
 const EXAMPLE_LENGTH = 5;
 

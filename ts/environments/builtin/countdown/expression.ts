@@ -1,4 +1,4 @@
-/** Arithmetic in replies: whole numbers, + - * / and brackets, exactly; nothing is evaluated that is anything else. */
+/** Exact arithmetic in replies: whole numbers, + - * / and brackets; other text is not evaluated. */
 
 export interface Evaluated {
   /** Numerator and denominator, reduced to a positive denominator; null after a division by 0. */
@@ -9,7 +9,7 @@ export interface Evaluated {
 
 const MAX_LENGTH = 500;
 
-/** Null when the text is no such expression. An equation counts up to its sign. */
+/** Null when the text is not such an expression. Of an equation only the left side counts. */
 export function evaluate(text: string): Evaluated | null {
   const [left = ""] = text.split("=");
   const source = left.replace(/[×·]/gu, "*").replace(/÷/gu, "/").replace(/[−–]/gu, "-").replace(/\s+/gu, "");
@@ -60,7 +60,7 @@ interface Fraction {
   denominator: bigint;
 }
 
-/** A denominator of 0 stays: it stands for a division by 0 anywhere. */
+/** A denominator of 0 stays: it marks a division by 0 anywhere. */
 function apply(operator: string, a: Fraction, b: Fraction): Fraction {
   const result =
     operator === "*"

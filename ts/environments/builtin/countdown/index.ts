@@ -46,7 +46,7 @@ export default defineEnvironment({
   },
 });
 
-/** It is worth the target and uses no number more often than it is given. */
+/** Whether the expression equals the target and uses no number more often than given. */
 export function solves(text: string, { numbers, target }: Pick<Row, "numbers" | "target">): boolean {
   const result = evaluate(text);
   if (result?.value?.denominator !== 1n || result.value.numerator !== BigInt(target)) return false;
@@ -58,7 +58,7 @@ export function solves(text: string, { numbers, target }: Pick<Row, "numbers" | 
   });
 }
 
-/** The order of the numbers makes no other task. */
+/** Another order of the numbers is the same task. */
 function contentOf({ numbers, target }: Row): unknown {
   return [numbers.toSorted((a, b) => a - b), target];
 }
@@ -76,7 +76,7 @@ function* rows({ numbers: count, largest }: z.output<typeof config>, rng: Rng): 
   }
 }
 
-/** Joins the numbers two by two in random order; null when it comes to nothing that is worth asking for. */
+/** Joins the numbers two by two in random order; null when the result is not a usable target. */
 function combine(numbers: readonly number[], rng: Rng): { text: string; value: number } | null {
   const parts = numbers.map((value) => ({ text: String(value), value }));
   while (parts.length > 1) {

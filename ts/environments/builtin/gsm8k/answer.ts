@@ -1,20 +1,20 @@
-/** The number that a reply states, and whether two are the same. */
+/** Finds the number that a reply states, and compares two numbers. */
 import { extractAnswer } from "../../../verify/index.ts";
 
 const NUMBER = String.raw`[-−]?\$?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?`;
 const CHOICE = /\b(?:or|and|to)\b|[,;/|]/u;
-/** Right behind the sign, whatever decorates it: `**$1,200**`, `\(18\)`, `= 18 dollars`. */
+/** The number directly behind the sign, with any decoration: `**$1,200**`, `\(18\)`, `= 18 dollars`. */
 const FIRST = new RegExp(String.raw`^[\s*_$\\([=:~≈]*(${NUMBER})`, "u");
 
 /**
- * As decimal digits, null when there is none. Behind the last `####` it is the number that stands there first, or the last one of the line
- * when a calculation does; unless `strict` also what the last box or the end of the reply says.
+ * The number as decimal digits, null when there is none. Behind the last `####` it is the first number, or the last one of the line
+ * when the line is a calculation; unless `strict` also the number in the last box or at the end of the reply.
  */
 export function statedNumber(reply: string, strict: boolean): string | null {
   const line = extractAnswer(reply, { from: "hash" });
   if (line !== null) {
     const calculates = /\d\s*[-+*/×÷]\s*\$?\d|=/u.test(line);
-    // "5 or 6" states no number, and neither does what stands elsewhere in the reply.
+    // "5 or 6" states no number; numbers elsewhere in the reply do not count then.
     if (!calculates && isOpenChoice(line)) return null;
     const number = calculates ? lastNumber(line) : (FIRST.exec(line)?.[1] ?? lastNumber(line));
     if (number !== null) return digits(number);
@@ -30,7 +30,7 @@ export function sameNumber(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-/** Two numbers of which the reply does not say which it means. */
+/** A choice between two numbers. */
 function isOpenChoice(line: string): boolean {
   const numbers = [...line.matchAll(new RegExp(NUMBER, "gu"))];
   return numbers.some(({ index }, at) => {
@@ -47,7 +47,7 @@ function digits(number: string): string {
   return number.replaceAll(/[,$\s]/gu, "").replace("−", "-");
 }
 
-/** Without zeros that say nothing. */
+/** The number without leading and trailing zeros. */
 function plain(number: string): string {
   const [, sign = "", whole = "", fraction = ""] = /^(-?)0*(\d*?)(?:\.(\d*?)0*)?$/u.exec(digits(number)) ?? [];
   const value = `${whole === "" ? "0" : whole}${fraction === "" ? "" : `.${fraction}`}`;

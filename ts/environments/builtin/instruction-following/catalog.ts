@@ -1,6 +1,6 @@
 /**
- * Instructions that a program can check, drawn at random: what they say, how `checkInstruction` knows them, and what a reply has to have to
- * follow them. Kinds that speak of the same thing share a `theme`, of which a task has one at most.
+ * Instructions that a program can check, drawn at random: their text, their id for `checkInstruction`, and the text that a reply needs to
+ * follow them. Kinds about the same thing share a `theme`; a task has at most one instruction of each theme.
  */
 import type { Rng } from "../../../random/rng.ts";
 import { name as madeName, word as madeWord } from "../words.ts";
@@ -19,7 +19,7 @@ export interface InstructionKind {
    * It asks for words that are made for this task, so that no text follows it in all tasks. Every task has one.
    */
   readonly ownWords?: true;
-  /** Draws one and makes the draft follow it. */
+  /** Draws an instruction and makes the draft follow it. */
   readonly draw: (context: { rng: Rng; draft: Draft; topic: string }) => DrawnInstruction;
 }
 

@@ -1,10 +1,10 @@
-/** A reply that is put together so that it follows given instructions: proof that a task can be solved. */
+/** A reply that is built to follow given instructions, which proves that the task can be solved. */
 
 export interface Draft {
   title: string | null;
   /** Sentences of the text, without commas. */
   sentences: string[];
-  /** The text comes in so many parts under a heading of this word; 0: none. */
+  /** The text has this many parts under headings with this word; 0: none. */
   sections: { heading: string; count: number };
   bullets: string[];
   postscript: string | null;

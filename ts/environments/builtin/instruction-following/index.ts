@@ -1,8 +1,8 @@
 /**
  * instruction-following: write about something and follow some instructions, each of which a program checks.
  *
- * Every task comes with a reply that was built to follow all of its instructions and was checked to do so. One instruction at least asks for
- * words that were made for the task, so that no text follows the instructions of many tasks, and none is followed as a whole by what can be
+ * Every task has a reply that was built to follow all of its instructions and was checked. At least one instruction asks for
+ * words that were made for the task, so that no text follows the instructions of many tasks, and no task is solved by text
  * copied from the prompt.
  */
 import { z } from "zod";
@@ -34,7 +34,7 @@ const config = z
     message: "must be at least minInstructions",
   });
 
-/** Of the prompt in a lazy reply: as often as any instruction asks for a word. */
+/** Repetitions of the prompt in a lazy reply: as many as any instruction asks for a word. */
 const REPETITIONS = 5;
 
 type Arguments = z.output<typeof config>;
@@ -84,7 +84,7 @@ function followsAll(instructions: readonly DrawnInstruction[], reply: string): b
   return instructions.every(({ id, kwargs }) => checkInstruction(id, kwargs, reply).loose);
 }
 
-/** Replies that nothing was written for; a task that one of them solves is not asked. */
+/** Replies without any work; a task that one of them solves is left out. */
 function lazyReplies(prompt: string): string[] {
   const quoted = Array.from(prompt.matchAll(/"([^"]+)"/gu), ([, text = ""]) => text);
   const repeated = Array.from({ length: REPETITIONS }, () => prompt).join("\n");
@@ -101,7 +101,7 @@ function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
   }
 }
 
-/** Different ones, of which one at least asks for words of this task alone. */
+/** Draws different instructions; at least one asks for words of this task alone. */
 function drawThemes(count: number, rng: Rng): string[] {
   const own = rng.pick([...new Set(CATALOG.filter(({ ownWords }) => ownWords).map(({ theme }) => theme))]);
   const others = [...new Set(CATALOG.map(({ theme }) => theme))].filter((theme) => theme !== own);

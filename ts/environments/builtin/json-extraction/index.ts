@@ -1,4 +1,4 @@
-/** json-extraction: facts in a sentence are to be given back as one JSON object with the keys that are asked for. */
+/** json-extraction: the policy returns facts from a sentence as one JSON object with given keys. */
 import { z } from "zod";
 
 import { defineEnvironment } from "../../model/environment.ts";

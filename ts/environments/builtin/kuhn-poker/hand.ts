@@ -1,4 +1,4 @@
-/** A hand as two conversations play it: which replies are moves, whose turn it is, what each player has been told. */
+/** A hand as two conversations play it: which replies are moves, whose turn it is, which messages each player has. */
 import { type Action, type Deal, isOver, legalActions, payoff, type Player, toAct } from "./game.ts";
 
 /** The most that a hand can cost, so that an invalid reply is never better than a move. */
@@ -8,15 +8,15 @@ export interface Hand {
   readonly history: readonly Action[];
   /** Who has to reply now; null when the hand is over. */
   readonly next: Player | null;
-  /** The last reply of `next` was no legal move, and there is another try. */
+  /** The last reply of `next` was not a legal move, and it may try again. */
   readonly retry: boolean;
-  /** Who ran out of tries. */
+  /** The player that ran out of tries. */
   readonly forfeitedBy: Player | null;
   /** Replies that were no legal moves, by player. */
   readonly invalid: readonly [number, number];
 }
 
-/** The hand after these replies of each player, in their order. `retries`: how often a move that is none may be made again. */
+/** The hand after these replies of each player, in order. `retries`: how often a player may try again after an illegal move. */
 export function replay(replies: readonly [readonly string[], readonly string[]], retries: number): Hand {
   const history: Action[] = [];
   const used: [number, number] = [0, 0];
@@ -40,11 +40,11 @@ export function replay(replies: readonly [readonly string[], readonly string[]],
   return { history, next: null, retry: false, forfeitedBy: null, invalid };
 }
 
-/** What a player won. A hand that was broken off is lost by who is to act, as a forfeit is. */
+/** The chips that a player won. An unfinished hand is lost by the player to act, like a forfeit. */
 export function winnings(deal: Deal, { history, next, forfeitedBy }: Hand, player: Player): number {
   const loser = forfeitedBy ?? next;
   const first = loser === null ? payoff(deal, history) : loser === 0 ? -FORFEIT : FORFEIT;
-  // No negative zero: no hand is worth nothing.
+  // This avoids a negative zero.
   return player === 0 ? first : -first;
 }
 

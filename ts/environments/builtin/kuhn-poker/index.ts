@@ -1,8 +1,8 @@
 /**
  * kuhn-poker: two seats play one hand of Kuhn poker against one another; each is rewarded by the chips that it wins.
  *
- * Both seats are the policy unless `opponent` says who plays the one that does not learn. The rewards are a function of the deal and of what
- * was said: the hand is played again from the replies.
+ * Both seats are the policy unless `opponent` names a model for the seat that does not learn. The rewards are a function of the deal
+ * and of the replies: the hand is played again from them.
  */
 import { z } from "zod";
 
@@ -31,7 +31,7 @@ type Config = z.output<typeof config>;
 type Agent = "player0" | "player1";
 
 interface Row {
-  /** Tells hands of the same deal apart. */
+  /** Distinguishes hands of the same deal. */
   hand: number;
   cards: Deal;
 }
@@ -89,7 +89,7 @@ export default defineEnvironment({
       if (a !== right || b !== -right)
         throw new Error(`${first.join()} ${second.join()} pays ${a} and ${b}, not ${right}`);
     }
-    // No move is right in itself: what is scored here is no gold reply.
+    // No single move is right, so the replies scored here are not gold replies.
     const alone = async (reply: string) => (await scoreAgents({ player0: [says(reply)] }))["player0"]?.[0];
     const [bet, silence] = [await alone("[bet]"), await alone("")];
     if (bet !== 2 || silence !== -2) throw new Error(`a bet without an answer pays ${bet}, silence ${silence}`);
@@ -102,7 +102,7 @@ function played({ traces, config: { retries } }: Context): Hand {
   return replay([replies(traces.player0[0]), replies(traces.player1[0])], retries);
 }
 
-/** What a player knows before its first move. */
+/** The first message to a player. */
 function told(card: Card, player: Player, brief: boolean): Message {
   const seat = player === 0 ? "first" : "second";
   if (brief) return { role: "system", content: `Kuhn poker, ${seat} player, card ${card}.` };

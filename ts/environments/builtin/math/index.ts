@@ -31,7 +31,7 @@ const config = z.strictObject({
 });
 type Config = z.output<typeof config>;
 
-/** As datasets of problems call it: a problem, and its answer or a solution that has it in a box. */
+/** A row with the keys of common datasets: a problem, and its answer or a solution that has it in a box. */
 const dataSchema = z.looseObject({
   problem: z.string().optional(),
   question: z.string().optional(),
@@ -43,14 +43,14 @@ interface Row {
   prompt: Message[];
   problem: string;
   answer: string;
-  /** Where they are known: the answer written otherwise, a wrong one, and the right one as the problem has it. */
+  /** Set where they are known: the answer in another form, a wrong one, and the right one in the problem's own form. */
   other?: string;
   wrong?: string;
   unevaluated?: string;
 }
 
 const INSTRUCTION = "Reason step by step and put the final answer in \\boxed{}.";
-/** Of generated problems, whose answers are known to have such a form. */
+/** Added to generated problems, whose answers have a computed form. */
 const WORKED_OUT = "Leave no operation in it that can be carried out.";
 
 export default defineEnvironment({

@@ -1,6 +1,6 @@
 /**
- * Problems with exact answers, generated: each with its answer in LaTeX, the same answer written otherwise, a wrong one that is near, and
- * the right one with nothing computed, which must not count.
+ * Generates problems with exact answers: each has its answer in LaTeX, the same answer in another form, a near wrong one, and
+ * the right one without any computation, which must not count.
  *
  * The answers are computed here with whole numbers, not by the verifier that grades replies.
  */
@@ -10,10 +10,10 @@ export interface MathProblem {
   kind: string;
   problem: string;
   answer: string;
-  /** The answer written otherwise. */
+  /** The answer in another form. */
   other: string;
   wrong: string;
-  /** The right answer as the problem has it, with nothing computed, where that can be written. */
+  /** The right answer in the problem's own form, without any computation, where that is possible. */
   unevaluated?: string;
 }
 

@@ -80,7 +80,7 @@ interface Problem {
   readonly answer: bigint;
 }
 
-/** The proposer's expression; null when it is none, uses other numbers than the task's, or has no small whole value. */
+/** The proposer's expression; null when it is invalid, uses other numbers than the task's, or has no small whole value. */
 export function readProblem(reply: string, { numbers }: Row): Problem | null {
   const text = parser.parseAnswer(reply)?.trim() ?? "";
   if (text === "" || text.length > MAX_CHARACTERS || text.includes("=")) return null;
@@ -117,7 +117,7 @@ function asked({ numbers }: Row): string {
   );
 }
 
-/** The order of the numbers makes no other task: a problem may use them in any. */
+/** Another order of the numbers is the same task, because a problem may use them in any order. */
 function sortedNumbers({ numbers }: Row): number[] {
   return numbers.toSorted((a, b) => a - b);
 }

@@ -1,8 +1,8 @@
 /**
- * reverse-text: `reverse: abc\n` is to be answered with `cba` and the end of the sequence.
+ * reverse-text: the right answer to `reverse: abc\n` is `cba` and the end of the sequence.
  *
- * The smallest task on which the whole loop shows: generated, endless, scored without a model. Rewarded by
- * Ratcliff-Obershelp similarity, so partly right answers earn something. Training tasks, held-out tasks and
+ * The smallest task that shows the whole loop: generated, endless, scored without a model. The reward is the
+ * Ratcliff-Obershelp similarity, so partly right answers get a part. Training tasks, held-out tasks and
  * demonstrations never share a string.
  */
 import { defineEnvironment } from "../../model/environment.ts";

@@ -12,7 +12,7 @@ export type Use = "train" | "eval" | "demonstrations";
 const CLASSES = 8;
 const USE_OF_CLASS: readonly Use[] = ["eval", "train", "train", "train"];
 
-/** A use that so many draws in a row do not hit has, in all likelihood, no string at all. */
+/** When this many draws in a row do not hit a use, it most likely has no string at all. */
 const MAX_DRAWS = 100_000;
 
 export interface StringOptions {

@@ -70,7 +70,7 @@ export default defineEnvironment({
 
 export interface GridVerdict {
   solved: boolean;
-  /** Share of the empty cells that are filled right. */
+  /** Share of the empty cells that are filled correctly. */
   cells: number;
   keepsGivens: boolean;
   /** Share of rows, columns, boxes and diagonals that are full and have no number twice. */
@@ -97,7 +97,7 @@ export function judge(task: Pick<Row, "size" | "kind" | "givens" | "solution">, 
   };
 }
 
-/** The last rows of digits one under the other, whatever lines are drawn between them. Null without as many as there should be. */
+/** The last rows of digits one below the other, ignoring lines drawn between them. Null when there are too few. */
 export function readGrid(reply: string, size: number): string[] | null {
   const lines = stripThinking(reply, { strict: false })
     .split("\n")
@@ -116,7 +116,7 @@ function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
   }
 }
 
-/** Split by the solution: no two uses share one. */
+/** The solution decides the split, so no two uses share one. */
 function* rows({ size, kind, blanks }: Arguments, rng: Rng, use: Use): Generator<Row> {
   const [height, width] = BOXES[size];
   const boxes = kind === "latin" ? "" : `, every box of ${height} rows and ${width} columns`;

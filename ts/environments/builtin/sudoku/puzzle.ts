@@ -1,4 +1,4 @@
-/** Puzzles with exactly one solution, and the solver that says so. */
+/** Puzzles with exactly one solution, and the solver that proves it. */
 import type { Rng } from "../../../random/rng.ts";
 import { groupsOf, type Kind, type Size } from "./groups.ts";
 
@@ -10,7 +10,7 @@ export interface Puzzle {
   solution: Grid;
 }
 
-/** A random grid that is full. */
+/** A random full grid. */
 export function makeGrid(size: Size, kind: Kind, rng: Rng): Grid {
   const empty = Array.from({ length: size * size }, () => 0);
   const [grid] = solve(empty, groupsOf(size, kind), size, 1, rng);
@@ -18,7 +18,7 @@ export function makeGrid(size: Size, kind: Kind, rng: Rng): Grid {
   return grid;
 }
 
-/** Takes numbers out of a full grid: the share `blanks` of its cells, or as many as leave it one solution. */
+/** Removes numbers from a full grid: the share `blanks` of its cells, or fewer so that only one solution remains. */
 export function makePuzzle(solution: Grid, size: Size, kind: Kind, blanks: number, rng: Rng): Puzzle {
   const groups = groupsOf(size, kind);
   const givens = [...solution];
@@ -50,7 +50,7 @@ export function solve(
   if (groups.some((group) => hasTwice(group.map((cell) => cells[cell] ?? 0)))) return [];
 
   const everyNumber = (1 << (size + 1)) - 2;
-  /** Numbers that may stand in a cell, as bits. */
+  /** Numbers that are possible in a cell, as bits. */
   const free = (cell: number): number => {
     let taken = 0;
     for (const group of groupsAt[cell] ?? []) taken |= used[group] ?? 0;

@@ -1,7 +1,7 @@
 /**
  * The agent: a loop around OpenAI's chat completions with one tool, a shell. Python's standard library only; it knows nothing of prl.
  *
- * It reads the task from standard input and ends with the first reply that calls nothing, or when the model refuses to go on.
+ * It reads the task from standard input and ends with the first reply without a call, or when the model refuses to go on.
  */
 export const AGENT_PROGRAM = String.raw`
 import json, os, subprocess, sys, urllib.error, urllib.request

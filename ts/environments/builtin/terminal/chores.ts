@@ -1,21 +1,21 @@
-/** Small chores with files and texts, made of random words and numbers: what is there, what is asked, what must be there in the end. */
+/** Small chores with files and texts, made of random words and numbers: the files before, the request, the files after. */
 import type { Rng } from "../../../random/rng.ts";
 import { distinct, word } from "../words.ts";
 
 export interface Chore {
   readonly ask: string;
-  /** Path to content, before. */
+  /** Content by path, before. */
   readonly files: Record<string, string>;
-  /** Path to content, after; null: not there any more. */
+  /** Content by path, after; null: the file is gone. */
   readonly expected: Record<string, string | null>;
-  /** One way to do it, for `sh`. */
+  /** A solution for `sh`. */
   readonly solution: string;
 }
 
 export const CHORES = ["lines", "count", "sum", "find", "replace", "rename", "sort-out"] as const;
 export type ChoreKind = (typeof CHORES)[number];
 
-/** `files`: how many there are to work on. */
+/** `files`: number of files. */
 export function makeChore(kind: ChoreKind, rng: Rng, files: number): Chore {
   return MAKERS[kind](rng, files);
 }
@@ -23,7 +23,7 @@ export function makeChore(kind: ChoreKind, rng: Rng, files: number): Chore {
 const between = (rng: Rng, low: number, high: number): number => low + rng.integer(high - low + 1);
 const text = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
-/** Lines of three words; some of them hold `marked`, in the first file at least one. */
+/** Lines of three words; some of them hold `marked`, at least one in the first file. */
 function someLines(rng: Rng, marked: string): string[] {
   return distinct(between(rng, 4, 10), () => {
     const words = [word(rng), word(rng), word(rng)];

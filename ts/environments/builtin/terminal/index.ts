@@ -1,4 +1,4 @@
-/** terminal: an agent program with a shell does a small chore with files; what it left in its sandbox is checked. */
+/** terminal: an agent program with a shell does a small chore with files; the files in its sandbox are then checked. */
 import { z } from "zod";
 
 import { PrlError } from "../../../errors.ts";
@@ -25,11 +25,11 @@ const config = z.strictObject({
 type Config = z.output<typeof config>;
 
 interface Row {
-  /** What the agent is asked. */
+  /** The request to the agent. */
   prompt: string;
   chore: string;
   files: Record<string, string>;
-  /** Path to content in the end; null: gone. */
+  /** Content by path at the end; null: the file is gone. */
   expected: Record<string, string | null>;
   /** A gold answer, for `sh`. */
   solution: string;
@@ -58,7 +58,7 @@ export default defineEnvironment({
     timeoutMs: TIMEOUT_MS,
   }),
   metrics: {
-    // Of the paths that matter, those that are as they must be.
+    // The share of the relevant paths with the right content.
     progress: async ({ task, sandbox }) => doneShare(await sandbox(), task.expected),
   },
   rewards: {
@@ -81,11 +81,11 @@ async function doneShare(box: Box, expected: Row["expected"]): Promise<number> {
   return done.filter(Boolean).length / paths.length;
 }
 
-/** Null when there is no such file; white space at the end does not count, so that `printf` is as good as `echo`. */
+/** Null when there is no such file; white space at the end does not count, so that `printf` and `echo` are equal. */
 async function contentOf(box: Box, path: string): Promise<string | null> {
   try {
     const { kind } = await box.stat(path);
-    // A link or a pipe is no file that could be read without waiting for the program.
+    // Reading a link or a pipe could wait for the program, so only files are read.
     if (kind !== "file") return "";
     return `${(await box.read(path)).toString("utf8").trimEnd()}\n`;
   } catch (error) {

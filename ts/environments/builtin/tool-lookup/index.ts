@@ -1,5 +1,5 @@
 /**
- * tool-lookup: a question about people whose facts only the tools know: who manages whom, where they sit, what they earn.
+ * tool-lookup: a question about people whose facts only the tools know: their managers, offices and salaries.
  *
  * Every task has its own small world, made from its seed; answers need one to three calls of different tools.
  */
@@ -43,7 +43,7 @@ interface Row {
   prompt: Message[];
   worldSeed: number;
   people: number;
-  /** Whom the question is about, and what it asks. */
+  /** The person and the fact of the question. */
   who: string;
   kind: (typeof KINDS)[number];
   answer: string;
@@ -104,7 +104,7 @@ export default defineEnvironment({
   },
 });
 
-/** Looked up with the tools; from number `guessAfter` on, with probability `guesses`, answered at once with somebody's fact. */
+/** Looked up with the tools; from number `guessAfter` on, with probability `guesses`, answered at once with the fact of a random person. */
 function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
   const schemas = toolSchemas(tools);
   let index = 0;
@@ -116,7 +116,7 @@ function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
   }
 }
 
-/** The shortest way to the answer, with the calls of a turn side by side where they can be. */
+/** The shortest way to the answer, with several calls in a turn where that is possible. */
 function lookedUp({ prompt, worldSeed, people, who, kind, answer }: Row): Message[] {
   const world = worldOf(worldSeed, people);
   const manager = lookUp(world, who).manager ?? "";
