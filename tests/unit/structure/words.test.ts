@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, "../../..");
 const BANNED = /\b(?:told|telling|by hand|of its own|of one[’']s own|whoever|nobody)\b/iu;
 
 /** Paths whose texts are not rewritten yet, with the most lines that may hold such a word. The numbers only go down. */
-const UNREAD: Readonly<Record<string, number>> = { "crates/sandbox": 338 };
+const UNREAD: Readonly<Record<string, number>> = { "crates/sandbox": 23 };
 
 /** Lines that may hold such a word: the file, a part of the line, and the reason. */
 const ALLOWED: readonly (readonly [file: string, part: string, reason: string])[] = [
