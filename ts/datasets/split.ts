@@ -2,8 +2,7 @@
  * Separates generated tasks by their content: `train`, `eval` and demonstrations share no task, for any seed, and within each a task
  * does not come twice.
  */
-import { taskHash } from "./task-hash.ts";
-import type { Split } from "./task-hash.ts";
+import { taskHash, type Split } from "./task-hash.ts";
 
 export type Use = Split | "demonstrations";
 

@@ -21,8 +21,7 @@ import {
   type RolloutSender,
   type WeightFollower,
 } from "../transports/index.ts";
-import { SamplingBudget } from "./scheduling/sampling-budget.ts";
-import { samplingBudgetOptions } from "./scheduling/sampling-budget.ts";
+import { SamplingBudget, samplingBudgetOptions } from "./scheduling/sampling-budget.ts";
 import { BatchQueue } from "./batch/batch-queue.ts";
 import { Changes } from "../async/changes.ts";
 import { Gates } from "./curriculum/gates.ts";

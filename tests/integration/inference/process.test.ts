@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
-import { selfCommand } from "../../../ts/launcher/processes/self-command.ts";
+import { selfCommand } from "../../../ts/self-command.ts";
 import { InferenceAdmin } from "../../../ts/inference-client/index.ts";
 import type { ReadyFile } from "../../../ts/monitors/index.ts";
 import { InferenceClient } from "../../../ts/inference-client/index.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { runCommandLine } from "../../../ts/cli/dispatch.ts";
-import { selfCommand } from "../../../ts/launcher/processes/self-command.ts";
+import { selfCommand } from "../../../ts/self-command.ts";
 import { sandboxDaemonPath } from "../../../ts/native/index.ts";
 import { SandboxPool } from "../../../ts/sandbox/index.ts";
 import { until } from "./support.ts";

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { selfCommand } from "../../../ts/launcher/processes/self-command.ts";
+import { selfCommand } from "../../../ts/self-command.ts";
 import { SandboxPool } from "../../../ts/sandbox/index.ts";
 import { ROOT } from "../../support/prl.ts";
 import { commandLine, processTree, sandboxCgroups, sandboxMounts, until } from "./support.ts";

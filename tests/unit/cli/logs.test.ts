@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runCommandLine } from "../../../ts/cli/dispatch.ts";
 import { LogTail } from "../../../ts/cli/runs/log-tail.ts";
 import { latestLogs, temporaryFolder, writeRun } from "./run-fixture.ts";
+import { start } from "../../support/prl.ts";
 import { prl } from "./run.ts";
 
 const SOON = { timeout: 15_000 };
@@ -42,6 +43,15 @@ function follow(folder: string, ...args: string[]): { code: Promise<number>; tex
 }
 
 describe("prl logs", () => {
+  test("reads a run where the native addon is not built: no import loads it", { timeout: 60_000 }, async () => {
+    const folder = await temporaryFolder();
+    await loggedRun(folder);
+    const env = { PRL_NATIVE_ADDON: join(folder, "not-built.js") };
+    const reader = await start(["logs", "--output-dir", folder], { cwd: folder, cache: folder, env }).finished;
+    expect([reader.code, reader.stderr]).toEqual([0, ""]);
+    expect(reader.stdout).toContain("trainer-0 | ready");
+  });
+
   test("the newest attempt's lines behind the name of their process", async () => {
     const folder = await temporaryFolder();
     await loggedRun(folder);

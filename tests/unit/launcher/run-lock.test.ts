@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { assertUnlocked, lockHolder, processStart, releaseLock, takeLock } from "../../../ts/launcher/run/run-lock.ts";
+import { assertUnlocked, lockHolder, processStart, releaseLock, takeLock } from "../../../ts/files/run-lock.ts";
 
-const MODULE = pathToFileURL(join(import.meta.dirname, "../../../dist/launcher/run/run-lock.js")).href;
+const MODULE = pathToFileURL(join(import.meta.dirname, "../../../dist/files/run-lock.js")).href;
 const RIVALS = 6;
 
 let runDir: string;

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 
-import { selfCommand } from "../../../ts/launcher/processes/self-command.ts";
+import { selfCommand } from "../../../ts/self-command.ts";
 
 describe("selfCommand", () => {
   it("runs the command line from sources", async () => {
@@ -14,7 +14,7 @@ describe("selfCommand", () => {
   });
 
   it("needs no loader when built", () => {
-    const built = pathToFileURL(join("/app", "dist/launcher/processes/self-command.js")).href;
+    const built = pathToFileURL(join("/app", "dist/self-command.js")).href;
     expect(selfCommand(built)).toEqual({ command: process.execPath, args: ["/app/dist/cli/main.js"] });
   });
 });

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { PrlError } from "../../errors.ts";
 import { parseOptions } from "../arguments/args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
-import { selfCommand } from "../../launcher/index.ts";
+import { selfCommand } from "../../self-command.ts";
 import { findRun, OUTPUT_DIR, outputDirOf } from "../runs/find-runs.ts";
 import { newestRun, processesOf } from "../runs/run-logs.ts";
 import { join, killSession, openSession, type Pane, sessions } from "../tmux.ts";

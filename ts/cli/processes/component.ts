@@ -18,16 +18,23 @@ import type { Component } from "./standalone.ts";
 import { CHILD_OPTIONS } from "./child.ts";
 import type { CommandIo } from "../command.ts";
 import { METRICS_FILE, MetricsTail } from "../../monitors/index.ts";
-import { type BaseModel, ensureBaseModel } from "../../launcher/index.ts";
-import { rlChildConfigs, writeConfig } from "../../launcher/index.ts";
-import { withThreads } from "../../launcher/index.ts";
-import { warmStartConfig } from "../../launcher/index.ts";
-import { type StandaloneResume, type ResumablePart, resumeStandalone } from "../../launcher/index.ts";
-import { checkpointRoot, type ResumeRequest } from "../../launcher/index.ts";
-import type { RunBase } from "../../launcher/index.ts";
-import { SUMMARY_FILE } from "../../launcher/index.ts";
+import {
+  type BaseModel,
+  ensureBaseModel,
+  rlChildConfigs,
+  writeConfig,
+  withThreads,
+  warmStartConfig,
+  type StandaloneResume,
+  type ResumablePart,
+  resumeStandalone,
+  checkpointRoot,
+  type ResumeRequest,
+  type RunBase,
+  SUMMARY_FILE,
+  ensureWarmStart,
+} from "../../launcher/index.ts";
 import { RESUME_OPTION, resumeRequest } from "./show-run.ts";
-import { ensureWarmStart } from "../../launcher/index.ts";
 
 const RUN_DIR = { flag: "--run-dir", value: "dir" } as const;
 const INDEX = { flag: "--index", value: "i" } as const;

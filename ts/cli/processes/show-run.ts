@@ -1,13 +1,10 @@
 /** What `prl rl` and `prl sft` share: a view of the run's progress, its end, its exit code. */
-import type { RunEvent } from "../../monitors/index.ts";
-import { LiveProgress, PlainProgress, type ProgressView } from "../../monitors/index.ts";
+import { type RunEvent, LiveProgress, PlainProgress, type ProgressView } from "../../monitors/index.ts";
 import { type CommandIo, EXIT, exitCodeOf } from "../command.ts";
 import { outliveOutput } from "../lost-output.ts";
 import { stopExit } from "../../stop-signal.ts";
 import { PrlError } from "../../errors.ts";
-import { runReport } from "../../launcher/index.ts";
-import type { ResumeRequest } from "../../launcher/index.ts";
-import type { RunSummary } from "../../launcher/index.ts";
+import { runReport, type ResumeRequest, type RunSummary } from "../../launcher/index.ts";
 
 export const RESUME_OPTION = {
   flag: "--resume",

@@ -10,7 +10,7 @@ import { basename, join } from "node:path";
 import { explain } from "../../errors.ts";
 import { ifThere, isMissing } from "../../files/file-presence.ts";
 import { EVENTS_FILE, type EvaluationReport, METRICS_FILE } from "../../monitors/index.ts";
-import { lockHolder } from "../../launcher/index.ts";
+import { lockHolder } from "../../files/run-lock.ts";
 import { asObject, type JsonObject, jsonLines, parseObject } from "./json-lines.ts";
 import { readMetrics, type StepRecord } from "./run-metrics.ts";
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { isMissing } from "../../files/file-presence.ts";
-import { lockHolder } from "../../launcher/index.ts";
+import { lockHolder } from "../../files/run-lock.ts";
 import { runDirectories } from "./find-runs.ts";
 import { LogTail } from "./log-tail.ts";
 

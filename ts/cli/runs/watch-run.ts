@@ -15,7 +15,7 @@ import {
   RunFeed,
   type RunPhase,
 } from "../../monitors/index.ts";
-import { lockHolder } from "../../launcher/index.ts";
+import { lockHolder } from "../../files/run-lock.ts";
 import { asObject, type JsonObject, parseObject } from "./json-lines.ts";
 import { LogTail } from "./log-tail.ts";
 import type { RunRecord } from "./read-run.ts";

@@ -3,11 +3,9 @@ import { existsSync } from "node:fs";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
-import { rows } from "../../datasets/index.ts";
-import { formatOf } from "../../datasets/index.ts";
+import { rows, formatOf, ofSplit } from "../../datasets/index.ts";
 import type { TasksContext } from "../model/environment.ts";
 import { endless, type TaskRows } from "../model/tasks.ts";
-import { ofSplit } from "../../datasets/index.ts";
 
 /** Used in place of a dataset's name: endless tasks that the environment generates. */
 export const GENERATED = "generated";

@@ -9,7 +9,7 @@ import { isBuiltin } from "../../environments/index.ts";
 import { isErrorCode, PrlError } from "../../errors.ts";
 import { describeExit } from "../processes/child-process.ts";
 import { checkCode, type CodeCheck, type EnvironmentFacts, keyOf } from "./code-check.ts";
-import { selfCommand } from "../processes/self-command.ts";
+import { selfCommand } from "../../self-command.ts";
 import { untilAborted } from "../run/stage.ts";
 
 /** Deadline for one module, its imports included. */

@@ -16,7 +16,7 @@ import { z } from "zod";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../files/file-presence.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
-import { processStart } from "../run/run-lock.ts";
+import { processStart } from "../../files/run-lock.ts";
 
 export interface CoreClaim {
   /** Numbers of the cores; null: the config asks for none. */

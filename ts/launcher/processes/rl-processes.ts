@@ -8,7 +8,7 @@ import type { ChildSpec } from "./child-process.ts";
 import { rlChildConfigs, writeConfig } from "./child-configs.ts";
 import { samplesElsewhere } from "./cores.ts";
 import { Fleet, type Restart } from "./fleet.ts";
-import { selfCommand } from "./self-command.ts";
+import { selfCommand } from "../../self-command.ts";
 import { type Supervisor, SUPERVISOR_TIMES } from "./supervisor.ts";
 
 /** Loading a large model takes a while; a process that is not ready after this long will not become ready. */

@@ -39,7 +39,7 @@ import {
   type ResumeRequest,
 } from "./resume-run.ts";
 import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
-import { assertUnlocked, takeLock } from "./run-lock.ts";
+import { assertUnlocked, takeLock } from "../../files/run-lock.ts";
 import { checkListeners } from "../checks/listen-check.ts";
 import { checkEngineMemory, rlWarnings, sftWarnings } from "../checks/start-checks.ts";
 import { untilAborted } from "./stage.ts";

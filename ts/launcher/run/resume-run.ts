@@ -14,7 +14,7 @@ import { assertBaseWeights } from "../../trainer/index.ts";
 import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
 import { ensureBaseModel, modelFolder } from "../models/base-model.ts";
 import { runNamePrefix } from "./run-directory.ts";
-import { isLockFile } from "./run-lock.ts";
+import { isLockFile } from "../../files/run-lock.ts";
 import { assertSameModel } from "../checks/same-model.ts";
 
 /** The newest checkpoint, or that of a step. */

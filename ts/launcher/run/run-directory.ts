@@ -10,7 +10,7 @@ import { basename, join, resolve, sep } from "node:path";
 
 import { PrlError } from "../../errors.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { assertUnlocked, isLockFile, releaseLock, takeLock } from "./run-lock.ts";
+import { assertUnlocked, isLockFile, releaseLock, takeLock } from "../../files/run-lock.ts";
 
 /** Everything that the name and the place of a run directory depend on. */
 export interface RunPlace {

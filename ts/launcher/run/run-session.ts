@@ -27,7 +27,7 @@ import { MemoryPeak } from "../processes/memory-peak.ts";
 import type { Restart } from "../processes/fleet.ts";
 import { ProgressLog } from "./progress-log.ts";
 import { openRunDirectory, type RunDirectory } from "./run-directory.ts";
-import { releaseLock } from "./run-lock.ts";
+import { releaseLock } from "../../files/run-lock.ts";
 import type { StageOptions } from "./stage.ts";
 import { type RunSummary, statusOf, summarize } from "./summary.ts";
 import type { Supervisor } from "../processes/supervisor.ts";

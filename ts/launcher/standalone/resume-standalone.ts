@@ -22,7 +22,7 @@ import {
   findResumedRun,
   type ResumeRequest,
 } from "../run/resume-run.ts";
-import { assertUnlocked, processStart, releaseLock, takeLock } from "../run/run-lock.ts";
+import { assertUnlocked, processStart, releaseLock, takeLock } from "../../files/run-lock.ts";
 
 /** The parts that hold state of a run. */
 export type ResumablePart = "trainer" | "orchestrator";

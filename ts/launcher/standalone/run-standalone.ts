@@ -14,7 +14,7 @@ import { type FailureNote, ownFailure, readFailureNote } from "../../failure-not
 import { ifThere, isThere } from "../../files/file-presence.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { METRICS_FILE, MetricsTail, type ReadyFile, readyFilePath, RunHistory } from "../../monitors/index.ts";
-import { processStart } from "../run/run-lock.ts";
+import { processStart } from "../../files/run-lock.ts";
 import { SUMMARY_FILE } from "../run/run-session.ts";
 import { statusOf, summarize } from "../run/summary.ts";
 

@@ -7,12 +7,16 @@
 import type { AlgoBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
-import { customAdvantages, loadAdvantages, type Advantage } from "../../algorithms/internal.ts";
-import { AgentBaselines } from "../../algorithms/internal.ts";
+import {
+  customAdvantages,
+  loadAdvantages,
+  type Advantage,
+  AgentBaselines,
+  type UserFunction,
+} from "../../algorithms/internal.ts";
 import { advantages, type AdvantageParams } from "../../algorithms/index.ts";
 import type { Comparison, Member } from "./comparisons.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
-import type { UserFunction } from "../../algorithms/internal.ts";
 import { columnsOf } from "./trace-columns.ts";
 import { Pauses } from "../../async/yield.ts";
 

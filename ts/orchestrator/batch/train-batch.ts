@@ -3,8 +3,7 @@
 import type { RlConfig } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import { type FlopModel, type PackedBatch, SampleSet, type TraceColumns } from "../../native/index.ts";
-import { meanAdvantage, type Advantage } from "../../algorithms/internal.ts";
-import { lossStreamsOf } from "../../algorithms/internal.ts";
+import { meanAdvantage, type Advantage, lossStreamsOf } from "../../algorithms/internal.ts";
 import { compareTraces } from "./comparisons.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 import { rejectingFilter, type TraceFilter } from "../filters/index.ts";

@@ -142,7 +142,7 @@ async function streamFrom(
     return { stream: rowStream(config, rows, taken, signal), position };
   }
   const stream = environmentStream(config);
-  const position: SftPosition = { taken: 0, rows: null, digest: NOTHING };
+  const position: SftPosition = { taken: 0, rows: null, digest: digestOfNothing() };
   while (position.taken < taken) {
     signal.throwIfAborted();
     const { value, done } = await stream.next();
@@ -153,8 +153,8 @@ async function streamFrom(
   return { stream, position };
 }
 
-/** Digest of no demonstrations. */
-const NOTHING = digest("");
+/** Digest of no demonstrations. A function, so that the addon is loaded by the first run and not by an import. */
+const digestOfNothing = (): string => digest("");
 
 function extended(before: string, what: unknown): string {
   return digest(before + JSON.stringify(what));
@@ -195,7 +195,7 @@ async function* environmentStream({ data, seed }: SftConfig): AsyncGenerator<Tak
 async function lookAtRows(config: SftConfig, signal: AbortSignal): Promise<{ rows: number; digest: string }> {
   const source = dataSource(config.data);
   const share = config.val?.share ?? 0;
-  const found = { rows: 0, digest: NOTHING };
+  const found = { rows: 0, digest: digestOfNothing() };
   for await (const { row, at } of placedRows(source, sftRowSchema, { signal })) {
     if (!teaches(row, config.data.loss_mask))
       throw new PrlError("PRL_DATA_ROW", `${at} has no message to learn: see data.loss_mask`);

@@ -7,8 +7,7 @@ import { Worker } from "node:worker_threads";
 import { describeError, explain, PrlError } from "../../../errors.ts";
 import { onlyOptions } from "../../arguments/args.ts";
 import { type Command, EXIT } from "../../command.ts";
-import { checkCode } from "../../../launcher/index.ts";
-import type { CodeAnswer, CodeQuestion } from "../../../launcher/index.ts";
+import { checkCode, type CodeAnswer, type CodeQuestion } from "../../../launcher/index.ts";
 
 /** Time for the child's own start, in addition to the deadlines of the modules. */
 const START_MS = 30_000;

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../../../errors.ts";
+import { processStart, releaseLock, takeLock } from "../../../files/run-lock.ts";
 import { isMissing } from "../../../files/file-presence.ts";
 import { flopModel } from "../../../native/index.ts";
 import { joinRun, type ReadyFile, readyFilePath } from "../../../monitors/index.ts";
@@ -64,18 +65,18 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const config = await readChildConfig<OrchestratorChildConfig>(configPath);
   const { monitors, start_step: startStep } = config;
   // Under a launcher, the launcher holds the run directory.
-  const byHand = member.supervised ? null : await import("../../../launcher/index.ts");
-  await byHand?.takeLock(runDir);
+  const standalone = member.supervised ? null : await import("../../../launcher/index.ts");
+  if (standalone !== null) await takeLock(runDir);
   const metrics = await openChildMetrics(
     COMPONENT,
     { runDir, attempt },
     { monitors, portOffset: 0, startStep, log: io.stderr },
   );
   const work = async (signal: AbortSignal) => {
-    const warmsUp = byHand !== null && config.warm_start !== null;
+    const warmsUp = standalone !== null && config.warm_start !== null;
     // Without a launcher an earlier trainer may have left its ready file, whose process is gone; with --resume the file was removed.
     const isThere = async ({ pid }: ReadyFile) =>
-      byHand === null || startStep > 0 || (await byHand.processStart(pid)) !== null;
+      standalone === null || startStep > 0 || (await processStart(pid)) !== null;
     const ready = (component: string, count: number, deadlineMs = READY_DEADLINE_MS) =>
       Promise.all(
         Array.from({ length: count }, (_, i) =>
@@ -143,11 +144,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     }
   };
   try {
-    if (byHand === null) return await untilStopped(io, () => work(io.signal));
+    if (standalone === null) return await untilStopped(io, () => work(io.signal));
     const standaloneRun = { config, runDir, runId: config.run_id, attempt, startStep, signal: io.signal };
-    return await untilStopped(io, () => byHand.throughItsEnd(standaloneRun, work));
+    return await untilStopped(io, () => standalone.throughItsEnd(standaloneRun, work));
   } finally {
-    await byHand?.releaseLock(runDir);
+    if (standalone !== null) await releaseLock(runDir);
   }
 }
 

@@ -16,7 +16,7 @@ export interface SelfCommand {
 /** The command that runs `prl`; append a sub-command and its arguments. */
 export function selfCommand(moduleUrl: string = import.meta.url): SelfCommand {
   const fromSources = moduleUrl.endsWith(".ts");
-  const entry = fileURLToPath(new URL(fromSources ? "../../cli/main.ts" : "../../cli/main.js", moduleUrl));
+  const entry = fileURLToPath(new URL(fromSources ? "./cli/main.ts" : "./cli/main.js", moduleUrl));
   const loader = fromSources ? ["--import", pathToFileURL(createRequire(moduleUrl).resolve("tsx")).href] : [];
   return { command: process.execPath, args: [...loader, entry] };
 }

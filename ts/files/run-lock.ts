@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
-import { PrlError } from "../../errors.ts";
-import { isMissing } from "../../files/file-presence.ts";
-import { makeFolder } from "../../files/make-folder.ts";
-import { atomicWriteJson } from "../../files/atomic-write.ts";
+import { PrlError } from "../errors.ts";
+import { isMissing } from "./file-presence.ts";
+import { makeFolder } from "./make-folder.ts";
+import { atomicWriteJson } from "./atomic-write.ts";
 
 const lockSchema = z.object({
   pid: z.int().positive(),
