@@ -19,9 +19,6 @@ pub(crate) enum Program {
     Sh(&'static str),
 }
 
-/// The wall-clock limit of a case that does not test that limit.
-pub(crate) const PATIENCE_MS: u64 = 20_000;
-
 /// Why a case ends as it must.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Defence {
@@ -99,12 +96,6 @@ impl Case {
             Program::Sh(code) => command(&["/bin/bash", "-c", &ground.fill(code)]),
         };
         (self.change)(&mut request);
-        // A slow machine must not end a case that does not test the wall limit. The daemon's default is tested
-        // elsewhere.
-        if self.cause != Cause::WallTimeout {
-            let wall = &mut request.limits.get_or_insert_default().wall_ms;
-            *wall = wall.or(Some(PATIENCE_MS));
-        }
         request
     }
 

@@ -58,12 +58,6 @@ async fn difference(client: &Client, name: &str, request: RunOnceRequest) -> Res
     let on = |runtime: &str| {
         let mut request = request.clone();
         request.runtime = runtime.to_owned();
-        // The result must not differ because the machine is slow.
-        request
-            .limits
-            .get_or_insert_default()
-            .wall_ms
-            .get_or_insert(crate::cases::PATIENCE_MS);
         run(client, request)
     };
     let told = |error: Box<dyn std::error::Error>| format!("{name}: {error}");
