@@ -40,7 +40,7 @@ print('ok')"#),
         Layers("init reaps"),
         Py(r#"
 import time
-for i in range(300):
+for i in range(100):
     while True:
         try: child = os.fork(); break
         except BlockingIOError: time.sleep(.05)
@@ -51,7 +51,8 @@ for i in range(300):
     if i % 20 == 19: time.sleep(.02)
 print('reaped')"#),
         "reaped",
-    ),
+    )
+    .with(|r| limits(r, |l| l.wall_ms = Some(15_000))),
     case(
         "deaf to signals",
         By("wall"),
