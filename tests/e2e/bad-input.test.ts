@@ -55,7 +55,7 @@ test("a custom filter that never returns", LIMIT, async () => {
   await failed("endless", "PRL_USER_DEADLINE", ["#endless", "within 1 s"], ["--orchestrator.filters", filters]);
 });
 
-test("weights whose log-probabilities are not finite", LIMIT, async () => {
+test("weights that are not finite", LIMIT, async () => {
   const folder = join(place.dir, "nan-model");
   await cp(model, folder, { recursive: true });
   const path = join(folder, "model.safetensors");
@@ -63,7 +63,7 @@ test("weights whose log-probabilities are not finite", LIMIT, async () => {
   const begin = 8 + Number(bytes.readBigUInt64LE(0));
   for (let at = begin; at + 4 <= bytes.length; at += 4) bytes.writeFloatLE(Number.NaN, at);
   await writeFile(path, bytes);
-  await failed("nan", "PRL_TRAIN_NON_FINITE", ["weights hold NaN"], ["--model.name", folder]);
+  await failed("nan", "PRL_ENGINE_WEIGHTS", ["holds NaN at its element 0"], ["--model.name", folder]);
 });
 
 test.each<[string, Partial<StandInOptions>, string, string]>([
