@@ -63,7 +63,7 @@ describe("a model that cannot be run", () => {
   test.each<[string, Record<string, string>, string]>([
     ["has no config.json", {}, "has no config.json"],
     ["has a torn config.json", { "config.json": "{" }, "config.json is not valid JSON"],
-    ["has no tokenizer", { "config.json": '{"vocab_size": 260}' }, "tokenizer.json"],
+    ["has no tokenizer", { "config.json": '{"model_type": "qwen3", "vocab_size": 260}' }, "tokenizer.json"],
     ["has torn weights", { "model.safetensors": "torn" }, "model.safetensors is no valid safetensors file"],
   ])("is refused before there is a run directory when it %s", async (_, files, text) => {
     const model = join(place.dir, "model");
