@@ -2,7 +2,7 @@
  * A step for four trainer ranks: packed once, each rank's batch over its own way, and what the four accumulate is what one rank would. The
  * trainers themselves are one here, as the embedded one has a single rank.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -140,6 +140,7 @@ describe("four ranks", () => {
     await late.close();
     const { batches, envNames } = await packed(RANKS);
     const addresses = ranks.map(({ address }) => address);
+    await mkdir(join(runDir, "orchestrator"));
     const sender = grpcRolloutSender(join(runDir, "orchestrator"), "run", 1, addresses, options);
     const sending = sender.send(STEP, batches, envNames);
     const early = await Promise.all([

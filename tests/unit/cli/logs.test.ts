@@ -49,7 +49,7 @@ describe("prl logs", () => {
     const env = { PRL_NATIVE_ADDON: join(folder, "not-built.js") };
     const reader = await start(["logs", "--output-dir", folder], { cwd: folder, cache: folder, env }).finished;
     expect([reader.code, reader.stderr]).toEqual([0, ""]);
-    expect(reader.stdout).toContain("trainer-0 | ready");
+    expect(reader.stdout).toContain("inference-0 | listening");
   });
 
   test("the newest attempt's lines behind the name of their process", async () => {

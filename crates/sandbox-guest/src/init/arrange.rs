@@ -42,7 +42,7 @@ pub(super) fn keep_only(fds: &[RawFd]) -> io::Result<()> {
     }
     let mut next = CONTROL;
     for fd in high {
-        // The previous descriptor of this number is never used again.
+        // SAFETY: the previous descriptor of this number is never used again.
         check(unsafe { libc::dup3(fd, next, libc::O_CLOEXEC) })?;
         next += 1;
     }
