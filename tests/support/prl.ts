@@ -75,9 +75,11 @@ export async function readJsonLines<T>(path: string): Promise<T[]> {
 export async function childPids(runDir: string): Promise<Record<string, number>> {
   const pids: Record<string, number> = {};
   for (const name of await readdir(join(runDir, "run")).catch(() => [])) {
-    if (!name.endsWith(".json")) continue;
-    const { pid } = await readJson<{ pid: number }>(join(runDir, "run", name));
-    pids[name.replace(/\.json$/, "")] = pid;
+    // The lock is the launcher's, which is not a child and pins itself to its cores only after it has the lock.
+    if (!name.endsWith(".json") || name.startsWith("lock-")) continue;
+    // A process that ends removes its file.
+    const ready = await readJson<{ pid?: number }>(join(runDir, "run", name)).catch(() => null);
+    if (typeof ready?.pid === "number") pids[name.replace(/\.json$/, "")] = ready.pid;
   }
   return pids;
 }
