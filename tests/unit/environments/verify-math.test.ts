@@ -11,6 +11,8 @@ const SAME: [gold: string, answer: string][] = [
   ["\\boxed{\\frac{1}{2}}", "The answer is $\\frac{2}{4}$."],
   ["1/3", "0.333333"],
   ["x+1", "1 + x"],
+  ["2by", "2yb"],
+  ["3by+1", "1+3yb"],
   ["(x+1)^2", "x^2+2x+1"],
   ["\\sin^2 x+\\cos^2 x", "1"],
   ["\\sqrt{8}", "2\\sqrt2"],

@@ -68,11 +68,12 @@ const SHORT_WORDS = new Set("no on is it in an at by to up we us he me my go do 
 
 /**
  * Whether letters without space between are factors, in any order, and not a word or a name. Words have vowels, products of letters hardly any
- * but a, i and e beside letters for unknowns; three capitals name a figure or an order.
+ * but a, i and e beside letters for unknowns; three capitals name a figure or an order. Two letters that stand right behind a coefficient
+ * (`isAttached`) are factors even where they spell a word: 2by is 2yb, but "2 by" is a size that was cut off.
  */
-export function isLetterProduct(run: string): boolean {
+export function isLetterProduct(run: string, isAttached = false): boolean {
   if (run.length === 1) return true;
-  if (run.length === 2) return !SHORT_WORDS.has(run.toLowerCase());
+  if (run.length === 2) return isAttached || !SHORT_WORDS.has(run.toLowerCase());
   if (/^\p{Lu}+$/u.test(run)) return false;
   return /^(?:[abcdxyz]{3,7}[ie]?|[uvwxyz]{3,5}|[^aeiouAEIOU]{3,5})$/u.test(run);
 }

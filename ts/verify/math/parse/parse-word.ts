@@ -16,7 +16,8 @@ export function parseWord(parser: Parser, token: WordToken): Expression {
   if (lower === "infinity" || lower === "inf" || lower === "oo") return { kind: "constant", name: "infinity" };
   if (token.text === "Re" || token.text === "Im") return parseCommand(parser, token.text);
   const isRaised = parser.isSign("^") || parser.isSign("_") || parser.isSign("!");
-  if (!isLetterProduct(token.text) && !(isRaised && token.text.length <= 4)) return parseSymbol(parser, token.text);
+  if (!isLetterProduct(token.text, !token.spaced) && !(isRaised && token.text.length <= 4))
+    return parseSymbol(parser, token.text);
   const chosen = token.text === "C" ? parser.attempt(() => combinations(parser)) : null;
   if (chosen !== null) return chosen;
   const letters = Array.from(token.text);
