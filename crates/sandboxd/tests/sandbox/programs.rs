@@ -15,7 +15,7 @@ use crate::support::{Client, Daemon, Outcome, settles, skip, slowness};
 /// How many cases run at a time: neighbours must not disturb each other.
 const AT_ONCE: usize = 6;
 /// Longer than any case may take, whichever defence is off.
-const CASE_DEADLINE: Duration = Duration::from_secs(30);
+const CASE_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The failures of the cases that do not end as they must.
 pub(crate) async fn failures(

@@ -9,6 +9,9 @@ use prl_sandbox_proto::{Cause, Limit, Limits, RunOnceRequest, RunOnceResult};
 use crate::support::ground::Ground;
 use crate::support::{cause, command, slowness, tell, text};
 
+/// The wall time of a program that ends by itself, in milliseconds.
+const PATIENCE_MS: u64 = 30_000;
+
 /// The program of a case.
 #[derive(Clone, Copy)]
 pub(crate) enum Program {
@@ -95,6 +98,10 @@ impl Case {
             Program::Call(code) => python(ground.fill(&format!("print({code})"))),
             Program::Sh(code) => command(&["/bin/bash", "-c", &ground.fill(code)]),
         };
+        // A program that ends by itself gets time for it: on a busy machine only the limit of its CPU time is meant for it.
+        if self.cause == Cause::Exited {
+            limits(&mut request, |l| l.wall_ms = Some(PATIENCE_MS * u64::from(slowness())));
+        }
         (self.change)(&mut request);
         request
     }

@@ -51,8 +51,7 @@ for i in range(100):
     if i % 20 == 19: time.sleep(.02)
 print('reaped')"#),
         "reaped",
-    )
-    .with(|r| limits(r, |l| l.wall_ms = Some(15_000))),
+    ),
     case(
         "deaf to signals",
         By("wall"),
