@@ -30,6 +30,4 @@ if (spawnSync("cargo", ["--version"], { stdio: "ignore" }).status !== 0) {
   process.exit(0);
 }
 // Always: cargo decides what is stale; a build with nothing to do takes seconds.
-const addon = run("npm", ["run", "--silent", "build:native", "--", "--release"]);
-if (addon !== 0) process.exit(addon);
-process.exit(run("npm", ["run", "--silent", "build:sandboxd", "--", "--release"]));
+process.exit(run(process.execPath, [join(root, "native", "build.mjs"), "--release"]));

@@ -62,11 +62,8 @@ function rustTarget() {
 }
 
 const ci = ["--profile", "ci"];
-const napi = `build --platform --esm --manifest-path native/Cargo.toml --output-dir ${addonDir} --js index.js --dts index.d.ts`;
-const built = await run("test addon", bin("napi"), [...napi.split(" "), ...ci]);
-if (built.code !== 0) finish();
-const daemon = ["native/build-sandboxd.mjs", ...ci, "--output-dir", addonDir];
-if ((await run("test sandbox daemon", process.execPath, daemon)).code !== 0) finish();
+const native = ["native/build.mjs", ...ci, "--output-dir", addonDir];
+if ((await run("test addon and sandbox daemon", process.execPath, native)).code !== 0) finish();
 env.PRL_NATIVE_ADDON = join(root, addonDir, "index.js");
 
 for (const file of ["index.js", "index.d.ts"]) {
@@ -121,7 +118,7 @@ if (wanted("checks")) {
     "benches",
     "configs",
     "native/prepare.mjs",
-    "native/build-sandboxd.mjs",
+    "native/build.mjs",
   ]);
 } else if (wanted("typescript")) {
   await run("tsc", bin("tsc"), ["-p", "."]);

@@ -23,7 +23,7 @@ export function addon(): Addon {
     loaded = createRequire(import.meta.url)(specifier) as Addon;
     return loaded;
   } catch (cause) {
-    const cure = cureForMissing("the native addon", "build:native", cause);
+    const cure = cureForMissing("the native addon", cause);
     throw new PrlError("PRL_NATIVE_MISSING", `the native addon is not there or does not load: ${cure}`, { cause });
   }
 }

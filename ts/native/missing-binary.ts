@@ -11,14 +11,13 @@ const PACKAGE_ROOT = new URL("../../", import.meta.url);
  * build it; a bundle has no package folder, so files beside it cannot be found.
  *
  * @param what the part, with its article: `the native addon`
- * @param script the npm script of a checkout that builds it
  * @param cause what the lookup threw
  */
-export function cureForMissing(what: string, script: string, cause: unknown): string {
+export function cureForMissing(what: string, cause: unknown): string {
   if (isBundled(cause))
     return `prl-lm was bundled, and ${what} is loaded from the package's own folder: leave prl-lm out of the bundle (esbuild: --external:prl-lm)`;
   if (existsSync(fileURLToPath(new URL("native/Cargo.toml", PACKAGE_ROOT))))
-    return `run \`npm run ${script} -- --release\` in the checkout (needs Rust)`;
+    return "run `npm run build:native -- --release` in the checkout (needs Rust)";
   return (
     `this copy of prl-lm was packed without ${what} for ${platform()}-${arch()}: on such a machine run \`npm install\` and \`npm pack\` ` +
     "in a checkout (needs Rust), and install the tarball that it makes"

@@ -17,8 +17,7 @@ export function sandboxDaemonPath(env: Readonly<Record<string, string | undefine
     accessSync(path, constants.X_OK);
     return path;
   } catch (cause) {
-    const cure =
-      named === undefined ? cureForMissing("the sandbox daemon", "build:sandboxd", cause) : "PRL_SANDBOXD names it";
+    const cure = named === undefined ? cureForMissing("the sandbox daemon", cause) : "PRL_SANDBOXD names it";
     throw new PrlError("PRL_SANDBOX_MISSING", `the sandbox daemon ${path} cannot be run: ${cure}`, { cause });
   }
 }
