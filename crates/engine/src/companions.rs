@@ -24,6 +24,9 @@ const NAMES: [&str; 9] = [
     "chat_template.jinja",
 ];
 
+/// A folder of named templates, each a file; saved folders and weight versions are flat.
+const NAMED_TEMPLATES: &str = "chat_templates";
+
 /// Companion files by their names.
 #[derive(Debug, Clone)]
 pub(crate) struct Companions {
@@ -32,7 +35,18 @@ pub(crate) struct Companions {
 
 impl Companions {
     /// The companion files in `dir`; there may be none.
+    ///
+    /// # Errors
+    /// [`EngineError::ConfigUnsupported`] for a folder of named chat templates, because a saved model would render conversations in another
+    /// way than this one; [`EngineError::Io`].
     pub(crate) fn read(dir: &Path) -> Result<Self, EngineError> {
+        if dir.join(NAMED_TEMPLATES).is_dir() {
+            return Err(EngineError::ConfigUnsupported(format!(
+                "{}: named chat templates cannot be saved with a trained model; write the one to train with to chat_template.jinja and \
+                 remove the folder",
+                dir.join(NAMED_TEMPLATES).display()
+            )));
+        }
         let mut files = Vec::new();
         for name in NAMES {
             let path = dir.join(name);

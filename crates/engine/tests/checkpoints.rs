@@ -294,3 +294,16 @@ fn a_model_without_a_tokenizer_cannot_give_its_companions() {
     assert_eq!(refused.code(), "PRL_WEIGHTS_IO");
     assert!(refused.to_string().contains("tokenizer.json"), "{refused}");
 }
+
+#[test]
+fn a_model_with_named_chat_templates_is_refused_because_it_could_not_be_saved_whole() {
+    let folder = with_companions(QWEN3);
+    let templates = folder.path().join("chat_templates");
+    std::fs::create_dir(&templates).expect("a folder");
+    std::fs::write(templates.join("tool_use.jinja"), "{{ messages }}").expect("it is written");
+    let refused = Trainer::open(folder.path(), &compute(1, Tier::Portable), TrainerOptions::default())
+        .err()
+        .expect("refused");
+    assert_eq!(refused.code(), "PRL_ENGINE_CONFIG_UNSUPPORTED");
+    assert!(refused.to_string().contains("chat_templates"), "{refused}");
+}

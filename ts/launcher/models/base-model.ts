@@ -45,6 +45,13 @@ export async function checkModel(
   try {
     const folder = modelFolder(name);
     const entries = await modelFiles(folder, name);
+    // The engine refuses it too, but only when the trainer opens the model (crates/engine/src/companions.rs).
+    if (entries.includes("chat_templates")) {
+      throw new PrlError(
+        "PRL_ENGINE_CONFIG_UNSUPPORTED",
+        `${folder} has a folder chat_templates, and named chat templates cannot be saved with a trained model; write the one to train with to chat_template.jinja and remove the folder`,
+      );
+    }
     const config = await readModelConfig(join(folder, "config.json"));
     checkArchitecture(config, join(folder, "config.json"));
     const { vocab_size: rows } = config;
@@ -82,7 +89,6 @@ async function readModelConfig(path: string): Promise<Readonly<Record<string, un
   throw new PrlError("PRL_ENGINE_CONFIG", `${path} is no JSON object`);
 }
 
-/** Names of the files of a model folder. */
 /** Advice for a missing folder: a name like `owner/model` is most likely meant for the Hugging Face Hub. */
 function howToGet(folder: string, name: string): string {
   if (/^[\w.-]+\/[\w.-]+$/u.test(name))
@@ -90,6 +96,7 @@ function howToGet(folder: string, name: string): string {
   return "A path begins with ./, ../ or /; any other name is that of a folder in prl's cache";
 }
 
+/** Names of the files of a model folder. */
 async function modelFiles(folder: string, name: string): Promise<string[]> {
   let entries: string[];
   try {
