@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { best, report } from "./report.mjs";
 import { longestStall } from "./stall.mjs";
-import { encodeTraceColumns } from "../dist/environments/index.js";
+import { encodeTraceColumns } from "../dist/environments/internal.js";
 import { readBatch, RolloutSamples, SampleSet, writeBatch } from "../dist/native/index.js";
 
 const ROLLOUTS = 1024;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { best, report } from "./report.mjs";
 import { longestStall } from "./stall.mjs";
-import { encodeTraceColumns } from "../dist/environments/index.js";
+import { encodeTraceColumns } from "../dist/environments/internal.js";
 import { digest, openWeightNode, RolloutSamples, SampleSet, writeManifest } from "../dist/native/index.js";
 import { grpcRolloutReceiver, grpcRolloutSender } from "../dist/transports/index.js";
 

@@ -18,15 +18,20 @@ export { loadConfig } from "./config/index.ts";
 export type {
   ConfigKind,
   ConfigOf,
+  ConfigSource,
   EvalConfig,
+  KeyPath,
   LoadedConfig,
   LoadOptions,
+  Origin,
+  Override,
   Overrides,
+  Provenance,
   RlConfig,
   SftConfig,
 } from "./config/index.ts";
 export { loadEnvironment } from "./environments/index.ts";
 export { ERROR_CODES, PrlError } from "./errors.ts";
-export type { ErrorCode } from "./errors.ts";
-export type { EvaluationProgress } from "./evals/index.ts";
-export type { EvaluationReport, RlStep, RunEvent, RunPhase, SftStep } from "./monitors/index.ts";
+export type { ErrorCode, ErrorDescription } from "./errors.ts";
+export type { EvaluationProgress, EvaluationReport as EvalReport } from "./evals/index.ts";
+export type { EvaluationReport, RlStep, RunEvent, RunLoad, RunPhase, SftStep } from "./monitors/index.ts";

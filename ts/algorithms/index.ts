@@ -10,6 +10,7 @@ export {
   type CustomLossResult,
   type PolicyLoss,
   type PolicyLossInputs,
+  type TraceColumns,
 } from "../native/index.ts";
 export type { AdvantageGroup, CustomAdvantages, RewardedTrace } from "./custom-advantages.ts";
 export { advantages, type RewardGroups } from "./advantages.ts";

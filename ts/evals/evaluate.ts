@@ -8,16 +8,13 @@ import type { EndpointEntry, EvalConfig } from "../config/index.ts";
 import {
   type ConfiguredEnvironment,
   type Endpoint,
-  type EnvironmentOrigin,
   type Episode,
-  checkSandboxes,
-  locateEnvironment,
-  occurrences,
   OWN_SANDBOXES,
   type SandboxSource,
   rewardOf,
   type Task,
 } from "../environments/index.ts";
+import { type EnvironmentOrigin, checkSandboxes, locateEnvironment, occurrences } from "../environments/internal.ts";
 import { yieldInTurn } from "../async/yield.ts";
 import { LinkedAbort } from "../async/linked-abort.ts";
 import { seed as deriveSeed } from "../random/seed.ts";

@@ -1,5 +1,6 @@
 /** Holds back the episodes of a task until the last of them has ended, when the environment has group rewards. */
-import { type ConfiguredEnvironment, type Episode, type Task, withGroupScores } from "../environments/index.ts";
+import type { ConfiguredEnvironment, Episode, Task } from "../environments/index.ts";
+import { withGroupScores } from "../environments/internal.ts";
 import { PrlError } from "../errors.ts";
 
 export class GroupScores {

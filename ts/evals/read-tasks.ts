@@ -1,5 +1,6 @@
 /** Reads the tasks of an evaluation, all or a given number, with a deadline. */
-import { type ConfiguredEnvironment, type Task, type TaskPage, untilAborted } from "../environments/index.ts";
+import type { ConfiguredEnvironment, Task, TaskPage } from "../environments/index.ts";
+import { untilAborted } from "../environments/internal.ts";
 import { type Split } from "../datasets/index.ts";
 import { PrlError } from "../errors.ts";
 

@@ -11,14 +11,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 
-import {
-  type ConfiguredEnvironment,
-  type Episode,
-  loadEnvironment,
-  rewardOf,
-  toEpisodeError,
-  withGroupScores,
-} from "../environments/index.ts";
+import { type ConfiguredEnvironment, type Episode, loadEnvironment, rewardOf } from "../environments/index.ts";
+import { toEpisodeError, withGroupScores } from "../environments/internal.ts";
 import { PrlError } from "../errors.ts";
 import { isMissing } from "../files/file-presence.ts";
 import { readEpisode } from "./read-episode.ts";

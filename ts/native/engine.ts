@@ -227,7 +227,7 @@ function perToken(temperature: number | Float32Array): Float32Array {
 }
 
 /** Refuses every dtype but f32, the only one that the engine has. */
-export function checkDtype(dtype: string | undefined): void {
+function checkDtype(dtype: string | undefined): void {
   if (dtype !== undefined && dtype !== "float32") {
     throw new PrlError("PRL_ENGINE_DTYPE_UNSUPPORTED", `dtype "${dtype}" is not implemented: use "float32"`);
   }

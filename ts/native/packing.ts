@@ -8,8 +8,11 @@ import { z } from "zod";
 import { PrlError } from "../errors.ts";
 import { checkOptions, float32, number, numbers, only, uint32, uint8 } from "../options.ts";
 import { addon } from "./addon.ts";
+import { batchOptions, type BatchOptions } from "./batch-options.ts";
 import { whole, wholes } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
+
+export type { BatchOptions } from "./batch-options.ts";
 
 /** Weights of each token in the three losses, [T]. Absent: 1 for `rl` on the mask, 0 for the others. */
 export interface LossStreams {
@@ -125,21 +128,6 @@ export function packSequences(lengths: ArrayLike<number>, options: PackOptions):
   return native(() => addon().packSequences(tokens, nativeOptions));
 }
 
-export interface BatchOptions {
-  /** Most tokens of a bin; longer samples are cut at their end. Default: no limit. */
-  seqLen?: number;
-  ranks?: number;
-  /** Each bin is padded to a multiple of this many tokens, as context parallelism needs. */
-  padToMultipleOf?: number;
-  padTokenId?: number;
-}
-
-const layoutSchema = only<BatchOptions>({
-  seqLen: number.optional(),
-  ranks: number.optional(),
-  padToMultipleOf: number.optional(),
-  padTokenId: number.optional(),
-});
 const sampleSchema = only<Sample>({
   tokenIds: uint32,
   mask: uint8,
@@ -195,18 +183,6 @@ function samplesToNative(samples: readonly Sample[]) {
       routedExperts: expertsToNative(sample.routedExperts),
     };
   });
-}
-
-/** The options with their defaults, every number checked. */
-export function batchOptions(options: BatchOptions) {
-  checkOptions(INPUT, "buildBatch", layoutSchema, options);
-  const { seqLen = 0xffffffff, ranks = 1, padToMultipleOf = 1, padTokenId = 0 } = options;
-  return {
-    seqLen: whole(INPUT, "seqLen", seqLen),
-    ranks: whole(INPUT, "ranks", ranks),
-    padToMultipleOf: whole(INPUT, "padToMultipleOf", padToMultipleOf),
-    padTokenId: whole(INPUT, "padTokenId", padTokenId),
-  };
 }
 
 /** The key in a batch file (ARCHITECTURE.md, "Batch format"). */

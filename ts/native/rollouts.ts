@@ -5,7 +5,8 @@
 import { addon } from "./addon.ts";
 import { finite, whole } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
-import { batchOptions, PackedBatch, type BatchOptions, type FlopModel, type LossStreams } from "./packing.ts";
+import { batchOptions, type BatchOptions } from "./batch-options.ts";
+import { PackedBatch, type FlopModel, type LossStreams } from "./packing.ts";
 
 const INPUT = "PRL_PACKING_INPUT";
 

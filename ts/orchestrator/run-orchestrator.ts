@@ -10,7 +10,8 @@ import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { makeFolder } from "../files/make-folder.ts";
-import { type ReceivedEpisode, rewardOf } from "../environments/index.ts";
+import type { ReceivedEpisode } from "../environments/internal.ts";
+import { rewardOf } from "../environments/index.ts";
 import { atomicWriteFile } from "../files/atomic-write.ts";
 import { type Metrics, watchLoopLag } from "../monitors/index.ts";
 import {

@@ -8,13 +8,6 @@ export { loadRenderer } from "./renderer.ts";
 export type { Renderer, RendererOptions, RenderOptions as RendererRenderOptions } from "./renderer.ts";
 export type { RendererName } from "./families.ts";
 export type { ParsedCompletion, ParsedToolCall, ToolCallStatus } from "./replies/parse-completion.ts";
-export { ReplyGrowth, type ReplyDelta } from "./replies/reply-growth.ts";
 export type { GrowingReply, GrowingReplyOptions } from "./replies/growing-reply.ts";
-export { stoppedBy, textBefore, type StoppedBy } from "./replies/stop-strings.ts";
-export {
-  encodeBeginning,
-  onlyFunction,
-  opensThinking,
-  parseReply,
-  type ReplyBeginning,
-} from "./replies/reply-beginning.ts";
+export type { ReplyDelta } from "./replies/reply-growth.ts";
+export type { StoppedBy } from "./replies/stop-strings.ts";

@@ -6,7 +6,7 @@ export { BoxProcess, type WaitOptions } from "./box/box-process.ts";
 export { FileWatch } from "./box/file-watch.ts";
 export { Repl, type ReplResult, type ReplRunOptions } from "./box/repl.ts";
 export { requireRun } from "./run-result.ts";
-export { daemonArguments, type DaemonSettings } from "./daemon-arguments.ts";
+export type { DaemonSettings } from "./daemon-arguments.ts";
 export type { CodeOptions, CodeResult, CodeTest, CodeTestResult } from "./execute-code.ts";
 export type {
   BoxInfo,

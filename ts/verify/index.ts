@@ -24,6 +24,7 @@ export { pytestOutcomes, type PytestOutcome } from "./pytest-outcomes.ts";
 export { editDistance, rougeL, type RougeL } from "./text-distance.ts";
 export { xmlParser, type XmlField, type XmlParser, type XmlParserOptions } from "./xml-parser.ts";
 export { checkInstruction, INSTRUCTION_IDS, type InstructionVerdict } from "./instructions/check-instruction.ts";
+export type { InstructionArguments } from "./instructions/arguments.ts";
 export {
   balanceEquation,
   checkBalance,
@@ -46,6 +47,9 @@ export type {
   SignificantFigures,
   VerifyQuantityOptions,
 } from "./science/index.ts";
+export type { MeasuredNumber } from "./science/measured-number.ts";
+export type { Unit } from "./science/unit.ts";
+export type { Dimension } from "./science/dimension.ts";
 export { exactMatch, numericMatch, type ExactMatchOptions, type NumericMatchOptions } from "./match/exact.ts";
 export { matchJsonSchema, matchPattern } from "./match/in-thread.ts";
 export type { MatchPatternOptions, PatternVerdict, SchemaVerdict } from "./match/in-thread.ts";

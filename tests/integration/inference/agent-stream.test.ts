@@ -2,7 +2,8 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { defineEnvironment, InterceptionServer, type RunRequest, z } from "../../../ts/environments/index.ts";
+import { defineEnvironment, InterceptionServer, z } from "../../../ts/environments/index.ts";
+import type { RunRequest } from "../../../ts/environments/internal.ts";
 import { EpisodeRunner } from "../../../ts/environments/worker/episode-runner.ts";
 import { loadRenderer, loadTokenizer } from "../../../ts/renderers/index.ts";
 import { useServing } from "./serving.ts";

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 
-import { type RunRequest, startEnvWorker, type Task } from "../../../ts/environments/index.ts";
+import { type RunRequest, startEnvWorker } from "../../../ts/environments/internal.ts";
+import type { Task } from "../../../ts/environments/index.ts";
 import { connectEnvWorkers, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
 import { runRollout } from "../../../ts/orchestrator/scheduling/rollouts.ts";
 

@@ -10,7 +10,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Fleet } from "../../../ts/launcher/processes/fleet.ts";
 import { childSpec } from "../../../ts/launcher/processes/rl-processes.ts";
 import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/launcher/processes/supervisor.ts";
-import type { RunRequest, Task } from "../../../ts/environments/index.ts";
+import type { RunRequest } from "../../../ts/environments/internal.ts";
+import type { Task } from "../../../ts/environments/index.ts";
 import { connectEnvWorkers, followEnvWorkers, readyEnvWorkers } from "../../../ts/orchestrator/index.ts";
 import { runRollout } from "../../../ts/orchestrator/scheduling/rollouts.ts";
 

@@ -8,8 +8,8 @@ import {
   type ReceivedEpisode,
   type RunRequest,
   startEnvWorker,
-  type Task,
-} from "../../../ts/environments/index.ts";
+} from "../../../ts/environments/internal.ts";
+import type { Task } from "../../../ts/environments/index.ts";
 import type { TraceColumns } from "../../../ts/native/index.ts";
 import { connectEnvWorkers, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
 import { useServing } from "../inference/serving.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { type RlConfig, rlConfigSchema } from "../../../ts/config/schema/rl.ts";
-import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import { type Batch, openTrainer } from "../../../ts/native/index.ts";
 import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";

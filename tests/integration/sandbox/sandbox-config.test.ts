@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
 import { type SandboxConfig, sandboxBlock } from "../../../ts/config/index.ts";
-import { checkSandboxes, daemonSettings, sandboxSource, type SandboxSource } from "../../../ts/environments/index.ts";
+import { checkSandboxes, daemonSettings, sandboxSource } from "../../../ts/environments/internal.ts";
+import type { SandboxSource } from "../../../ts/environments/index.ts";
 import { unobservable } from "./support.ts";
 
 const sources: SandboxSource[] = [];

@@ -9,7 +9,9 @@ import { hintedPrompt } from "../../../ts/algorithms/loss-streams/opsd.ts";
 import { sftStreams } from "../../../ts/algorithms/loss-streams/sft.ts";
 import { UserFunction } from "../../../ts/algorithms/user-function.ts";
 import { algoBlock, algoProblems } from "../../../ts/config/schema/orchestrator/algo.ts";
-import { type EpisodeTrace, TraceGraph, type TraceColumns } from "../../../ts/environments/index.ts";
+import type { EpisodeTrace } from "../../../ts/environments/index.ts";
+import { TraceGraph } from "../../../ts/environments/internal.ts";
+import type { TraceColumns } from "../../../ts/environments/index.ts";
 
 type Role = "user" | "assistant" | "tool";
 const say = (role: Role, content: string) => ({ role, content });

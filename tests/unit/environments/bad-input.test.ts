@@ -5,13 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
-import {
-  defineEnvironment,
-  endless,
-  loadEnvironment,
-  singleTurn,
-  startEnvWorker,
-} from "../../../ts/environments/index.ts";
+import { defineEnvironment, endless, loadEnvironment, singleTurn } from "../../../ts/environments/index.ts";
+import { startEnvWorker } from "../../../ts/environments/internal.ts";
 import { readTasks } from "../../../ts/evals/read-tasks.ts";
 import { REVERSE_TEXT_MODEL } from "./reverse-text-model.ts";
 

@@ -6,7 +6,6 @@ import {
   endless,
   type EnvironmentDefinition,
   groupReward,
-  isEnvironment,
   type Judge,
   loadEnvironment,
   multiTurn,
@@ -15,6 +14,7 @@ import {
   singleTurn,
   type TaskRows,
 } from "../../../ts/environments/index.ts";
+import { isEnvironment } from "../../../ts/environments/internal.ts";
 
 interface Row {
   prompt: string;

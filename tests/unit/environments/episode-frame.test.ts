@@ -5,11 +5,10 @@ import {
   decodeEpisode,
   decodeEpisodeFrame,
   encodeEpisode,
-  type Episode,
-  type EpisodeFrame,
   TraceGraph,
   versionRange,
-} from "../../../ts/environments/index.ts";
+} from "../../../ts/environments/internal.ts";
+import type { Episode, EpisodeFrame } from "../../../ts/environments/index.ts";
 import { PrlError } from "../../../ts/errors.ts";
 
 const turn = fc.record({

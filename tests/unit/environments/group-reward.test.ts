@@ -11,8 +11,8 @@ import {
   reward,
   scoreGroup,
   singleTurn,
-  withGroupScores,
 } from "../../../ts/environments/index.ts";
+import { withGroupScores } from "../../../ts/environments/internal.ts";
 
 interface Row {
   prompt: Message[];

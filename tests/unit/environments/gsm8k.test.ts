@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { sameNumber, statedNumber } from "../../../ts/environments/builtin/gsm8k/answer.ts";
-import { countTasks, loadEnvironment } from "../../../ts/environments/index.ts";
+import { countTasks } from "../../../ts/environments/internal.ts";
+import { loadEnvironment } from "../../../ts/environments/index.ts";
 import { mockHub } from "../../support/mock-hub.ts";
 
 describe("the number that a reply states", () => {

@@ -2,7 +2,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeEpisode, encodeEpisode, type Episode, type ReceivedEpisode } from "../../../ts/environments/index.ts";
+import { decodeEpisode, encodeEpisode, type ReceivedEpisode } from "../../../ts/environments/internal.ts";
+import type { Episode } from "../../../ts/environments/index.ts";
 
 type Message = Episode["traces"][number]["nodes"][number]["message"];
 

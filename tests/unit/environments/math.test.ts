@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { KINDS, problems } from "../../../ts/environments/builtin/math/problems.ts";
-import { countTasks, createRng, loadEnvironment, scoreGroup } from "../../../ts/environments/index.ts";
+import { countTasks } from "../../../ts/environments/internal.ts";
+import { createRng, loadEnvironment, scoreGroup } from "../../../ts/environments/index.ts";
 
 describe("generated problems", () => {
   it.each(KINDS)("%s: each is another, with one line, an answer, and a wrong one", (kind) => {

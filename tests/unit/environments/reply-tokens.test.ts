@@ -5,7 +5,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { listenerOf } from "../../../ts/environments/rollout/reply-tokens.ts";
 import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { GrowingReply } from "../../../ts/renderers/replies/growing-reply.ts";
-import { parseReply, type ReplyDelta, stoppedBy, textBefore } from "../../../ts/renderers/index.ts";
+import { parseReply, stoppedBy, textBefore } from "../../../ts/renderers/internal.ts";
+import type { ReplyDelta } from "../../../ts/renderers/index.ts";
 import { parseCompletion } from "../../../ts/renderers/replies/parse-completion.ts";
 import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
 

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { seed, turnSeed } from "../../../ts/environments/index.ts";
+import { seed } from "../../../ts/environments/index.ts";
+import { turnSeed } from "../../../ts/random/seed.ts";
 
 describe("seed", () => {
   it("is the low 53 bits of XXH3-64 of the compact UTF-8 JSON array", () => {

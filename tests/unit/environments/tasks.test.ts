@@ -1,14 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import {
-  endless,
-  occurrences,
-  type Task,
-  taskHash,
-  TaskReader,
-  type TaskSource,
-} from "../../../ts/environments/index.ts";
+import { endless, type Task, type TaskSource } from "../../../ts/environments/index.ts";
+import { occurrences, TaskReader } from "../../../ts/environments/internal.ts";
+import { taskHash } from "../../../ts/datasets/index.ts";
 
 interface Row {
   n: number;

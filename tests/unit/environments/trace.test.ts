@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 
 import {
   encodeTraceColumns,
-  type Message,
   type Turn,
   TraceGraph,
   truncateTurn,
   UNSAMPLED_VERSION,
   versionRange,
-} from "../../../ts/environments/index.ts";
+} from "../../../ts/environments/internal.ts";
+import type { Message } from "../../../ts/environments/index.ts";
 import { RolloutSamples } from "../../../ts/native/index.ts";
 
 const ids = (...values: number[]) => Uint32Array.from(values);

@@ -9,9 +9,8 @@ import {
   type EnvWorkerConfig,
   type RunRequest,
   startEnvWorker,
-  type Task,
-  type TaskPage,
-} from "../../../ts/environments/index.ts";
+} from "../../../ts/environments/internal.ts";
+import type { Task, TaskPage } from "../../../ts/environments/index.ts";
 import { REVERSE_TEXT_MODEL } from "./reverse-text-model.ts";
 
 const EOS = 257;

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { encodeTraceColumns, type TraceColumns } from "../../../ts/environments/index.ts";
+import { encodeTraceColumns } from "../../../ts/environments/internal.ts";
+import type { TraceColumns } from "../../../ts/environments/index.ts";
 import {
   buildBatch,
   buildBatchAsync,

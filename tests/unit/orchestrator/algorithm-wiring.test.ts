@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
-import { type ReceivedEpisode, type RunRequest } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import { starved } from "../../../ts/orchestrator/batch/starved.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";

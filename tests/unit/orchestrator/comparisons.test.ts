@@ -2,13 +2,8 @@
 import { describe, expect, it } from "vitest";
 
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
-import {
-  type Episode,
-  type GroupScores,
-  type ReceivedEpisode,
-  rewardOf,
-  type RunRequest,
-} from "../../../ts/environments/index.ts";
+import { type Episode, type GroupScores, rewardOf } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import type { EnvWorkers } from "../../../ts/orchestrator/index.ts";
 import { compareTraces } from "../../../ts/orchestrator/batch/comparisons.ts";
 import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { Episode, ReceivedEpisode } from "../../../ts/environments/index.ts";
+import type { Episode } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode } from "../../../ts/environments/internal.ts";
 import { type DispatcherOptions, GroupDispatcher, type Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import type { TrainTask } from "../../../ts/orchestrator/scheduling/tasks.ts";
 

@@ -1,7 +1,8 @@
 /** Runs against workers and engines that are slow, die, answer something else and lie: every rollout is accounted for, and the run ends. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Episode, ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
+import type { Episode } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import { rewardByHash, scored, simulate, type Simulation, type SimulationOptions } from "./simulation.ts";
 
 const IS_LONG = process.env["PRL_TEST_LONG"] === "1";

@@ -1,7 +1,7 @@
 /** Which groups a gate keeps out, failed rollouts and several agents among them. */
 import { expect, test } from "vitest";
 import { curriculumBlock } from "../../../ts/config/schema/orchestrator/curriculum.ts";
-import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import { isRejected } from "../../../ts/orchestrator/curriculum/gates.ts";
 import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import { errored, scored } from "./simulation.ts";

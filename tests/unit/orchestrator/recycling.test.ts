@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
-import type { ReceivedEpisode } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode } from "../../../ts/environments/internal.ts";
 import { Recycling } from "../../../ts/orchestrator/scheduling/recycling.ts";
 import { simulate, type Simulation, type SimulationOptions } from "./simulation.ts";
 import { TokenRollouts } from "./token-rollouts.ts";

@@ -1,6 +1,6 @@
 /** What a rollout's answer must be, and how often it is tried again. */
 import { describe, expect, test } from "vitest";
-import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import type { EnvWorkers } from "../../../ts/orchestrator/index.ts";
 import { runRollout, verified } from "../../../ts/orchestrator/scheduling/rollouts.ts";
 import { errored, scored } from "./simulation.ts";

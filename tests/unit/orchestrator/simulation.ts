@@ -10,15 +10,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
-import {
-  createRng,
-  encodeTraceColumns,
-  type Episode,
-  type EpisodeErrorClass,
-  type ReceivedEpisode,
-  type RunRequest,
-  type TraceColumns,
-} from "../../../ts/environments/index.ts";
+import { createRng, type Episode, type EpisodeErrorClass } from "../../../ts/environments/index.ts";
+import { encodeTraceColumns, type ReceivedEpisode, type RunRequest } from "../../../ts/environments/internal.ts";
+import type { TraceColumns } from "../../../ts/environments/index.ts";
 import { RolloutSamples } from "../../../ts/native/index.ts";
 import {
   EngineFleet,

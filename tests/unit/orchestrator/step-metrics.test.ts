@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { curriculumBlock } from "../../../ts/config/schema/orchestrator/curriculum.ts";
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
-import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import { Gates } from "../../../ts/orchestrator/curriculum/gates.ts";
 import { GroupDispatcher } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import type { EnvWorkers } from "../../../ts/orchestrator/env-workers/env-workers.ts";

@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Episode, ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
+import type { Episode } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import { RecordedTurns } from "../../../ts/environments/episode/partial-rollout.ts";
 import { samplesOf } from "./simulation.ts";
 

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
-import { type ReceivedEpisode, rewardOf, type RunRequest, type TraceColumns } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
+import type { TraceColumns } from "../../../ts/environments/index.ts";
+import { rewardOf } from "../../../ts/environments/index.ts";
 import { PackedBatch, readBatch, RolloutSamples } from "../../../ts/native/index.ts";
 import { Drops, emptyReport } from "../../../ts/orchestrator/metrics/drops.ts";
 import { loadFilters } from "../../../ts/orchestrator/filters/index.ts";

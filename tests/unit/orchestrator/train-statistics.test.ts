@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import { RolloutStatistics } from "../../../ts/orchestrator/metrics/rollout-statistics.ts";
 import { TrainStatistics } from "../../../ts/orchestrator/metrics/train-statistics.ts";
 import { trainGroup } from "../../support/train-group.ts";

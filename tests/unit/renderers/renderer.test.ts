@@ -9,12 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { createRenderer } from "../../../ts/renderers/renderer.ts";
 import { readTokenizerConfig } from "../../../ts/renderers/tokenizer-config.ts";
+import { encodeBeginning, opensThinking, parseReply } from "../../../ts/renderers/internal.ts";
 import {
-  encodeBeginning,
   loadRenderer,
   loadTokenizer,
-  opensThinking,
-  parseReply,
   type Renderer,
   type RendererName,
   type Tokenizer,

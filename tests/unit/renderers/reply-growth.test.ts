@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { ReplyGrowth } from "../../../ts/renderers/index.ts";
+import { ReplyGrowth } from "../../../ts/renderers/internal.ts";
 
 describe("what a growing reply says for certain", () => {
   it("is given once, in order, and is the whole reply in the end", () => {

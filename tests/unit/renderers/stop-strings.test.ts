@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { FAMILIES } from "../../../ts/renderers/families.ts";
-import { parseReply, stoppedBy, textBefore } from "../../../ts/renderers/index.ts";
+import { parseReply, stoppedBy, textBefore } from "../../../ts/renderers/internal.ts";
 import { parseCompletion } from "../../../ts/renderers/replies/parse-completion.ts";
 import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
 

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
 import { createRng } from "../../random/rng.ts";
-import { encodeTraceColumns, type Episode, type RunRequest } from "../../environments/index.ts";
+import { encodeTraceColumns, type RunRequest } from "../../environments/internal.ts";
+import type { Episode } from "../../environments/index.ts";
 import type { Metrics } from "../../monitors/index.ts";
 import { RolloutSamples } from "../../native/index.ts";
 import { EngineFleet, type EnvWorkers } from "../../orchestrator/index.ts";

@@ -1,6 +1,6 @@
 /** `prl eval`: runs environments against a model behind any endpoint and prints the results. */
 import { loadConfig, type Override, parseConfigArguments } from "../../config/index.ts";
-import { environmentReference } from "../../environments/index.ts";
+import { environmentReference } from "../../environments/internal.ts";
 import { PrlError } from "../../errors.ts";
 import { resultTable } from "../../evals/index.ts";
 import { type Command, type CommandIo, EXIT, exitCodeOf } from "../command.ts";

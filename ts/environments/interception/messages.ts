@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 
-import { ReplyGrowth } from "../../renderers/index.ts";
+import { ReplyGrowth } from "../../renderers/internal.ts";
 import type { Message, ToolCall } from "../../message.ts";
 import { parseBody } from "./chat-completions.ts";
 import {

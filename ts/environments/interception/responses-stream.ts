@@ -1,5 +1,5 @@
 /** A reply as the events of OpenAI's responses, while it is sampled. */
-import { ReplyGrowth } from "../../renderers/index.ts";
+import { ReplyGrowth } from "../../renderers/internal.ts";
 import type { ReplyHead, StreamEvent, StreamWriter } from "./dialect.ts";
 import type { SoFar } from "./reply-progress.ts";
 import { answer, itemsOf, KINDS, type OutputItem, partOf, textItem } from "./responses-answer.ts";

@@ -1,6 +1,7 @@
 /** The tokens of one reply: its given beginning, and its text while it is sampled. */
 import { PrlError } from "../../errors.ts";
-import { encodeBeginning, onlyFunction, type ReplyDelta } from "../../renderers/index.ts";
+import { encodeBeginning, onlyFunction } from "../../renderers/internal.ts";
+import type { ReplyDelta } from "../../renderers/index.ts";
 import type { SampleOptions } from "../model/environment.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "../model/tokenizer.ts";
 

@@ -1,6 +1,7 @@
 /** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
 import { PrlError } from "../../errors.ts";
-import { opensThinking, parseReply, type ParsedCompletion, stoppedBy, textBefore } from "../../renderers/index.ts";
+import { opensThinking, parseReply, stoppedBy, textBefore } from "../../renderers/internal.ts";
+import type { ParsedCompletion } from "../../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "../model/environment.ts";
 import type { TurnLimits } from "../model/limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "../../message.ts";

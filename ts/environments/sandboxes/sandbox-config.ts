@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 
 import type { SandboxConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import type { DaemonSettings, RunLimits } from "../../sandbox/index.ts";
+import type { DaemonSettings } from "../../sandbox/index.ts";
+import type { RunLimits } from "../../sandbox/index.ts";
 import type { Environment } from "../model/environment.ts";
 import { SandboxSource } from "./sandboxes.ts";
 

@@ -1,5 +1,6 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
-import { parseReply, type Renderer, stoppedBy, type Tokenizer } from "../../renderers/index.ts";
+import { parseReply, stoppedBy } from "../../renderers/internal.ts";
+import type { Renderer, Tokenizer } from "../../renderers/index.ts";
 import type { ParsedRequest } from "../requests/request.ts";
 import { type Completion, toldLogprob } from "../requests/response.ts";
 

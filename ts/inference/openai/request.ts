@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 
-import { onlyFunction } from "../../renderers/index.ts";
+import { onlyFunction } from "../../renderers/internal.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import { parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../requests/request.ts";
 import { CHAT_NEUTRAL, COMPLETION_NEUTRAL, refuseUnlessNeutral } from "./neutral.ts";

@@ -1,7 +1,8 @@
 /** `/v1/chat/completions`, whole and streamed. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 
-import { encodeBeginning, opensThinking, type ReplyDelta, type Tokenizer } from "../../renderers/index.ts";
+import { encodeBeginning, opensThinking } from "../../renderers/internal.ts";
+import type { ReplyDelta, Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
 import { joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";

@@ -1,7 +1,8 @@
 /** `/v1/completions`, whole and streamed. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 
-import { textBefore, type Tokenizer } from "../../renderers/index.ts";
+import { textBefore } from "../../renderers/internal.ts";
+import type { Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
 import { joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";

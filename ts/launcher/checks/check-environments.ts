@@ -13,7 +13,8 @@ import {
   type RlConfig,
   type SftConfig,
 } from "../../config/index.ts";
-import { checkSandboxes, type Environment, type EnvironmentOrigin, sandboxSource } from "../../environments/index.ts";
+import { checkSandboxes, type EnvironmentOrigin, sandboxSource } from "../../environments/internal.ts";
+import type { Environment } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { CodeCheck, EnvironmentBlock, EnvironmentFacts } from "./code-check.ts";
 import { checkUserCode, type UserCodeOptions } from "./user-code.ts";

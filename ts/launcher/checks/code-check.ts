@@ -10,7 +10,7 @@ import {
   type Provenance,
   type SftConfig,
 } from "../../config/index.ts";
-import { type EnvironmentOrigin, locateEnvironment } from "../../environments/index.ts";
+import { type EnvironmentOrigin, locateEnvironment } from "../../environments/internal.ts";
 import { PrlError } from "../../errors.ts";
 
 export type EnvironmentBlock = NonNullable<SftConfig["data"]["env"]>;

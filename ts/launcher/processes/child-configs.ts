@@ -6,7 +6,7 @@
 import { join } from "node:path";
 
 import type { RlConfig, SftConfig } from "../../config/index.ts";
-import { daemonSettings } from "../../environments/index.ts";
+import { daemonSettings } from "../../environments/internal.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import type { DaemonSettings } from "../../sandbox/index.ts";
 import type { RunBase } from "./rl-processes.ts";

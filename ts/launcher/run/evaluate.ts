@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 
 import type { EvalConfig, LoadedConfig } from "../../config/index.ts";
-import { sandboxSource } from "../../environments/index.ts";
+import { sandboxSource } from "../../environments/internal.ts";
 import { PrlError } from "../../errors.ts";
 import { isMissing } from "../../files/file-presence.ts";
 import {

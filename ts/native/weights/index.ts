@@ -17,6 +17,7 @@ export {
   verifyWeights,
   WeightPublisher,
   WeightReceiver,
+  type PublishOptions,
   type ReceivedWeights,
   type Resharded,
   type StagedWeights,

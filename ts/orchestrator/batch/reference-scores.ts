@@ -6,7 +6,8 @@
  * one, which is counted and does not train. Scores are kept as long as the samples that they belong to.
  */
 import type { AlgoBlock, TeacherBlock } from "../../config/index.ts";
-import { type EpisodeTrace, type ReceivedEpisode, toEpisodeError } from "../../environments/index.ts";
+import type { EpisodeTrace } from "../../environments/index.ts";
+import { type ReceivedEpisode, toEpisodeError } from "../../environments/internal.ts";
 import { type Message } from "../../message.ts";
 import { PrlError } from "../../errors.ts";
 import type { RolloutSamples, TraceColumns } from "../../native/index.ts";

@@ -2,7 +2,7 @@
  * Env workers whose rollouts the engine fleet samples: each rollout gets an engine of those in service, and comes back as an `infra` error
  * (PRL_INFERENCE_LOST) when that engine leaves service before the rollout has ended. What that engine sampled for it is not used.
  */
-import type { ReceivedEpisode, RunRequest } from "../../environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../../environments/internal.ts";
 import type { EngineFleet, EngineLease } from "./engine-fleet.ts";
 import { type EnvWorkers, lostRollout } from "../env-workers/env-workers.ts";
 

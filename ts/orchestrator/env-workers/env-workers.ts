@@ -11,13 +11,12 @@ import { PrlError, type ErrorCode } from "../../errors.ts";
 import {
   decodeEpisode,
   failedEpisode,
-  type GroupScores,
   groupScoresSchema,
   type ReceivedEpisode,
   type RunRequest,
   type ScoreGroupRequest,
-  type TaskPage,
-} from "../../environments/index.ts";
+} from "../../environments/internal.ts";
+import type { GroupScores, TaskPage } from "../../environments/index.ts";
 import { yieldInTurn } from "../../async/yield.ts";
 import type { LoadFile } from "../../monitors/index.ts";
 import { type Answer, PendingResponse } from "../../inference-client/index.ts";

@@ -10,7 +10,7 @@
 
 import { setMaxListeners } from "node:events";
 import { PrlError } from "../../errors.ts";
-import type { ReceivedEpisode } from "../../environments/index.ts";
+import type { ReceivedEpisode } from "../../environments/internal.ts";
 import { Lifecycle, type RolloutEnd } from "./lifecycle.ts";
 import type { TrainTask } from "./tasks.ts";
 import { Pauses } from "../../async/yield.ts";

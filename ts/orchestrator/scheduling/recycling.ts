@@ -7,7 +7,8 @@
  * is. A checkpoint has the tasks and not the tokens: what an attempt sampled in rollouts under way is lost when the attempt ends.
  * This class knows tasks, rollouts and versions, and nothing of engines or batches.
  */
-import { type PartialRollout, partialOf, type ReceivedEpisode } from "../../environments/index.ts";
+import type { PartialRollout } from "../../environments/index.ts";
+import { partialOf, type ReceivedEpisode } from "../../environments/internal.ts";
 import type { Group } from "./dispatcher.ts";
 import type { TrainTask } from "./tasks.ts";
 

@@ -13,7 +13,7 @@ import {
   type RunRequest,
   type ScoreGroupRequest,
   withGroupScores,
-} from "../../environments/index.ts";
+} from "../../environments/internal.ts";
 import { type EnvWorkers, lostRollout } from "../env-workers/env-workers.ts";
 
 const RETRIES = 3;

@@ -1,6 +1,7 @@
 /** The request to an env worker for a rollout of a training group. */
 import type { RlConfig } from "../../config/index.ts";
-import { type PartialRollout, type RunRequest } from "../../environments/index.ts";
+import type { PartialRollout } from "../../environments/index.ts";
+import type { RunRequest } from "../../environments/internal.ts";
 import { seed } from "../../random/seed.ts";
 import type { Group } from "./dispatcher.ts";
 import { samplingTeacher, teacherKey } from "./frozen-sources.ts";

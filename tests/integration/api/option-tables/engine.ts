@@ -11,7 +11,7 @@ import {
   type Model,
   type Trainer,
 } from "../../../../ts/native/engine.ts";
-import { batchOptions, buildBatch, buildBatchAsync, packSequences } from "../../../../ts/native/packing.ts";
+import { buildBatch, buildBatchAsync, packSequences } from "../../../../ts/native/packing.ts";
 import { publishVersion } from "../../inference/tiny-model.ts";
 import type { OptionTable } from "./table.ts";
 
@@ -172,5 +172,4 @@ export const ENGINE: OptionTable = {
     call: (more) => buildBatchAsync([sample], [Uint32Array.of(0)], more),
     wrong: { seqLen: Infinity },
   },
-  batchOptions: { code: "PRL_PACKING_INPUT", call: batchOptions, wrong: { ranks: -1 } },
 };

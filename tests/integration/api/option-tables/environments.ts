@@ -1,20 +1,17 @@
 /** Options of `prl-lm/environments`. */
 import {
   agent,
-  countTasks,
   defineEnvironment,
   groupReward,
   InterceptionServer,
   mcpTools,
   multiTurn,
   openEndpoint,
-  placedRows,
   pruning,
   reward,
   rows,
   scoreGroup,
   singleTurn,
-  sourceFiles,
   summarizing,
   tool,
   toolUse,
@@ -22,6 +19,8 @@ import {
   validateEnvironment,
   z,
 } from "../../../../ts/environments/index.ts";
+import { countTasks } from "../../../../ts/environments/internal.ts";
+import { placedRows, sourceFiles } from "../../../../ts/datasets/index.ts";
 import type { OptionTable } from "./table.ts";
 
 const E = { code: "PRL_ENVIRONMENT_INVALID" };

@@ -1,5 +1,6 @@
 /** Options of `prl-lm/sandbox`. Refused before a daemon is asked. */
-import { Box, BoxProcess, daemonArguments, Repl, SandboxPool } from "../../../../ts/sandbox/index.ts";
+import { Box, BoxProcess, Repl, SandboxPool } from "../../../../ts/sandbox/index.ts";
+import { daemonArguments } from "../../../../ts/sandbox/internal.ts";
 import { toNativeCreate } from "../../../../ts/sandbox/box/native-box-request.ts";
 import { toNativeRequest, toNativeTests } from "../../../../ts/sandbox/native-request.ts";
 import type { OptionTable } from "./table.ts";

@@ -1,12 +1,6 @@
 /** Options of `prl-lm/tokenizer`. */
-import {
-  encodeBeginning,
-  loadRenderer,
-  loadTokenizer,
-  opensThinking,
-  type Renderer,
-  type Tokenizer,
-} from "../../../../ts/renderers/index.ts";
+import { encodeBeginning, opensThinking } from "../../../../ts/renderers/internal.ts";
+import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../../ts/renderers/index.ts";
 import type { OptionTable } from "./table.ts";
 
 let dir: string;

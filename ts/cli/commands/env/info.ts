@@ -1,11 +1,7 @@
 /** `prl env info <id>`: what an environment takes, gives and rewards. */
 import { describeSchema, type KeyDescription } from "../../../config/index.ts";
-import {
-  type ConfiguredEnvironment,
-  countTasks,
-  type EnvironmentOrigin,
-  type TaskCount,
-} from "../../../environments/index.ts";
+import type { ConfiguredEnvironment } from "../../../environments/index.ts";
+import { countTasks, type EnvironmentOrigin, type TaskCount } from "../../../environments/internal.ts";
 import { type Split } from "../../../datasets/index.ts";
 import { explain } from "../../../errors.ts";
 import type { PlainArguments } from "../../arguments/args.ts";

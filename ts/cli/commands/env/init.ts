@@ -3,7 +3,7 @@ import { cpSync, existsSync, readdirSync, realpathSync, writeFileSync } from "no
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { parsePackageId } from "../../../environments/index.ts";
+import { parsePackageId } from "../../../environments/internal.ts";
 import { PrlError } from "../../../errors.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import type { PlainArguments } from "../../arguments/args.ts";

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-import { type LocatedEnvironment, locateEnvironment, parsePackageId } from "../../../environments/index.ts";
+import { type LocatedEnvironment, locateEnvironment, parsePackageId } from "../../../environments/internal.ts";
 import { PrlError } from "../../../errors.ts";
 import { numberOption, type PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";

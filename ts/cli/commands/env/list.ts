@@ -1,5 +1,5 @@
 /** `prl env list`: the environments that can be named from here. */
-import { BUILTIN, environmentPackages } from "../../../environments/index.ts";
+import { BUILTIN, environmentPackages } from "../../../environments/internal.ts";
 import { PrlError } from "../../../errors.ts";
 import type { PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";

@@ -1,5 +1,5 @@
 /** Shared by the forms of `prl env`. */
-import { type LocatedEnvironment, environmentReference, locateEnvironment } from "../../../environments/index.ts";
+import { type LocatedEnvironment, environmentReference, locateEnvironment } from "../../../environments/internal.ts";
 import { PrlError } from "../../../errors.ts";
 import type { PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";

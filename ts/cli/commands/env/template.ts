@@ -1,5 +1,5 @@
 /** The files of a new environment package: a small complete task, to be replaced piece by piece. */
-import { ENVIRONMENT_KEYWORD } from "../../../environments/index.ts";
+import { ENVIRONMENT_KEYWORD } from "../../../environments/internal.ts";
 
 /** The npm package of prl; `prl` itself is the name of its command. */
 const PRL_PACKAGE = "prl-lm";

@@ -4,7 +4,7 @@
  * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
  * it then ends within 10 s. Of the other processes it knows only the engine address that each rollout brings.
  */
-import { readEnvWorkerConfig, startEnvWorker } from "../../../environments/index.ts";
+import { readEnvWorkerConfig, startEnvWorker } from "../../../environments/internal.ts";
 import { joinRun } from "../../../monitors/index.ts";
 import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../../processes/standalone.ts";
 import { CHILD_OPTIONS, parseChildOptions } from "../../processes/child.ts";

@@ -10,7 +10,7 @@ import { rm } from "node:fs/promises";
 import { PrlError } from "../../../errors.ts";
 import { joinRun } from "../../../monitors/index.ts";
 import { sandboxDaemonPath } from "../../../native/index.ts";
-import { daemonArguments } from "../../../sandbox/index.ts";
+import { daemonArguments } from "../../../sandbox/internal.ts";
 import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../../processes/child.ts";
 import type { Command, CommandIo } from "../../command.ts";
 import type { SandboxdChildConfig } from "../../../launcher/index.ts";

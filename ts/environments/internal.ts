@@ -1,0 +1,37 @@
+/** What other parts of prl use of `ts/environments` and users do not: nothing of it is public. */
+export { isEnvironment } from "./model/environment.ts";
+export {
+  environmentReference,
+  isBuiltin,
+  locateEnvironment,
+  type EnvironmentOrigin,
+  type LocatedEnvironment,
+} from "./model/load-environment.ts";
+export {
+  ENVIRONMENT_KEYWORD,
+  environmentPackages,
+  packageIn,
+  parsePackageId,
+  type EnvironmentPackage,
+} from "./model/environment-package.ts";
+export { BUILTIN } from "./builtin/index.ts";
+export { countTasks, type TaskCount } from "./model/count-tasks.ts";
+export { occurrences, TaskReader } from "./model/tasks.ts";
+export { checkSandboxes, daemonSettings, sandboxSource } from "./sandboxes/sandbox-config.ts";
+export { untilAborted } from "./model/reward.ts";
+export { groupScoresSchema, withGroupScores } from "./model/group-reward.ts";
+export { episodeSchema, ERROR_CLASSES, isRetryable, toEpisodeError } from "./episode/episode.ts";
+export {
+  decodeEpisode,
+  decodeEpisodeFrame,
+  encodeEpisode,
+  encodeTraceColumns,
+  EPISODE_CONTENT_TYPE,
+  type ReceivedEpisode,
+} from "./episode/episode-frame.ts";
+export { partialOf } from "./episode/partial-rollout.ts";
+export { TraceGraph, truncateTurn, type PreparedTurn, type TraceSample, type Turn } from "./episode/trace.ts";
+export { UNSAMPLED_VERSION, versionRange } from "./episode/trace-columns.ts";
+export { startEnvWorker, type EnvWorker } from "./worker/server.ts";
+export { readEnvWorkerConfig, type EnvWorkerConfig } from "./worker/config.ts";
+export { failedEpisode, runRequestSchema, type RunRequest, type ScoreGroupRequest } from "./worker/protocol.ts";
