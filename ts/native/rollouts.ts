@@ -2,6 +2,7 @@
  * Rollouts in native memory: from the bytes of an env worker to a rank's batch without a JavaScript object per sample or token.
  */
 
+import { PrlError } from "../errors.ts";
 import { addon } from "./addon.ts";
 import { finite, whole } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
@@ -71,6 +72,13 @@ export class RolloutSamples {
   /** A copy of the columns of each trace. */
   columns(): TraceColumns[] {
     return native(() => this.#native.columns());
+  }
+
+  /** A copy of the columns of one trace. Errors: PRL_PACKING_INPUT when the rollout does not have it. */
+  columnsOf(trace: number): TraceColumns {
+    const columns = this.columns()[trace];
+    if (columns === undefined) throw new PrlError(INPUT, `the rollout has no columns of trace ${trace}`);
+    return columns;
   }
 
   /** @internal */

@@ -6,5 +6,6 @@ export { EngineFleet, type EngineFleetOptions } from "./engines/engine-fleet.ts"
 export type { PlacedEngine } from "./engines/engine-member.ts";
 export type { Engine } from "./engines/engines.ts";
 export { runEvaluations } from "./evaluation/run-evaluations.ts";
-export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";
+export { type OrchestratorJob } from "./orchestrator-parts.ts";
+export { runOrchestrator } from "./run-orchestrator.ts";
 export { readOrchestratorState } from "./checkpoint/resume.ts";

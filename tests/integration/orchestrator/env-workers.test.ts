@@ -75,7 +75,7 @@ const request = (engine: string, task: Task, id = "e"): RunRequest => ({
 const anyTask: Task = { key: "k", hash: "h", data: {} };
 
 async function taskOf(workers: EnvWorkers): Promise<Task> {
-  const { tasks } = await workers.tasks("reverse", "train", null, 1, never);
+  const { tasks } = await workers.tasks({ source: "reverse", split: "train", after: null, limit: 1 }, never);
   const [task] = tasks;
   if (task === undefined) throw new Error("no task");
   return task;
@@ -164,15 +164,19 @@ describe("workers that fail", () => {
 
   test("tasks: a refusal, a dead worker and an abort are different errors", async () => {
     const workers = connect([await realWorker()]);
-    await expect(workers.tasks("unknown", "train", null, 1, never)).rejects.toMatchObject({
+    await expect(
+      workers.tasks({ source: "unknown", split: "train", after: null, limit: 1 }, never),
+    ).rejects.toMatchObject({
       code: "PRL_ENVIRONMENT_FAILED",
     });
     const dead = connect([await deadUrl()]);
-    await expect(dead.tasks("reverse", "train", null, 1, never)).rejects.toMatchObject({ code: "PRL_PROCESS_DIED" });
+    await expect(dead.tasks({ source: "reverse", split: "train", after: null, limit: 1 }, never)).rejects.toMatchObject(
+      { code: "PRL_PROCESS_DIED" },
+    );
     const stuck = connect([(await stuckEngine()).url]);
     const reason = new Error("stop");
     const stop = new AbortController();
-    const waiting = stuck.tasks("reverse", "train", null, 1, stop.signal);
+    const waiting = stuck.tasks({ source: "reverse", split: "train", after: null, limit: 1 }, stop.signal);
     stop.abort(reason);
     await expect(waiting).rejects.toBe(reason);
   });

@@ -81,7 +81,7 @@ async function connect() {
     await following;
     await workers.close();
   });
-  const { tasks } = await workers.tasks("text", "train", null, 8, ended.signal);
+  const { tasks } = await workers.tasks({ source: "text", split: "train", after: null, limit: 8 }, ended.signal);
   const run = (engine: string, i: number) =>
     runRollout(workers, request(engine, tasks[i % tasks.length] as Task, `e-${i}`), ended.signal);
   return { workers, run };

@@ -35,10 +35,10 @@ beforeAll(async () => {
   ];
   worker = await startEnvWorker({ run_id: "test", seed: 1, model_dir: MODEL, sources, max_concurrent: 8 });
   workers = connectEnvWorkers([worker.url], { connections: 8 });
-  const [first] = (await workers.tasks("reverse", "train", null, 1, NEVER)).tasks;
+  const [first] = (await workers.tasks({ source: "reverse", split: "train", after: null, limit: 1 }, NEVER)).tasks;
   if (first === undefined) throw new Error("there is no task");
   task = first;
-  const [only] = (await workers.tasks("turns", "train", null, 1, NEVER)).tasks;
+  const [only] = (await workers.tasks({ source: "turns", split: "train", after: null, limit: 1 }, NEVER)).tasks;
   if (only === undefined) throw new Error("there is no conversation");
   begin = only;
 });
@@ -141,7 +141,7 @@ describe("a rollout that was cut", () => {
     const cut = await cutRollout(await longSeed(), "other");
     const partial = partialOf(cut.episode.traces, [columnsOf(cut)]);
     if (partial === null) throw new Error("nothing to go on from");
-    const [, second] = (await workers.tasks("reverse", "train", null, 2, NEVER)).tasks;
+    const [, second] = (await workers.tasks({ source: "reverse", split: "train", after: null, limit: 2 }, NEVER)).tasks;
     const fresh = await workers.run(request(3, "fresh", { partial, task: second ?? task }), NEVER);
     expect(fresh.episode.ok).toBe(true);
     expect(fresh.episode.traces[0]?.metrics).not.toHaveProperty("recycled_tokens");

@@ -66,7 +66,7 @@ const groups: Group[] = Array.from({ length: 6 }, (_, index) => {
 });
 
 const packed = async (ranks: number) => {
-  const { batches, envNames, samples } = await buildTrainBatch(groups, config, undefined, [], { ranks });
+  const { batches, envNames, samples } = await buildTrainBatch(groups, { config, trainRanks: { ranks } });
   expect(samples).toBe(24);
   return { batches, envNames };
 };

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
 import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
-import { starved } from "../../../ts/orchestrator/batch/starved.ts";
+import { starved } from "../../../ts/orchestrator/batch/starvation.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";
 import { AdvantageEstimation } from "../../../ts/orchestrator/batch/advantage-estimation.ts";
 import { samplesOf, scored } from "./simulation.ts";
@@ -44,12 +44,11 @@ describe("an algorithm's config", () => {
     const rollouts = [rollout(1, 8), rollout(1, 10), rollout(1, 12)];
     const overlong = { overlong: { max_tokens: 12, cache_tokens: 4 } };
     // 8 tokens are free, 10 cost a half, 12 cost 1.
-    const late = await buildTrainBatch([group(...rollouts)], config(overlong));
+    const late = await buildTrainBatch([group(...rollouts)], { config: config(overlong) });
     expect(late.advantages).toEqual([[0.5, 0, -0.5]]);
-    const lengthy = await buildTrainBatch(
-      [group(...rollouts)],
-      config({ length_penalty: { output: 0.6, input: 0, turns: 0 } }),
-    );
+    const lengthy = await buildTrainBatch([group(...rollouts)], {
+      config: config({ length_penalty: { output: 0.6, input: 0, turns: 0 } }),
+    });
     const shaped = [8, 10, 12].map((length) => 1 - 0.6 * (length / 12));
     const mean = shaped.reduce((sum, value) => sum + value, 0) / 3;
     for (const [i, value] of shaped.entries()) expect(lengthy.advantages[0]?.[i]).toBeCloseTo(value - mean, 12);
@@ -68,7 +67,7 @@ describe("an algorithm's config", () => {
     const worth = new AdvantageEstimation(own.orchestrator.train.source);
     await worth.load();
     const failed = { episode: { ...rollout(0).episode, ok: false }, samples: null };
-    const batch = await buildTrainBatch([group(rollout(3), failed, rollout(1))], own, worth);
+    const batch = await buildTrainBatch([group(rollout(3), failed, rollout(1))], { config: own, estimation: worth });
     await rm(folder, { recursive: true });
     expect(batch.advantages).toEqual([[3, 0, 1.5]]);
     const columns = batch.batches[0]?.columns();
@@ -80,18 +79,20 @@ describe("an algorithm's config", () => {
     const teacher = { base_url: "http://teacher" };
     const scores = { of: () => Float32Array.of(9, -1, -2) };
     const groups = [group(rollout(1), rollout(1))];
-    const distilled = await buildTrainBatch(groups, config({ type: "opd", teacher }), undefined, [], undefined, scores);
+    const distilled = await buildTrainBatch(groups, { config: config({ type: "opd", teacher }), references: scores });
     const columns = distilled.batches[0]?.columns();
     expect(columns?.counts).toEqual({ rl: 0, ce: 0, refKl: 4 });
     expect([...(columns?.referenceLogprobs ?? [])]).toEqual([0, -1, -2, 0, -1, -2]);
-    const learnt = await buildTrainBatch([group(rollout(1), rollout(0.2))], config({ type: "sft", min_reward: 0.5 }));
+    const learnt = await buildTrainBatch([group(rollout(1), rollout(0.2))], {
+      config: config({ type: "sft", min_reward: 0.5 }),
+    });
     expect(learnt).toMatchObject({ samples: 1, zeroAdvantage: 1 });
     expect(learnt.batches[0]?.columns().counts).toEqual({ rl: 0, ce: 2, refKl: 0 });
   });
 
   test("is part of the denominators over all ranks: sequences too", async () => {
     const groups = [group(rollout(1), rollout(0), rollout(1), rollout(0))];
-    const { batches } = await buildTrainBatch(groups, config({}), undefined, [], { ranks: 2 });
+    const { batches } = await buildTrainBatch(groups, { config: config({}), trainRanks: { ranks: 2 } });
     expect(batches.map((batch) => batch.columns().rlSequences)).toEqual([4, 4]);
   });
 });
@@ -101,12 +102,12 @@ const STARVED = { step: 3, batches: 10, file: "rollouts/step_3/starved.jsonl" };
 describe("bad numbers", () => {
   test("a group of one has an advantage of 0, or its reward with singleton = raw; a run of them is starved and says why", async () => {
     const groups = [group(rollout(1))];
-    expect(await buildTrainBatch(groups, config({}))).toMatchObject({
+    expect(await buildTrainBatch(groups, { config: config({}) })).toMatchObject({
       advantages: [[0]],
       samples: 0,
       zeroAdvantage: 1,
     });
-    expect(await buildTrainBatch(groups, config({ singleton: "raw" }))).toMatchObject({
+    expect(await buildTrainBatch(groups, { config: config({ singleton: "raw" }) })).toMatchObject({
       advantages: [[1]],
       samples: 1,
     });
@@ -118,14 +119,14 @@ describe("bad numbers", () => {
 
   test("rewards that are all 0 teach nothing, under every estimator", async () => {
     for (const type of ["grpo", "dr_grpo", "rloo", "max_rl", "reinforce_pp_baseline", "opo", "gdpo"]) {
-      const batch = await buildTrainBatch([group(rollout(0), rollout(0))], config({ type }));
+      const batch = await buildTrainBatch([group(rollout(0), rollout(0))], { config: config({ type }) });
       expect(batch, type).toMatchObject({ samples: 0, zeroAdvantage: 2, batches: [] });
     }
     expect(starved([group(rollout(0), rollout(0))], STARVED).message).toContain("rewards were all equal");
   });
 
   test("an infinite reward is named", async () => {
-    const built = buildTrainBatch([group(rollout(Infinity), rollout(0))], config({}));
+    const built = buildTrainBatch([group(rollout(Infinity), rollout(0))], { config: config({}) });
     await expect(built).rejects.toMatchObject({ code: "PRL_ADVANTAGE_INPUT" });
   });
 

@@ -90,7 +90,7 @@ describe("a batch of several agents", () => {
     const groups = [
       group(episode(["a", 1], ["b", -1], ["c", 9, false]), episode(["a", 0], ["b", -2], ["c", 0, false])),
     ];
-    const batch = await buildTrainBatch(groups, config);
+    const batch = await buildTrainBatch(groups, { config });
     expect(batch.traceAdvantages).toEqual([
       [
         [0.5, 0.5],

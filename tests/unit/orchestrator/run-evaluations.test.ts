@@ -9,7 +9,7 @@ import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
 import { EngineFleet } from "../../../ts/orchestrator/engines/engine-fleet.ts";
 import type { Engine } from "../../../ts/orchestrator/engines/engines.ts";
 import { runEvaluations } from "../../../ts/orchestrator/index.ts";
-import type { EnvWorkers } from "../../../ts/orchestrator/env-workers/env-workers.ts";
+import type { EnvWorkers, WantedTasks } from "../../../ts/orchestrator/env-workers/env-workers.ts";
 import { errored, scored } from "./simulation.ts";
 
 const MOST = 64;
@@ -62,7 +62,7 @@ test("their number follows the engines' metrics", { timeout: 60_000 }, async () 
     },
   } as unknown as Engine;
   const workers = {
-    tasks: async (_source: string, _split: string, after: string | null, limit: number) => {
+    tasks: async ({ after, limit }: WantedTasks) => {
       const first = Number(after ?? 0);
       const end = Math.min(TASKS, first + limit);
       const tasks = Array.from({ length: end - first }, (_, i) => ({ key: String(first + i), hash: "", data: {} }));

@@ -274,7 +274,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
   const lowest = () => Math.min(...versions);
   const taskCount = options.tasks === undefined ? null : options.tasks;
   const workers: EnvWorkers = {
-    async tasks(_source, split, after, limit, signal) {
+    async tasks({ split, after, limit }, signal) {
       await before(`tasks ${split}`, signal);
       signal.throwIfAborted();
       await pause(signal);

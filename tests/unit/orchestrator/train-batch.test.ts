@@ -45,7 +45,7 @@ describe("buildTrainBatch", () => {
   test("packs for every rank of the trainer, balanced by what the model costs", async () => {
     const groups = [group(0, [rollout(1), rollout(0), rollout(1), rollout(0)])];
     const ranks = { ranks: 2, cost: { linear: 1, quadratic: 1 } };
-    const { batches } = await buildTrainBatch(groups, config(), undefined, [], ranks);
+    const { batches } = await buildTrainBatch(groups, { config: config(), trainRanks: ranks });
     const columns = batches.map((batch) => batch.columns());
     expect(columns.map(({ binSeqOffsets }) => binSeqOffsets.length)).toEqual([2, 2]);
     expect(columns.map(({ inputIds }) => inputIds.length)).toEqual([6, 6]);
@@ -62,7 +62,7 @@ describe("buildTrainBatch", () => {
     onTestFinished(() => rm(dir, { recursive: true }));
     const groups = [group(0, [rollout(1), rollout(0), rollout(1), rollout(0)])];
     const ranks = { ranks: 2, cost: { linear: 1, quadratic: 1 } };
-    const { batches, envNames } = await buildTrainBatch(groups, config(), undefined, [], ranks);
+    const { batches, envNames } = await buildTrainBatch(groups, { config: config(), trainRanks: ranks });
     await filesystemRollouts(dir, "r", 1).send(1, batches, envNames);
     const { batch } = await readBatch(join(dir, "rollouts/step_1/rank_1.safetensors"));
     expect(batch.counts).toMatchObject({ rl: 8 });
@@ -71,7 +71,7 @@ describe("buildTrainBatch", () => {
 
   test("gives every sampled token its rollout's advantage, temperature, environment and version", async () => {
     const groups = [group(0, [rollout(1), rollout(0)]), group(1, [rollout(0), rollout(1)], "a")];
-    const { batches, envNames, advantages, samples } = await buildTrainBatch(groups, config());
+    const { batches, envNames, advantages, samples } = await buildTrainBatch(groups, { config: config() });
     expect(advantages).toEqual([
       [0.5, -0.5],
       [-0.5, 0.5],
@@ -91,7 +91,7 @@ describe("buildTrainBatch", () => {
   });
 
   test("has every source of the run among its environments, so that a number is one name's at every step", async () => {
-    const { batches, envNames } = await buildTrainBatch([group(0, [rollout(1), rollout(0)])], config());
+    const { batches, envNames } = await buildTrainBatch([group(0, [rollout(1), rollout(0)])], { config: config() });
     expect(envNames).toEqual(["a", "b"]);
     expect([...(batches[0]?.columns().envIds ?? [])]).toEqual([1, 1]);
   });
@@ -100,7 +100,7 @@ describe("buildTrainBatch", () => {
     const source = (name: string, algo: Record<string, unknown>) => ({ name, env: { id: "reverse-text" }, algo });
     const sources = [source("a", { type: "grpo", std: "batch", eps: 0 }), source("b", { type: "max_rl" })];
     const groups = [group(0, [rollout(1), rollout(3)], "b"), group(1, [rollout(0), rollout(100)], "a")];
-    const { advantages } = await buildTrainBatch(groups, config({ train: { source: sources } }));
+    const { advantages } = await buildTrainBatch(groups, { config: config({ train: { source: sources } }) });
     const half = Math.SQRT1_2;
     expect(advantages[0]).toEqual([-0.5, 0.5]);
     expect(advantages[1]?.map((value) => Math.round(value * 1e9))).toEqual(
@@ -111,10 +111,13 @@ describe("buildTrainBatch", () => {
   test("the averages of rae live on from batch to batch, and a failed rollout moves nothing", async () => {
     const resolved = config({ algo: { type: "rae", decay: 0.5 } });
     const worth = new AdvantageEstimation(resolved.orchestrator.train.source);
-    const first = await buildTrainBatch([group(0, [rollout(1), errored(request, "environment")])], resolved, worth);
+    const first = await buildTrainBatch([group(0, [rollout(1), errored(request, "environment")])], {
+      config: resolved,
+      estimation: worth,
+    });
     expect(first.advantages).toEqual([[1, 0]]);
     const saved = new AdvantageEstimation(resolved.orchestrator.train.source, worth.state);
-    const second = await buildTrainBatch([group(1, [rollout(1), rollout(0)])], resolved, saved);
+    const second = await buildTrainBatch([group(1, [rollout(1), rollout(0)])], { config: resolved, estimation: saved });
     expect(second.advantages).toEqual([[0.5, -0.75]]);
   });
 
@@ -133,7 +136,7 @@ describe("buildTrainBatch", () => {
     const resolved = config({ filters: blocks });
     const groups = [group(0, [rollout(3), rollout(0)])];
     const filters = await loadFilters(resolved.orchestrator.filters);
-    const batch = await buildTrainBatch(groups, resolved, undefined, filters);
+    const batch = await buildTrainBatch(groups, { config: resolved, filters });
     await rm(folder, { recursive: true });
     expect(batch).toMatchObject({ advantages: [[1.5, -1.5]], samples: 1, scored: 2 });
     expect(Object.fromEntries(batch.filtered)).toEqual({ mine: 1, repetition: 2, gibberish: 2 });
@@ -154,7 +157,7 @@ describe("buildTrainBatch", () => {
 
   test("an errored rollout neither trains nor counts in its group's statistics", async () => {
     const groups = [group(0, [rollout(1), errored(request, "environment"), rollout(0)])];
-    const { rewards, advantages, samples } = await buildTrainBatch(groups, config());
+    const { rewards, advantages, samples } = await buildTrainBatch(groups, { config: config() });
     expect(rewards).toEqual([[1, Number.NaN, 0]]);
     expect(advantages).toEqual([[0.5, 0, -0.5]]);
     expect(samples).toBe(2);
@@ -163,17 +166,17 @@ describe("buildTrainBatch", () => {
   test("an episode that sampled nothing has no reward: it is not scored 0", async () => {
     const empty: ReceivedEpisode = { episode: { ...rollout(1).episode, traces: [] }, samples: null };
     expect(rewardOf(empty.episode)).toBeNaN();
-    expect((await buildTrainBatch([group(0, [rollout(1), rollout(0), empty])], config())).advantages).toEqual([
-      [0.5, -0.5, 0],
-    ]);
+    expect(
+      (await buildTrainBatch([group(0, [rollout(1), rollout(0), empty])], { config: config() })).advantages,
+    ).toEqual([[0.5, -0.5, 0]]);
   });
 
   test("leaves out traces without a signal, or keeps them with the option; without any there is no batch", async () => {
     const groups = [group(0, [rollout(1), rollout(1)]), group(1, [rollout(0), rollout(1)])];
-    expect(await buildTrainBatch(groups, config())).toMatchObject({ samples: 2, zeroAdvantage: 2 });
-    const kept = await buildTrainBatch(groups, config({ filter_zero_advantages: false }));
+    expect(await buildTrainBatch(groups, { config: config() })).toMatchObject({ samples: 2, zeroAdvantage: 2 });
+    const kept = await buildTrainBatch(groups, { config: config({ filter_zero_advantages: false }) });
     expect(kept).toMatchObject({ samples: 4, zeroAdvantage: 0 });
-    expect(await buildTrainBatch(groups.slice(0, 1), config())).toMatchObject({ samples: 0, batches: [] });
+    expect(await buildTrainBatch(groups.slice(0, 1), { config: config() })).toMatchObject({ samples: 0, batches: [] });
   });
 
   test("each branch of a trace is a separate sample, with the spans in it", async () => {
@@ -186,7 +189,7 @@ describe("buildTrainBatch", () => {
       branchOffsets: Uint32Array.of(0, 3, 7),
     };
     const twoBranches = { episode: rollout(1).episode, samples: samplesOf([columns]) };
-    const { samples, batches } = await buildTrainBatch([group(0, [twoBranches, rollout(0)])], config());
+    const { samples, batches } = await buildTrainBatch([group(0, [twoBranches, rollout(0)])], { config: config() });
     expect(samples).toBe(3);
     const batch = batches[0]?.columns();
     expect(batch?.counts.rl).toBe(2 + 1 + 2);
@@ -203,7 +206,7 @@ test("stepMetrics: staleness is against the version that the step trains, reward
     group(1, [rollout(1), errored(request, "model")], "b", 5),
     group(2, [rollout(1), rollout(1)], "b", 4),
   ];
-  const batch = await buildTrainBatch(groups, config());
+  const batch = await buildTrainBatch(groups, { config: config() });
   const drops = new Drops();
   const aged = { ...group(3, [rollout(1), errored(request, "model")]), seconds: 9 };
   // The first waited for a batch, the second was under way.
@@ -254,7 +257,7 @@ test("stepMetrics: staleness is against the version that the step trains, reward
 
 test("stepMetrics: each source has its share of the traces in the batch, one that has none too", async () => {
   const groups = [group(0, [rollout(1), rollout(0), rollout(1)], "a"), group(1, [rollout(1), rollout(1)], "b")];
-  const batch = await buildTrainBatch(groups, config());
+  const batch = await buildTrainBatch(groups, { config: config() });
   const report = { ages: () => true, step: 4, groups, batch, dropped: emptyReport(), seconds: 1, environments: 2 };
   expect(await stepMetrics(report)).toMatchObject({ "batch/a": 1, "batch/b": 0 });
 });

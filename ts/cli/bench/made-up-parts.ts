@@ -122,7 +122,7 @@ export interface RolloutShape {
 
 export function madeUpWorkers({ length, vocabSize }: RolloutShape): EnvWorkers {
   return {
-    async tasks(_source, _split, after, limit) {
+    async tasks({ after, limit }) {
       const start = Number(after ?? 0);
       const count = Math.min(limit, PAGE);
       const tasks = Array.from({ length: count }, (_, i) => ({ key: String(start + i), hash: "", data: {} }));

@@ -17,7 +17,6 @@ import {
 import { advantages, type AdvantageParams } from "../../algorithms/index.ts";
 import type { Comparison, Member } from "./comparisons.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
-import { columnsOf } from "./trace-columns.ts";
 import { Pauses } from "../../async/yield.ts";
 
 /** Algorithms without advantages: their signal is in other streams of the loss. */
@@ -120,7 +119,7 @@ export class AdvantageEstimation {
       const samples = groups[member.group]?.rollouts[member.rollout]?.samples ?? null;
       const reward = rewards[index] ?? Number.NaN;
       if (Number.isNaN(reward) || trace === undefined || samples === null) return [];
-      return [{ index, reward, trace, columns: () => columnsOf(samples, member.trace) }];
+      return [{ index, reward, trace, columns: () => samples.columnsOf(member.trace) }];
     });
     const result: Advantage[] = rewards.map(() => 0);
     const task = groups[members[0]?.group ?? -1]?.task.task;

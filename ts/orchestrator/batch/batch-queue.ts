@@ -1,7 +1,7 @@
 /**
  * Completed groups that wait for a batch.
  *
- * Above level 0 a batch is cut from the groups that ended first, or, with a window, from those that were opened first: no group is taken while one
+ * Above level 0 a batch is made of the groups that ended first, or, with a window, from those that were opened first: no group is taken while one
  * that was opened `window` or more groups earlier is still under way. So a short group can overtake a long one only so far, and what is trained early
  * leans to short samples by no more than a window. At level 0 a batch is everything that was opened for it, in that order.
  */
@@ -24,8 +24,8 @@ export class BatchQueue {
   readonly #options: BatchQueueOptions;
   #waiting: Waiting[] = [];
 
-  constructor(admission: SamplingBudget, options: BatchQueueOptions) {
-    this.#budget = admission;
+  constructor(budget: SamplingBudget, options: BatchQueueOptions) {
+    this.#budget = budget;
     this.#options = options;
   }
 

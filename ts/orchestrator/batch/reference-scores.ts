@@ -15,8 +15,7 @@ import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
 import { PromptScorer } from "../../inference-client/index.ts";
 import { branchesOf, hintedPrompt, type HintRenderer } from "../../algorithms/internal.ts";
 import type { EngineFleet } from "../engines/engine-fleet.ts";
-import { teacherKey } from "../scheduling/frozen-sources.ts";
-import { assertSameTokenizer } from "./teacher-tokenizer.ts";
+import { assertSameTokenizer, teacherKey } from "./teacher.ts";
 
 const UNSAMPLED_VERSION = 0xffff_ffff;
 /** A score of the policy itself competes with rollouts. */
@@ -30,6 +29,15 @@ export interface ReferenceScoresOptions {
   modelName: string;
   /** Its tokenizer and template; `opsd` and teachers need them. */
   modelDir?: string | undefined;
+}
+
+interface TraceToScore {
+  algo: AlgoBlock;
+  /** Of its task. */
+  data: unknown;
+  trace: EpisodeTrace;
+  columns: TraceColumns;
+  signal: AbortSignal;
 }
 
 /** The tokens of one branch. */
@@ -91,7 +99,7 @@ export class ReferenceScores {
             const own = columns[i];
             if (own === undefined)
               throw new PrlError("PRL_PACKING_INPUT", `${episode.id} has no columns of trace ${i}`);
-            return this.#scoreTrace(algo, episode.task.data, trace, own, signal);
+            return this.#scoreTrace({ algo, data: episode.task.data, trace, columns: own, signal });
           });
           this.#scores.set(samples, await Promise.all(scored));
           return rollout;
@@ -106,13 +114,7 @@ export class ReferenceScores {
     await Promise.all([...this.#scorers.values()].map((scorer) => scorer.close()));
   }
 
-  async #scoreTrace(
-    algo: AlgoBlock,
-    data: unknown,
-    trace: EpisodeTrace,
-    columns: TraceColumns,
-    signal: AbortSignal,
-  ): Promise<Float32Array> {
+  async #scoreTrace({ algo, data, trace, columns, signal }: TraceToScore): Promise<Float32Array> {
     const { tokenIds } = columns;
     const reference = new Float32Array(tokenIds.length);
     for (const branch of branchesWithTokens(trace, columns)) {

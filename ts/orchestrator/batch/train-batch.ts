@@ -8,7 +8,6 @@ import { compareTraces } from "./comparisons.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 import { rejectingFilter, type TraceFilter } from "../filters/index.ts";
 import type { ReferenceScores } from "./reference-scores.ts";
-import { columnsOf } from "./trace-columns.ts";
 import { Pauses } from "../../async/yield.ts";
 import { AdvantageEstimation } from "./advantage-estimation.ts";
 
@@ -49,19 +48,28 @@ export interface TrainRanks {
   cost?: FlopModel;
 }
 
+export interface TrainBatchOptions {
+  config: RlConfig;
+  /** Kept from batch to batch. Default: one that has seen no batch. */
+  estimation?: AdvantageEstimation;
+  /** Default: none. */
+  filters?: readonly TraceFilter[];
+  /** Default: one rank. */
+  trainRanks?: TrainRanks | undefined;
+  /** Default: no trace was scored. */
+  references?: Pick<ReferenceScores, "of">;
+}
+
 /**
- * Builds the batch of a step from `groups`, in the order given; `estimation` is kept from batch to batch. Rollouts that ended in an error
- * neither train nor count in their group's statistics. With `filter_zero_advantages` samples without a signal are left out, which makes
- * the batch smaller.
+ * Builds the batch of a step from `groups`, in the order given. Rollouts that ended in an error neither train nor count in their group's
+ * statistics. With `filter_zero_advantages` samples without a signal are left out, which makes the batch smaller.
  */
 export async function buildTrainBatch(
   groups: readonly Group[],
-  config: RlConfig,
-  estimation = new AdvantageEstimation(config.orchestrator.train.source),
-  filters: readonly TraceFilter[] = [],
-  { ranks, cost }: TrainRanks = { ranks: 1 },
-  references: Pick<ReferenceScores, "of"> = { of: () => null },
+  { config, trainRanks = { ranks: 1 }, filters = [], references, estimation: kept }: TrainBatchOptions,
 ): Promise<TrainBatch> {
+  const estimation = kept ?? new AdvantageEstimation(config.orchestrator.train.source);
+  const { ranks, cost } = trainRanks;
   const { train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { temperature } = train.sampling;
   const pauses = new Pauses();
@@ -86,7 +94,7 @@ export async function buildTrainBatch(
       const estimated: Advantage = estimates[c]?.[m] ?? 0;
       if (group === undefined || episode === undefined) continue;
       if (Number.isNaN(rewards[c]?.[m])) continue;
-      const columns = (): TraceColumns => (copy ??= samples === null ? NO_COLUMNS : columnsOf(samples, trace));
+      const columns = (): TraceColumns => (copy ??= samples === null ? NO_COLUMNS : samples.columnsOf(trace));
       let copy: TraceColumns | undefined;
       const advantage = meanAdvantage(estimated, columns);
       (values[c] ?? [])[m] = advantage;
@@ -97,7 +105,7 @@ export async function buildTrainBatch(
       scored++;
       const count = (name: string) => filtered.set(name, (filtered.get(name) ?? 0) + 1);
       if (rejectingFilter(filters, { trace: traced, advantage, columns }, count) !== undefined) continue;
-      const reference = references.of(samples, trace);
+      const reference = references?.of(samples, trace) ?? null;
       const taught = lossStreamsOf(algo, { trace: traced, advantage: estimated, columns, reference }, filterZero);
       if (taught === null) {
         zeroAdvantage++;

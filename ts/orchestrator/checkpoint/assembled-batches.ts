@@ -1,6 +1,6 @@
 /**
- * The batches that were cut since the newest checkpoint. A checkpoint of a version holds the state after that version's batch. A run that
- * continues from it samples the batches that were cut later again, because the trainer's half does not have them.
+ * The batches that were assembled since the newest checkpoint. A checkpoint of a version holds the state after that version's batch. A run that
+ * continues from it samples the batches that were assembled later again, because the trainer's half does not have them.
  */
 import type { Group } from "../scheduling/dispatcher.ts";
 import { noProgress, type ProgressCounts } from "./progress.ts";
@@ -13,7 +13,7 @@ export interface AfterBatch {
   progress: ProgressCounts;
 }
 
-/** What a batch was cut from. */
+/** What a batch was assembled from. */
 export interface AssembledBatch extends AfterBatch {
   readonly step: number;
   readonly groups: readonly Pick<Group, "index" | "task">[];

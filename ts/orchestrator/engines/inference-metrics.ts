@@ -4,7 +4,7 @@
  */
 import type { EngineLoad } from "../../inference-client/index.ts";
 import { median } from "../../algorithms/index.ts";
-import { mean } from "../metrics/mean.ts";
+import { mean } from "../metrics/rollout-statistics.ts";
 
 /** The load with the place of its server, `inference-0`. */
 export interface PlacedLoad extends EngineLoad {

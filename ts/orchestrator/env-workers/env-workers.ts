@@ -22,15 +22,19 @@ import type { LoadFile } from "../../monitors/index.ts";
 import { type Answer, PendingResponse } from "../../inference-client/index.ts";
 import { type EnvWorker, type EnvWorkerAddress, EnvWorkerSet } from "./env-worker-set.ts";
 
+/** A page of a source's tasks that is wanted. */
+export interface WantedTasks {
+  readonly source: string;
+  readonly split: "train" | "eval";
+  /** Where the page before it ended; null: the first page. */
+  readonly after: string | null;
+  /** Most tasks of the page. */
+  readonly limit: number;
+}
+
 export interface EnvWorkers {
-  /** A page of a source's tasks. Errors: PRL_ENVIRONMENT_FAILED, PRL_PROCESS_DIED; an abort rejects with its reason. */
-  tasks(
-    source: string,
-    split: "train" | "eval",
-    after: string | null,
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<TaskPage>;
+  /** Errors: PRL_ENVIRONMENT_FAILED, PRL_PROCESS_DIED; an abort rejects with its reason. */
+  tasks(wanted: WantedTasks, signal: AbortSignal): Promise<TaskPage>;
   /**
    * Rejects only when a worker refuses the request. Any other failure is an error in the episode, also an answer that cannot be read
    * (PRL_EPISODE_INVALID, `infra`). An abort cancels the rollout down to
@@ -69,14 +73,36 @@ export function connectEnvWorkers(
   const addresses = given.map((one, i) => (typeof one === "string" ? { name: `env-worker-${i}`, url: one } : one));
   if (addresses.length === 0) throw new PrlError("PRL_PROCESS_NOT_READY", "there is no env worker");
   const workers = new EnvWorkerSet(addresses, { connections, waitMs: replacedWithinMs });
+  return {
+    tasks: (wanted, signal) => listTasks(workers, wanted, { replacedWithinMs, signal }),
+    run: (request, signal) => runOn(workers, request, signal),
+    scoreGroup: (request, signal) => scoreOn(workers, request, signal),
+    update: (now) => workers.update(now),
+    load() {
+      const inFlight = workers.inFlight();
+      const rollouts = Object.values(inFlight).reduce((sum, count) => sum + count, workers.waiting);
+      return { rollouts, workers: inFlight };
+    },
+    close: () => workers.close(),
+  };
+}
 
-  /** Asks one worker after the other when they do not answer. */
-  const listTasks = async (path: string, what: string, signal: AbortSignal): Promise<TaskPage> => {
-    const latest = performance.now() + TASKS_DEADLINE_MS;
+/** Asks one worker after the other when they do not answer. */
+async function listTasks(
+  workers: EnvWorkerSet,
+  { source, split, after, limit }: WantedTasks,
+  { replacedWithinMs, signal }: { replacedWithinMs: number; signal: AbortSignal },
+): Promise<TaskPage> {
+  signal.throwIfAborted();
+  const query = new URLSearchParams({ env: source, split, limit: String(limit) });
+  if (after !== null) query.set("after", after);
+  const what = `the tasks of "${source}" (${split})`;
+  const latest = performance.now() + TASKS_DEADLINE_MS;
+  try {
     for (let tried = 1; ; tried++) {
       const worker = await workers.take(signal);
       try {
-        return await pageOf(worker, path, what, signal);
+        return await pageOf(worker, `/tasks?${query.toString()}`, what, signal);
       } catch (cause) {
         if (signal.aborted || cause instanceof PrlError) throw cause;
         workers.suspect(worker);
@@ -88,77 +114,61 @@ export function connectEnvWorkers(
         workers.release(worker);
       }
     }
-  };
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
+}
 
-  return {
-    async tasks(source, split, after, limit, signal) {
-      signal.throwIfAborted();
-      const query = new URLSearchParams({ env: source, split, limit: String(limit) });
-      if (after !== null) query.set("after", after);
-      try {
-        return await listTasks(`/tasks?${query.toString()}`, `the tasks of "${source}" (${split})`, signal);
-      } catch (error) {
-        throw signal.aborted ? signal.reason : error;
-      }
-    },
-    async run(request, signal) {
-      if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
-      let worker: EnvWorker;
-      try {
-        worker = await workers.take(signal);
-      } catch (error) {
-        return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
-      }
-      const asking = ask(worker.rollouts, "/run", request);
-      const latest = request.deadline_ms + RUN_GRACE_MS;
-      const deadline = setTimeout(() => asking.cancel(new Error(`no answer within ${latest} ms`)), latest);
-      let grace: NodeJS.Timeout | undefined;
-      const onAbort = () => {
-        const end = () => asking.cancel(new Error("it was cancelled"));
-        grace = setTimeout(end, CANCEL_GRACE_MS);
-        // There is no answer to wait for from a worker that does not know the rollout, or does not answer.
-        cancel(worker.control, request.episode_id).then((isAtWork) => isAtWork || end(), end);
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      try {
-        return await episodeIn(await asking.answer, request.episode_id);
-      } catch (error) {
-        if (error instanceof PrlError && error.code === "PRL_ENVIRONMENT_FAILED") throw error;
-        if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
-        if (error instanceof PrlError) return lostRollout(request, "PRL_EPISODE_INVALID", error.message);
-        workers.suspect(worker);
-        return lostRollout(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
-      } finally {
-        clearTimeout(deadline);
-        clearTimeout(grace);
-        signal.removeEventListener("abort", onAbort);
-        workers.release(worker);
-      }
-    },
-    async scoreGroup(request, signal) {
-      const late = AbortSignal.timeout(request.deadline_ms + RUN_GRACE_MS);
-      let worker: EnvWorker | undefined;
-      try {
-        worker = await workers.take(signal);
-        return await orderScores(worker.rollouts, request, AbortSignal.any([signal, late]));
-      } catch (error) {
-        if (error instanceof PrlError && worker !== undefined) throw error;
-        if (!signal.aborted && worker !== undefined) workers.suspect(worker);
-        const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED";
-        const message = `the env worker did not score a group: ${textOf(signal.aborted ? signal.reason : error)}`;
-        return { scores: [], error: { class: "infra", code, message } };
-      } finally {
-        if (worker !== undefined) workers.release(worker);
-      }
-    },
-    update: (now) => workers.update(now),
-    load() {
-      const inFlight = workers.inFlight();
-      const rollouts = Object.values(inFlight).reduce((sum, count) => sum + count, workers.waiting);
-      return { rollouts, workers: inFlight };
-    },
-    close: () => workers.close(),
+async function runOn(workers: EnvWorkerSet, request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode> {
+  if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+  let worker: EnvWorker;
+  try {
+    worker = await workers.take(signal);
+  } catch (error) {
+    return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
+  }
+  const asking = ask(worker.rollouts, "/run", request);
+  const latest = request.deadline_ms + RUN_GRACE_MS;
+  const deadline = setTimeout(() => asking.cancel(new Error(`no answer within ${latest} ms`)), latest);
+  let grace: NodeJS.Timeout | undefined;
+  const onAbort = () => {
+    const end = () => asking.cancel(new Error("it was cancelled"));
+    grace = setTimeout(end, CANCEL_GRACE_MS);
+    // There is no answer to wait for from a worker that does not know the rollout, or does not answer.
+    cancel(worker.control, request.episode_id).then((isAtWork) => isAtWork || end(), end);
   };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await episodeIn(await asking.answer, request.episode_id);
+  } catch (error) {
+    if (error instanceof PrlError && error.code === "PRL_ENVIRONMENT_FAILED") throw error;
+    if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+    if (error instanceof PrlError) return lostRollout(request, "PRL_EPISODE_INVALID", error.message);
+    workers.suspect(worker);
+    return lostRollout(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
+  } finally {
+    clearTimeout(deadline);
+    clearTimeout(grace);
+    signal.removeEventListener("abort", onAbort);
+    workers.release(worker);
+  }
+}
+
+async function scoreOn(workers: EnvWorkerSet, request: ScoreGroupRequest, signal: AbortSignal): Promise<GroupScores> {
+  const late = AbortSignal.timeout(request.deadline_ms + RUN_GRACE_MS);
+  let worker: EnvWorker | undefined;
+  try {
+    worker = await workers.take(signal);
+    return await orderScores(worker.rollouts, request, AbortSignal.any([signal, late]));
+  } catch (error) {
+    if (error instanceof PrlError && worker !== undefined) throw error;
+    if (!signal.aborted && worker !== undefined) workers.suspect(worker);
+    const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED";
+    const message = `the env worker did not score a group: ${textOf(signal.aborted ? signal.reason : error)}`;
+    return { scores: [], error: { class: "infra", code, message } };
+  } finally {
+    if (worker !== undefined) workers.release(worker);
+  }
 }
 
 async function pageOf(worker: EnvWorker, path: string, what: string, signal: AbortSignal): Promise<TaskPage> {

@@ -17,8 +17,14 @@ export class Evaluations {
     this.#options = options;
   }
 
-  async evaluate(version: number): Promise<void> {
-    await evaluatePolicy({ ...this.#options, onQueue: (tasks) => (this.#queued = tasks) }, version);
+  /** Evaluates version 0, when the config says so. */
+  async beforeTraining(): Promise<void> {
+    if (this.#options.config.orchestrator.eval?.eval_at_start === true) await this.#evaluate(0);
+  }
+
+  /** Evaluates the last version, when there are evaluations. */
+  async afterTraining(version: number): Promise<void> {
+    if (this.#options.config.orchestrator.eval !== null) await this.#evaluate(version);
   }
 
   /**
@@ -28,12 +34,16 @@ export class Evaluations {
   async whenDue(version: number): Promise<void> {
     const { eval: evaluation } = this.#options.config.orchestrator;
     if (evaluation === null || evaluation.interval === null || version % evaluation.interval !== 0) return;
-    this.ended = this.ended.then(() => this.evaluate(version));
+    this.ended = this.ended.then(() => this.#evaluate(version));
     this.ended.catch(this.#options.onFailure);
     if (evaluation.hold_weights) await this.ended;
   }
 
   metrics(): Record<string, number> {
     return { "dispatcher/inflight/eval": this.#options.permits.evaluating, "dispatcher/queued/eval": this.#queued };
+  }
+
+  async #evaluate(version: number): Promise<void> {
+    await evaluatePolicy({ ...this.#options, onQueue: (tasks) => (this.#queued = tasks) }, version);
   }
 }

@@ -5,7 +5,7 @@
 import { rewardOf } from "../../environments/index.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 import { DROP_REASONS, type DropReason } from "../scheduling/lifecycle.ts";
-import { mean } from "./mean.ts";
+import { mean } from "./rollout-statistics.ts";
 import { noProgress, plus, type ProgressCounts, progressOf } from "../checkpoint/progress.ts";
 import { TrainStatistics } from "./train-statistics.ts";
 

@@ -6,27 +6,31 @@ import type { SamplingBudget } from "../scheduling/sampling-budget.ts";
 import type { BatchQueue } from "../batch/batch-queue.ts";
 import type { Lifecycle } from "../scheduling/lifecycle.ts";
 import type { DispatchLimit } from "../scheduling/dispatch-limit.ts";
+import type { Staleness } from "../scheduling/staleness.ts";
+import type { WeightWatcher } from "../engines/weight-watcher.ts";
 
 /** `eventMs`: a longer step writes an event each time this much has passed. */
 const TIMES = { intervalMs: 1_000, eventMs: 10_000 };
 
-export function loadOf(
-  step: number,
-  version: number,
-  { batchSize: size, unit }: SamplingBudget,
-  queue: BatchQueue,
-  lifecycle: Lifecycle,
-  { permits, engines }: DispatchLimit,
-): RunLoad {
+export interface LoadSources {
+  staleness: Pick<Staleness, "step">;
+  watcher: Pick<WeightWatcher, "version">;
+  budget: Pick<SamplingBudget, "batchSize" | "unit">;
+  queue: Pick<BatchQueue, "units" | "size">;
+  lifecycle: Pick<Lifecycle, "inFlight" | "open">;
+  limit: Pick<DispatchLimit, "permits" | "engines">;
+}
+
+export function loadOf({ staleness, watcher, budget, queue, lifecycle, limit }: LoadSources): RunLoad {
   return {
-    step,
-    version,
-    batch: { ready: queue.units, size, unit },
+    step: staleness.step,
+    version: watcher.version,
+    batch: { ready: queue.units, size: budget.batchSize, unit: budget.unit },
     rollouts_in_flight: lifecycle.inFlight,
     groups_open: lifecycle.open,
     groups_queued: queue.size,
-    evaluating: permits.evaluating,
-    engines,
+    evaluating: limit.permits.evaluating,
+    engines: limit.engines,
   };
 }
 

@@ -3,7 +3,7 @@
 import { rewardOf } from "../../environments/index.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 import { dropMetrics, type DropReport } from "./drops.ts";
-import { mean } from "./mean.ts";
+import { mean } from "./rollout-statistics.ts";
 import type { TrainBatch } from "../batch/train-batch.ts";
 
 export interface StepReport {

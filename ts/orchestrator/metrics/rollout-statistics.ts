@@ -7,7 +7,6 @@
  */
 import { type Episode, type EpisodeTrace, rewardOf } from "../../environments/index.ts";
 import { quantileOfSorted } from "../../algorithms/internal.ts";
-import { mean } from "./mean.ts";
 
 /** Name for the rewards of episodes: that of the single agent in most environments; with several agents the mean of those that train. */
 const EPISODES = "agent";
@@ -150,4 +149,9 @@ function sizesOf({ usage, nodes }: EpisodeTrace): readonly (readonly [string, nu
     ["num_turns", nodes.filter(({ sampled }) => sampled).length],
     ["num_branches", nodes.filter((_node, index) => !parents.has(index)).length],
   ];
+}
+
+/** NaN for an empty list; the metrics file records it as NaN. */
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

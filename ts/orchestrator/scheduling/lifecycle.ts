@@ -1,11 +1,11 @@
 /**
  * The state of every group and rollout, from its opening to its end: the one place that knows the allowed transitions.
  *
- *     sampling ─▶ scoring ─▶ completed ─▶ cut ─▶ shipped
- *         └──────────┴───────────┴─────────┴──▶ dropped (reason)
+ *     sampling ─▶ scoring ─▶ completed ─▶ assembled ─▶ shipped
+ *         └──────────┴───────────┴────────────┴─────▶ dropped (reason)
  *
  * A group is sampling while one of its rollouts is under way, scoring while its rollouts are compared, completed while it waits for a batch,
- * cut while it is part of a batch that is not with the trainer yet. It ends once, shipped or dropped; any other transition is a fault of this program
+ * assembled while it is part of a batch that is not with the trainer yet. It ends once, shipped or dropped; any other transition is a fault of this program
  * and throws. A rollout is dispatched once, tried again any number of times, and returned once, also when its group was dropped before.
  * This class knows nothing of rewards, versions or batch sizes.
  */
@@ -19,7 +19,7 @@ export type GroupState = LiveState | "shipped" | "dropped";
  * - `errored`: none of its rollouts has a reward.
  * - `rejected`: a gate of its source's curriculum kept it out.
  * - `empty`: its batch had nothing to train on.
- * - `tail`: it was sampled beyond its batch when that was cut; its task comes back with what was sampled.
+ * - `tail`: it was sampled beyond its batch when that was shipped; its task comes back with what was sampled.
  * - `surplus`: it was under way or waiting when the run needed no more.
  */
 export const DROP_REASONS = ["stale", "errored", "rejected", "empty", "tail", "surplus"] as const;

@@ -1,7 +1,7 @@
 /**
  * Tasks whose group was cancelled, and what its rollouts had sampled: a later group of the task continues from there.
  *
- * A cancelled group is known here from its cancellation on (`cut`), and can be begun again when its last rollout has come back (`returned`). A
+ * A cancelled group is known here from its cancellation on (`cancelled`), and can be begun again when its last rollout has come back (`returned`). A
  * rollout is used again with all its turns, and only if its oldest token is fresh enough when the group begins (`next`);
  * the others are sampled afresh. A task comes back at most `MOST_TIMES` times. The oldest recycled token decides how old the group
  * is. A checkpoint has the tasks and not the tokens: what an attempt sampled in rollouts under way is lost when the attempt ends.

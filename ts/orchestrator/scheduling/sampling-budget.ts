@@ -8,7 +8,7 @@
  *
  *     (version + level + 1) * batch + (oversampling - 1) * batch        the second part only while step - 1 - version <= level
  *
- * which is AReaL's admission rule (arXiv:2505.24298, eta = level), and batch `step` may be cut when `version >= step - 1 - level`. Without
+ * which is AReaL's admission rule (arXiv:2505.24298, eta = level), and batch `step` may be assembled when `version >= step - 1 - level`. Without
  * oversampling and in rollouts the second follows from the first.
  *
  * The tokens of a group are known when it has ended; until then it counts as many as rollouts have had lately, and before the first one ended
@@ -27,7 +27,7 @@ export interface SamplingBudgetOptions {
   maxSteps: number;
   /** At least 1. */
   oversampling: number;
-  /** Cutting a batch cancels what was sampled beyond it: the second part of the sum then counts only from a new version to the next cut. */
+  /** A batch that is shipped cancels what was sampled beyond it: the second part of the sum then counts only from a new version to the next batch. */
   cancelsTails?: boolean;
   /** Tokens that a rollout counts as while nothing is known about lengths. */
   mostTokens: number;
@@ -47,7 +47,7 @@ export class SamplingBudget {
   #version: number;
   /** Batches with the trainer. */
   #shipped: number;
-  /** A batch was cut since the version came, and its tails were cancelled. */
+  /** A batch was shipped since the version came, and its tails were cancelled. */
   #isAssembled = false;
   /** Groups that have not ended. */
   #open = 0;
@@ -87,7 +87,7 @@ export class SamplingBudget {
     this.#isAssembled = false;
   }
 
-  /** Whether enough would count without the group. Where tails are cut, the group is then a tail. */
+  /** Whether enough would count without the group. Where tails are cancelled, the group is then a tail. */
   isExcess(group: number): boolean {
     return this.#room() + (this.#counted.get(group) ?? 0) <= 0;
   }
@@ -102,7 +102,7 @@ export class SamplingBudget {
     return this.#planned > 0;
   }
 
-  /** Whether a batch cut now is fresh enough: the ship gate. */
+  /** Whether a batch assembled now is fresh enough: the ship gate. */
   mayAssemble(): boolean {
     return this.#shipped - this.#version <= this.#options.level;
   }

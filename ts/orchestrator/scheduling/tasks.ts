@@ -47,21 +47,29 @@ interface Source extends TrainSource {
   scoresGroups: boolean;
 }
 
+export interface TrainTasksOptions {
+  workers: EnvWorkers;
+  /** The run's. */
+  seed: number;
+  sources: readonly TrainSource[];
+  signal: AbortSignal;
+  /** What drawing continues from. */
+  state?: TrainTasksState | undefined;
+  /** Tasks to begin with, in their order: an earlier attempt had begun them. */
+  pending?: readonly TrainTask[] | undefined;
+}
+
 /** Draws among the training sources by their ratios. */
 export class TrainTasks {
   readonly #runSeed: number;
   readonly #sources: Source[];
-  #drawn = 0;
+  readonly #pending: TrainTask[];
+  #drawn: number;
   readonly #ended: { index: number; source: string; key: string; mean: number }[] = [];
 
-  constructor(
-    workers: EnvWorkers,
-    runSeed: number,
-    sources: readonly TrainSource[],
-    signal: AbortSignal,
-    state?: TrainTasksState,
-  ) {
+  constructor({ workers, seed: runSeed, sources, signal, state, pending = [] }: TrainTasksOptions) {
     this.#runSeed = runSeed;
+    this.#pending = [...pending];
     this.#drawn = state?.drawn ?? 0;
     this.#sources = sources.map((source) => {
       const saved = state?.sources[source.name];
@@ -78,7 +86,14 @@ export class TrainTasks {
     return { drawn: this.#drawn, sources: Object.fromEntries(sources) };
   }
 
+  /** Tasks that an earlier attempt had begun and that are not begun again yet. */
+  get pending(): readonly TrainTask[] {
+    return this.#pending;
+  }
+
   async next(): Promise<TrainTask> {
+    const pending = this.#pending.shift();
+    if (pending !== undefined) return pending;
     const total = this.#sources.reduce((sum, { ratio }) => sum + ratio, 0);
     const draw = seed(this.#runSeed, "source", "", String(this.#drawn++), 0, 0, 0) / DRAW;
     let rest = draw * total;
@@ -154,7 +169,7 @@ export async function evalTasks(
   do {
     const wanted = limit < 0 ? PAGE : Math.min(PAGE, limit - tasks.length);
     if (wanted === 0) break;
-    const page = await workers.tasks(source, "eval", after, wanted, signal);
+    const page = await workers.tasks({ source, split: "eval", after, limit: wanted }, signal);
     if (page.endless && limit < 0) {
       throw new PrlError("PRL_CONFIG_INVALID", `the evaluation source "${source}" is endless: set num_examples`);
     }
@@ -253,7 +268,8 @@ class TaskPages {
   }
 
   async #fetch(after: string | null): Promise<TaskPage> {
-    const page = await this.#workers.tasks(this.#source, "train", after, PAGE, this.#signal);
+    const wanted = { source: this.#source, split: "train", after, limit: PAGE } as const;
+    const page = await this.#workers.tasks(wanted, this.#signal);
     if (page.tasks.length === 0 && after === null) {
       throw noTasks(`train source "${this.#source}"`, page.left_out ?? 0);
     }

@@ -4,7 +4,7 @@ import type { PartialRollout } from "../../environments/index.ts";
 import type { RunRequest } from "../../environments/internal.ts";
 import { seed } from "../../random/seed.ts";
 import type { Group } from "./dispatcher.ts";
-import { samplingTeacher, teacherKey } from "./frozen-sources.ts";
+import { samplingTeacher, teacherKey } from "../batch/teacher.ts";
 
 export function trainRequest(
   config: RlConfig,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { assertSameTokenizer, probeText } from "../../../ts/orchestrator/batch/teacher-tokenizer.ts";
+import { assertSameTokenizer, probeText } from "../../../ts/orchestrator/batch/teacher.ts";
 import { loadTokenizer, type Tokenizer } from "../../../ts/renderers/index.ts";
 
 const load = (name: string): Promise<Tokenizer> =>

@@ -1,15 +1,30 @@
 /**
- * Checks that a teacher has the policy's tokenizer: with another one its scores and its text are of other tokens.
+ * Teachers of training sources: which one samples in place of the policy, its key, and whether it has the policy's tokenizer. With another
+ * tokenizer its scores and its text are of other tokens.
  *
  * Both tokenize one text: words from all over the policy's vocabulary, special tokens among them, and some that most tokenizers cut
  * in different places. If all ids are equal, the vocabularies count as equal.
  */
+import type { AlgoBlock, TeacherBlock } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Tokenizer } from "../../renderers/index.ts";
 import type { PromptScorer } from "../../inference-client/index.ts";
 
 const WORDS = 256;
 const HARD_TO_CUT = " 1234567  3.14\n\n\tI'll ROAD größer 東京 🙂\r\n";
+
+/** The teacher that samples in place of the policy; null: the policy itself samples. */
+export function samplingTeacher({ type, teacher }: AlgoBlock): TeacherBlock | null {
+  return type === "sft" ? teacher : null;
+}
+
+/** The API key that a teacher's server requires. Errors: PRL_INFERENCE_AUTH when its variable is not set. */
+export function teacherKey({ api_key_var: variable }: TeacherBlock): { apiKey?: string } {
+  if (variable === null) return {};
+  const apiKey = process.env[variable];
+  if (apiKey !== undefined) return { apiKey };
+  throw new PrlError("PRL_INFERENCE_AUTH", `the teacher's key is to be in ${variable}, which is not set`);
+}
 
 /** The text: about 256 tokens spread over the vocabulary, then the words that are cut in different places. */
 export function probeText({ vocabSize, decode }: Pick<Tokenizer, "vocabSize" | "decode">): string {

@@ -1,0 +1,128 @@
+/**
+ * Makes one batch after the other: collects completed groups until they make a batch, assembles it, ships it to the trainer, or drops it when it
+ * has nothing to train on and collects another one.
+ *
+ * From its assembly on a group belongs to its batch, and a checkpoint finds it in `AssembledBatches`. Batches are shipped in the order of their
+ * steps; the next one is collected when the batch before it is with the trainer. The assembler knows nothing of engines and weights, only
+ * that a batch may have to wait for a version (`GroupPool.needsVersion`).
+ */
+import { join } from "node:path";
+import { atomicWriteFile } from "../../files/atomic-write.ts";
+import { makeFolder } from "../../files/make-folder.ts";
+import { rolloutsDir, type RolloutSender } from "../../transports/index.ts";
+import type { AssembledBatch, AssembledBatches } from "../checkpoint/assembled-batches.ts";
+import { plus, progressOf } from "../checkpoint/progress.ts";
+import type { StepLog } from "../metrics/step-log.ts";
+import { traceLines } from "../metrics/trace-lines.ts";
+import type { Group } from "../scheduling/dispatcher.ts";
+import type { GroupPool } from "../scheduling/group-pool.ts";
+import type { Staleness } from "../scheduling/staleness.ts";
+import type { TrainTasks } from "../scheduling/tasks.ts";
+import type { BatchBuilder } from "./batch-builder.ts";
+import type { Starvation } from "./starvation.ts";
+import type { TrainBatch } from "./train-batch.ts";
+
+/** Longest time between two checks of the groups that wait for a batch. */
+const LONGEST_WAIT_MS = 60_000;
+
+export interface BatchAssemblerOptions {
+  assembled: AssembledBatches;
+  builder: Pick<BatchBuilder, "build" | "baselines">;
+  log: StepLog;
+  pool: GroupPool;
+  rollouts: Pick<RolloutSender, "send">;
+  runDir: string;
+  signal: AbortSignal;
+  staleness: Staleness;
+  starvation: Starvation;
+  tasks: Pick<TrainTasks, "learn">;
+}
+
+/** What a step's batch is made of. */
+interface Collected {
+  readonly groups: readonly Group[];
+  readonly assembled: AssembledBatch;
+}
+
+export class BatchAssembler {
+  readonly #options: BatchAssemblerOptions;
+  /** Seconds since the last step in which nothing but a new version could help. */
+  #waitedForPolicy = 0;
+
+  constructor(options: BatchAssemblerOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the batches up to this step. */
+  async run(lastStep: number): Promise<void> {
+    const { pool, staleness } = this.#options;
+    while (staleness.step <= lastStep) await this.#trainStep();
+    pool.dropSurplus();
+  }
+
+  async #trainStep(): Promise<void> {
+    const { builder, tasks } = this.#options;
+    const startedAt = performance.now();
+    for (;;) {
+      const collected = await this.#collect();
+      tasks.learn();
+      const packedFrom = performance.now();
+      const batch = await builder.build(collected.groups);
+      collected.assembled.baselines = builder.baselines;
+      const packSeconds = (performance.now() - packedFrom) / 1000;
+      if (batch.samples > 0) return this.#ship(collected, batch, { startedAt, packSeconds });
+      await this.#drop(collected);
+    }
+  }
+
+  /**
+   * Waits for a batch's worth of completed groups that are fresh enough. It needs no deadline because everything that it can wait for
+   * has one: a rollout, a page of tasks, the next weights.
+   */
+  async #collect(): Promise<Collected> {
+    const { assembled, pool, signal, staleness } = this.#options;
+    for (;;) {
+      signal.throwIfAborted();
+      const groups = pool.takeBatch();
+      if (groups !== undefined) return { groups, assembled: assembled.add(staleness.step, groups) };
+      const { needsVersion } = pool;
+      const waitedFrom = performance.now();
+      await pool.nextChange(LONGEST_WAIT_MS, signal);
+      if (needsVersion) this.#waitedForPolicy += (performance.now() - waitedFrom) / 1000;
+    }
+  }
+
+  /** Gives up a batch that has nothing to train on. Errors: PRL_ORCHESTRATOR_STARVED after too many of them. */
+  async #drop({ groups }: Collected): Promise<void> {
+    const { assembled, log, pool, starvation } = this.#options;
+    if (starvation.emptyBatch()) throw await starvation.explain(groups);
+    log.emptyBatch(groups);
+    assembled.undo();
+    pool.drop("empty", groups);
+  }
+
+  async #ship(
+    { groups, assembled }: Collected,
+    batch: TrainBatch,
+    { startedAt, packSeconds }: { startedAt: number; packSeconds: number },
+  ): Promise<void> {
+    const { log, pool, rollouts, runDir, staleness, starvation } = this.#options;
+    const { step } = staleness;
+    const dropped = log.takeDropped();
+    const progress = plus(progressOf(groups, true), dropped.progress);
+    const total = plus(assembled.progress, progress);
+    assembled.progress = total;
+    staleness.advance();
+    const dir = rolloutsDir(runDir, step);
+    makeFolder(dir, runDir);
+    await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.traceAdvantages));
+    await rollouts.send(step, batch.batches, batch.envNames);
+    pool.shipped(groups);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const waitedForPolicy = this.#waitedForPolicy;
+    this.#waitedForPolicy = 0;
+    await log.shipped({ step, groups, batch, dropped, progress, total, seconds, packSeconds, waitedForPolicy });
+    for (const rank of batch.batches) rank.close();
+    starvation.shipped();
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Writes what happens on the way to each batch: an event for groups that are dropped and for a batch without samples, and one line of metrics when
+ * the batch is with the trainer.
+ *
+ * A line counts what was dropped since the batch before it was assembled. This class decides nothing.
+ */
+import type { Metrics } from "../../monitors/index.ts";
+import { firstError } from "../batch/starvation.ts";
+import type { TrainBatch } from "../batch/train-batch.ts";
+import { type ProgressCounts, progressMetrics } from "../checkpoint/progress.ts";
+import type { Group } from "../scheduling/dispatcher.ts";
+import type { DropReason } from "../scheduling/lifecycle.ts";
+import type { Staleness } from "../scheduling/staleness.ts";
+import { type DropReport, Drops } from "./drops.ts";
+import { stepMetrics } from "./metrics.ts";
+
+export interface StepLogOptions {
+  metrics: Metrics;
+  staleness: Staleness;
+  /** Sources of the run. */
+  environments: number;
+  /** Metrics of the run's parts: their state now, and what they counted since the last call. */
+  state: () => Record<string, number>;
+}
+
+/** A batch that is with the trainer. */
+export interface ShippedBatch {
+  step: number;
+  groups: readonly Group[];
+  batch: TrainBatch;
+  /** Groups dropped since the last step. */
+  dropped: DropReport;
+  /** What the step adds to the progress of the run, and the sum up to it. */
+  progress: ProgressCounts;
+  total: ProgressCounts;
+  /** From the first wait until the batch is durable. */
+  seconds: number;
+  packSeconds: number;
+  /** Seconds in which nothing but a new version could help. */
+  waitedForPolicy: number;
+}
+
+export class StepLog {
+  readonly #options: StepLogOptions;
+  readonly #drops = new Drops();
+
+  constructor(options: StepLogOptions) {
+    this.#options = options;
+  }
+
+  dropped(reason: DropReason, groups: readonly Group[]): void {
+    const { metrics, staleness } = this.#options;
+    this.#drops.add(reason, groups);
+    const error = firstError(groups);
+    const why = error === undefined ? {} : { code: error.code, message: error.message };
+    metrics.event("groups_dropped", { reason, groups: groups.length, step: staleness.step, ...why });
+  }
+
+  /** What was dropped since the last call. */
+  takeDropped(): DropReport {
+    return this.#drops.take();
+  }
+
+  emptyBatch(groups: readonly Group[]): void {
+    const { metrics, staleness } = this.#options;
+    metrics.event("empty_batch", { step: staleness.step, groups: groups.length });
+  }
+
+  async shipped(shipped: ShippedBatch): Promise<void> {
+    const { metrics, staleness, environments, state } = this.#options;
+    const { step, groups, batch, dropped, seconds } = shipped;
+    const ofStep = await stepMetrics({ step, groups, ages: staleness.ages, batch, dropped, seconds, environments });
+    metrics.log(step, {
+      ...ofStep,
+      ...progressMetrics(shipped.progress, shipped.total),
+      "time/pack": shipped.packSeconds,
+      "time/wait_for_policy": shipped.waitedForPolicy,
+      ...state(),
+    });
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Follows the versions of the policy: brings each one to the engines as soon as it is published, saves the checkpoint that is due at it, lets groups be
+ * opened under it, and evaluates it.
+ *
+ * Versions come one after the other. A checkpoint holds the state before anything is dispatched under its version. The follower knows nothing
+ * of groups and batches, and runs beside their assembly.
+ */
+import { PrlError } from "../errors.ts";
+import type { Metrics } from "../monitors/index.ts";
+import { pruneRollouts } from "../transports/index.ts";
+import type { CheckpointSaver, OrchestratorState } from "./checkpoint/resume.ts";
+import type { WeightWatcher } from "./engines/weight-watcher.ts";
+import type { Evaluations } from "./evaluation/evaluations.ts";
+
+export interface PolicyFollowerOptions {
+  checkpoints: CheckpointSaver;
+  evaluations: Evaluations;
+  /** How many steps' rollouts stay in the run's directory; null: all of them. */
+  keepRollouts: number | null;
+  /** The last version of the run; Infinity: no end. */
+  lastVersion: number;
+  metrics: Metrics;
+  runDir: string;
+  watcher: WeightWatcher;
+  /** The state of now, for the checkpoint of a version. */
+  snapshot: (version: number) => OrchestratorState;
+  /** Called when groups may be opened under the version. */
+  onVersion: (version: number) => void;
+  /** Called with an error that happens beside the run. */
+  onFailure: (error: unknown) => void;
+}
+
+export class PolicyFollower {
+  readonly #options: PolicyFollowerOptions;
+  #versions: Promise<void> = Promise.resolve();
+
+  constructor(options: PolicyFollowerOptions) {
+    this.#options = options;
+  }
+
+  /** Brings the version that the run starts from to the engines, and evaluates it when the config says so. */
+  async start(): Promise<void> {
+    const { evaluations, watcher } = this.#options;
+    await watcher.adopt(watcher.version);
+    if (watcher.version === 0) await evaluations.beforeTraining();
+  }
+
+  /** Begins to follow the versions up to the last one, beside the run. */
+  follow(): void {
+    this.#versions = this.#follow();
+    this.#versions.catch(this.#options.onFailure);
+  }
+
+  /** Resolves when the last version is in place, evaluated and saved. Rejects with the first error of these. */
+  async finish(): Promise<void> {
+    const { checkpoints, evaluations, watcher } = this.#options;
+    await this.#versions;
+    await evaluations.ended;
+    await checkpoints.saved;
+    await evaluations.afterTraining(watcher.version);
+  }
+
+  /** Resolves when nothing of it is at work any more. */
+  async settled(): Promise<void> {
+    const { checkpoints, evaluations } = this.#options;
+    await Promise.allSettled([this.#versions, evaluations.ended, checkpoints.saved]);
+  }
+
+  /**
+   * The version that the run starts from is on the engines already. A version that is lost on its way is passed over for the next one: never
+   * a checkpoint's version or the last, which are published in full.
+   */
+  async #follow(): Promise<void> {
+    const { evaluations, keepRollouts, lastVersion, runDir, watcher, onVersion } = this.#options;
+    const first = watcher.version;
+    for (let version = first; version <= lastVersion; version++) {
+      if (version > first) {
+        if (!(await this.#adopt(version))) continue;
+        this.#saveWhenDue(version);
+        await pruneRollouts(runDir, version, keepRollouts);
+      }
+      onVersion(watcher.version);
+      // The last version is evaluated after everything else, with the engines to itself.
+      if (version > 0 && version < lastVersion) await evaluations.whenDue(version);
+    }
+  }
+
+  /** False when the version was superseded before it was received. */
+  async #adopt(version: number): Promise<boolean> {
+    const { metrics, watcher } = this.#options;
+    try {
+      await watcher.adopt(version);
+      return true;
+    } catch (error) {
+      if (!(error instanceof PrlError) || error.code !== "PRL_WEIGHTS_SUPERSEDED") throw error;
+      metrics.event("weights_passed_over", { version, message: error.message });
+      return false;
+    }
+  }
+
+  /** Takes the state before anything is dispatched under the version. */
+  #saveWhenDue(version: number): void {
+    const { checkpoints, snapshot, onFailure } = this.#options;
+    if (!checkpoints.isDue(version)) return;
+    checkpoints.save(snapshot(version));
+    checkpoints.saved.catch(onFailure);
+  }
+}
