@@ -166,7 +166,9 @@ class Loader<K extends ConfigKind> {
     await this.#checkPaths(this.#tree.root, this.#schema, []);
     const parsed = configSchemas[this.#kind].safeParse(this.#tree.root);
     if (!parsed.success) {
-      this.#problems.push(...problemsOfIssues(parsed.error.issues, this.#schema, this.#tree, this.#lastFile));
+      this.#problems.push(
+        ...problemsOfIssues(parsed.error.issues, { schema: this.#schema, tree: this.#tree, fallback: this.#lastFile }),
+      );
       throwProblems(this.#problems);
       throw new PrlError("PRL_CONFIG_INVALID", "the config does not fit its schema", { cause: parsed.error });
     }

@@ -1,7 +1,7 @@
 /** Problems of a config as text: zod's issues with file, line, key and the nearest valid key. */
 import { z } from "zod";
 import { PrlError, type ErrorCode } from "../errors.ts";
-import { describeOrigin, originIn, type ConfigTree, type Origin, type Provenance } from "./config-tree.ts";
+import { describeOrigin, originIn, type Origin, type Provenance } from "./config-tree.ts";
 import { formatFlag, formatPath, shorten, showValue, valueAt, type KeyPath, type Table } from "./keys/key-path.ts";
 import { entries, nodeOf, schemaAt, shapeOf, typeText } from "./keys/schema-walk.ts";
 import { hint, nearest, shallowest } from "./keys/suggest.ts";
@@ -60,17 +60,21 @@ interface SingleIssue {
   readonly key: string | null;
 }
 
-/**
- * Zod's issues about a tree as problems; `fallback` is the origin of missing keys, `prefix` the place of the tree in the
- * config.
- */
-export function problemsOfIssues(
-  issues: readonly z.core.$ZodIssue[],
-  schema: AnySchema,
-  tree: Pick<ConfigTree, "root" | "originOf">,
-  fallback: Origin | undefined,
-  prefix: KeyPath = [],
-): ConfigProblem[] {
+/** The values that an issue is about. */
+export interface CheckedTree {
+  readonly schema: AnySchema;
+  readonly tree: { readonly root: unknown; originOf(path: KeyPath): Origin | undefined };
+  /** The origin of missing keys. */
+  readonly fallback?: Origin | undefined;
+  /** The place of the tree in the config. */
+  readonly prefix?: KeyPath;
+  /** How a missing key is given; default: in the file, or as a flag. */
+  readonly adviceFor?: (key: KeyPath) => string;
+}
+
+/** Zod's issues about a tree as problems. */
+export function problemsOfIssues(issues: readonly z.core.$ZodIssue[], checked: CheckedTree): ConfigProblem[] {
+  const { schema, tree, fallback, prefix = [], adviceFor = setIt } = checked;
   // A hint compares a key with every other key, so only listed problems get one.
   const single = issues.flatMap((issue): SingleIssue[] =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => ({ issue, key })) : [{ issue, key: null }],
@@ -85,7 +89,11 @@ export function problemsOfIssues(
     const value = valueAt(tree.root, path);
     if (value === undefined && issue.code !== "custom") {
       const missing = firstRequired(schema, path);
-      return problemAt(origin, [...prefix, ...missing], requiredText(schema, missing, prefix));
+      return problemAt(
+        origin,
+        [...prefix, ...missing],
+        requiredText(schema, missing, adviceFor([...prefix, ...missing])),
+      );
     }
     return problemAt(origin, [...prefix, ...path], wrongText(issue, schema, path, value));
   });
@@ -106,7 +114,8 @@ export function checkSettings(
   const parsed = z.safeParse(schema, settings);
   if (parsed.success) return;
   const originOf = (path: KeyPath): Origin | undefined => originIn(provenance, [...at, ...path]);
-  const problems = problemsOfIssues(parsed.error.issues, schema, { root: settings, originOf }, undefined, at);
+  const tree = { root: settings, originOf };
+  const problems = problemsOfIssues(parsed.error.issues, { schema, tree, prefix: at });
   throwProblems(problems.map((problem) => ({ ...problem, code: "PRL_CONFIG_INVALID" })));
 }
 
@@ -123,11 +132,16 @@ export function keyHint(schema: AnySchema, path: KeyPath): string {
   return hint(key, siblings.length > 0 ? siblings : Object.keys(shapeOf(schema) ?? {}), "keys");
 }
 
-function requiredText(schema: AnySchema, path: KeyPath, prefix: KeyPath): string {
+function setIt(key: KeyPath): string {
+  return `set it in the file or with ${formatFlag(key)}`;
+}
+
+/** The problem of a key that is missing, with its type, its meaning and what to do. */
+export function requiredText(schema: AnySchema, path: KeyPath, advice: string): string {
   const found = schemaAt(schema, path);
   const description = found === undefined ? "" : nodeOf(found).description;
   const type = found === undefined ? "" : typeText(found);
-  return `is required (${type}${description === "" ? "" : `: ${description}`}); set it in the file or with ${formatFlag([...prefix, ...path])}`;
+  return `is required (${type}${description === "" ? "" : `: ${description}`}); ${advice}`;
 }
 
 /** The first required key inside a missing block. */

@@ -7,35 +7,37 @@ const COMMENT_COLUMN = 48;
 
 /** Null, which TOML does not have, is written as `"None"`. */
 export function tomlWithOrigins(config: object, provenance: Provenance): string {
-  const lines: string[] = [];
-  writeTable(config as Table, [], "", provenance, lines);
-  return `${lines.join("\n").trim()}\n`;
+  return `${[...linesOf({ table: config as Table, path: [], header: "" }, provenance)].join("\n").trim()}\n`;
 }
 
-/** `header` is the table's name in TOML, in which elements of lists have no number. */
-function writeTable(table: Table, path: KeyPath, header: string, provenance: Provenance, lines: string[]): void {
+interface Section {
+  readonly table: Table;
+  readonly path: KeyPath;
+  /** The table's name in TOML, in which elements of lists have no number. */
+  readonly header: string;
+}
+
+function* linesOf({ table, path, header }: Section, provenance: Provenance): Generator<string> {
   const later: [string, unknown][] = [];
   for (const [key, value] of Object.entries(table)) {
     if (isTable(value) || isTableList(value)) later.push([key, value]);
     else {
       const origin = provenance.get(formatPath([...path, key]));
       const assignment = stringify({ [key]: value ?? "None" }).trim();
-      lines.push(
-        origin === undefined ? assignment : `${assignment.padEnd(COMMENT_COLUMN)} # ${describeOrigin(origin)}`,
-      );
+      yield origin === undefined ? assignment : `${assignment.padEnd(COMMENT_COLUMN)} # ${describeOrigin(origin)}`;
     }
   }
   for (const [key, value] of later) {
     const name = header === "" ? formatPath([key]) : `${header}.${formatPath([key])}`;
     if (isTable(value)) {
-      lines.push("", `[${name}]`);
-      writeTable(value, [...path, key], name, provenance, lines);
+      yield* ["", `[${name}]`];
+      yield* linesOf({ table: value, path: [...path, key], header: name }, provenance);
       continue;
     }
-    (value as Table[]).forEach((element, i) => {
-      lines.push("", `[[${name}]]`);
-      writeTable(element, [...path, key, i], name, provenance, lines);
-    });
+    for (const [i, element] of (value as Table[]).entries()) {
+      yield* ["", `[[${name}]]`];
+      yield* linesOf({ table: element, path: [...path, key, i], header: name }, provenance);
+    }
   }
 }
 

@@ -3,56 +3,33 @@ import { join } from "node:path";
 
 import { z } from "zod";
 
-import { weightBroadcastBlock } from "../config/index.ts";
+import { inferenceBlock, parseProcessConfig, readProcessConfig, weightBroadcastBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { readRegularFile } from "../files/regular-file.ts";
 import type { LoadModelOptions } from "../native/index.ts";
 
-const automatic = z.int().positive().nullish();
-
-const schema = z.object({
-  /** Folder with config.json and the weights. */
-  model_dir: z.string().min(1),
-  /** Policy version of those weights. */
-  version: z.int().nonnegative().default(0),
-  seed: z.int().nonnegative().default(0),
-  inference: z
-    .object({
-      threads: automatic,
-      max_num_seqs: z.int().positive().default(256),
-      max_model_len: automatic,
-      kv_cache_bytes: automatic,
-      prefix_cache: z.boolean().default(true),
-      server: z
-        .object({ host: z.string().min(1).default("127.0.0.1"), port: z.int().min(0).max(65535).default(0) })
-        .prefault({}),
-      /** Name under which the model is served. */
-      model: z.object({ name: z.string().min(1) }).nullish(),
-    })
-    .prefault({}),
+const schema = z.strictObject({
+  model_dir: z.string().min(1).describe("Folder with config.json and the weights"),
+  version: z.int().nonnegative().default(0).describe("Policy version of those weights"),
+  seed: z.int().nonnegative().default(0).describe("Seed of requests that have none"),
+  inference: inferenceBlock,
   weight_broadcast: weightBroadcastBlock,
-  /** Requests wait for the first `/resume`, before which the orchestrator brings the weights. */
-  start_paused: z.boolean().default(false),
+  start_paused: z
+    .boolean()
+    .default(false)
+    .describe("Requests wait for the first /resume, before which the orchestrator brings the weights"),
 });
 
-export type InferenceProcessConfig = z.infer<typeof schema>;
+export type InferenceProcessConfig = z.output<typeof schema>;
 
 /** Reads and checks the config file of an inference process. Errors: PRL_CONFIG_FILE, PRL_CONFIG_INVALID. */
-export async function readInferenceProcessConfig(path: string): Promise<InferenceProcessConfig> {
-  let value: unknown;
-  try {
-    value = JSON.parse(await readRegularFile(path));
-  } catch (cause) {
-    throw new PrlError("PRL_CONFIG_FILE", `${path} cannot be read as JSON`, { cause });
-  }
-  return parseInferenceProcessConfig(value, path);
+export function readInferenceProcessConfig(path: string): Promise<InferenceProcessConfig> {
+  return readProcessConfig(path, schema);
 }
 
-/** The same from a value that came from `where`. Errors: PRL_CONFIG_INVALID. */
-export function parseInferenceProcessConfig(value: unknown, where: string): InferenceProcessConfig {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new PrlError("PRL_CONFIG_INVALID", `${where}: ${z.prettifyError(parsed.error)}`);
+/** The same from a value that came from `place`. Errors: PRL_CONFIG_INVALID. */
+export function parseInferenceProcessConfig(value: unknown, place: string): InferenceProcessConfig {
+  return parseProcessConfig(value, schema, place);
 }
 
 /** Default memory for keys and values: more or longer sequences share it. */

@@ -50,7 +50,7 @@ async function startFleet(env: object, least: number, most: number, rolloutsPerW
     least,
     most,
     rolloutsPerWorker,
-    spec: (index) => childSpec(base, "env-worker", index, config, false),
+    spec: (index) => childSpec(base, { component: "env-worker", index, configPath: config, finishes: false }),
     note: (message) => notes.push(message),
   });
   await supervisor.ready(fleet.start(), PATIENCE_MS);

@@ -77,7 +77,7 @@ describe("engineOptions", () => {
   });
 
   it("takes no more than 256 MiB unasked", async () => {
-    expect(await options({ max_num_seqs: 100_000 })).toMatchObject({ maxModelLen: 4096, kvCacheBytes: 256 * MIB });
+    expect(await options({ max_num_seqs: 65_536 })).toMatchObject({ maxModelLen: 4096, kvCacheBytes: 256 * MIB });
   });
 
   it("fits the context to the memory that it is given", async () => {

@@ -19,13 +19,13 @@ describe("--resume of a directory without the config of a run", () => {
   ])("says what is missing and what to do: %s", async (_name, files, message) => {
     const folder = await temporaryFolder();
     const runDir = await writeRun(folder, "a", files);
-    const resumed = findResumedRun("rl", config, runDir, "a", "latest");
+    const resumed = findResumedRun("rl", config, runDir, "latest");
     await expect(resumed).rejects.toMatchObject({ code: "PRL_RUN_UNKNOWN", message: expect.stringMatching(message) });
   });
 
   test("says that there is no such directory", async () => {
     const folder = await temporaryFolder();
-    const resumed = findResumedRun("rl", config, join(folder, "a"), "a", "latest");
+    const resumed = findResumedRun("rl", config, join(folder, "a"), "latest");
     await expect(resumed).rejects.toMatchObject({
       message: expect.stringMatching(/there is no run .*start it without/u),
     });

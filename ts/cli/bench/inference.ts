@@ -32,7 +32,7 @@ export async function benchInference(args: readonly string[], io: CommandIo): Pr
   const model = await orStopped(io.signal, loadModel(modelDir, options));
   const rounds: Round[] = [];
   try {
-    await serve(process, model, null, 0, io, async (url) => {
+    await serve({ config: process, model, puller: null, index: 0 }, io, async (url) => {
       const client = new InferenceClient({ url, connections: requests });
       try {
         for (let round = 1; round <= steps; round++) {

@@ -65,7 +65,7 @@ async function chatWithFolder(folder: string, options: ReadonlyMap<string, strin
   const config = parseInferenceProcessConfig({ model_dir: dir, inference: { threads, model: { name } } }, "prl chat");
   const model = await orStopped(io.signal, loadModel(dir, await engineOptions(config)));
   try {
-    await serve(config, model, null, 0, io, (url) => converse(`${url}/v1`, name, options, io));
+    await serve({ config, model, puller: null, index: 0 }, io, (url) => converse(`${url}/v1`, name, options, io));
   } finally {
     await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
   }

@@ -5,17 +5,17 @@
  * or the warm start of an RL run, consists of.
  */
 
-import { loadConfig, parseConfigArguments } from "../../config/index.ts";
+import { resolve } from "node:path";
+
+import { type ChildConfigs, loadConfig, parseConfigArguments, readChildConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { joinRun } from "../../monitors/index.ts";
-import { readRegularFile } from "../../files/regular-file.ts";
 import { runSft, SftPublisher } from "../../trainer/index.ts";
-import { openChildMetrics } from "../processes/child.ts";
+import { type ChildInput, joinAsChild, openChildMetrics } from "../processes/child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { checkOptions, numberOption } from "../arguments/args.ts";
 import { RULES } from "../arguments/option-rule.ts";
 import { stopExit } from "../../stop-signal.ts";
-import { prepareSft, sft, type SftChildConfig } from "../../launcher/index.ts";
+import { prepareSft, sft } from "../../launcher/index.ts";
 import { resumeRequest, RUN_OPTIONS, showRun } from "../processes/show-run.ts";
 
 const CHILD_OPTIONS = [
@@ -62,37 +62,22 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 
 /** The process of a run: trains and writes the checkpoint where the launcher wants it. */
 async function runChild(configPath: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<number> {
-  const runDir = options.get("--run-dir");
-  if (runDir === undefined) throw new PrlError("PRL_CLI_USAGE", "--config: needs --run-dir");
-  const child = await readChildConfig(configPath);
-  const index = numberOption(options, "--index", 0);
-  const attempt = numberOption(options, "--attempt", 1);
-  const {
-    run_id: runId,
-    model_dir: modelDir,
-    base_dir: baseDir,
-    out_dir: outDir,
-    start_step: startStep,
-    checkpoints: root,
-    is_evaluated: isEvaluated,
-    config,
-  } = child;
-  const { monitors, ckpt: rules } = config;
-  const member = joinRun({ component: "sft", index, runDir });
+  const given = options.get("--run-dir");
+  if (given === undefined) throw new PrlError("PRL_CLI_USAGE", "--config: needs --run-dir");
+  const [index, attempt] = [numberOption(options, "--index", 0), numberOption(options, "--attempt", 1)];
+  const place = { configPath: resolve(io.cwd, configPath), runDir: resolve(io.cwd, given), index, attempt };
+  const input = await joinAsChild("sft", place, (path) => readChildConfig("sft", path));
+  const { runDir, member } = input;
+  const { config, start_step: startStep, is_evaluated: isEvaluated } = input.config;
   // With evaluations it takes the trainer's place beside an orchestrator.
   const portOffset = isEvaluated ? 1 : 0;
-  const metrics = await openChildMetrics(
-    "sft",
-    { runDir, attempt },
-    { monitors, portOffset, startStep, log: io.stderr },
-  );
+  const { monitors } = config;
+  const metrics = await openChildMetrics("sft", input, { monitors, portOffset, startStep, log: io.stderr });
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
   const publisher = isEvaluated ? await SftPublisher.open(runDir, config, startStep) : undefined;
   try {
-    const checkpoints = root === null ? undefined : { root, run: runId, attempt, rules };
-    const start = startStep === 0 ? undefined : { step: startStep, dir: modelDir };
-    await runSft({ modelDir, baseDir, outDir, config, metrics, signal, checkpoints, start, publisher });
+    await runSft({ ...jobOf(input), metrics, signal, publisher });
   } catch (error) {
     if (signal.aborted) return stopExit(io.signal.reason);
     throw error;
@@ -104,10 +89,14 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   return EXIT.done;
 }
 
-async function readChildConfig(path: string): Promise<SftChildConfig> {
-  try {
-    return JSON.parse(await readRegularFile(path)) as SftChildConfig;
-  } catch (cause) {
-    throw new PrlError("PRL_CONFIG_FILE", `cannot read the launcher's config ${path}`, { cause });
-  }
+function jobOf({ config: child, attempt }: ChildInput<ChildConfigs["sft"]>) {
+  const { run_id: run, model_dir: modelDir, start_step: step, checkpoints: root, config } = child;
+  return {
+    modelDir,
+    baseDir: child.base_dir,
+    outDir: child.out_dir,
+    config,
+    checkpoints: root === null ? undefined : { root, run, attempt, rules: config.ckpt },
+    start: step === 0 ? undefined : { step, dir: modelDir },
+  };
 }

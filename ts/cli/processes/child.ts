@@ -2,9 +2,15 @@
 
 import { basename, join, resolve } from "node:path";
 import type { MonitorsBlock } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
-import { readRegularFile } from "../../files/regular-file.ts";
-import { logSteps, type Metrics, openMetrics, showMetrics, writeTensorBoard } from "../../monitors/index.ts";
+import {
+  joinRun,
+  logSteps,
+  type Metrics,
+  openMetrics,
+  type RunMember,
+  showMetrics,
+  writeTensorBoard,
+} from "../../monitors/index.ts";
 import { type CommandIo, type CommandOption, EXIT } from "../command.ts";
 import { numberOption, onlyOptions } from "../arguments/args.ts";
 import { RULES } from "../arguments/option-rule.ts";
@@ -45,13 +51,21 @@ export function parseChildOptions(component: string, args: readonly string[], cw
   };
 }
 
-/** Reads a config file that the launcher wrote; it is resolved and checked already. */
-export async function readChildConfig<T>(path: string): Promise<T> {
-  try {
-    return JSON.parse(await readRegularFile(path)) as T;
-  } catch (cause) {
-    throw new PrlError("PRL_CONFIG_FILE", `cannot read the process config ${path}`, { cause });
-  }
+/** One process of a run: its place there, and its config. */
+export interface ChildInput<Config> extends ChildOptions {
+  readonly config: Config;
+  readonly member: RunMember;
+}
+
+/** Joins the run and reads the config, in this order, so that a config that cannot be read is noted as the failure of this process. */
+export async function joinAsChild<Config>(
+  component: string,
+  options: ChildOptions,
+  read: (path: string) => Promise<Config>,
+): Promise<ChildInput<Config>> {
+  const { runDir, index, configPath } = options;
+  const member = joinRun({ component, index, runDir });
+  return { ...options, member, config: await read(configPath) };
 }
 
 export interface ChildMonitors {

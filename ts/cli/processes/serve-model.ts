@@ -24,12 +24,19 @@ export async function modelFolder(folder: string, cwd: string): Promise<string> 
   return dir;
 }
 
+/** A loaded model and how it is served. */
+export interface ServedModel {
+  readonly config: InferenceProcessConfig;
+  readonly model: Model;
+  /** Where new weights come from; null: they are only read from folders. */
+  readonly puller: WeightPuller | null;
+  /** Number of the server among its replicas. */
+  readonly index: number;
+}
+
 /** Serves while `use` works with the address; rejects as soon as a signal stops the process. */
 export async function serve(
-  config: InferenceProcessConfig,
-  model: Model,
-  puller: WeightPuller | null,
-  index: number,
+  { config, model, puller, index }: ServedModel,
   io: CommandIo,
   use: (url: string) => Promise<void>,
 ): Promise<void> {

@@ -29,6 +29,7 @@ export function nodeOf(schema: AnySchema): SchemaNode {
   let inner = schema;
   let nullable = false;
   let optional = false;
+  let required = false;
   let defaultValue: unknown;
   let meta: z.core.GlobalMeta = {};
   for (;;) {
@@ -37,8 +38,11 @@ export function nodeOf(schema: AnySchema): SchemaNode {
       optional = true;
       defaultValue ??= inner.def.defaultValue;
       inner = inner.def.innerType;
-    } else if (inner instanceof z.ZodPrefault || inner instanceof z.ZodOptional) {
+    } else if (isOptional(inner)) {
       optional = true;
+      inner = inner.def.innerType;
+    } else if (inner instanceof z.ZodNonOptional) {
+      required = true;
       inner = inner.def.innerType;
     } else if (inner instanceof z.ZodNullable) {
       nullable = true;
@@ -50,12 +54,16 @@ export function nodeOf(schema: AnySchema): SchemaNode {
   return {
     inner,
     nullable,
-    optional,
+    optional: optional && !required,
     defaultValue,
     description: meta.description ?? "",
     relativeTo: meta["relativeTo"] as PathBase | undefined,
     shorthand: meta["shorthand"] as string | undefined,
   };
+}
+
+function isOptional(schema: AnySchema): schema is z.ZodPrefault | z.ZodOptional | z.ZodExactOptional {
+  return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional || schema instanceof z.ZodExactOptional;
 }
 
 /** The keys of a block in order, undefined when the schema is not a block. */

@@ -172,5 +172,5 @@ export function defaultSourceName(env: EnvironmentReference): string {
     .replaceAll("/", "--")
     .replaceAll(/[^A-Za-z0-9._@-]/g, "-")
     .replace(/^[^A-Za-z0-9]+/, "");
-  return safe === "" ? "environment" : safe;
+  return safe === "" ? "environment" : safe.slice(0, LONGEST_NAME);
 }

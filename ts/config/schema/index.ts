@@ -1,7 +1,8 @@
 /** The schemas by kind of config. */
 import type { z } from "zod";
 import { evalConfigSchema, evalInputSchema, type EvalConfig } from "./eval.ts";
-import { rlConfigSchema, rlInputSchema, type RlConfig } from "./rl.ts";
+import { rlConfigSchema, type RlConfig } from "./rl.ts";
+import { rlInputSchema } from "./rl/rl-keys.ts";
 import { sftConfigSchema, sftInputSchema, type SftConfig } from "./sft.ts";
 
 /** The command that a config is for. */

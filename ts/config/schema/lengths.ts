@@ -1,12 +1,8 @@
 /** Checks that completions fit into the sequences of a run, and the sequences into the engine. */
+import type { Problem } from "./problem.ts";
 
 interface Sampled {
   readonly sampling: { readonly max_completion_tokens: number | null };
-}
-
-interface Problem {
-  readonly path: (string | number)[];
-  readonly message: string;
 }
 
 /** Problems of completions, in the block at `at`, that leave no room for a prompt. */

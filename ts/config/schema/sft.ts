@@ -6,7 +6,7 @@ import { monitorsBlock } from "./monitors.ts";
 import { ckptBlockOf, ckptProblem } from "./ckpt.ts";
 import { inferenceBlock } from "./inference.ts";
 import { evalBlock } from "./orchestrator/orchestrator.ts";
-import { nameProblems } from "./rl.ts";
+import { nameProblems } from "./rl/source-names.ts";
 import { lengthProblems } from "./lengths.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { sftDataBlock, sftValidationBlock } from "./sft/sft-data.ts";

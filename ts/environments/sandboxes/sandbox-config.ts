@@ -33,7 +33,12 @@ function certificate(path: string): string {
 }
 
 /** Settings for our own daemon. */
-export function daemonSettings({ warm, max_running, max_held, images }: SandboxConfig): DaemonSettings {
+export function daemonSettings({
+  warm,
+  max_running,
+  max_held,
+  images,
+}: SandboxConfig): DaemonSettings & { images: SandboxConfig["images"] } {
   return {
     images,
     ...(Object.keys(warm).length === 0 ? {} : { warm }),

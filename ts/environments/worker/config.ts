@@ -1,9 +1,7 @@
 /** Config file of an env worker, written by the launcher. */
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 
-import { sandboxBlock } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
+import { readProcessConfig, sandboxBlock } from "../../config/index.ts";
 
 const schema = z.strictObject({
   run_id: z.string(),
@@ -33,14 +31,6 @@ const schema = z.strictObject({
 export type EnvWorkerConfig = z.input<typeof schema>;
 
 /** Errors: PRL_CONFIG_FILE, PRL_CONFIG_INVALID naming file and key. */
-export async function readEnvWorkerConfig(path: string): Promise<EnvWorkerConfig> {
-  let json: unknown;
-  try {
-    json = JSON.parse(await readFile(path, "utf8"));
-  } catch (cause) {
-    throw new PrlError("PRL_CONFIG_FILE", `the env worker's config ${path} cannot be read`, { cause });
-  }
-  const parsed = schema.safeParse(json);
-  if (!parsed.success) throw new PrlError("PRL_CONFIG_INVALID", `${path}: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+export function readEnvWorkerConfig(path: string): Promise<EnvWorkerConfig> {
+  return readProcessConfig(path, schema);
 }

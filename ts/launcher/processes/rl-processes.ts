@@ -5,33 +5,27 @@ import { join } from "node:path";
 
 import type { RlConfig } from "../../config/index.ts";
 import type { ChildSpec } from "./child-process.ts";
-import { rlChildConfigs, writeConfig } from "./child-configs.ts";
+import { rlChildConfigs, type RunStart, writeConfig } from "./child-configs.ts";
 import { samplesElsewhere } from "./cores.ts";
-import { Fleet, type Restart } from "./fleet.ts";
+import { Fleet, type FleetOptions, type Restart } from "./fleet.ts";
 import { selfCommand } from "../../self-command.ts";
 import { type Supervisor, SUPERVISOR_TIMES } from "./supervisor.ts";
 
 /** Loading a large model takes a while; a process that is not ready after this long will not become ready. */
 const READY_DEADLINE_MS = SUPERVISOR_TIMES.startMs;
 
-/** The folders of a run, and its state at the start. */
-export interface RunBase {
-  runId: string;
-  runDir: string;
-  logs: string;
-  attempt: number;
-  /** The model that the run began with: its tokenizer and its architecture. */
-  modelDir: string;
-  /** Digest of the weights under the model's name. */
-  baseWeights: string;
-  /** The model that a KL term of the loss pulls towards; null: none. */
-  referenceDir: string | null;
-  /** Folder of the checkpoints. */
-  checkpoints: string;
-  /** The checkpoint to continue from; null for a new run. */
-  resume: { step: number; dir: string } | null;
+/** The attempt of a run that a process belongs to. */
+export interface RunAttempt {
+  readonly runId: string;
+  readonly runDir: string;
+  readonly logs: string;
+  readonly attempt: number;
+}
+
+/** The attempt, and the state that its processes begin with. */
+export interface RunBase extends RunAttempt, RunStart {
   /** An environment of the run requires sandboxes. */
-  needsSandboxes: boolean;
+  readonly needsSandboxes: boolean;
 }
 
 const INFERENCE = "inference";
@@ -49,31 +43,29 @@ export const NODE_OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   orchestrator: ["--max-semi-space-size=8"],
 };
 
+/** One process of a run. */
+export interface RunProcess {
+  component: string;
+  index: number;
+  configPath: string;
+  /** It ends by itself when its work is done. */
+  finishes: boolean;
+}
+
 /** How `prl <component>` is started as a process of the run. */
 export function childSpec(
-  base: Pick<RunBase, "runDir" | "logs" | "attempt">,
-  component: string,
-  index: number,
-  configPath: string,
-  finishes: boolean,
+  run: Pick<RunAttempt, "runDir" | "logs" | "attempt">,
+  { component, index, configPath, finishes }: RunProcess,
 ): ChildSpec {
   const self = selfCommand();
-  const args = [
-    "--config",
-    configPath,
-    "--run-dir",
-    base.runDir,
-    "--index",
-    String(index),
-    "--attempt",
-    String(base.attempt),
-  ];
+  const place = ["--run-dir", run.runDir, "--index", String(index), "--attempt", String(run.attempt)];
+  const args = ["--config", configPath, ...place];
   return {
     component,
     index,
     command: self.command,
     args: [...(NODE_OPTIONS_OF[component] ?? []), ...self.args, COMMAND_OF[component] ?? component, ...args],
-    logs: base.logs,
+    logs: run.logs,
     finishes,
   };
 }
@@ -93,56 +85,82 @@ export interface EvaluatedLearner {
   versions: number[];
 }
 
+/** The processes of a run, before they are started. */
+export interface RlRun {
+  config: RlConfig;
+  base: RunBase;
+  learner?: EvaluatedLearner;
+}
+
 /** Starts everything at once, waits until it is ready, then until trainer and orchestrator are done. */
-export async function runRlProcesses(
-  supervisor: Supervisor,
-  config: RlConfig,
-  base: RunBase,
-  { onReady, note, onRestart }: RlProcessEvents,
-  learner?: EvaluatedLearner,
-): Promise<void> {
+export async function runRlProcesses(supervisor: Supervisor, run: RlRun, events: RlProcessEvents): Promise<void> {
+  const { config, base, learner } = run;
   // The run directory's path may be too long for a socket, so sockets get a temporary folder.
   const socketDir = base.needsSandboxes && config.sandbox.addresses.length === 0 ? await newSocketDir() : null;
   const socket = socketDir === null ? null : join(socketDir, "sandboxd.sock");
-  const configs = rlChildConfigs(config, base, socket);
-  const paths = {
-    [INFERENCE]: await writeConfig(base.runDir, INFERENCE, configs.inference),
-    [ENV_WORKER]: await writeConfig(base.runDir, ENV_WORKER, configs[ENV_WORKER]),
-    [SANDBOXD]: await writeConfig(base.runDir, SANDBOXD, configs[SANDBOXD]),
-    trainer: learner === undefined ? await writeConfig(base.runDir, "trainer", configs.trainer) : "",
-    orchestrator: await writeConfig(base.runDir, "orchestrator", {
-      ...configs.orchestrator,
-      evaluate_only: learner?.versions ?? null,
-    }),
-  };
-  const start = (component: "trainer" | "orchestrator") => {
-    const spec = childSpec(base, component, 0, paths[component], true);
-    return supervisor.start({ ...spec, advice: RESUME_ADVICE });
-  };
-  const fleetOf = (component: keyof typeof paths, least: number, most: number, rolloutsPerWorker: number): Fleet => {
-    const spec = (index: number): ChildSpec => childSpec(base, component, index, paths[component], false);
-    const { runDir } = base;
-    return new Fleet(supervisor, { runDir, component, least, most, rolloutsPerWorker, spec, note, onRestart });
-  };
-  const { env_workers: least, max_env_workers: most, rollouts_per_env_worker: perWorker } = config.orchestrator;
-  const { replicas } = config.inference;
-  const fleets = [
-    ...(samplesElsewhere(config) ? [] : [fleetOf(INFERENCE, replicas, replicas, Infinity)]),
-    fleetOf(ENV_WORKER, least, most ?? Math.max(least, availableParallelism()), perWorker),
-    ...(socket === null ? [] : [fleetOf(SANDBOXD, 1, 1, Infinity)]),
-  ];
+  const paths = await writeConfigs(run, socket);
+  const start = (spec: ChildSpec) => supervisor.start({ ...spec, advice: RESUME_ADVICE });
+  const part = (component: "trainer" | "orchestrator") =>
+    childSpec(base, { component, index: 0, configPath: paths[component], finishes: true });
+  const fleets = fleetSizes(config, socket !== null).map((size) => {
+    const spec = (index: number): ChildSpec =>
+      childSpec(base, { component: size.component, index, configPath: paths[size.component], finishes: false });
+    const { note, onRestart } = events;
+    return new Fleet(supervisor, { runDir: base.runDir, ...size, spec, note, onRestart });
+  });
   try {
-    const trainer =
-      learner === undefined ? start("trainer") : supervisor.start({ ...learner.process, advice: RESUME_ADVICE });
+    const trainer = start(learner?.process ?? part("trainer"));
     const replaceable = fleets.flatMap((fleet) => fleet.start());
-    const orchestrator = start("orchestrator");
+    const orchestrator = start(part("orchestrator"));
     await supervisor.ready([trainer, ...replaceable], READY_DEADLINE_MS);
-    onReady();
+    events.onReady();
     await Promise.all([trainer, orchestrator].map((child) => supervisor.finished(child)));
   } finally {
     for (const fleet of fleets) fleet.stop();
     if (socketDir !== null) await rm(socketDir, { recursive: true, force: true });
   }
+}
+
+type Replaceable = typeof INFERENCE | typeof ENV_WORKER | typeof SANDBOXD;
+
+/** Writes the config of each process; returns their paths. */
+async function writeConfigs(
+  { config, base, learner }: RlRun,
+  socket: string | null,
+): Promise<Record<Replaceable | "trainer" | "orchestrator", string>> {
+  const configs = rlChildConfigs(config, base, socket);
+  const orchestrator = { ...configs.orchestrator, evaluate_only: learner?.versions ?? null };
+  return {
+    [INFERENCE]: await writeConfig(base.runDir, INFERENCE, configs.inference),
+    [ENV_WORKER]: await writeConfig(base.runDir, ENV_WORKER, configs[ENV_WORKER]),
+    [SANDBOXD]: await writeConfig(base.runDir, SANDBOXD, configs[SANDBOXD]),
+    trainer: learner === undefined ? await writeConfig(base.runDir, "trainer", configs.trainer) : "",
+    orchestrator: await writeConfig(base.runDir, "orchestrator", orchestrator),
+  };
+}
+
+type FleetSize = Pick<FleetOptions, "least" | "most" | "rolloutsPerWorker"> & { component: Replaceable };
+
+/** How many processes there are of each kind that is started again when one dies. */
+function fleetSizes(config: RlConfig, hasSandboxDaemon: boolean): FleetSize[] {
+  const { env_workers: least, max_env_workers: most, rollouts_per_env_worker: perWorker } = config.orchestrator;
+  const { replicas } = config.inference;
+  const fixed = (component: Replaceable, count: number): FleetSize => ({
+    component,
+    least: count,
+    most: count,
+    rolloutsPerWorker: Infinity,
+  });
+  return [
+    ...(samplesElsewhere(config) ? [] : [fixed(INFERENCE, replicas)]),
+    {
+      component: ENV_WORKER,
+      least,
+      most: most ?? Math.max(least, availableParallelism()),
+      rolloutsPerWorker: perWorker,
+    },
+    ...(hasSandboxDaemon ? [fixed(SANDBOXD, 1)] : []),
+  ];
 }
 
 function newSocketDir(): Promise<string> {

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 
-import { demonstrators, type SftConfig } from "../../config/index.ts";
+import { type ChildConfigs, demonstrators, type SftConfig } from "../../config/index.ts";
 import { sourceFiles } from "../../datasets/index.ts";
 import { dataSource } from "../../trainer/index.ts";
 import type { BaseModel } from "../models/base-model.ts";
@@ -14,60 +14,64 @@ import { packageManifest } from "../../version.ts";
 import { cached, type CacheEntry, cacheKey, fileKey } from "../models/cache.ts";
 import { environmentFacts } from "../checks/check-environments.ts";
 import type { ChildSpec } from "./child-process.ts";
-import { type SftChildConfig, writeConfig } from "./child-configs.ts";
-import { childSpec, type RunBase } from "./rl-processes.ts";
+import { type RunStart, writeConfig } from "./child-configs.ts";
+import { childSpec, type RunAttempt } from "./rl-processes.ts";
 import { runStage, type StageOptions } from "../run/stage.ts";
 
-export interface SftPlaces {
+/** Where a supervised stage begins and what it writes. */
+export interface SftStage {
+  /** The model that it begins with. */
+  readonly modelDir: string;
   /** Folder for the trained model. */
-  outDir: string;
-  /** Folder for the checkpoints; null: none are written, and training does not continue from one. */
-  checkpoints: string | null;
+  readonly outDir: string;
+  /** Folder for the checkpoints; null: none are written. */
+  readonly checkpoints: string | null;
+  /** The checkpoint to continue from. */
+  readonly resume: RunStart["resume"];
+  /** An orchestrator evaluates the versions that it publishes. */
+  readonly isEvaluated: boolean;
 }
 
-/** Trains `config` in a child process, from `base.modelDir` or from the checkpoint to continue from. */
+/** Trains `config` in a child process. */
 export async function runSftProcess(
   config: SftConfig,
-  base: RunBase,
-  places: SftPlaces,
+  run: RunAttempt,
+  sft: SftStage,
   stage: StageOptions,
 ): Promise<void> {
-  const spec = await sftProcess(config, base, { ...places, isEvaluated: false });
+  const spec = await sftProcess(config, run, sft);
   await runStage(stage, async (supervisor) => {
     await supervisor.finished(supervisor.start(spec));
   });
 }
 
 /** The spec of that process, which is not started yet. */
-export async function sftProcess(
-  config: SftConfig,
-  base: RunBase,
-  { outDir, checkpoints, isEvaluated }: SftPlaces & { isEvaluated: boolean },
-): Promise<ChildSpec> {
-  const resume = checkpoints === null ? null : base.resume;
-  const child: SftChildConfig = {
-    run_id: base.runId,
-    model_dir: resume === null ? base.modelDir : join(resume.dir, "trainer"),
-    base_dir: base.modelDir,
+export async function sftProcess(config: SftConfig, run: RunAttempt, sft: SftStage): Promise<ChildSpec> {
+  const { modelDir, outDir, checkpoints, resume, isEvaluated } = sft;
+  const child: ChildConfigs["sft"] = {
+    run_id: run.runId,
+    model_dir: resume === null ? modelDir : join(resume.dir, "trainer"),
+    base_dir: modelDir,
     out_dir: outDir,
     start_step: resume?.step ?? 0,
     checkpoints,
     is_evaluated: isEvaluated,
     config,
   };
-  const path = await writeConfig(base.runDir, "sft", child);
-  return childSpec(base, "sft", 0, path, true);
+  const configPath = await writeConfig(run.runDir, "sft", child);
+  return childSpec(run, { component: "sft", index: 0, configPath, finishes: true });
 }
 
 /** The checkpoint folder of a warm start; it is trained when the cache does not have it. */
 export async function ensureWarmStart(
   config: SftConfig,
   model: BaseModel,
-  base: RunBase,
+  run: RunAttempt,
   stage: StageOptions,
 ): Promise<CacheEntry> {
+  const sft = { modelDir: model.dir, checkpoints: null, resume: null, isEvaluated: false };
   const key = await warmStartKey(config, model);
-  return cached("warm-starts", key, (outDir) => runSftProcess(config, base, { outDir, checkpoints: null }, stage));
+  return cached("warm-starts", key, (outDir) => runSftProcess(config, run, { ...sft, outDir }, stage));
 }
 
 /** A key of config, base model and data code; equal keys mean equal weights. */

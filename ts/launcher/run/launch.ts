@@ -6,15 +6,16 @@
  */
 import { join } from "node:path";
 
-import { evaluationRun, referenceOf, type RlConfig, type SftConfig, START_REFERENCE } from "../../config/index.ts";
+import { evaluationRun, type RlConfig, type SftConfig } from "../../config/index.ts";
 import type { RunEvent } from "../../monitors/index.ts";
 import { evaluatedVersions } from "../../trainer/index.ts";
 import { type BaseModel, ensureBaseModel } from "../models/base-model.ts";
+import { type ModelDirs, resolveModelDirs, tokenizerDirs } from "../models/model-dirs.ts";
 import { claimCores } from "../processes/core-claims.ts";
 import { raisedFileLimitWarning } from "../processes/file-limit.ts";
 import { type PreparedRl, type PrepareOptions, prepareRl, prepareSft } from "./prepare.ts";
 import { checkpointRoot, clearLaterSteps, type ResumedRun } from "./resume-run.ts";
-import { type RlProcessEvents, type RunBase, runRlProcesses } from "../processes/rl-processes.ts";
+import { type RlProcessEvents, type RunAttempt, type RunBase, runRlProcesses } from "../processes/rl-processes.ts";
 import { type RunDirectory, whileHeld } from "./run-directory.ts";
 import { RunSession, type SessionOptions } from "./run-session.ts";
 import { runStage, untilAborted } from "./stage.ts";
@@ -52,28 +53,29 @@ async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
   const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
-  return launch(prepared, kind, options, async (session, model, base) => {
-    const reference = referenceOf(config.trainer.loss);
-    const isNew = base.resume === null;
-    if (warmStart !== null && (isNew || reference === START_REFERENCE)) {
-      session.enter("warm start");
-      const { path, hit, damage } = await ensureWarmStart(warmStart, model, { ...base, resume: null }, session.stage);
-      noteDamage(session, damage, "warm start");
-      session.note(`Warm start: ${hit ? "taken from the cache," : "trained,"} ${path}`);
-      if (isNew) base.modelDir = path;
-      base.referenceDir = path;
-    }
-    if (reference === null) base.referenceDir = null;
-    else if (reference !== START_REFERENCE) base.referenceDir = (await ensureBaseModel(reference, config.seed)).dir;
+  return launch(prepared, kind, options, async (session, model, given) => {
+    const { resume } = given;
+    const dirs = await resolveModelDirs(config, {
+      model,
+      isNew: resume === null,
+      warmStart: warmStart === null ? null : () => warmUp(session, warmStart, model, given),
+    });
     session.enter("starting");
     await runStage(session.stage, async (supervisor) => {
-      await runRlProcesses(supervisor, config, base, {
-        ...eventsOf(session),
-        onReady: () => session.enter("training"),
-      });
+      const onReady = () => session.enter("training");
+      await runRlProcesses(supervisor, { config, base: { ...given, ...dirs } }, { ...eventsOf(session), onReady });
       session.enter("stopping");
     });
   });
+}
+
+/** The folder of the warm start, from the cache or trained now. */
+async function warmUp(session: RunSession, config: SftConfig, model: BaseModel, run: RunAttempt): Promise<string> {
+  session.enter("warm start");
+  const { path, hit, damage } = await ensureWarmStart(config, model, run, session.stage);
+  noteDamage(session, damage, "warm start");
+  session.note(`Warm start: ${hit ? "taken from the cache," : "trained,"} ${path}`);
+  return path;
 }
 
 /** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
@@ -83,19 +85,19 @@ export async function launchSft(given: SftConfig, options: LaunchOptions = {}): 
   const evaluated = evaluationRun(config);
   const evaluationSources = (evaluated?.orchestrator.eval?.source ?? []).map((source) => source.name);
   const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources };
-  return launch(prepared, kind, options, async (session, _model, base) => {
+  return launch(prepared, kind, options, async (session, model, given) => {
     session.enter("training");
     const outDir = join(directory.path, "model");
     makeFolder(outDir, directory.path);
-    const places = { outDir, checkpoints: base.checkpoints };
-    if (evaluated === null) await runSftProcess(config, base, places, session.stage);
+    const { checkpoints, resume } = given;
+    const stage = { modelDir: model.dir, outDir, checkpoints, resume, isEvaluated: evaluated !== null };
+    if (evaluated === null) await runSftProcess(config, given, stage, session.stage);
     else {
-      const process = await sftProcess(config, base, { ...places, isEvaluated: true });
-      const versions = await evaluatedVersions(config, base.resume?.step ?? 0, base.runDir);
-      const learner = { process, versions };
-      await runStage(session.stage, (supervisor) =>
-        runRlProcesses(supervisor, evaluated, { ...base, resume: null }, eventsOf(session), learner),
-      );
+      const process = await sftProcess(config, given, stage);
+      const versions = await evaluatedVersions(config, resume?.step ?? 0, given.runDir);
+      const base = { ...given, ...tokenizerDirs(model), resume: null };
+      const run = { config: evaluated, base, learner: { process, versions } };
+      await runStage(session.stage, (supervisor) => runRlProcesses(supervisor, run, eventsOf(session)));
     }
     session.note(`Trained model: ${outDir}`);
   });
@@ -114,7 +116,7 @@ async function launch(
   prepared: Omit<PreparedRl, "config" | "warmStart"> & { config: AnyConfig },
   kind: Omit<SessionKind, "startStep">,
   options: LaunchOptions,
-  body: (session: RunSession, model: BaseModel, base: RunBase) => Promise<void>,
+  body: (session: RunSession, model: BaseModel, given: Omit<RunBase, keyof ModelDirs>) => Promise<void>,
 ): Promise<RunEnd> {
   const { config, directory, needsSandboxes, resumed, warnings } = prepared;
   const checkpoints = checkpointRoot(config, directory.path, directory.name);
@@ -138,9 +140,6 @@ async function launch(
       runDir: directory.path,
       logs: session.logs,
       attempt: directory.attempt,
-      modelDir: model.dir,
-      baseWeights: model.weights,
-      referenceDir: model.dir,
       checkpoints,
       resume,
       needsSandboxes,

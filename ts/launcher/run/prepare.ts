@@ -139,7 +139,7 @@ async function directoryOf(
   const isHeld = hold && (await isThere(join(path, "configs")));
   if (isHeld) await takeLock(path);
   return whileHeld(path, async () => {
-    const resumed = await findResumedRun(kind, config, path, name, resume);
+    const resumed = await findResumedRun(kind, config, path, resume);
     return { directory: { name, path, attempt: resumed.attempt, isHeld }, resumed };
   });
 }

@@ -3,7 +3,7 @@
  */
 import { createReadStream } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 import { formatPath, type KeyPath, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
@@ -92,7 +92,6 @@ export async function findResumedRun(
   kind: "rl" | "sft",
   config: ResumableConfig,
   runDir: string,
-  name: string,
   request: ResumeRequest,
 ): Promise<ResumedRun> {
   const { file, fixed } = KINDS[kind];
@@ -106,7 +105,7 @@ export async function findResumedRun(
       `${runDir}: ${drift.join(", ")} differ from the run that is resumed: ${advice}`,
     );
   }
-  const root = checkpointRoot(config, runDir, name);
+  const root = checkpointRoot(config, runDir, basename(runDir));
   const checkpoint = await findCheckpoint(root, request === "latest" ? null : request);
   if (checkpoint === null) await assertNoneWasMade(root, runDir);
   else {

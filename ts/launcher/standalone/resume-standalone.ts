@@ -61,7 +61,7 @@ export async function resumeStandalone(
   { request, attempt: asked }: { request: ResumeRequest; attempt: number | null },
 ): Promise<StandaloneResume> {
   const name = basename(runDir);
-  const { checkpoint } = await findResumedRun("rl", config, runDir, name, request);
+  const { checkpoint } = await findResumedRun("rl", config, runDir, request);
   // Only the trainer checks the reference: the orchestrator does not read its weights, and its machine may not have the folder. The run's own start, which may have
   // to be trained first, is compared where the trainer opens it.
   if (part === "trainer" && checkpoint !== null) await assertSameReference(config, checkpoint);

@@ -5,9 +5,8 @@
  * it then ends within 10 s. Of the other processes it knows only the engine address that each rollout brings.
  */
 import { readEnvWorkerConfig, startEnvWorker } from "../../../environments/internal.ts";
-import { joinRun } from "../../../monitors/index.ts";
-import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../../processes/standalone.ts";
-import { CHILD_OPTIONS, parseChildOptions } from "../../processes/child.ts";
+import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../../processes/standalone.ts";
+import { CHILD_OPTIONS } from "../../processes/child.ts";
 import type { Command, CommandIo } from "../../command.ts";
 import { stopExit } from "../../../stop-signal.ts";
 
@@ -16,9 +15,9 @@ const COMPONENT = "env-worker";
 export const command: Command = {
   name: "env-server",
   summary: "Host environments for a run: one env worker",
-  usage: `env-server ${BY_HAND_USAGE}\n       prl env-server --config <file.json> --run-dir <dir> [--index <i>]`,
+  usage: `env-server ${STANDALONE_USAGE}\n       prl env-server --config <file.json> --run-dir <dir> [--index <i>]`,
   details:
-    BY_HAND_DETAILS +
+    STANDALONE_DETAILS +
     "`prl rl` starts it with --config. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
     "with env = {id | path, args}.\n" +
     "The address is in <run-dir>/run/env-worker-<i>.json as soon as the worker takes requests.\n",
@@ -27,11 +26,9 @@ export const command: Command = {
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
-  const given = await asStartedByLauncher(COMPONENT, args, io);
-  const { configPath, runDir, index } = parseChildOptions("env-server", given, io.cwd);
   const { signal } = io;
-  const member = joinRun({ component: COMPONENT, index, runDir });
-  const config = await readEnvWorkerConfig(configPath);
+  const part = { component: COMPONENT, command: command.name } as const;
+  const { config, index, member } = await partInput(part, args, io, readEnvWorkerConfig);
   const worker = await startEnvWorker(config);
   try {
     await member.ready({ url: worker.url });

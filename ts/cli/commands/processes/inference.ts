@@ -13,13 +13,12 @@ import {
   parseInferenceProcessConfig,
   readInferenceProcessConfig,
 } from "../../../inference/index.ts";
-import { joinRun } from "../../../monitors/index.ts";
 import { loadModel } from "../../../native/index.ts";
 import { openInferencePuller, transportToken, type WeightPuller } from "../../../transports/index.ts";
 import { numberOption, parseOptions, refusePositionals } from "../../arguments/args.ts";
 import { BENCH_OPTION, isBench } from "../../bench/option.ts";
-import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../../processes/standalone.ts";
-import { CHILD_OPTIONS, parseChildOptions, untilStopped } from "../../processes/child.ts";
+import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../../processes/standalone.ts";
+import { CHILD_OPTIONS, untilStopped } from "../../processes/child.ts";
 import type { Command, CommandIo } from "../../command.ts";
 import { RULES } from "../../arguments/option-rule.ts";
 import { atMost, CLOSE_ENGINE_MS, FOREVER, modelFolder, orStopped, serve } from "../../processes/serve-model.ts";
@@ -49,14 +48,14 @@ export const command: Command = {
   summary: "Serve a model over HTTP: token ids in, token ids and log-probabilities out",
   usage:
     "inference <model folder> [--host 127.0.0.1] [--port 8000] [--name <name>] [--threads <n>] [--max-model-len <n>]\n" +
-    `       prl inference ${BY_HAND_USAGE}\n` +
+    `       prl inference ${STANDALONE_USAGE}\n` +
     "       prl inference --config <file.json> --run-dir <dir> [--index <i>]\n" +
     "       prl inference --bench [<steps>] <file.toml>... [--key value]...",
   details:
     "With a folder (config.json, weights, tokenizer): serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
     "PRL_TRANSPORT_TOKEN is the key that calls which pause the engine or change its weights have to show (authorization: Bearer); sampling\n" +
     "needs none. Without it the server listens on addresses of this machine only.\n" +
-    BY_HAND_DETAILS +
+    STANDALONE_DETAILS +
     "`prl rl` starts it with --config for each replica. The config file holds {model_dir, version, seed, inference: {...}} with the keys\n" +
     "of [inference]. The address is in <run-dir>/run/inference-<i>.json as soon as the server takes requests.\n",
   options: [...FOLDER_OPTIONS, BENCH_OPTION, ...eitherWay(CHILD_OPTIONS)],
@@ -93,7 +92,7 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
   return untilStopped(io, async () => {
     const model = await orStopped(signal, loadModel(dir, await engineOptions(config)));
     try {
-      await serve(config, model, null, 0, io, async (url) => {
+      await serve({ config, model, puller: null, index: 0 }, io, async (url) => {
         if (io.json) io.writeJson({ url, model: config.inference.model?.name });
         else io.stdout.write(`${url}\n`);
         await FOREVER;
@@ -111,20 +110,15 @@ async function checkHost(host: string, io: CommandIo): Promise<void> {
 }
 
 async function runChild(args: readonly string[], io: CommandIo): Promise<number> {
-  const { configPath, runDir, index } = parseChildOptions(
-    COMPONENT,
-    await asStartedByLauncher(COMPONENT, args, io),
-    io.cwd,
-  );
   const { signal } = io;
-  const member = joinRun({ component: COMPONENT, index, runDir });
+  const part = { component: COMPONENT } as const;
+  const { config, runDir, index, member } = await partInput(part, args, io, readInferenceProcessConfig);
   return untilStopped(io, async () => {
-    const config = await readInferenceProcessConfig(configPath);
     const model = await orStopped(signal, loadModel(config.model_dir, await engineOptions(config)));
     let puller: WeightPuller | null = null;
     try {
       puller = await openInferencePuller(runDir, index, config.weight_broadcast);
-      await serve(config, model, puller, index, io, async (url) => {
+      await serve({ config, model, puller, index }, io, async (url) => {
         const weights = puller === null ? {} : { weights: puller.address };
         await member.ready({ url, isa: model.isa, dtype: model.dtype, version: config.version, ...weights });
         await FOREVER;

@@ -7,13 +7,12 @@
 import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 
+import { readChildConfig } from "../../../config/index.ts";
 import { PrlError } from "../../../errors.ts";
-import { joinRun } from "../../../monitors/index.ts";
 import { sandboxDaemonPath } from "../../../native/index.ts";
 import { daemonArguments } from "../../../sandbox/internal.ts";
-import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../../processes/child.ts";
+import { CHILD_OPTIONS, joinAsChild, parseChildOptions, untilStopped } from "../../processes/child.ts";
 import type { Command, CommandIo } from "../../command.ts";
-import type { SandboxdChildConfig } from "../../../launcher/index.ts";
 
 const COMPONENT = "sandboxd";
 /** After SIGTERM the daemon ends its runs; then it is killed. */
@@ -31,9 +30,11 @@ export const command: Command = {
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
-  const { configPath, runDir, index } = parseChildOptions(COMPONENT, args, io.cwd);
-  const member = joinRun({ component: COMPONENT, index, runDir });
-  const { socket, daemon } = await readChildConfig<SandboxdChildConfig>(configPath);
+  const options = parseChildOptions(COMPONENT, args, io.cwd);
+  const { config, configPath, member } = await joinAsChild(COMPONENT, options, (path) =>
+    readChildConfig(COMPONENT, path),
+  );
+  const { socket, daemon } = config;
   if (socket === null) throw new PrlError("PRL_CONFIG_INVALID", `${configPath}: it names no socket`);
   return untilStopped(io, async () => {
     // A daemon that was killed leaves its socket.

@@ -1,0 +1,45 @@
+/** The keys of `rl.toml`. */
+import { z } from "zod";
+import { filePath, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "../fields.ts";
+import { inferenceBlock } from "../inference.ts";
+import { ckptBlock } from "../ckpt.ts";
+import { deploymentBlock } from "../deployment.ts";
+import { monitorsBlock } from "../monitors.ts";
+import { orchestratorBlock } from "../orchestrator/orchestrator.ts";
+import { trainerBlock } from "../trainer/trainer.ts";
+import { sandboxBlock } from "../sandbox.ts";
+import { rolloutTransportBlock, weightBroadcastBlock } from "../transports.ts";
+
+export const rlInputSchema = z
+  .strictObject({
+    run: runBlock,
+    output_dir: outputDir.default("outputs"),
+    clean: z.boolean().default(false).describe("Delete the run directory first when it exists"),
+    seed: seed.default(0),
+    max_steps: z.int().positive().nullable().default(null).describe("Steps to train; unset: until interrupted"),
+    max_async_level: z
+      .int()
+      .nonnegative()
+      .default(1)
+      .describe("Steps that sampling may lag behind training; 0 is synchronous and exactly reproducible"),
+    seq_len: seqLen.default(2048),
+    model: modelBlock,
+    log: logBlock,
+    monitors: monitorsBlock,
+    trainer: trainerBlock,
+    orchestrator: orchestratorBlock,
+    inference: inferenceBlock,
+    sandbox: sandboxBlock,
+    warm_start: z
+      .strictObject({ sft: filePath("SFT config of the stage that runs before RL; its result is cached by content") })
+      .nullable()
+      .default(null)
+      .describe("Short SFT stage before RL; absent: none"),
+    ckpt: ckptBlock,
+    deployment: deploymentBlock,
+    rollout_transport: rolloutTransportBlock,
+    weight_broadcast: weightBroadcastBlock,
+  })
+  .describe("Reinforcement learning");
+
+export type RlInput = z.output<typeof rlInputSchema>;

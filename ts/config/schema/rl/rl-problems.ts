@@ -1,0 +1,159 @@
+/** Keys of `rl.toml` that do not fit together, part by part. */
+import { ckptProblem } from "../ckpt.ts";
+import { deploymentProblem } from "../deployment.ts";
+import { lengthProblems } from "../lengths.ts";
+import { algoProblems } from "../orchestrator/algo.ts";
+import { rolloutsPerBatch } from "../orchestrator/batch-size.ts";
+import { concurrencyProblem } from "../orchestrator/concurrency.ts";
+import { curriculumProblem, gateProblem } from "../orchestrator/curriculum.ts";
+import { filterProblems } from "../orchestrator/filters.ts";
+import { lossProblems } from "../trainer/loss.ts";
+import { optimProblems, scheduleProblem } from "../trainer/trainer.ts";
+import type { Problem } from "../problem.ts";
+import type { RlInput } from "./rl-keys.ts";
+import { nameProblems, takenNames } from "./source-names.ts";
+
+const SOURCE = ["orchestrator", "train", "source"];
+const LAST_PORT = 65_535;
+
+type Orchestrator = RlInput["orchestrator"];
+
+/** All problems; `[]` for a config that can run. */
+export function rlProblems(config: RlInput): Problem[] {
+  const { orchestrator } = config;
+  return [
+    ...batchProblems(orchestrator),
+    ...curriculumProblems(orchestrator),
+    ...advantageProblems(orchestrator),
+    ...inflightProblems(orchestrator),
+    ...clientProblems(orchestrator),
+    ...stalenessProblems(config),
+    ...serverPortProblems(config.inference),
+    ...learningProblems(config),
+    ...sequenceProblems(config),
+    ...nameProblems(SOURCE, orchestrator.train.source),
+    ...takenNames(SOURCE, orchestrator.train.source),
+    ...nameProblems(["orchestrator", "eval", "source"], orchestrator.eval?.source ?? []),
+  ];
+}
+
+/** A batch holds whole groups. */
+function* batchProblems(orchestrator: Orchestrator): Generator<Problem> {
+  const { batch_size: rollouts, token_batch_size: tokens, group_size: groupSize, train } = orchestrator;
+  if (tokens !== null && rollouts !== null) {
+    const path = ["orchestrator", "token_batch_size"];
+    yield { path, message: "give batch_size (rollouts) or token_batch_size (tokens), not both" };
+  }
+  const batch = rolloutsPerBatch(orchestrator);
+  if (batch === null) return;
+  if (batch % groupSize !== 0) {
+    const message = `${batch} is no multiple of orchestrator.group_size ${groupSize}`;
+    yield { path: ["orchestrator", "batch_size"], message };
+  }
+  for (const [i, { group_size: size }] of train.source.entries()) {
+    if (size === null || batch % size === 0) continue;
+    yield { path: [...SOURCE, i, "group_size"], message: `orchestrator.batch_size ${batch} is no multiple of ${size}` };
+  }
+}
+
+function* curriculumProblems({ train }: Orchestrator): Generator<Problem> {
+  for (const [i, { curriculum }] of train.source.entries()) {
+    const message = curriculumProblem(curriculum);
+    if (message !== null) yield { path: [...SOURCE, i, "curriculum", "sampler"], message };
+    const gate = gateProblem(curriculum);
+    if (gate !== null) yield { path: [...SOURCE, i, "curriculum", "gates", "advantage_range"], message: gate };
+  }
+}
+
+/** Algorithms and filters, which read keys of their own only. */
+function* advantageProblems({ algo: ofAll, train, filters }: Orchestrator): Generator<Problem> {
+  const places = [
+    { at: ["orchestrator", "algo"], algo: ofAll },
+    ...train.source.map(({ algo }, i) => ({ at: [...SOURCE, i, "algo"], algo })),
+  ];
+  for (const { at, algo } of places) {
+    if (algo === null) continue;
+    for (const { key, message } of algoProblems(algo)) yield { path: [...at, key], message };
+  }
+  for (const { index, key, message } of filterProblems(filters)) {
+    yield { path: ["orchestrator", "filters", index, key], message };
+  }
+}
+
+/** Rollouts at once, and the processes that run them. */
+function* inflightProblems(orchestrator: Orchestrator): Generator<Problem> {
+  const { group_size: groupSize, max_inflight: most, train } = orchestrator;
+  const largest = Math.max(groupSize, ...train.source.map((source) => source.group_size ?? groupSize));
+  if (most < largest) {
+    const path = ["orchestrator", "max_inflight"];
+    yield { path, message: `${most} is less than the group size ${largest}: no group could run` };
+  }
+  const concurrency = concurrencyProblem(orchestrator);
+  if (concurrency !== null) {
+    yield { path: ["orchestrator", "concurrency", concurrency.key], message: concurrency.message };
+  }
+  const { max_env_workers: mostWorkers, env_workers: workers } = orchestrator;
+  if (mostWorkers !== null && mostWorkers < workers) {
+    const path = ["orchestrator", "max_env_workers"];
+    yield { path, message: `${mostWorkers} is less than env_workers ${workers}` };
+  }
+}
+
+function* clientProblems({ client }: Orchestrator): Generator<Problem> {
+  if (client.api !== "vllm" || client.base_url.length > 0) return;
+  const message =
+    "the run starts its own servers, which are not vLLM: name running ones with orchestrator.client.base_url";
+  yield { path: ["orchestrator", "client", "api"], message };
+}
+
+/** How far sampling lags behind training, and what becomes of the groups that it makes too much of. */
+function* stalenessProblems({ orchestrator, max_async_level: level, weight_broadcast }: RlInput): Generator<Problem> {
+  const { recycle, oversampling, max_off_policy_steps: most } = orchestrator;
+  if (recycle === "tails" && oversampling === 1) {
+    const message =
+      "without oversampling there are no tails to cut: raise orchestrator.oversampling, or recycle what is stale";
+    yield { path: ["orchestrator", "recycle"], message };
+  }
+  if (oversampling > 1 && level === 0) {
+    const message =
+      "at max_async_level 0 every group is of the batch it was opened for: raise the level, or leave it 1";
+    yield { path: ["orchestrator", "oversampling"], message };
+  }
+  if (most < level && level > 0) {
+    const message = `${most} is less than max_async_level ${level}: raise it to at least ${level}`;
+    yield { path: ["orchestrator", "max_off_policy_steps"], message };
+  }
+  const { keep } = weight_broadcast;
+  if (keep > level) return;
+  yield { path: ["weight_broadcast", "keep"], message: `${keep} must be more than max_async_level ${level}` };
+}
+
+function* serverPortProblems({ replicas, server: { port } }: RlInput["inference"]): Generator<Problem> {
+  if (port + replicas <= LAST_PORT + 1) return;
+  const message = `${replicas} replicas from port ${port} on need ports above ${LAST_PORT}`;
+  yield { path: ["inference", "server", "port"], message };
+}
+
+/** Loss, machine, checkpoints, schedule, optimizer. */
+function* learningProblems({ trainer, deployment, ckpt, max_steps }: RlInput): Generator<Problem> {
+  for (const { key, message } of lossProblems(trainer.loss)) yield { path: ["trainer", "loss", key], message };
+  const machine = deploymentProblem(deployment);
+  if (machine !== null) yield { path: ["deployment"], message: machine };
+  const checkpoints = ckptProblem(ckpt);
+  if (checkpoints !== null) yield { path: ["ckpt"], message: checkpoints };
+  const schedule = scheduleProblem(trainer.scheduler, max_steps);
+  if (schedule !== null) yield { path: ["trainer", "scheduler"], message: schedule };
+  for (const { path, message } of optimProblems(trainer.optim, trainer.scheduler)) {
+    yield { path: ["trainer", ...path], message };
+  }
+}
+
+/** Completions fit into sequences, sequences into the engines. */
+function* sequenceProblems({ orchestrator, inference, seq_len: seqLen }: RlInput): Generator<Problem> {
+  yield* lengthProblems(["orchestrator", "train"], orchestrator.train, seqLen);
+  yield* lengthProblems(["orchestrator", "eval"], orchestrator.eval, seqLen);
+  const { max_model_len: longest } = inference;
+  if (longest === null || longest >= seqLen || orchestrator.client.base_url.length > 0) return;
+  const message = `${longest} is less than seq_len ${seqLen}: the servers would refuse longer sequences`;
+  yield { path: ["inference", "max_model_len"], message };
+}
