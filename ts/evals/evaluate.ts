@@ -103,20 +103,55 @@ async function run(
   prepared: PreparedEvaluation,
   options: EvaluateOptions,
 ): Promise<EvaluationReport> {
-  const { evaluation, environment, endpoints } = prepared;
-  const { kept, traces, signal } = options;
+  const { evaluation, environment } = prepared;
+  const { traces, signal, onProgress } = options;
   const { name, rollouts, num_examples: wanted } = evaluation;
-  const { tasks, leftOut } = await readTasks(environment, {
-    name,
-    split: evaluation.split,
-    seed: config.seed,
-    wanted,
-    deadlineMs: config.timeout_s * 1000,
-    signal,
-  });
+  const deadlineMs = config.timeout_s * 1000;
+  const which = { name, split: evaluation.split, seed: config.seed, wanted, deadlineMs, signal };
+  const { tasks, leftOut } = await readTasks(environment, which);
   const groups = tasks.map((): Episode[] => []);
+  const slots = slotsOf(name, tasks, rollouts);
+  const show = tally(name, slots.length, onProgress);
+  const take = (slot: Slot, episode: Episode): void => {
+    groups[slot.index]?.push(episode);
+    show(episode);
+  };
+  const { open, done, again } = sortSlots(slots, options.kept, environment.scoresGroups);
+  if (again.size > 0) await traces.drop(again);
+  for (const { slot, episode } of done) take(slot, episode);
+  await runSlots(config, prepared, open, {
+    signal,
+    take: (slot, episode) => {
+      traces.add(episode);
+      take(slot, episode);
+    },
+  });
+  return report(groups, {
+    name,
+    env: environment.name,
+    model: evaluation.model,
+    rollouts,
+    passThreshold: config.pass_threshold,
+    rowsLeftOut: leftOut,
+  });
+}
+
+/** One rollout of an evaluation. */
+interface Slot {
+  readonly task: Task;
+  /** How many equal tasks come before it. */
+  readonly epoch: number;
+  /** Number of the task. */
+  readonly index: number;
+  /** Number of the rollout among those of its task. */
+  readonly sample: number;
+  /** Id of its episode. */
+  readonly id: string;
+}
+
+function slotsOf(name: string, tasks: readonly Task[], rollouts: number): Slot[] {
   const epochs = occurrences(tasks);
-  const slots = tasks.flatMap((task, index) =>
+  return tasks.flatMap((task, index) =>
     Array.from({ length: rollouts }, (_, sample) => ({
       task,
       epoch: epochs[index] ?? 0,
@@ -125,26 +160,48 @@ async function run(
       id: `${name}-${index}-${sample}`,
     })),
   );
-  const show = tally(name, slots.length, options.onProgress);
-  const keptOf = ({ id, task }: { id: string; task: Task }): Episode | null => {
+}
+
+interface SortedSlots {
+  /** They are run. */
+  readonly open: Slot[];
+  /** They were scored by an earlier run. */
+  readonly done: { slot: Slot; episode: Episode }[];
+  /** Ids of scored episodes that are run again: group rewards need all rollouts of a task. */
+  readonly again: ReadonlySet<string>;
+}
+
+function sortSlots(slots: readonly Slot[], kept: EvaluateOptions["kept"], scoresGroups: boolean): SortedSlots {
+  const keptOf = ({ id, task }: Slot): Episode | null => {
     const episode = kept.get(id);
     return episode?.task.hash === task.hash ? episode : null;
   };
-  // Group rewards need all rollouts of a task.
-  const broken = new Set(
-    environment.scoresGroups ? slots.filter((slot) => keptOf(slot) === null).map(({ index }) => index) : [],
-  );
-  const again = new Set(slots.flatMap((slot) => (broken.has(slot.index) && keptOf(slot) !== null ? slot.id : [])));
-  if (again.size > 0) await traces.drop(again);
-  const scorer = new GroupScores(environment, { size: rollouts, timeoutMs: config.timeout_s * 1000 });
-  const open = slots.filter((slot) => {
-    const { index } = slot;
+  const broken = new Set(scoresGroups ? slots.filter((slot) => keptOf(slot) === null).map(({ index }) => index) : []);
+  const [open, done, again]: [Slot[], SortedSlots["done"], Set<string>] = [[], [], new Set()];
+  for (const slot of slots) {
     const episode = keptOf(slot);
-    if (episode === null || broken.has(index)) return true;
-    groups[index]?.push(episode);
-    show(episode);
-    return false;
-  });
+    if (episode !== null && !broken.has(slot.index)) done.push({ slot, episode });
+    else open.push(slot);
+    if (episode !== null && broken.has(slot.index)) again.add(slot.id);
+  }
+  return { open, done, again };
+}
+
+interface SlotEnd {
+  readonly signal: AbortSignal;
+  /** Called with each scored episode. */
+  readonly take: (slot: Slot, episode: Episode) => void;
+}
+
+/** Runs the slots, as many at once as the config allows. */
+async function runSlots(
+  config: EvalConfig,
+  prepared: PreparedEvaluation,
+  open: readonly Slot[],
+  { signal, take }: SlotEnd,
+): Promise<void> {
+  const { evaluation, environment, endpoints } = prepared;
+  const scorer = new GroupScores(environment, { size: evaluation.rollouts, timeoutMs: config.timeout_s * 1000 });
   const stop = new AbortController();
   const onAbort = (): void => stop.abort(new PrlError("PRL_EPISODE_CANCELLED", "the evaluation was stopped"));
   signal.addEventListener("abort", onAbort, { once: true });
@@ -157,13 +214,11 @@ async function run(
       if (slot === undefined || endpoint === undefined) return;
       await yieldInTurn();
       stop.signal.throwIfAborted();
-      const episode = await rollOut(config, prepared, endpoint, slot, stop.signal);
+      const episode = await rollOut(config, { ...prepared, endpoint }, slot, stop.signal);
       stop.signal.throwIfAborted();
       for (const ended of await scorer.add(slot.task, episode, stop.signal)) {
         stop.signal.throwIfAborted();
-        traces.add(ended);
-        groups[slot.index]?.push(ended);
-        show(ended);
+        take(slot, ended);
       }
     }
   };
@@ -174,22 +229,13 @@ async function run(
     // When one lane fails, for example to write its trace, the others have to stop.
     stop.abort(new PrlError("PRL_EPISODE_CANCELLED", "the evaluation ended"));
   }
-  return report(groups, {
-    name,
-    env: environment.name,
-    model: evaluation.model,
-    rollouts,
-    passThreshold: config.pass_threshold,
-    rowsLeftOut: leftOut,
-  });
 }
 
 /** Runs one rollout with its deadline; errors of the rollout never reject. */
 async function rollOut(
   config: EvalConfig,
-  { evaluation, environment }: PreparedEvaluation,
-  endpoint: Endpoint,
-  { task, epoch, index, sample, id }: { task: Task; epoch: number; index: number; sample: number; id: string },
+  { evaluation, environment, endpoint }: PreparedEvaluation & { endpoint: Endpoint },
+  { task, epoch, index, sample, id }: Slot,
   stopped: AbortSignal,
 ): Promise<Episode> {
   const { name, sampling } = evaluation;

@@ -10,7 +10,7 @@ const SHAPES = SIZES.flatMap((size) => KINDS.map((kind) => ({ size, kind })));
 
 function puzzleOf(size: Size, kind: Kind, blanks: number, seed: number) {
   const rng = createRng(seed);
-  return makePuzzle(makeGrid(size, kind, rng), size, kind, blanks, rng);
+  return makePuzzle(makeGrid(size, kind, rng), { size, kind, blanks }, rng);
 }
 
 describe.each(SHAPES)("puzzles of size $size, $kind", ({ size, kind }) => {
@@ -19,7 +19,7 @@ describe.each(SHAPES)("puzzles of size $size, $kind", ({ size, kind }) => {
       fc.property(fc.nat(), fc.double({ min: 0, max: 0.7, noNaN: true }), (seed, blanks) => {
         const { givens, solution } = puzzleOf(size, kind, blanks, seed);
         const groups = groupsOf(size, kind);
-        expect(solve(givens, groups, size, 2)).toEqual([solution]);
+        expect(solve(givens, { groups, size }, 2)).toEqual([solution]);
         for (const group of groups) expect(new Set(group.map((cell) => solution[cell])).size).toBe(size);
         givens.forEach((given, cell) => expect([0, solution[cell]]).toContain(given));
         expect(givens.filter((given) => given === 0).length).toBeLessThanOrEqual(Math.round(blanks * size * size));
@@ -39,8 +39,8 @@ describe.each(SHAPES)("puzzles of size $size, $kind", ({ size, kind }) => {
 describe("solve", () => {
   const groups = groupsOf(4, "sudoku");
   it("counts the 288 grids of size 4 and knows contradictions", () => {
-    expect(solve(Array(16).fill(0), groups, 4, 1000)).toHaveLength(288);
-    expect(solve([1, 1, ...Array<number>(14).fill(0)], groups, 4, 2)).toEqual([]);
+    expect(solve(Array(16).fill(0), { groups, size: 4 }, 1000)).toHaveLength(288);
+    expect(solve([1, 1, ...Array<number>(14).fill(0)], { groups, size: 4 }, 2)).toEqual([]);
   });
 });
 

@@ -36,7 +36,7 @@ export async function download(
       );
     }
     await exclusively(join(root, "locks", file.digest.hex), signal, async () => {
-      if (!(await isThere(blob, file.bytes))) await fetchBlob(settings, snapshot, file, blob, signal);
+      if (!(await isThere(blob, file.bytes))) await fetchBlob(settings, { snapshot, file, blob }, signal);
     });
   }
   await mkdir(dirname(link), { recursive: true });
@@ -53,9 +53,7 @@ async function isThere(blob: string, bytes: number): Promise<boolean> {
 
 async function fetchBlob(
   settings: HubSettings,
-  snapshot: HubSnapshot,
-  file: HubFile,
-  blob: string,
+  { snapshot, file, blob }: { snapshot: HubSnapshot; file: HubFile; blob: string },
   signal: AbortSignal | undefined,
 ): Promise<void> {
   await mkdir(dirname(blob), { recursive: true });

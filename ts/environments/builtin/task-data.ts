@@ -33,16 +33,23 @@ export function dataArguments(fallback: string) {
 
 export type DataArguments = z.output<z.ZodObject<ReturnType<typeof dataArguments>>>;
 
+/** Where the tasks of an environment come from. */
+export interface TaskForms<Data, Row> {
+  /** Makes a task of a row of data; null: it gives none, which is counted. */
+  readonly row: (data: Data) => Row | null;
+  readonly generated: () => Iterable<Row>;
+  /** Decides the split of a generated task. */
+  readonly content: (row: Row) => unknown;
+}
+
 /**
- * The tasks that the arguments name; `row` makes each from a row of data, or null for none, which is counted. Errors: those of `rows`,
+ * The tasks that the arguments name. Errors: those of `rows`,
  * PRL_CONFIG_INVALID for a name that is neither a dataset nor an existing file.
  */
 export function dataTasks<Schema extends z.ZodType, Row extends object>(
   { config, split, rng, leaveOut }: TasksContext<DataArguments>,
   schema: Schema,
-  row: (data: z.output<Schema>) => Row | null,
-  generated: () => Iterable<Row>,
-  content: (row: Row) => unknown,
+  { row, generated, content }: TaskForms<z.output<Schema>, Row>,
 ): TaskRows<Row> {
   const isHeldOut = split === "eval";
   const ownFile = isHeldOut && config.evalData !== null;

@@ -81,8 +81,9 @@ export function openEndpoint(options: EndpointOptions): Endpoint {
     const streamed = stream ? streamBody(api) : {};
     const fields = Object.entries({ ...body, ...streamed, ...extraBody }).filter(([, value]) => value !== null);
     const joiner = api === "anthropic" ? anthropicJoiner : openaiJoiner;
-    const reading = stream ? { joiner, idleTimeoutMs, ...(onText === undefined ? {} : { onText }) } : null;
-    return http.post(path, Object.fromEntries(fields), signal, read, reading);
+    const streaming = { joiner, idleTimeoutMs, ...(onText === undefined ? {} : { onText }) };
+    const reading = { signal, read, ...(stream ? { stream: streaming } : {}) };
+    return http.post(path, Object.fromEntries(fields), reading);
   };
   return {
     reply(request) {

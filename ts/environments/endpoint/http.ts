@@ -35,6 +35,15 @@ export interface StreamReading {
   readonly onText?: (text: string) => void;
 }
 
+/** How one call is answered. */
+export interface CallReading<Result> {
+  readonly signal: AbortSignal;
+  /** Reads the answer's text; an exception counts as a broken answer. */
+  readonly read: (text: string) => Result;
+  /** Absent: the answer comes as a whole. */
+  readonly stream?: StreamReading;
+}
+
 const LONGEST_BACKOFF_MS = 30_000;
 /** An endpoint that asks for a longer wait counts as closed. */
 const LONGEST_ASKED_WAIT_MS = 300_000;
@@ -73,22 +82,17 @@ export class EndpointHttp {
   }
 
   /**
-   * Sends `body` and resolves to the result of `read` on the answer's text; an exception of `read` counts as a broken answer.
+   * Sends `body` and resolves to the result of `read`.
    * Errors: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _AUTH (401, 403), _RATE_LIMIT (429), _REQUEST (other 4xx), _UNSUPPORTED (501), _FAILED
    * (other 5xx), _ANSWER (half an answer, or nonsense); an abort rejects with its reason.
    */
-  async post<Result>(
-    path: string,
-    body: unknown,
-    signal: AbortSignal,
-    read: (text: string) => Result,
-    stream: StreamReading | null = null,
-  ): Promise<Result> {
+  async post<Result>(path: string, body: unknown, reading: CallReading<Result>): Promise<Result> {
+    const { signal } = reading;
     const text = JSON.stringify(body);
     for (let attempt = 0; ; attempt++) {
       await this.#gate.pass(signal);
       try {
-        return await this.#attempt(path, text, signal, read, stream);
+        return await this.#attempt(path, text, reading);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof Failure) || !error.retryable) throw error;
@@ -105,13 +109,8 @@ export class EndpointHttp {
     await this.#connections.destroy();
   }
 
-  async #attempt<Result>(
-    path: string,
-    body: string,
-    signal: AbortSignal,
-    read: (text: string) => Result,
-    stream: StreamReading | null,
-  ): Promise<Result> {
+  async #attempt<Result>(path: string, body: string, reading: CallReading<Result>): Promise<Result> {
+    const { signal, read, stream = null } = reading;
     const { url, headers, timeoutMs } = this.#options;
     const what = `POST ${url}${path}`;
     const time = new LinkedAbort(signal).abortAfter(timeoutMs, () => new DOMException("too late", "TimeoutError"));

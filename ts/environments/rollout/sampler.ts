@@ -41,20 +41,169 @@ export interface Sampler {
 }
 
 export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
-  const { client, tokenizer, renderer, sampling, signal, limits, keepsPartial = false, recorded = null } = parts;
-  let turns = 0;
-  let rerendered = 0;
-  let recycled = 0;
-  const underWay = new Set<Promise<unknown>>();
-  const { whileWaiting, blame } = blameFor(signal);
+  return new PolicySampler(parts, trace);
+}
 
-  const generate = (
-    promptIds: Uint32Array,
-    seed: number,
-    options: SampleOptions,
-    hear: ((ids: readonly number[]) => void) | null,
-  ): Promise<PolicyCompletion> =>
-    whileWaiting(
+type Hear = ((ids: readonly number[]) => void) | null;
+
+/** A prompt as tokens, with the beginning that its reply is given. */
+interface RenderedPrompt {
+  /** Everything that the engine continues, the given beginning included. */
+  readonly promptIds: Uint32Array;
+  readonly begunIds: Uint32Array;
+  /** What is sampled begins inside the model's thinking. */
+  readonly thinks: boolean;
+}
+
+/** What the policy is asked in one turn. */
+interface TurnRequest {
+  readonly prompt: Prompt;
+  readonly options: SampleOptions;
+  /** Number of the turn, from 0. */
+  readonly turn: number;
+  readonly rendered: RenderedPrompt;
+}
+
+/** The functions are fields, because environments get them without the object. */
+class PolicySampler implements Sampler {
+  readonly #parts: SamplerParts;
+  readonly #trace: TraceGraph;
+  readonly #whileWaiting: ReturnType<typeof blameFor>["whileWaiting"];
+  readonly #underWay = new Set<Promise<unknown>>();
+  #turns = 0;
+  #rerendered = 0;
+  #recycled = 0;
+
+  readonly blame: Sampler["blame"];
+  readonly rerendered = (): number => this.#rerendered;
+  readonly recycled = (): number => this.#recycled;
+
+  constructor(parts: SamplerParts, trace: TraceGraph) {
+    this.#parts = parts;
+    this.#trace = trace;
+    const { whileWaiting, blame } = blameFor(parts.signal);
+    this.#whileWaiting = whileWaiting;
+    this.blame = blame;
+  }
+
+  readonly sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
+    const call = this.#sampleTurn(prompt, options);
+    this.#underWay.add(call);
+    try {
+      return await call;
+    } finally {
+      this.#underWay.delete(call);
+    }
+  };
+
+  readonly countTokens = (prompt: Prompt, { tools }: SampleOptions = {}): number =>
+    (typeof prompt === "string" ? this.#parts.tokenizer.encode(prompt) : this.#renderAnew(prompt, tools)).length;
+
+  readonly settled = async (): Promise<void> => void (await Promise.allSettled(this.#underWay));
+
+  async #sampleTurn(prompt: Prompt, options: SampleOptions): Promise<SampledTurn> {
+    const { limits, signal, keepsPartial = false } = this.#parts;
+    limits.beforeTurn(this.#trace);
+    const rendered = this.#render(prompt, options);
+    limits.beforePrompt(rendered.promptIds.length);
+    const request = { prompt, options, turn: this.#turns, rendered };
+    this.#turns += 1;
+    const hear = this.#listener(request);
+    const completion = await this.#reply(rendered.promptIds, request.turn, options, hear).catch((error: unknown) =>
+      limits.refused(error, this.#trace),
+    );
+    const isCut = completion.finishReason === "abort";
+    const isKept = keepsPartial && isCut && completion.tokenIds.length > 0;
+    if (!isKept) this.#refuse(completion);
+    const turn = this.#commit(request, completion);
+    if (!isKept) return turn;
+    signal.throwIfAborted();
+    throw aborted();
+  }
+
+  /** Rejects a reply that cannot be recorded. */
+  #refuse({ finishReason, tokenIds }: PolicyCompletion): void {
+    this.#parts.signal.throwIfAborted();
+    if (finishReason === "abort") throw aborted();
+    if (tokenIds.length === 0) throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
+  }
+
+  /** The tokens of a prompt: those of the trace as far as it goes, then those of the new messages. */
+  #render(prompt: Prompt, options: SampleOptions): RenderedPrompt {
+    const { tokenizer, renderer } = this.#parts;
+    const askedIds = this.#toIds(prompt, options);
+    if (typeof prompt === "string") {
+      const begunIds = ofText(options);
+      return { promptIds: joined(askedIds, begunIds), begunIds, thinks: false };
+    }
+    const { tools } = options;
+    const opened = opensThinking({ tokenizer, renderer }, askedIds, prompt, tools === undefined ? {} : { tools });
+    const begunIds = beginning({ tokenizer, renderer }, opened, options);
+    return { promptIds: joined(askedIds, begunIds), begunIds, thinks: opened && begunIds.length === 0 };
+  }
+
+  #toIds(prompt: Prompt, { tools }: SampleOptions): Uint32Array {
+    const { tokenizer, renderer } = this.#parts;
+    if (typeof prompt === "string") return tokenizer.encode(prompt);
+    const { matchedMessages, bridgeAnchor } = this.#trace.prepareTurn(prompt);
+    if (bridgeAnchor !== null) {
+      const { promptIds, completionIds } = bridgeAnchor;
+      const options = tools === undefined ? {} : { tools };
+      const bridged = renderer.bridgeToNextTurn(promptIds, completionIds, prompt.slice(matchedMessages), options);
+      if (bridged !== null) return bridged;
+      this.#rerendered += 1;
+    }
+    return this.#renderAnew(prompt, tools);
+  }
+
+  #renderAnew(messages: readonly Message[], tools: SampleOptions["tools"]): Uint32Array {
+    return this.#parts.renderer.render(messages, tools === undefined ? {} : { tools });
+  }
+
+  /** Passes on the reply's text while it is sampled; null: the environment does not listen. */
+  #listener({ prompt, options: { onDelta, stop = [] }, rendered }: TurnRequest): Hear {
+    if (onDelta === undefined) return null;
+    const { begunIds: begun, thinks } = rendered;
+    return listenerOf(this.#parts, typeof prompt === "string" ? "text" : { begun, thinks }, stop, onDelta);
+  }
+
+  /** A turn's reply: sampled, or recorded and continued where it was cut. */
+  async #reply(promptIds: Uint32Array, turn: number, options: SampleOptions, hear: Hear): Promise<PolicyCompletion> {
+    const { recorded = null, sampling, seed: rolloutSeed } = this.#parts;
+    const seed = turnSeed(rolloutSeed, turn);
+    const begun = recorded?.take(turn, promptIds) ?? null;
+    if (begun === null) return this.#generate(promptIds, seed, options, hear);
+    const { length } = begun.tokenIds;
+    const most = limited(sampling, options).maxCompletionTokens ?? Infinity;
+    const isCut = begun.finishReason === "abort";
+    // A stop string may lie across the cut, and the server looks for it in what it samples.
+    if (length > most || (isCut && (options.stop?.length ?? 0) > 0)) {
+      recorded?.leave();
+      return this.#generate(promptIds, seed, options, hear);
+    }
+    this.#recycled += length;
+    hear?.([...begun.tokenIds]);
+    if (!isCut) return begun;
+    if (length === most) return { ...begun, finishReason: "length" };
+    const left = most === Infinity ? options : { ...options, maxCompletionTokens: most - length };
+    // The first draws of the turn's seed were used for the recorded part.
+    const restSeed = deriveSeed(seed, "continued", "", "", 0, 0, length);
+    const rest = await this.#generate(joined(promptIds, begun.tokenIds), restSeed, left, hear).catch((error: unknown) =>
+      this.#keepRecorded(error),
+    );
+    return rest === null ? begun : joinReplies(begun, rest);
+  }
+
+  /** The recorded part of a reply is kept when the rest is lost to a cancelled rollout. */
+  #keepRecorded(error: unknown): null {
+    const { keepsPartial = false, signal } = this.#parts;
+    if (keepsPartial && signal.aborted) return null;
+    throw error;
+  }
+
+  #generate(promptIds: Uint32Array, seed: number, options: SampleOptions, hear: Hear): Promise<PolicyCompletion> {
+    const { client, sampling, signal, keepsPartial = false } = this.#parts;
+    return this.#whileWaiting(
       client.generate({
         tokenIds: promptIds,
         sampling: limited(sampling, options),
@@ -65,95 +214,15 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
         ...(hear !== null && { onTokens: hear }),
       }),
     );
+  }
 
-  /** A turn's reply: sampled, or recorded and continued where it was cut. */
-  const reply = async (
-    promptIds: Uint32Array,
-    turn: number,
-    options: SampleOptions,
-    hear: ((ids: readonly number[]) => void) | null,
-  ): Promise<PolicyCompletion> => {
-    const seed = turnSeed(parts.seed, turn);
-    const begun = recorded?.take(turn, promptIds) ?? null;
-    if (begun === null) return generate(promptIds, seed, options, hear);
-    const { length } = begun.tokenIds;
-    const most = limited(sampling, options).maxCompletionTokens ?? Infinity;
-    const isCut = begun.finishReason === "abort";
-    // A stop string may lie across the cut, and the server looks for it in what it samples.
-    if (length > most || (isCut && (options.stop?.length ?? 0) > 0)) {
-      recorded?.leave();
-      return generate(promptIds, seed, options, hear);
-    }
-    recycled += length;
-    hear?.([...begun.tokenIds]);
-    if (!isCut) return begun;
-    if (length === most) return { ...begun, finishReason: "length" };
-    // The first draws of the turn's seed were used for the recorded part.
-    const rest = await generate(
-      joined(promptIds, begun.tokenIds),
-      deriveSeed(seed, "continued", "", "", 0, 0, length),
-      most === Infinity ? options : { ...options, maxCompletionTokens: most - length },
-      hear,
-    ).catch((error: unknown) => {
-      // The recorded part is kept when the rest is lost.
-      if (keepsPartial && signal.aborted) return null;
-      throw error;
-    });
-    return rest === null ? begun : joinReplies(begun, rest);
-  };
-
-  const renderAnew = (messages: readonly Message[], tools: SampleOptions["tools"]): Uint32Array =>
-    renderer.render(messages, tools === undefined ? {} : { tools });
-
-  const countTokens = (prompt: Prompt, { tools }: SampleOptions = {}): number =>
-    (typeof prompt === "string" ? tokenizer.encode(prompt) : renderAnew(prompt, tools)).length;
-
-  const toIds = (prompt: Prompt, { tools }: SampleOptions): Uint32Array => {
-    if (typeof prompt === "string") return tokenizer.encode(prompt);
-    const { matchedMessages, bridgeAnchor } = trace.prepareTurn(prompt);
-    if (bridgeAnchor !== null) {
-      const { promptIds, completionIds } = bridgeAnchor;
-      const options = tools === undefined ? {} : { tools };
-      const bridged = renderer.bridgeToNextTurn(promptIds, completionIds, prompt.slice(matchedMessages), options);
-      if (bridged !== null) return bridged;
-      rerendered += 1;
-    }
-    return renderAnew(prompt, tools);
-  };
-
-  const sampleTurn = async (prompt: Prompt, options: SampleOptions): Promise<SampledTurn> => {
-    limits.beforeTurn(trace);
-    const askedIds = toIds(prompt, options);
-    const { tools } = options;
-    const opened =
-      typeof prompt !== "string" &&
-      opensThinking({ tokenizer, renderer }, askedIds, prompt, tools === undefined ? {} : { tools });
-    const begunIds = typeof prompt === "string" ? ofText(options) : beginning({ tokenizer, renderer }, opened, options);
-    const promptIds = joined(askedIds, begunIds);
-    const thinks = opened && begunIds.length === 0;
-    limits.beforePrompt(promptIds.length);
-    const turn = turns;
-    turns += 1;
-    const { onDelta, stop = [] } = options;
-    const sampled = typeof prompt === "string" ? "text" : { begun: begunIds, thinks };
-    const hear = onDelta === undefined ? null : listenerOf({ tokenizer, renderer }, sampled, stop, onDelta);
-    const completion = await reply(promptIds, turn, options, hear).catch((error: unknown) =>
-      limits.refused(error, trace),
-    );
-    const isKept = keepsPartial && completion.finishReason === "abort" && completion.tokenIds.length > 0;
-    if (!isKept) signal.throwIfAborted();
-    if (!isKept && completion.finishReason === "abort")
-      throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
-    if (completion.tokenIds.length === 0)
-      throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
+  /** Records the turn in the trace. */
+  #commit({ prompt, options, turn, rendered }: TurnRequest, completion: PolicyCompletion): SampledTurn {
+    const { promptIds } = rendered;
     const { tokenIds: completionIds, logprobs, policyVersions, finishReason, stopReason = null } = completion;
-    const text = tokenizer.decode(completionIds, { skipSpecialTokens: true });
-    const parsed: ParsedCompletion =
-      typeof prompt === "string"
-        ? { content: textBefore(tokenizer, completionIds, stopReason), reasoning: null, toolCalls: [] }
-        : parseReply(renderer, joined(begunIds, completionIds), thinks, stoppedBy(stopReason, begunIds.length));
-    const { message, toolCalls } = toMessage(parsed, turn);
-    trace.commitTurn({
+    const text = this.#parts.tokenizer.decode(completionIds, { skipSpecialTokens: true });
+    const { message, toolCalls } = toMessage(this.#parse(prompt, rendered, completion), turn);
+    this.#trace.commitTurn({
       prompt: promptMessages(prompt),
       promptIds,
       completionIds,
@@ -164,32 +233,21 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
       stopReason,
       asked: promptForm(prompt, options),
     });
-    if (isKept) {
-      signal.throwIfAborted();
-      throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
-    }
     const usage = { promptTokens: promptIds.length, completionTokens: completionIds.length };
     return { ...completion, text, message, toolCalls, usage };
-  };
+  }
 
-  const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
-    const call = sampleTurn(prompt, options);
-    underWay.add(call);
-    try {
-      return await call;
-    } finally {
-      underWay.delete(call);
-    }
-  };
+  #parse(prompt: Prompt, { begunIds, thinks }: RenderedPrompt, completion: PolicyCompletion): ParsedCompletion {
+    const { tokenizer, renderer } = this.#parts;
+    const { tokenIds, stopReason = null } = completion;
+    if (typeof prompt === "string")
+      return { content: textBefore(tokenizer, tokenIds, stopReason), reasoning: null, toolCalls: [] };
+    return parseReply(renderer, joined(begunIds, tokenIds), thinks, stoppedBy(stopReason, begunIds.length));
+  }
+}
 
-  return {
-    sample,
-    countTokens,
-    rerendered: () => rerendered,
-    recycled: () => recycled,
-    settled: async () => void (await Promise.allSettled(underWay)),
-    blame,
-  };
+function aborted(): PrlError {
+  return new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
 }
 
 export function promptForm(prompt: Prompt, { tools, stop = [], toolChoice, begun = "" }: SampleOptions): PromptForm {

@@ -38,13 +38,11 @@ export default defineEnvironment({
   tags: ["math"],
   config,
   tasks: (context) =>
-    dataTasks(
-      context,
-      dataSchema,
-      rowOf,
-      () => generated(context.rng),
-      (row) => row.question,
-    ),
+    dataTasks(context, dataSchema, {
+      row: rowOf,
+      generated: () => generated(context.rng),
+      content: (row) => row.question,
+    }),
   rollout: singleTurn(),
   metrics: { formatted: ({ trace }) => extractAnswer(trace.lastReply, { from: "hash" }) !== null },
   rewards: {

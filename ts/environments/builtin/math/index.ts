@@ -59,13 +59,11 @@ export default defineEnvironment({
   tags: ["math", "symbolic"],
   config,
   tasks: (context) =>
-    dataTasks(
-      context,
-      dataSchema,
-      (data) => rowOf(data, context.config.unanswered),
-      () => generated(context.rng, context.config),
-      (row) => row.problem,
-    ),
+    dataTasks(context, dataSchema, {
+      row: (data) => rowOf(data, context.config.unanswered),
+      generated: () => generated(context.rng, context.config),
+      content: (row) => row.problem,
+    }),
   rollout: singleTurn(),
   metrics: { boxed: ({ trace }) => extractAnswer(trace.lastReply) !== null },
   rewards: {

@@ -123,7 +123,7 @@ function* rows({ size, kind, blanks }: Arguments, rng: Rng, use: Use): Generator
   const diagonals = kind === "diagonal" ? ", both diagonals" : "";
   const rule = `Fill the grid so that every row, every column${boxes}${diagonals} has each number from 1 to ${size} once.`;
   for (const grid of ofSplit(grids(size, kind, rng), use, (one) => one)) {
-    const { givens: given } = makePuzzle(grid, size, kind, blanks, rng);
+    const { givens: given } = makePuzzle(grid, { size, kind, blanks }, rng);
     const [givens, solution] = [toRows(given, size), toRows(grid, size)];
     const content = `${rule} A dot is an empty cell. End with the whole grid, ${size} lines of ${size} digits.\n\n${givens.join("\n")}`;
     yield { prompt: [{ role: "user", content }], size, kind, givens, solution };

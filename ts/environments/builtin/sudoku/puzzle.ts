@@ -10,16 +10,26 @@ export interface Puzzle {
   solution: Grid;
 }
 
+export interface Rules {
+  /** Cells in which every number stands once. */
+  readonly groups: readonly (readonly number[])[];
+  readonly size: number;
+}
+
 /** A random full grid. */
 export function makeGrid(size: Size, kind: Kind, rng: Rng): Grid {
   const empty = Array.from({ length: size * size }, () => 0);
-  const [grid] = solve(empty, groupsOf(size, kind), size, 1, rng);
+  const [grid] = solve(empty, { groups: groupsOf(size, kind), size }, 1, rng);
   if (grid === undefined) throw new Error(`no ${kind} grid of size ${size} exists`);
   return grid;
 }
 
 /** Removes numbers from a full grid: the share `blanks` of its cells, or fewer so that only one solution remains. */
-export function makePuzzle(solution: Grid, size: Size, kind: Kind, blanks: number, rng: Rng): Puzzle {
+export function makePuzzle(
+  solution: Grid,
+  { size, kind, blanks }: { size: Size; kind: Kind; blanks: number },
+  rng: Rng,
+): Puzzle {
   const groups = groupsOf(size, kind);
   const givens = [...solution];
   let left = Math.round(blanks * givens.length);
@@ -27,20 +37,14 @@ export function makePuzzle(solution: Grid, size: Size, kind: Kind, blanks: numbe
     if (left === 0) break;
     const kept = givens[cell] ?? 0;
     givens[cell] = 0;
-    if (solve(givens, groups, size, 2).length === 1) left--;
+    if (solve(givens, { groups, size }, 2).length === 1) left--;
     else givens[cell] = kept;
   }
   return { givens, solution };
 }
 
 /** Up to `limit` solutions. With `rng` in random order, else the same every time. */
-export function solve(
-  grid: Grid,
-  groups: readonly (readonly number[])[],
-  size: number,
-  limit: number,
-  rng?: Rng,
-): Grid[] {
+export function solve(grid: Grid, { groups, size }: Rules, limit: number, rng?: Rng): Grid[] {
   const cells = [...grid];
   const found: Grid[] = [];
   const groupsAt = cells.map((): number[] => []);
