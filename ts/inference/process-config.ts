@@ -8,7 +8,7 @@ import { PrlError } from "../errors.ts";
 import { readRegularFile } from "../files/regular-file.ts";
 import type { LoadModelOptions } from "../native/index.ts";
 
-const schema = z.strictObject({
+export const inferenceConfigSchema = z.strictObject({
   model_dir: z.string().min(1).describe("Folder with config.json and the weights"),
   version: z.int().nonnegative().default(0).describe("Policy version of those weights"),
   seed: z.int().nonnegative().default(0).describe("Seed of requests that have none"),
@@ -20,16 +20,16 @@ const schema = z.strictObject({
     .describe("Requests wait for the first /resume, before which the orchestrator brings the weights"),
 });
 
-export type InferenceProcessConfig = z.output<typeof schema>;
+export type InferenceProcessConfig = z.output<typeof inferenceConfigSchema>;
 
 /** Reads and checks the config file of an inference process. Errors: PRL_CONFIG_FILE, PRL_CONFIG_INVALID. */
 export function readInferenceProcessConfig(path: string): Promise<InferenceProcessConfig> {
-  return readProcessConfig(path, schema);
+  return readProcessConfig(path, inferenceConfigSchema);
 }
 
 /** The same from a value that came from `place`. Errors: PRL_CONFIG_INVALID. */
 export function parseInferenceProcessConfig(value: unknown, place: string): InferenceProcessConfig {
-  return parseProcessConfig(value, schema, place);
+  return parseProcessConfig(value, inferenceConfigSchema, place);
 }
 
 /** Default memory for keys and values: more or longer sequences share it. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 import { readProcessConfig, sandboxBlock } from "../../config/index.ts";
 
-const schema = z.strictObject({
+export const envWorkerConfigSchema = z.strictObject({
   run_id: z.string(),
   /** The run's seed, on which tasks depend. */
   seed: z.int().nonnegative(),
@@ -28,9 +28,9 @@ const schema = z.strictObject({
   max_concurrent: z.int().positive(),
 });
 
-export type EnvWorkerConfig = z.input<typeof schema>;
+export type EnvWorkerConfig = z.input<typeof envWorkerConfigSchema>;
 
 /** Errors: PRL_CONFIG_FILE, PRL_CONFIG_INVALID naming file and key. */
 export function readEnvWorkerConfig(path: string): Promise<EnvWorkerConfig> {
-  return readProcessConfig(path, schema);
+  return readProcessConfig(path, envWorkerConfigSchema);
 }
