@@ -90,13 +90,13 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
 }
 
 function jobOf({ config: child, attempt }: ChildInput<ChildConfigs["sft"]>) {
-  const { run_id: run, model_dir: modelDir, start_step: step, checkpoints: root, config } = child;
+  const { run_id: runId, model_dir: modelDir, start_step: step, checkpoints: root, config } = child;
   return {
     modelDir,
     baseDir: child.base_dir,
     outDir: child.out_dir,
     config,
-    checkpoints: root === null ? undefined : { root, run, attempt, rules: config.ckpt },
+    checkpoints: root === null ? undefined : { root, run: runId, attempt, rules: config.ckpt },
     start: step === 0 ? undefined : { step, dir: modelDir },
   };
 }

@@ -24,7 +24,7 @@ import { type Requirements, RolloutSandboxes, type SandboxSource } from "../sand
 import { type AgentRole, agentRoles } from "../rollout/seats.ts";
 import { runRollout } from "../rollout/run-rollout.ts";
 import { seed as deriveSeed } from "../../random/seed.ts";
-import { rowOf, type Task, TaskReader, type TaskSource } from "./tasks.ts";
+import { type Task, TaskReader, type TaskSource } from "./tasks.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 
 /** One rollout to run, for any kind of policy. */
@@ -125,6 +125,8 @@ export interface EnvironmentParts<Config, Row extends object, Agent extends stri
   readonly roles: readonly AgentRole<Agent>[];
   readonly limits: Limits;
   readonly judges: JudgeSource;
+  /** Gives a row that came over the wire its type back: the environment made it, and its hash was checked. */
+  readonly rowOf: (task: Task) => Row;
 }
 
 /** @param config what the definition's schema gave for the arguments. */
@@ -150,7 +152,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
       return new TaskReader<Row>(open, definition.key);
     },
     contentKey(task) {
-      const row = rowOf<Row>(task);
+      const row = parts.rowOf(task);
       return definition.contentKey?.(row) ?? contentKeyOf(row);
     },
     demonstrations(runSeed) {
@@ -190,5 +192,5 @@ function partsOf<Config, Row extends object, Agent extends string>(
   const judges = judged === null ? NO_JUDGE : new EndpointJudge(judged);
   const { limits: bounds = {} } = definition;
   const limits = checkLimits(definition.name, typeof bounds === "function" ? bounds({ config }) : bounds);
-  return { definition, config, source, roles, limits, judges };
+  return { definition, config, source, roles, limits, judges, rowOf: (task) => task.data as Row };
 }

@@ -20,7 +20,7 @@ import {
   withGroupScores,
 } from "./group-reward.ts";
 import { scoreTraces } from "./score-traces.ts";
-import { rowOf, type Task } from "./tasks.ts";
+import type { Task } from "./tasks.ts";
 
 export class EnvironmentScorer<Config, Row extends object, Agent extends string> {
   readonly #parts: EnvironmentParts<Config, Row, Agent>;
@@ -96,7 +96,7 @@ export class EnvironmentScorer<Config, Row extends object, Agent extends string>
 
   /** See `ConfiguredEnvironment.validate`. */
   async validate(task: Task): Promise<readonly ScoredReply[]> {
-    const { definition, config } = this.#parts;
+    const { definition, config, rowOf } = this.#parts;
     const { validate } = definition;
     const scored: ScoredReply[] = [];
     if (validate === undefined) return scored;
@@ -110,7 +110,7 @@ export class EnvironmentScorer<Config, Row extends object, Agent extends string>
       const values = (agent: Agent): number[] => traces[agent].map(({ reward }) => reward ?? Number.NaN);
       return Object.fromEntries(this.agents.map((agent) => [agent, values(agent)]));
     };
-    const parts = { task: rowOf<Row>(task), config, score: total, scoreMessages: total, scoreAgents };
+    const parts = { task: rowOf(task), config, score: total, scoreMessages: total, scoreAgents };
     await this.#withSandboxes((access) => validate({ ...parts, ...access }));
     return scored;
   }
@@ -126,8 +126,8 @@ export class EnvironmentScorer<Config, Row extends object, Agent extends string>
   }
 
   #common(task: Task, signal: AbortSignal) {
-    const { config, judges } = this.#parts;
-    return { task: rowOf<Row>(task), config, signal, judges };
+    const { config, judges, rowOf } = this.#parts;
+    return { task: rowOf(task), config, signal, judges };
   }
 
   /** Gives sandboxes to code outside of a rollout; they are made at the first request. */

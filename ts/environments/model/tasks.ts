@@ -28,11 +28,6 @@ export interface Task<Row = unknown> {
   data: Row;
 }
 
-/** Gives a row that came over the wire its type back: the environment made it, and its hash was checked. */
-export function rowOf<Row extends object>(task: Task): Row {
-  return task.data as Row;
-}
-
 export interface TaskPage {
   tasks: Task[];
   /** Cursor for the next page, to give as `after`; null: this was the last page. */

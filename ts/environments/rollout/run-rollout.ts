@@ -17,7 +17,6 @@ import type { RolloutContext, RolloutEnd } from "../model/environment.ts";
 import { RolloutStop, TurnLimits } from "../model/limits.ts";
 import { untilAborted } from "../model/reward.ts";
 import { scoreTraces } from "../model/score-traces.ts";
-import { rowOf } from "../model/tasks.ts";
 import type { RolloutSandboxes } from "../sandboxes/sandboxes.ts";
 import { NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
 import { Seats } from "./seats.ts";
@@ -76,14 +75,14 @@ export async function runRollout<Config, Row extends object, Agent extends strin
 
 /** What the environment's own rollout function works with. */
 function contextOf<Config, Row extends object, Agent extends string>(
-  { config }: EnvironmentParts<Config, Row, Agent>,
+  { config, rowOf }: EnvironmentParts<Config, Row, Agent>,
   request: RolloutRequest | EndpointRolloutRequest,
   seats: Seats<Agent>,
   sandboxes: RolloutSandboxes,
 ): RolloutContext<Row, Config, Agent> {
   const { first } = seats;
   return {
-    task: rowOf<Row>(request.task),
+    task: rowOf(request.task),
     config,
     sample: first.sample,
     countTokens: first.sampler.countTokens,

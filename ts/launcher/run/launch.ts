@@ -53,17 +53,17 @@ async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
   const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
-  return launch(prepared, kind, options, async (session, model, given) => {
-    const { resume } = given;
+  return launch(prepared, kind, options, async (session, model, begun) => {
+    const { resume } = begun;
     const dirs = await resolveModelDirs(config, {
       model,
       isNew: resume === null,
-      warmStart: warmStart === null ? null : () => warmUp(session, warmStart, model, given),
+      warmStart: warmStart === null ? null : () => warmUp(session, warmStart, model, begun),
     });
     session.enter("starting");
     await runStage(session.stage, async (supervisor) => {
       const onReady = () => session.enter("training");
-      await runRlProcesses(supervisor, { config, base: { ...given, ...dirs } }, { ...eventsOf(session), onReady });
+      await runRlProcesses(supervisor, { config, base: { ...begun, ...dirs } }, { ...eventsOf(session), onReady });
       session.enter("stopping");
     });
   });
@@ -85,17 +85,17 @@ export async function launchSft(given: SftConfig, options: LaunchOptions = {}): 
   const evaluated = evaluationRun(config);
   const evaluationSources = (evaluated?.orchestrator.eval?.source ?? []).map((source) => source.name);
   const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources };
-  return launch(prepared, kind, options, async (session, model, given) => {
+  return launch(prepared, kind, options, async (session, model, begun) => {
     session.enter("training");
     const outDir = join(directory.path, "model");
     makeFolder(outDir, directory.path);
-    const { checkpoints, resume } = given;
+    const { checkpoints, resume } = begun;
     const stage = { modelDir: model.dir, outDir, checkpoints, resume, isEvaluated: evaluated !== null };
-    if (evaluated === null) await runSftProcess(config, given, stage, session.stage);
+    if (evaluated === null) await runSftProcess(config, begun, stage, session.stage);
     else {
-      const process = await sftProcess(config, given, stage);
-      const versions = await evaluatedVersions(config, resume?.step ?? 0, given.runDir);
-      const base = { ...given, ...tokenizerDirs(model), resume: null };
+      const process = await sftProcess(config, begun, stage);
+      const versions = await evaluatedVersions(config, resume?.step ?? 0, begun.runDir);
+      const base = { ...begun, ...tokenizerDirs(model), resume: null };
       const run = { config: evaluated, base, learner: { process, versions } };
       await runStage(session.stage, (supervisor) => runRlProcesses(supervisor, run, eventsOf(session)));
     }
@@ -116,7 +116,7 @@ async function launch(
   prepared: Omit<PreparedRl, "config" | "warmStart"> & { config: AnyConfig },
   kind: Omit<SessionKind, "startStep">,
   options: LaunchOptions,
-  body: (session: RunSession, model: BaseModel, given: Omit<RunBase, keyof ModelDirs>) => Promise<void>,
+  body: (session: RunSession, model: BaseModel, begun: Omit<RunBase, keyof ModelDirs>) => Promise<void>,
 ): Promise<RunEnd> {
   const { config, directory, needsSandboxes, resumed, warnings } = prepared;
   const checkpoints = checkpointRoot(config, directory.path, directory.name);
