@@ -14,6 +14,13 @@ export {
   parsePackageId,
   type EnvironmentPackage,
 } from "./model/environment-package.ts";
+export {
+  checkCode,
+  keyOf,
+  type CodeCheck,
+  type EnvironmentBlock,
+  type EnvironmentFacts,
+} from "./validation/check-code.ts";
 export { BUILTIN } from "./builtin/index.ts";
 export { countTasks, type TaskCount } from "./model/count-tasks.ts";
 export { occurrences, TaskReader } from "./model/tasks.ts";

@@ -1,5 +1,4 @@
 /** The launcher: run directories, caches, child processes and their supervision, whole runs. */
-export { checkCode } from "./checks/code-check.ts";
 export type { CodeAnswer, CodeQuestion } from "./checks/user-code.ts";
 export { ensureBaseModel } from "./models/base-model.ts";
 export { evaluate, type EvalSummary, type EvaluateRunOptions } from "./run/evaluate.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { CodeCheck } from "../../../ts/launcher/checks/code-check.ts";
+import type { CodeCheck } from "../../../ts/environments/internal.ts";
 import { checkUserCode } from "../../../ts/launcher/checks/user-code.ts";
 
 const LIMIT = { timeout: 60_000 };

@@ -13,10 +13,16 @@ import {
   type RlConfig,
   type SftConfig,
 } from "../../config/index.ts";
-import { checkSandboxes, type EnvironmentOrigin, sandboxSource } from "../../environments/internal.ts";
+import {
+  checkSandboxes,
+  type CodeCheck,
+  type EnvironmentBlock,
+  type EnvironmentFacts,
+  type EnvironmentOrigin,
+  sandboxSource,
+} from "../../environments/internal.ts";
 import type { Environment } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
-import type { CodeCheck, EnvironmentBlock, EnvironmentFacts } from "./code-check.ts";
 import { checkUserCode, type UserCodeOptions } from "./user-code.ts";
 
 /** One line of a run's `configs/environments.json`: the environment behind a source of tasks. */

@@ -5,10 +5,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
 import { placeOf, type Provenance } from "../../config/index.ts";
-import { isBuiltin } from "../../environments/internal.ts";
+import { checkCode, type CodeCheck, type EnvironmentFacts, isBuiltin, keyOf } from "../../environments/internal.ts";
 import { isErrorCode, PrlError } from "../../errors.ts";
 import { describeExit } from "../processes/child-process.ts";
-import { checkCode, type CodeCheck, type EnvironmentFacts, keyOf } from "./code-check.ts";
 import { selfCommand } from "../../self-command.ts";
 import { untilAborted } from "../run/stage.ts";
 

@@ -1,13 +1,14 @@
 /**
- * `prl check-code`: the child in which a run looks at user code before it starts (`launcher/user-code.ts`). Questions and answers go over the
+ * `prl check-code`: the child in which a run looks at user code before it starts (`launcher/checks/user-code.ts`). Questions and answers go over the
  * channel that Node gives a child.
  */
 import { Worker } from "node:worker_threads";
 
+import { checkCode } from "../../../environments/internal.ts";
 import { describeError, explain, PrlError } from "../../../errors.ts";
 import { onlyOptions } from "../../arguments/args.ts";
 import { type Command, EXIT } from "../../command.ts";
-import { checkCode, type CodeAnswer, type CodeQuestion } from "../../../launcher/index.ts";
+import type { CodeAnswer, CodeQuestion } from "../../../launcher/index.ts";
 
 /** Time for the child's own start, in addition to the deadlines of the modules. */
 const START_MS = 30_000;

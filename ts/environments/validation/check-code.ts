@@ -1,6 +1,6 @@
 /**
  * Checks user code by path: imports it, and checks that its export is what the config needs. This code runs where it is called; a run calls it
- * in a child (`user-code.ts`), because importing runs the user's code.
+ * in a child, because importing runs the user's code.
  */
 import {
   checkSettings,
@@ -10,7 +10,7 @@ import {
   type Provenance,
   type SftConfig,
 } from "../../config/index.ts";
-import { type EnvironmentOrigin, locateEnvironment } from "../../environments/internal.ts";
+import { type EnvironmentOrigin, locateEnvironment } from "../model/load-environment.ts";
 import { PrlError } from "../../errors.ts";
 
 export type EnvironmentBlock = NonNullable<SftConfig["data"]["env"]>;
