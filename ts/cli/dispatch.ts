@@ -28,7 +28,7 @@ const COMMANDS: readonly CommandEntry[] = [
   { name: "runs", summary: "List, show and compare runs", load: () => import("./commands/runs.ts") },
   {
     name: "watch",
-    summary: "Show the progress of a run that is going on elsewhere",
+    summary: "Show the progress of a run that another process started",
     load: () => import("./commands/watch.ts"),
   },
   {
@@ -38,7 +38,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "tmux",
-    summary: "Show the logs of a run side by side in tmux",
+    summary: "Show the logs of a run in tmux, one pane per component",
     load: () => import("./commands/tmux.ts"),
   },
   {
@@ -55,7 +55,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "doctor",
-    summary: "Check this machine's set-up and say how to repair it",
+    summary: "Check this machine and say how to mend what is missing",
     load: () => import("./commands/doctor.ts"),
   },
   { name: "trainer", summary: "The trainer process of a run", load: () => import("./commands/processes/trainer.ts") },

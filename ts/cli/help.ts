@@ -9,7 +9,7 @@ const WIDEST = 120;
 /** Options that every command has; `main.ts` answers them. */
 export const COMMON_OPTIONS: readonly CommandOption[] = [
   { flag: "--json", summary: "Print one JSON document on stdout; logs go to stderr" },
-  { flag: "--help", summary: "This text" },
+  { flag: "--help", summary: "Print this text" },
 ];
 
 /** One line of the list of commands. */
@@ -29,7 +29,7 @@ export function programHelp(commands: readonly CommandLine[], columns: number): 
     "Commands:",
     ...rows.flatMap(({ name, summary }) => row(name, summary, 16, columns)),
     "",
-    "prl <command> --help says more; prl --version prints the versions.",
+    "prl <command> --help describes a command; prl --version prints the versions.",
     "",
   ].join("\n");
 }
@@ -56,12 +56,13 @@ export function commandHelpData(command: Command): Record<string, unknown> {
   return { name, summary, usage, details, options, keys: config === undefined ? undefined : describeKeys(config) };
 }
 
-const CONFIG_INTRODUCTION = `Config keys, as in the file. Each is a flag as well: batch_size in [orchestrator] is --orchestrator.batch-size 64
-(--flag and --no-flag for booleans, lists as words or JSON, list elements by index, tables as JSON, None disables an
-optional block), and an environment variable: PRL_ORCHESTRATOR__BATCH_SIZE=64, at the top level PRL__MAX_STEPS=10.
-Flags go over files, files over the environment, the environment over defaults; files merge left to right, and
---section @ file merges one at a section. --model X is --model.name X, --exp-id X is --run.name X,
---trainer-gpus N and --inference-gpus N are --deployment.num-train-gpus N and --deployment.num-infer-gpus N.`;
+const CONFIG_INTRODUCTION = `The keys below are those of the config file. Each key is also a flag and an environment variable: batch_size in
+[orchestrator] is --orchestrator.batch-size 64 and PRL_ORCHESTRATOR__BATCH_SIZE=64; a key at the top level is
+--max-steps 10 and PRL__MAX_STEPS=10. Booleans are --flag and --no-flag; lists are words or JSON, their elements have
+an index; tables are JSON; None disables an optional block. Flags win over files, files over environment variables,
+these over defaults. Later files win over earlier ones; --section @ file merges a file into a section.
+Short forms: --model X is --model.name X, --exp-id X is --run.name X, --trainer-gpus N and --inference-gpus N are
+--deployment.num-train-gpus N and --deployment.num-infer-gpus N.`;
 
 function keyHelp(kind: ConfigKind, columns: number): string[] {
   const keys = describeKeys(kind);

@@ -18,7 +18,7 @@ const OPTIONS = [
     flag: "--base-url",
     value: "<url>",
     rule: { is: "url" },
-    summary: "Talk to the model behind this endpoint; then a name takes the folder's place",
+    summary: "Talk to the model behind this endpoint; then give its name in place of the folder",
   },
   { flag: "--system", value: "<text>", summary: "System message" },
   {
@@ -31,7 +31,7 @@ const OPTIONS = [
     flag: "--max-tokens",
     value: "<n>",
     rule: RULES.count,
-    summary: "Most tokens of a reply (default: what the context has left)",
+    summary: "Most tokens of a reply (default: the rest of the context)",
   },
   { flag: "--seed", value: "<n>", rule: RULES.whole, summary: "Seed of the conversation (default 0)" },
   { flag: "--threads", value: "<n>", rule: RULES.threads, summary: "Threads of the engine (default: all cores)" },
@@ -42,7 +42,8 @@ export const command: Command = {
   summary: "Talk to a model, line by line",
   usage:
     "chat <model folder> [--system <text>] [--temperature <t>] [--max-tokens <n>]\n       prl chat <model> --base-url <url>",
-  details: "Each line of stdin is one message, each reply goes to stdout; the end of stdin (Ctrl-D) ends it.",
+  details:
+    "Each line of stdin is one message. Each reply goes to stdout. The end of stdin (Ctrl-D) ends the conversation.",
   options: OPTIONS,
   run,
 };

@@ -17,9 +17,11 @@ export const command: Command = {
   summary: "Print the config's schema or a resolved config",
   usage:
     "config schema [rl|sft|eval]\n       prl config show [rl|sft|eval] <file.toml>... [--key value]...\n       prl config resolve [rl|sft|eval] <file.toml>... [--key value]...",
-  details: `schema prints JSON Schema of the file, for editors.
-show prints the resolved config as TOML, each key with the place that set it; resolve prints it as the JSON that the
-processes of a run get. The kind is rl unless it is named or the first file's name begins with "sft" or "eval".
+  details: `schema   prints the JSON Schema of a config file, for editors.
+show     prints the resolved config as TOML, each key with the place that set it.
+resolve  prints the resolved config as JSON, as the processes of a run get it.
+
+The kind is rl, unless it is named or the name of the first file begins with "sft" or "eval".
 prl rl --help, prl sft --help and prl eval --help document the keys.`,
   run,
 };

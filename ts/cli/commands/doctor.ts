@@ -11,9 +11,9 @@ const MARKS: Readonly<Record<Check["status"], string>> = { ok: "ok     ", warnin
 
 export const command: Command = {
   name: "doctor",
-  summary: "Check this machine's set-up and say how to repair it",
+  summary: "Check this machine and say how to mend what is missing",
   usage: "doctor [--json]",
-  details: "Exit code 1 when there is a problem; warnings do not count.",
+  details: "The exit code is 1 when there is a problem; warnings do not count.",
   run,
 };
 

@@ -10,8 +10,12 @@ import { stopExit } from "../../stop-signal.ts";
 import { evaluate, type EvalSummary } from "../../launcher/index.ts";
 
 const OPTIONS = [
-  { flag: "--env-args", value: "<json>", summary: "Settings of the environments named on the command line (-a)" },
-  { flag: "--resume", summary: "Go on with an earlier run: scored rollouts are kept, all others run again" },
+  {
+    flag: "--env-args",
+    value: "<json>",
+    summary: "Arguments of the environments that are named on the command line (-a)",
+  },
+  { flag: "--resume", summary: "Continue an earlier run: keep its scored rollouts and run all others again" },
 ] as const;
 
 /** Short forms, as other evaluation tools have them. */
@@ -34,12 +38,12 @@ export const command: Command = {
   summary: "Evaluate a model behind an endpoint on environments",
   usage:
     "eval <id|path|file.toml>... -m <model> -b <base url> [-n examples] [-r rollouts] [-c concurrency] [--key value]...",
-  details: `Environments by id (reverse-text) or path (./my-env.ts), or [[eval]] tables of config files.
+  details: `Name environments by id (reverse-text) or path (./my-env.ts), or give config files with [[eval]] tables.
 Short forms: ${Object.entries(SHORT)
     .map(([short, long]) => `${short} ${long}`)
     .join(", ")}.
 -m may be an id of an endpoints file (-e): [[endpoint]] tables with id, model, url, api, api_key_var, headers.
-Results are in summary.json of the run directory, every rollout in its traces.jsonl.`,
+summary.json of the run directory has the results, traces.jsonl has every rollout.`,
   options: OPTIONS,
   config: "eval",
   run,

@@ -8,8 +8,8 @@ import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { RULES } from "../arguments/option-rule.ts";
 
 const OPTIONS = [
-  { flag: "--min-reward", value: "<x>", rule: RULES.finite, summary: "Only traces with at least this reward" },
-  { flag: "--out", value: "<file>", summary: "Where the rows go; default: sft.jsonl in the run directory" },
+  { flag: "--min-reward", value: "<x>", rule: RULES.finite, summary: "Write only traces with at least this reward" },
+  { flag: "--out", value: "<file>", summary: "File for the rows (default: sft.jsonl in the run directory)" },
 ] as const;
 
 export const command: Command = {
@@ -17,7 +17,7 @@ export const command: Command = {
   summary: "Write the traces of a run as data for prl sft",
   usage: "export sft <run directory> [--min-reward <x>] [--out <file.jsonl>]",
   details:
-    "Reads the traces of an evaluation, or of the training steps of an RL run. What is left out is counted by reason.",
+    "Reads the traces of an evaluation, or of the training steps of an RL run. Traces that are left out are counted by reason.",
   options: OPTIONS,
   run,
 };

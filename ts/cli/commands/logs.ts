@@ -18,16 +18,17 @@ export const command: Command = {
   summary: "Print or follow the logs of a run's processes",
   usage: "logs [-f] [<run>] [<component>]",
   details: [
-    "Prints the logs of the newest attempt of a run, each line behind the name of its process. Without a run it is the one that",
-    "was started last. A component is trainer, orchestrator, inference, env-worker, ..., or one of its processes, inference-1.",
+    "Prints the logs of the newest attempt of a run. Each line begins with the name of its process. Without <run> it takes the",
+    "run that was started last. A component is trainer, orchestrator, inference, env-worker, ..., or one process of it, such",
+    "as inference-1.",
   ].join("\n"),
   options: [
-    { flag: FOLLOW, summary: "Also -f: go on until the run ends or Ctrl-C" },
+    { flag: FOLLOW, summary: "Also -f: follow the logs until the run ends or Ctrl-C" },
     {
       flag: LINES,
       value: "<n>",
       rule: RULES.count,
-      summary: `Only the last lines of each process (all; with --json ${JSON_LINES})`,
+      summary: `Print only the last lines of each process (default: all; with --json ${JSON_LINES})`,
     },
     OUTPUT_DIR,
   ],
@@ -42,7 +43,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const isFollowing = options.has(FOLLOW);
   if (positionals.length > 2) throw new PrlError("PRL_CLI_USAGE", "prl logs: expected a run and a component at most");
   if (isFollowing && (io.json || options.has(LINES))) {
-    throw new PrlError("PRL_CLI_USAGE", `prl logs: ${FOLLOW} goes on without end: not with --json or ${LINES}`);
+    throw new PrlError("PRL_CLI_USAGE", `prl logs: ${FOLLOW} has no end: use it without --json and ${LINES}`);
   }
   const { runDir, component } = await chosen(outputDirOf(options, io), positionals, io.cwd);
   const processes = await processesOf(runDir);

@@ -11,7 +11,7 @@ export const command: Command = {
   usage: "rl [@] <file.toml>... [--key value]...",
   details: [
     "Starts trainer, inference servers, env workers and orchestrator as separate processes, supervises them and shows the",
-    "run. Everything that it makes is in <output_dir>/<run>; summary.json is written last.",
+    "progress. All files of the run are in <output_dir>/<run>; summary.json is written last.",
   ].join("\n"),
   options: [...RUN_OPTIONS, BENCH_OPTION],
   config: "rl",

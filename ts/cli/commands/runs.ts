@@ -15,19 +15,20 @@ const FORMS: readonly RunsForm[] = [
   {
     name: "list",
     usage: "[--output-dir <dir>]",
-    summary: "Every run: status, steps, reward from first to last, time; what is wrong with its directory",
+    summary: "Show every run: status, steps, first and last reward, time, defects of its directory",
     load: () => import("./runs/list.ts"),
   },
   {
     name: "show",
     usage: "<run> [--output-dir <dir>]",
-    summary: "One run: its end, the config in short, evaluations, events, rewards as a plot",
+    summary: "Show one run: its end, its config in short, evaluations, events, a plot of the rewards",
     load: () => import("./runs/show.ts"),
   },
   {
     name: "compare",
     usage: "<run> <run>... [--output-dir <dir>]",
-    summary: "Rewards by step as a plot and side by side (losses of supervised runs), and the config keys that differ",
+    summary:
+      "Show the rewards of runs by step, as a plot and a table (losses of supervised runs), and the config keys that differ",
     load: () => import("./runs/compare.ts"),
   },
 ];
@@ -41,8 +42,8 @@ export const command: Command = {
   usage: FORMS.map(({ name, usage }) => `runs ${name} ${usage}`).join("\n       prl "),
   details: `${FORMS.map(({ name, summary }) => `${name.padEnd(widest)}  ${summary}`).join("\n")}
 
-A run is named by its folder in the output folder, or by a path. Its status is running while a process has it, else what its
-summary.json says, and unfinished without one.`,
+A run is named by its folder in the output folder, or by a path. Its status is "running" while a process has its lock, then the
+status in its summary.json, and "unfinished" without a summary.json.`,
   options: OPTIONS,
   run,
 };

@@ -16,12 +16,12 @@ const FIRST = ["launcher", "orchestrator", "trainer", "inference", "env-worker"]
 
 export const command: Command = {
   name: "tmux",
-  summary: "Show the logs of a run side by side in tmux",
+  summary: "Show the logs of a run in tmux, one pane per component",
   usage: "tmux [<run>]\n       prl tmux kill [<run>]",
   details: [
-    "Opens the session prl-<run>, or joins it when it exists: one pane per component with the output of `prl logs -f`. Without a run",
-    "it takes the one that was started last. Where stdout is not a terminal the session is only made. `kill` ends the session of a run, or",
-    "all sessions that prl made; the runs go on.",
+    "Opens the session prl-<run>, or joins it when it exists. Each pane has the output of `prl logs -f` for one component. Without",
+    "<run> it takes the run that was started last. When stdout is not a terminal, it makes the session without showing it. `kill`",
+    "ends the session of a run, or all sessions that prl made; the runs continue.",
   ].join("\n"),
   options: [OUTPUT_DIR],
   run,

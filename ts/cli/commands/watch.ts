@@ -11,11 +11,12 @@ import { stopExit } from "../../stop-signal.ts";
 
 export const command: Command = {
   name: "watch",
-  summary: "Show the progress of a run that is going on elsewhere",
+  summary: "Show the progress of a run that another process started",
   usage: "watch [<run>]",
   details: [
-    "Shows a run as `prl rl` and `prl sft` do on a terminal, until the run ends. Without a run it takes the one that was",
-    "started last. Ctrl-C ends the watching; the run goes on. Exit code: 0 when the run completed, 1 when it failed or was cut off.",
+    "Shows a run as `prl rl` and `prl sft` do on a terminal, until the run ends. Without <run> it takes the run that was",
+    "started last. Ctrl-C stops watching; the run continues. Exit code: 0 when the run completed, 1 when it failed or was",
+    "interrupted.",
   ].join("\n"),
   options: [OUTPUT_DIR],
   run,

@@ -14,12 +14,12 @@ export async function settled(measure: () => Promise<number>): Promise<number> {
     if (Math.abs(now - last) < last / 200) return now;
     last = now;
   }
-  throw new PrlError("PRL_SANDBOX_BENCH", "memory of what waits does not settle within 10 s");
+  throw new PrlError("PRL_SANDBOX_BENCH", "the memory of waiting processes does not settle within 10 s");
 }
 
 /** Memory of the daemon and everything below it, shared pages divided among the processes that share them. */
 export async function proportionalBytes(daemon: number | null): Promise<number> {
-  if (daemon === null) throw new PrlError("PRL_SANDBOX_BENCH", "the daemon is not this process's own");
+  if (daemon === null) throw new PrlError("PRL_SANDBOX_BENCH", "this process did not start the daemon");
   const parents = new Map<number, number>();
   for (const name of await readdir("/proc")) {
     const stat = /^\d+$/.test(name) ? await readFile(`/proc/${name}/stat`, "utf8").catch(() => "") : "";

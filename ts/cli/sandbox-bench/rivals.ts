@@ -131,7 +131,9 @@ export class Floor {
       } catch (cause) {
         if (server.exitCode !== null || performance.now() > deadline) {
           await floor.close();
-          throw new PrlError("PRL_SANDBOX_BENCH", "the fork server that is the floor does not run here", { cause });
+          throw new PrlError("PRL_SANDBOX_BENCH", "the fork server that gives the lower bound does not run here", {
+            cause,
+          });
         }
         await new Promise((resolve) => setTimeout(resolve, 20));
       }

@@ -24,7 +24,7 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
   if (!NAME.test(name) || packageName !== packageName.toLowerCase() || /[^/]@/u.test(given))
     throw new PrlError(
       "PRL_CLI_USAGE",
-      `prl env init: ${JSON.stringify(given)} is no name; use lower-case words with hyphens between, with an owner before it if you like`,
+      `prl env init: ${JSON.stringify(given)} is not a valid name: use lower-case words with hyphens between them, with or without an owner in front`,
     );
   const dir = resolve(io.cwd, options.get("--dir") ?? name);
   if (existsSync(dir) && readdirSync(dir).length > 0)

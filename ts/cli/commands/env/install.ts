@@ -59,7 +59,7 @@ async function npm(args: readonly string[], timeoutMs: number, io: CommandIo): P
     if (code === 0) return;
     if (io.signal.aborted) throw new PrlError("PRL_RUN_INTERRUPTED", "prl env install was interrupted");
     const how = signal === null ? `exited with ${code}` : `was ended after ${timeoutMs / 1000} s (--timeout-s)`;
-    throw new PrlError("PRL_ENVIRONMENT_INSTALL", `npm ${args.join(" ")} ${how}; what it said is above`);
+    throw new PrlError("PRL_ENVIRONMENT_INSTALL", `npm ${args.join(" ")} ${how}; its output is above`);
   } catch (cause) {
     if (cause instanceof PrlError) throw cause;
     throw new PrlError("PRL_ENVIRONMENT_INSTALL", "npm could not be started; it comes with Node", { cause });

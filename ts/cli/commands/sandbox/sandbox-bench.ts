@@ -8,9 +8,9 @@ import { runBench, SCENARIO_NAMES } from "../../sandbox-bench/bench.ts";
 import { PYTHON } from "../../sandbox-bench/rivals.ts";
 
 export const BENCH_OPTIONS: readonly CommandOption[] = [
-  { flag: "--rounds", value: "<n>", rule: RULES.count, summary: "bench: samples per contender of a latency (60)" },
-  { flag: "--python", value: "<path>", summary: "bench: the python3 whose numpy is measured (/usr/bin/python3)" },
-  { flag: "--quick", summary: "bench: smaller loads, to see that it runs" },
+  { flag: "--rounds", value: "<n>", rule: RULES.count, summary: "bench: samples of each latency and contender (60)" },
+  { flag: "--python", value: "<path>", summary: "bench: python3 with the numpy to measure (/usr/bin/python3)" },
+  { flag: "--quick", summary: "bench: use smaller loads, to check that the bench runs" },
 ];
 
 /** Positionals name scenarios; none means all. Exit code 1 when a bar was missed. */

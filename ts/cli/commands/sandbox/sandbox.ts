@@ -21,36 +21,42 @@ const SIGNAL_EXIT = 128;
 const NO_EXIT = 125;
 
 const LIMIT_OPTIONS: readonly (CommandOption & { key: keyof RunLimits })[] = [
-  { flag: "--wall-ms", value: "<ms>", rule: RULES.count, summary: "Wall time (10000)", key: "wallMs" },
+  { flag: "--wall-ms", value: "<ms>", rule: RULES.count, summary: "Limit of wall time (10000)", key: "wallMs" },
   {
     flag: "--cpu-ms",
     value: "<ms>",
     rule: RULES.count,
-    summary: "CPU time of all its processes (10000)",
+    summary: "Limit of the CPU time of all its processes (10000)",
     key: "cpuMs",
   },
   {
     flag: "--memory-bytes",
     value: "<n>",
     rule: RULES.count,
-    summary: "Memory of all its processes (512 MiB)",
+    summary: "Limit of the memory of all its processes (512 MiB)",
     key: "memoryBytes",
   },
   {
     flag: "--processes",
     value: "<n>",
     rule: RULES.count,
-    summary: "Processes and threads at once (64)",
+    summary: "Most processes and threads at once (64)",
     key: "processes",
   },
   {
     flag: "--output-bytes",
     value: "<n>",
     rule: RULES.count,
-    summary: "Output kept per stream (1 MiB)",
+    summary: "Most output that is kept of each stream (1 MiB)",
     key: "outputBytes",
   },
-  { flag: "--disk-bytes", value: "<n>", rule: RULES.count, summary: "What it may write (256 MiB)", key: "diskBytes" },
+  {
+    flag: "--disk-bytes",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Most bytes that it may write (256 MiB)",
+    key: "diskBytes",
+  },
 ];
 const ADDRESS: CommandOption = {
   flag: "--address",
@@ -62,10 +68,14 @@ const TLS_OPTIONS: readonly CommandOption[] = [
   {
     flag: "--ca",
     value: "<path>",
-    summary: "With --address: certificate of the authority that signed the daemon's (PEM)",
+    summary: "With --address: certificate of the authority that signed the daemon's certificate (PEM)",
   },
-  { flag: "--cert", value: "<path>", summary: "With --ca: our own certificate, where the daemon asks for one (PEM)" },
-  { flag: "--key", value: "<path>", summary: "With --cert: its key (PEM)" },
+  {
+    flag: "--cert",
+    value: "<path>",
+    summary: "With --ca: certificate of this client, if the daemon asks for one (PEM)",
+  },
+  { flag: "--key", value: "<path>", summary: "With --cert: key of that certificate (PEM)" },
 ];
 
 const FORMS: Readonly<Record<string, { options: readonly CommandOption[]; run: typeof serve }>> = {
@@ -75,12 +85,13 @@ const FORMS: Readonly<Record<string, { options: readonly CommandOption[]; run: t
       {
         flag: "--listen",
         value: "<address:port>",
-        summary: "serve: TCP address; needs PRL_SANDBOX_TOKEN, or --token-file or --tls-client-ca behind --",
+        summary:
+          "serve: TCP address to listen on; needs PRL_SANDBOX_TOKEN, or --token-file or --tls-client-ca after --",
       },
       {
         flag: "--metrics-address",
         value: "<[address:]port>",
-        summary: "serve: answer GET /metrics there, for Prometheus, to anybody; without an address on 127.0.0.1",
+        summary: "serve: answer GET /metrics there for Prometheus, without a key; the default address is 127.0.0.1",
       },
     ],
     run: serve,
@@ -89,7 +100,7 @@ const FORMS: Readonly<Record<string, { options: readonly CommandOption[]; run: t
     options: [
       ADDRESS,
       ...TLS_OPTIONS,
-      { flag: "--file", value: "<path>", summary: "run: copy this file into the work directory, under its own name" },
+      { flag: "--file", value: "<path>", summary: "run: copy this file into the work directory, under the same name" },
       ...LIMIT_OPTIONS,
     ],
     run: runOne,
@@ -104,13 +115,13 @@ export const command: Command = {
   usage:
     "sandbox serve --socket <path> [-- <daemon arguments>]\n       prl sandbox run [--wall-ms <ms>] [...] -- <program> [arguments]\n       prl sandbox bench [<scenario>...]\n       prl sandbox doctor",
   details:
-    "serve   runs the daemon in the foreground until SIGTERM. What follows -- goes to prl-sandboxd as it is: --warm python=50,\n" +
+    "serve   runs the daemon in the foreground until SIGTERM. Arguments after -- go unchanged to prl-sandboxd: --warm python=50,\n" +
     "        --token-file, --tls-cert, --tls-key, --tls-client-ca, --image and more; serve --socket x -- --help lists them.\n" +
-    "run     runs one program in a new sandbox; stdin is passed on when it is not a terminal. Exit code: the program's,\n" +
-    `        ${SIGNAL_EXIT} + n when signal n ended it, ${NO_EXIT} when a limit or the infrastructure did (stderr says which).\n` +
-    "bench   measures sandboxes beside what else is installed, on two cores; figures go to target/prl-bench/ too. Exit code 1\n" +
-    "        when one misses its bar.\n" +
-    "doctor  prints which kernel facilities are there, which isolation results, and how to get more.\n",
+    "run     runs one program in a new sandbox; stdin is passed on when it is not a terminal. Exit code: that of the program,\n" +
+    `        ${SIGNAL_EXIT} + n when signal n ended it, ${NO_EXIT} when a limit or the infrastructure ended it (stderr says which).\n` +
+    "bench   measures our sandboxes and other installed ones, on two cores; it also writes the figures to target/prl-bench/.\n" +
+    "        Exit code 1 when a figure misses its bar.\n" +
+    "doctor  prints which kernel facilities exist, which isolation they allow, and how to get a stronger one.\n",
   options: [
     ...new Map(
       Object.values(FORMS)
@@ -136,11 +147,14 @@ async function serve(args: readonly string[], io: CommandIo): Promise<number> {
   const { options, positionals: more } = parseOptions(form, args);
   const [socket, listen] = [options.get("--socket"), options.get("--listen")];
   if ((socket === undefined) === (listen === undefined)) {
-    throw new PrlError("PRL_CLI_USAGE", "prl sandbox serve: expected --socket or --listen, one of them");
+    throw new PrlError("PRL_CLI_USAGE", "prl sandbox serve: expected one of --socket and --listen");
   }
   const isGuarded = more.includes("--token-file") || more.includes("--tls-client-ca") || more.includes("--help");
   if (listen !== undefined && (io.env["PRL_SANDBOX_TOKEN"] ?? "") === "" && !isGuarded) {
-    throw new PrlError("PRL_CLI_USAGE", "prl sandbox serve --listen: set PRL_SANDBOX_TOKEN, what clients must present");
+    throw new PrlError(
+      "PRL_CLI_USAGE",
+      "prl sandbox serve --listen: set PRL_SANDBOX_TOKEN, the token that clients must present",
+    );
   }
   const { signal } = io;
   const where = socket === undefined ? ["--listen", listen ?? ""] : ["--socket", socket];

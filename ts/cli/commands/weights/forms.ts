@@ -20,20 +20,20 @@ export const FORMS: readonly WeightsForm[] = [
   {
     name: "publish",
     usage: "<folder> <dir> --policy-version <n> [--keep <n>]",
-    summary: "Make a folder of weights, a model's or a PEFT adapter's, a version",
+    summary: "Publish a folder of weights (a model or a PEFT adapter) as a version",
     options: [
       {
         flag: "--policy-version",
         value: "<n>",
         rule: RULES.whole,
-        summary: "Its number; later versions are deleted",
+        summary: "Number of the version; later versions are deleted",
         required: true,
       },
       {
         flag: "--keep",
         value: "<n>",
         rule: RULES.count,
-        summary: "Newest versions that stay (4); what they build on stays too",
+        summary: "How many of the newest versions stay (4); the versions that they build on stay, too",
       },
     ],
     load: () => import("./publish.ts"),
@@ -41,14 +41,14 @@ export const FORMS: readonly WeightsForm[] = [
   {
     name: "serve",
     usage: "<dir> [--listen <host:port>]",
-    summary: "Let other machines pull the versions below a folder",
+    summary: "Serve the versions of a folder to other machines",
     options: [LISTEN, TIMEOUT, ...SERVER_TLS],
     load: () => import("./serve.ts"),
   },
   {
     name: "relay",
     usage: "<dir> --from <host:port,...> [--listen <host:port>]",
-    summary: "Pull every new version and pass it on, from its first bytes",
+    summary: "Pull every new version and serve it to others while it arrives",
     options: [
       FROM,
       LISTEN,
@@ -56,7 +56,7 @@ export const FORMS: readonly WeightsForm[] = [
         flag: "--keep",
         value: "<n>",
         rule: RULES.count,
-        summary: "Newest versions that stay (4); what they build on stays too",
+        summary: "How many of the newest versions stay (4); the versions that they build on stay, too",
       },
       TIMEOUT,
       ...RELAY_TLS,
@@ -69,7 +69,7 @@ export const FORMS: readonly WeightsForm[] = [
     summary: "Pull one version, by default the newest, with the versions that it builds on",
     options: [
       FROM,
-      { flag: "--policy-version", value: "<n>", rule: RULES.whole, summary: "Which version" },
+      { flag: "--policy-version", value: "<n>", rule: RULES.whole, summary: "Version to pull (default: the newest)" },
       TIMEOUT,
       ...CLIENT_TLS,
     ],
@@ -85,23 +85,23 @@ export const FORMS: readonly WeightsForm[] = [
   {
     name: "reshard",
     usage: "<dir> <out> --to <layout> [--from <layout>]",
-    summary: "Rewrite weights for other ranks: rows of trainers, shares of engines, the whole",
+    summary: "Rewrite weights for other ranks: split by rows (fsdp), by tensor parallelism (tp), or whole",
     options: [
       {
         flag: "--to",
         value: "<layout>",
-        summary: "whole, fsdp:<ranks>, tp:<ranks>, or a JSON file of rules",
+        summary: "New layout: whole, fsdp:<ranks>, tp:<ranks>, or a JSON file of rules",
         required: true,
       },
-      { flag: "--from", value: "<layout>", summary: "Their current layout (whole)" },
+      { flag: "--from", value: "<layout>", summary: "Present layout of the weights (whole)" },
     ],
     load: () => import("./reshard.ts"),
   },
   {
     name: "diff",
     usage: "<old dir> <new dir> [--all]",
-    summary: "Show what changed between two versions, and the size of a sparse version of it",
-    options: [{ flag: "--all", summary: "List every tensor that differs, not only the ten that cost most" }],
+    summary: "Show the changes between two versions, and the size of a sparse version",
+    options: [{ flag: "--all", summary: "List every tensor that differs, not only the ten largest changes" }],
     load: () => import("./diff.ts"),
   },
 ];

@@ -7,28 +7,28 @@ export const LISTEN: CommandOption = {
   value: "<host:port>",
   rule: { is: "host:port" },
   summary:
-    "Where to listen (default 127.0.0.1:0, any port); beyond this machine it needs PRL_TRANSPORT_TOKEN or --tls-client-ca",
+    "Address to listen on (default 127.0.0.1:0, any port); beyond this machine it needs PRL_TRANSPORT_TOKEN or --tls-client-ca",
 };
 export const FROM: CommandOption = {
   flag: "--from",
   value: "<host:port,...>",
-  summary: "Nodes to pull from: the nearest relay first, the publisher last",
+  summary: "Nodes to pull from, the nearest relay first, the publisher last",
   required: true,
 };
 export const TIMEOUT: CommandOption = {
   flag: "--timeout-s",
   value: "<n>",
   rule: RULES.seconds,
-  summary: "Seconds without any progress after which it gives up (600)",
+  summary: "Give up after this many seconds without progress (600)",
 };
 /** Certificate and key that a listener and a caller present. */
 const IDENTITY: readonly CommandOption[] = [
   {
     flag: "--tls-cert",
     value: "<file>",
-    summary: "Certificate (PEM): a listener encrypts with it, other nodes are shown it",
+    summary: "Certificate of this node (PEM); as a listener it encrypts with it",
   },
-  { flag: "--tls-key", value: "<file>", summary: "Its key (PEM)" },
+  { flag: "--tls-key", value: "<file>", summary: "Key of the certificate (PEM)" },
 ];
 export const SERVER_TLS: readonly CommandOption[] = [
   ...IDENTITY,
@@ -39,12 +39,12 @@ export const CLIENT_TLS: readonly CommandOption[] = [
   {
     flag: "--tls-ca",
     value: "<file>",
-    summary: "Authority (PEM) of the nodes to pull from; connections are encrypted then",
+    summary: "Authority (PEM) that signed the certificates of the nodes to pull from; then connections are encrypted",
   },
   {
     flag: "--tls-server-name",
     value: "<name>",
-    summary: "Name in their certificates (default: the host of the address)",
+    summary: "Name in the certificates of these nodes (default: the host of the address)",
   },
 ];
 export const RELAY_TLS: readonly CommandOption[] = [

@@ -15,7 +15,7 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
     throw new PrlError("PRL_CLI_USAGE", "prl weights reshard: expected a folder of weights and where to write them");
   }
   const [from, to] = [resolve(io.cwd, dir), resolve(io.cwd, out)];
-  if (existsSync(to)) throw new PrlError("PRL_CLI_USAGE", `prl weights reshard: ${out} is there already`);
+  if (existsSync(to)) throw new PrlError("PRL_CLI_USAGE", `prl weights reshard: ${out} already exists`);
   const source = options.get("--from") ?? "whole";
   const target = options.get("--to") ?? "whole";
   await checkHeads([from, join(from, "rank_0")], target);
