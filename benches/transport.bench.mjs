@@ -63,8 +63,16 @@ async function batches() {
     set.add(RolloutSamples.parse(blob, 1), { advantage: 0.5, temperature: 1, envId: 0 });
   }
   const batch = await set.pack({ seqLen: 32_768 });
-  const receiver = await grpcRolloutReceiver(join(dir, "trainer"), "bench", 1, "127.0.0.1:0", options);
-  const sender = grpcRolloutSender(join(dir, "orchestrator"), "bench", 1, [receiver.address], options);
+  const receiver = await grpcRolloutReceiver(
+    { runDir: join(dir, "trainer"), runId: "bench", attempt: 1 },
+    "127.0.0.1:0",
+    options,
+  );
+  const sender = grpcRolloutSender(
+    { runDir: join(dir, "orchestrator"), runId: "bench", attempt: 1 },
+    [receiver.address],
+    options,
+  );
   let step = 0;
   let stall = Infinity;
   const never = new AbortController().signal;

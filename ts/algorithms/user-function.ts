@@ -36,7 +36,8 @@ export class UserFunction {
   static async load(path: string, shape: string, deadlineS: number | null): Promise<UserFunction> {
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<never>((_, reject) => {
-      const error = late(path, "its module was not loaded", LOAD_MS, "mend what it waits for at its top level");
+      const advice = "mend what it waits for at its top level";
+      const error = late({ path, what: "its module was not loaded", ms: LOAD_MS, advice });
       timer = setTimeout(() => reject(error), LOAD_MS);
     });
     try {
@@ -68,7 +69,8 @@ export class UserFunction {
     } catch (stopped) {
       // Errors of the function were caught above, so this one is the watchdog's.
       const advice = "mend what never ends in it, or raise its deadline_s";
-      throw late(this.path, `${what}: it did not return`, this.#deadlineMs, advice, stopped);
+      const whatIsLate = `${what}: it did not return`;
+      throw late({ path: this.path, what: whatIsLate, ms: this.#deadlineMs, advice, cause: stopped });
     } finally {
       place.call = () => undefined;
     }
@@ -79,6 +81,14 @@ export class UserFunction {
   }
 }
 
-function late(path: string, what: string, ms: number, advice: string, cause?: unknown): PrlError {
+interface Lateness {
+  path: string;
+  what: string;
+  ms: number;
+  advice: string;
+  cause?: unknown;
+}
+
+function late({ path, what, ms, advice, cause }: Lateness): PrlError {
   return new PrlError("PRL_USER_DEADLINE", `${path}: ${what} within ${ms / 1000} s: ${advice}`, { cause });
 }

@@ -8,22 +8,24 @@ import { digest } from "../native/index.ts";
  * XXH3-64 (seed 0) of the UTF-8 JSON array `[runSeed,purpose,env,taskKey,epoch,sample,turn]` (no spaces), its low 53
  * bits: a non-negative integer that a double holds exactly.
  *
- * @param purpose the purpose of the number: `"sample"` of a training rollout, `"eval"`, `"tasks"`, ...
- * @param env name of the environment or source.
- * @param epoch how often the task had been given out before.
- * @param sample index within the group.
- * @param turn index of the model call within the rollout.
+ * - `purpose`: the purpose of the number, `"rollout"` of training, `"eval"`, `"tasks"`, ...
+ * - `env`: name of the environment or source.
+ * - `epoch`: how often the task had been given out before.
+ * - `sample`: index within the group.
+ * - `turn`: index of the model call within the rollout.
  */
 export function seed(
-  runSeed: number,
-  purpose: string,
-  env: string,
-  taskKey: string,
-  epoch: number,
-  sample: number,
-  turn: number,
+  ...parts: [
+    runSeed: number,
+    purpose: string,
+    env: string,
+    taskKey: string,
+    epoch: number,
+    sample: number,
+    turn: number,
+  ]
 ): number {
-  return lowBits(digest(JSON.stringify([runSeed, purpose, env, taskKey, epoch, sample, turn])));
+  return lowBits(digest(JSON.stringify(parts)));
 }
 
 /** Seed of a model call of a rollout whose first call has `rolloutSeed`; turn 0 has `rolloutSeed` itself. */

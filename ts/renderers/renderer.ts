@@ -14,7 +14,7 @@ import { longestBeginning } from "./decode-stream.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
 import { genericFamily } from "./generic-family.ts";
 import { GrowingReply, type GrowingReplyOptions } from "./replies/growing-reply.ts";
-import { parseCompletion, type ParsedCompletion } from "./replies/parse-completion.ts";
+import { parseCompletion, type ParsedCompletion, type ReplyForm } from "./replies/parse-completion.ts";
 import type { StoppedBy } from "./replies/stop-strings.ts";
 import { readTokenizerConfig } from "./tokenizer-config.ts";
 import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
@@ -114,6 +114,19 @@ export async function loadRenderer(dir: string, options: RendererOptions = {}): 
   return createRenderer(tokenizer, family, own === null ? (family.template ?? undefined) : undefined, options);
 }
 
+/** What the parts of a renderer share. */
+interface Form extends ReplyForm {
+  readonly tokenizer: Tokenizer;
+  /** The token that closes an assistant's turn; null: the family has none. */
+  readonly close: number | null;
+  /** A conversation as text. */
+  readonly text: (
+    messages: readonly ChatMessage[],
+    tools: readonly unknown[] | null,
+    addGenerationPrompt: boolean,
+  ) => string;
+}
+
 /** `chatTemplate`: undefined takes the tokenizer's own, chosen by the tools as transformers does. */
 export function createRenderer(
   tokenizer: Tokenizer,
@@ -121,41 +134,14 @@ export function createRenderer(
   chatTemplate: string | undefined,
   { templateKwargs = {}, earlierThinking = "template" }: RendererOptions = {},
 ): Renderer {
-  const text = (
-    messages: readonly ChatMessage[],
-    tools: readonly unknown[] | null,
-    addGenerationPrompt: boolean,
-  ): string => {
+  const close = family.close === null ? null : tokenizer.tokenToId(family.close);
+  const stopIds = stopIdsOf(tokenizer, family, close);
+  const text: Form["text"] = (messages, tools, addGenerationPrompt) => {
     const common = { tools, addGenerationPrompt, templateKwargs };
     return tokenizer.chatText(messages, chatTemplate === undefined ? common : { ...common, chatTemplate });
   };
-  const idOf = (token: string): number[] => {
-    const id = tokenizer.tokenToId(token);
-    return id === null ? [] : [id];
-  };
-  const close = family.close === null ? null : tokenizer.tokenToId(family.close);
-  const stopTokenIds = [
-    ...new Set([
-      ...(close === null ? [] : [close]),
-      ...family.stop.flatMap(idOf),
-      ...(tokenizer.eosTokenId === null ? [] : [tokenizer.eosTokenId]),
-    ]),
-  ];
-  const stopIds = new Set(stopTokenIds);
-
-  /** The tokens behind a reply; null when they depend on the text before it. */
-  const continuation = (messages: readonly ChatMessage[], tools: readonly unknown[] | null): Uint32Array | null => {
-    const reply: ChatMessage = { role: "assistant", content: STAND_IN };
-    const user = (content: string): ChatMessage => ({ role: "user", content });
-    const before = [[user("a")], [user("b"), { role: "assistant", content: "c" }, user("d")]];
-    const behind = before.map((start) => {
-      const [, rest, more] = text([...start, reply, ...messages], tools, true).split(STAND_IN);
-      return more === undefined ? rest : undefined;
-    });
-    const [rest, other] = behind;
-    return rest === undefined || rest !== other ? null : tokenizer.encode(rest);
-  };
-
+  const form: Form = { tokenizer, family, stopIds, close, text };
+  const forgetsThinking = family.forgetsThinking && earlierThinking === "template";
   const whole = (what: string, messages: readonly ChatMessage[], options: RenderOptions): string => {
     checkOptions("PRL_TEMPLATE", what, renderSchema, options);
     const { tools = null, addGenerationPrompt = true } = options;
@@ -165,62 +151,104 @@ export function createRenderer(
     checkOptions("PRL_TEMPLATE", what, toolsSchema, options);
     return options.tools ?? null;
   };
-
   return {
     name: family.name,
-    stopTokenIds,
+    stopTokenIds: [...stopIds],
     render: (messages, options = {}) => tokenizer.encode(whole("render", messages, options)),
     renderAsync: async (messages, options = {}) => tokenizer.encodeAsync(whole("renderAsync", messages, options)),
     withTemplateKwargs: (kwargs) =>
       createRenderer(tokenizer, family, chatTemplate, { templateKwargs: kwargs, earlierThinking }),
-    renderReply(messages, reply, options = {}) {
-      const tools = toolsOf("renderReply", options);
-      const before = text(messages, tools, true);
-      const after = text([...messages, reply], tools, false);
-      const ids = after.startsWith(before) ? tokenizer.encode(after.slice(before.length)) : null;
-      const end = ids?.findIndex((id) => stopIds.has(id)) ?? -1;
-      if (ids === null || end < 0) {
-        const reason = ids === null ? "changes what stands before a reply" : "writes no token that ends a reply";
-        throw new PrlError("PRL_TEMPLATE", `the chat template ${reason}, so it cannot be learnt`);
-      }
-      return ids.subarray(0, end + 1);
-    },
+    renderReply: (messages, reply, options = {}) => replyTokens(form, messages, reply, toolsOf("renderReply", options)),
     bridgeToNextTurn(promptIds, completionIds, newMessages, options = {}) {
       const tools = toolsOf("bridgeToNextTurn", options);
-      if (close === null || promptIds.length === 0 || newMessages.length === 0) return null;
-      if (newMessages.some(({ role }) => role === "assistant")) return null;
-      const forgets = family.forgetsThinking && earlierThinking === "template";
-      if (forgets && newMessages.some(({ role }) => role === "user")) return null;
-      const stopped = completionIds.findIndex((id) => stopIds.has(id));
-      const isClosed = stopped >= 0 && completionIds[stopped] === close;
-      // A turn that another token ended, or that goes on behind its end, cannot come from the template.
-      if (stopped >= 0 && (!isClosed || stopped !== completionIds.length - 1)) return null;
-      const rest = continuation(newMessages, tools);
-      if (rest === null || rest[0] !== close) return null;
-      const suffix = isClosed ? rest.subarray(1) : rest;
+      if (promptIds.length === 0 || newMessages.length === 0) return null;
+      if (newMessages.some(({ role }) => role === "assistant" || (forgetsThinking && role === "user"))) return null;
+      const suffix = suffixOf(form, completionIds, newMessages, tools);
+      if (suffix === null) return null;
       const bridged = new Uint32Array(promptIds.length + completionIds.length + suffix.length);
       bridged.set(promptIds);
       bridged.set(completionIds, promptIds.length);
       bridged.set(suffix, promptIds.length + completionIds.length);
       return bridged;
     },
-    callBeginning(name) {
-      if (family.toolCalls === null) return null;
-      const [open, key] = family.toolCalls === "tagged" ? ["<tool_call>\n", "arguments"] : ["", "parameters"];
-      return `${open}{"name": "${name === null ? "" : `${name}", "${key}":`}`;
-    },
-    replyOpening(messages, options = {}) {
-      const tools = toolsOf("replyOpening", options);
-      const [closed, open] = [text(messages, tools, false), text(messages, tools, true)];
-      let same = 0;
-      // A template may write an end of the conversation where no reply follows.
-      while (same < closed.length && closed[same] === open[same]) same += 1;
-      return open.slice(same - longestBeginning(open.slice(0, same), ["<think>", "</think>"]));
-    },
-    parse: (completionIds, stopped) => parseCompletion(tokenizer, family, stopIds, completionIds, stopped),
+    callBeginning: (name) => callBeginning(family, name),
+    replyOpening: (messages, options = {}) => replyOpening(form, messages, toolsOf("replyOpening", options)),
+    parse: (completionIds, stopped) => parseCompletion(form, completionIds, stopped),
     grow(options) {
       checkOptions("PRL_TOKENIZER", "grow", growSchema, options);
-      return new GrowingReply(tokenizer, family, stopIds, options);
+      return new GrowingReply(form, options);
     },
   };
+}
+
+function stopIdsOf(tokenizer: Tokenizer, family: Family, close: number | null): ReadonlySet<number> {
+  const ids = [close, ...family.stop.map((token) => tokenizer.tokenToId(token)), tokenizer.eosTokenId];
+  return new Set(ids.filter((id) => id !== null));
+}
+
+/** The tokens of a reply behind the conversation, up to the one that closes the turn. */
+function replyTokens(
+  { tokenizer, stopIds, text }: Form,
+  messages: readonly ChatMessage[],
+  reply: ChatMessage,
+  tools: readonly unknown[] | null,
+): Uint32Array {
+  const before = text(messages, tools, true);
+  const after = text([...messages, reply], tools, false);
+  const ids = after.startsWith(before) ? tokenizer.encode(after.slice(before.length)) : null;
+  const end = ids?.findIndex((id) => stopIds.has(id)) ?? -1;
+  if (ids === null || end < 0) {
+    const reason = ids === null ? "changes what stands before a reply" : "writes no token that ends a reply";
+    throw new PrlError("PRL_TEMPLATE", `the chat template ${reason}, so it cannot be learnt`);
+  }
+  return ids.subarray(0, end + 1);
+}
+
+/** What follows the completion up to the beginning of the next assistant turn; null when the template does not say it exactly. */
+function suffixOf(
+  form: Form,
+  completionIds: Uint32Array,
+  newMessages: readonly ChatMessage[],
+  tools: readonly unknown[] | null,
+): Uint32Array | null {
+  const { close, stopIds } = form;
+  if (close === null) return null;
+  const stopped = completionIds.findIndex((id) => stopIds.has(id));
+  const isClosed = stopped >= 0 && completionIds[stopped] === close;
+  // A turn that another token ended, or that goes on behind its end, cannot come from the template.
+  if (stopped >= 0 && (!isClosed || stopped !== completionIds.length - 1)) return null;
+  const rest = continuation(form, newMessages, tools);
+  if (rest === null || rest[0] !== close) return null;
+  return isClosed ? rest.subarray(1) : rest;
+}
+
+/** The tokens behind a reply; null when they depend on the text before it. */
+function continuation(
+  { tokenizer, text }: Form,
+  messages: readonly ChatMessage[],
+  tools: readonly unknown[] | null,
+): Uint32Array | null {
+  const reply: ChatMessage = { role: "assistant", content: STAND_IN };
+  const user = (content: string): ChatMessage => ({ role: "user", content });
+  const before = [[user("a")], [user("b"), { role: "assistant", content: "c" }, user("d")]];
+  const behind = before.map((start) => {
+    const [, rest, more] = text([...start, reply, ...messages], tools, true).split(STAND_IN);
+    return more === undefined ? rest : undefined;
+  });
+  const [rest, other] = behind;
+  return rest === undefined || rest !== other ? null : tokenizer.encode(rest);
+}
+
+function callBeginning({ toolCalls }: Family, name: string | null): string | null {
+  if (toolCalls === null) return null;
+  const [open, key] = toolCalls === "tagged" ? ["<tool_call>\n", "arguments"] : ["", "parameters"];
+  return `${open}{"name": "${name === null ? "" : `${name}", "${key}":`}`;
+}
+
+function replyOpening({ text }: Form, messages: readonly ChatMessage[], tools: readonly unknown[] | null): string {
+  const [closed, open] = [text(messages, tools, false), text(messages, tools, true)];
+  let same = 0;
+  // A template may write an end of the conversation where no reply follows.
+  while (same < closed.length && closed[same] === open[same]) same += 1;
+  return open.slice(same - longestBeginning(open.slice(0, same), ["<think>", "</think>"]));
 }

@@ -4,20 +4,13 @@ import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import type { TransportOptions } from "../native/index.ts";
-import { grpcRolloutReceiver, grpcRolloutSender } from "./grpc-rollouts.ts";
+import { grpcRolloutReceiver, grpcRolloutSender, type RunProcess } from "./grpc-rollouts.ts";
 import { grpcWeightFollower, grpcWeightSender, openWeightPuller, type WeightPuller } from "./grpc-weights.ts";
 import { readTls, type TlsFiles } from "./tls.ts";
 import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
 import { filesystemWeights, type WeightFollower, type WeightSender } from "./weights.ts";
 
 type TransportConfig = Pick<RlConfig, "rollout_transport" | "weight_broadcast">;
-
-/** A process of a run. */
-export interface RunProcess {
-  runDir: string;
-  runId: string;
-  attempt: number;
-}
 
 /** Addresses that the trainer listens on; absent where batches or weights travel by files. */
 export interface TrainerAddresses {
@@ -39,13 +32,14 @@ export function transportToken(env: Readonly<Record<string, string | undefined>>
 
 /** Opens the transports by which the trainer receives batches and sends weights. Errors: PRL_TRANSPORT_ADDRESS. */
 export async function openTrainerTransports(
-  { runDir, runId, attempt }: RunProcess,
+  run: RunProcess,
   { rollout_transport: batches, weight_broadcast: broadcast }: TransportConfig,
 ): Promise<TrainerTransports> {
+  const { runDir, runId, attempt } = run;
   const addresses: TrainerAddresses = {};
   let rollouts: RolloutReceiver = filesystemRollouts(runDir, runId, attempt);
   if (batches.type === "grpc") {
-    const receiver = await grpcRolloutReceiver(runDir, runId, attempt, listenAddress(batches), optionsOf(batches));
+    const receiver = await grpcRolloutReceiver(run, listenAddress(batches), optionsOf(batches));
     addresses.rollouts = receiver.address;
     rollouts = receiver;
   }
@@ -65,21 +59,16 @@ export interface OrchestratorTransports {
  * ready file.
  */
 export function openOrchestratorTransports(
-  { runDir, runId, attempt }: RunProcess,
+  run: RunProcess,
   { rollout_transport: batches, weight_broadcast: broadcast }: TransportConfig,
   trainer: TrainerAddresses,
 ): OrchestratorTransports {
+  const { runDir, runId, attempt } = run;
   return {
     rollouts:
       batches.type === "filesystem"
         ? filesystemRollouts(runDir, runId, attempt)
-        : grpcRolloutSender(
-            runDir,
-            runId,
-            attempt,
-            [batches.connect ?? announced(trainer.rollouts, "batches")],
-            optionsOf(batches),
-          ),
+        : grpcRolloutSender(run, [batches.connect ?? announced(trainer.rollouts, "batches")], optionsOf(batches)),
     weights:
       broadcast.type === "filesystem"
         ? filesystemWeights(runDir, broadcast)

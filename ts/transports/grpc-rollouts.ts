@@ -10,11 +10,16 @@ import { listenForRollouts, openSpool, writeBatch, type TransportOptions } from 
 import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
 import { makeFolder } from "../files/make-folder.ts";
 
+/** A process of a run. */
+export interface RunProcess {
+  runDir: string;
+  runId: string;
+  attempt: number;
+}
+
 /** Sends to the receivers at `addresses`, one per rank. Batches that an earlier process of the run left in the spool are sent first. */
 export function grpcRolloutSender(
-  runDir: string,
-  runId: string,
-  attempt: number,
+  { runDir, runId, attempt }: RunProcess,
   addresses: readonly string[],
   options: TransportOptions,
 ): RolloutSender {
@@ -35,9 +40,7 @@ export function grpcRolloutSender(
 
 /** Listens on `listen` (`host:port`, port 0 for any). Errors: PRL_TRANSPORT_ADDRESS. */
 export async function grpcRolloutReceiver(
-  runDir: string,
-  runId: string,
-  attempt: number,
+  { runDir, runId, attempt }: RunProcess,
   listen: string,
   options: TransportOptions,
 ): Promise<RolloutReceiver & { readonly address: string }> {

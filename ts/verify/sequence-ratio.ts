@@ -33,13 +33,24 @@ export function sequenceRatio(a: string, b: string): number {
   return total === 0 ? 1 : (2 * matchedElements(left, right)) / total;
 }
 
+/** Two texts, and what the search in them uses again and again. */
+interface Pair {
+  readonly a: Uint32Array;
+  readonly b: Uint32Array;
+  /** Ascending positions in `b` of each element that may start a match. */
+  readonly positions: ReadonlyMap<number, readonly number[]>;
+  /** Two rows over `b` (index j + 1), all zero between two searches. */
+  readonly previous: Int32Array;
+  readonly current: Int32Array;
+}
+
 function matchedElements(a: Uint32Array, b: Uint32Array): number {
-  const positions = matchStarts(b);
-  const scratch = { previous: new Int32Array(b.length + 1), current: new Int32Array(b.length + 1) };
+  const rows = { previous: new Int32Array(b.length + 1), current: new Int32Array(b.length + 1) };
+  const pair: Pair = { a, b, positions: matchStarts(b), ...rows };
   const open: Range[] = [{ aLow: 0, aHigh: a.length, bLow: 0, bHigh: b.length }];
   let matched = 0;
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
-    const match = longestMatch(a, b, positions, range, scratch);
+    const match = longestMatch(pair, range);
     if (match.length === 0) continue;
     matched += match.length;
     const aEnd = match.aStart + match.length;
@@ -71,20 +82,14 @@ function matchStarts(b: Uint32Array): Map<number, number[]> {
 
 /**
  * The longest block of the range that is equal in both, found from elements in `positions` and then extended at both
- * ends by any equal elements, popular ones included. `scratch` holds two rows over `b` (index j + 1), all zero before
- * and after the call.
+ * ends by any equal elements, popular ones included.
  */
-function longestMatch(
-  a: Uint32Array,
-  b: Uint32Array,
-  positions: Map<number, number[]>,
-  { aLow, aHigh, bLow, bHigh }: Range,
-  scratch: { previous: Int32Array; current: Int32Array },
-): Match {
+function longestMatch(pair: Pair, { aLow, aHigh, bLow, bHigh }: Range): Match {
+  const { a, b, positions } = pair;
   let aStart = aLow;
   let bStart = bLow;
   let length = 0;
-  let { previous, current } = scratch;
+  let { previous, current } = pair;
   for (let i = aLow; i < aHigh; i += 1) {
     for (const j of positions.get(at(a, i)) ?? []) {
       if (j < bLow) continue;

@@ -133,7 +133,7 @@ describe("four ranks", () => {
 
   test("each listen on their own address, and one that comes late holds up no other's batch", async () => {
     const listen = (rank: number, address = "127.0.0.1:0") =>
-      grpcRolloutReceiver(join(runDir, `rank-${rank}`), "run", 1, address, options);
+      grpcRolloutReceiver({ runDir: join(runDir, `rank-${rank}`), runId: "run", attempt: 1 }, address, options);
     const ranks = await Promise.all(Array.from({ length: RANKS }, (_, rank) => listen(rank)));
     const [first, second, late, last] = ranks;
     if (first === undefined || second === undefined || late === undefined || last === undefined) throw new Error();
@@ -141,7 +141,11 @@ describe("four ranks", () => {
     const { batches, envNames } = await packed(RANKS);
     const addresses = ranks.map(({ address }) => address);
     await mkdir(join(runDir, "orchestrator"));
-    const sender = grpcRolloutSender(join(runDir, "orchestrator"), "run", 1, addresses, options);
+    const sender = grpcRolloutSender(
+      { runDir: join(runDir, "orchestrator"), runId: "run", attempt: 1 },
+      addresses,
+      options,
+    );
     const sending = sender.send(STEP, batches, envNames);
     const early = await Promise.all([
       first.receive(STEP, 0, waiting),

@@ -35,9 +35,9 @@ function codecOfFamily(family: keyof typeof FAMILIES) {
     replyOpening: unused,
     callBeginning: unused,
     parse: (...of: [ids: Uint32Array, stopped?: ReturnType<typeof stoppedBy>]) =>
-      parseCompletion(codec, FAMILIES[family], STOP_IDS, ...of),
-    grow: (options: ConstructorParameters<typeof GrowingReply>[3]) =>
-      new GrowingReply(counting, FAMILIES[family], STOP_IDS, options),
+      parseCompletion({ tokenizer: codec, family: FAMILIES[family], stopIds: STOP_IDS }, ...of),
+    grow: (options: ConstructorParameters<typeof GrowingReply>[1]) =>
+      new GrowingReply({ tokenizer: counting, family: FAMILIES[family], stopIds: STOP_IDS }, options),
   };
   return { codec, tokenizer, renderer, decoded: () => decoded };
 }

@@ -58,6 +58,8 @@ function collect(told: { content: string; reasoning: string }, delta: ReplyDelta
   told.reasoning += delta?.reasoning ?? "";
 }
 
+const STOP_IDS = new Set([STOP_ID]);
+
 describe("a growing reply", () => {
   it("tells what is read of the whole, wherever it is cut", () => {
     fc.assert(
@@ -67,8 +69,10 @@ describe("a growing reply", () => {
         for (const [at, byte] of noise) sampled.splice(at, 0, byte);
         const stopped = stoppedAt(codec.decode, sampled, "STOP");
         const ids = stopped ?? sampled;
-        const stopIds = new Set([STOP_ID]);
-        const growing = new GrowingReply(codec, family, stopIds, { tools, thinks, stop: ["STOP"] });
+        const growing = new GrowingReply(
+          { tokenizer: codec, family, stopIds: STOP_IDS },
+          { tools, thinks, stop: ["STOP"] },
+        );
         const told = { content: "", reasoning: "" };
         let start = 0;
         for (const cut of cuts.toSorted((a, b) => a - b)) {
@@ -83,7 +87,9 @@ describe("a growing reply", () => {
           finishReason: "stop" as const,
           stopReason: stopped === null ? null : "STOP",
         };
-        const renderer = { parse: (...of: Read) => parseCompletion(codec, family, stopIds, ...of) };
+        const renderer = {
+          parse: (...of: Read) => parseCompletion({ tokenizer: codec, family, stopIds: STOP_IDS }, ...of),
+        };
         const reply = readReply(renderer, whole, { tools, oneCall: false, thinks, id: "x", begun: new Uint32Array(0) });
         if (turnsOut(reply, told)) return;
         collect(told, growing.rest(reply));
@@ -100,7 +106,7 @@ describe("a growing reply", () => {
     options: { tools?: boolean; thinks?: boolean } = {},
   ) => {
     const given = { tools: true, thinks: false, stop: ["STOP"], ...options };
-    const growing = new GrowingReply(codec, FAMILIES[family], new Set([STOP_ID]), given);
+    const growing = new GrowingReply({ tokenizer: codec, family: FAMILIES[family], stopIds: STOP_IDS }, given);
     const told = { content: "", reasoning: "" };
     for (const id of codec.encode(text)) collect(told, growing.push([id]));
     return told;
@@ -121,7 +127,9 @@ describe("a growing reply", () => {
   it("has one call where no more are wanted, and all of them otherwise", () => {
     const text = ["f", "g"].map((name) => `<tool_call>{"name": "${name}", "arguments": {}}</tool_call>`).join("");
     const tokenIds = Uint32Array.from(codec.encode(text));
-    const renderer = { parse: (...of: Read) => parseCompletion(codec, FAMILIES.qwen3, new Set([STOP_ID]), ...of) };
+    const renderer = {
+      parse: (...of: Read) => parseCompletion({ tokenizer: codec, family: FAMILIES.qwen3, stopIds: STOP_IDS }, ...of),
+    };
     const ended = { finishReason: "stop" as const, stopReason: null, policyVersions: [] };
     const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), ...ended };
     const options = { tools: true, thinks: false, id: "x", begun: new Uint32Array(0) };
@@ -133,7 +141,9 @@ describe("a growing reply", () => {
   it("ends before the stop string, in thinking too", () => {
     const read = (text: string, stopReason: string) => {
       const tokenIds = Uint32Array.from(codec.encode(text));
-      const renderer = { parse: (...of: Read) => parseCompletion(codec, FAMILIES.qwen3, new Set([STOP_ID]), ...of) };
+      const renderer = {
+        parse: (...of: Read) => parseCompletion({ tokenizer: codec, family: FAMILIES.qwen3, stopIds: STOP_IDS }, ...of),
+      };
       const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), policyVersions: [] };
       const options = { tools: false, oneCall: false, thinks: false, id: "x", begun: new Uint32Array(0) };
       return readReply(renderer, { ...completion, finishReason: "stop", stopReason }, options);

@@ -24,7 +24,17 @@ function completion(logprobs: number[]): Completion {
 
 describe("responseJson", () => {
   it("has vLLM's shape plus policy_versions", () => {
-    expect(JSON.parse(responseJson('a"b', completion([-0.5, -0.25]), 1, null, USAGE))).toEqual({
+    expect(
+      JSON.parse(
+        responseJson({
+          requestId: 'a"b',
+          completion: completion([-0.5, -0.25]),
+          topLogprobs: 1,
+          promptLogprobs: null,
+          usage: USAGE,
+        }),
+      ),
+    ).toEqual({
       request_id: 'a"b',
       choices: [
         {
@@ -59,7 +69,15 @@ describe("responseJson", () => {
   });
 
   it("leaves log-probabilities out unless asked for", () => {
-    const body = JSON.parse(responseJson("r", completion([-1]), null, null, USAGE)) as {
+    const body = JSON.parse(
+      responseJson({
+        requestId: "r",
+        completion: completion([-1]),
+        topLogprobs: null,
+        promptLogprobs: null,
+        usage: USAGE,
+      }),
+    ) as {
       choices: { logprobs: unknown }[];
     };
     expect(body.choices[0]?.logprobs).toBeNull();
@@ -68,7 +86,15 @@ describe("responseJson", () => {
   it("carries every f32 above vLLM's floor of -9999 to its last bit", () => {
     fc.assert(
       fc.property(fc.array(fc.float({ max: 0, min: -9999, noNaN: true })), (values) => {
-        const body = JSON.parse(responseJson("r", completion(values), 0, null, USAGE)) as {
+        const body = JSON.parse(
+          responseJson({
+            requestId: "r",
+            completion: completion(values),
+            topLogprobs: 0,
+            promptLogprobs: null,
+            usage: USAGE,
+          }),
+        ) as {
           choices: { logprobs: { content: { logprob: number }[] } }[];
         };
         const got = Float32Array.from(body.choices[0]?.logprobs.content ?? [], ({ logprob }) => logprob);
@@ -78,10 +104,24 @@ describe("responseJson", () => {
   });
 
   it("sends -9999 for minus infinity and refuses what is not a number", () => {
-    expect(responseJson("r", completion([-Infinity]), 0, null, USAGE)).toContain('"logprob":-9999,');
-    expect(() => responseJson("r", completion([Number.NaN]), 0, null, USAGE)).toThrow(
-      expect.objectContaining({ code: "PRL_INFERENCE_FAILED" }),
-    );
+    expect(
+      responseJson({
+        requestId: "r",
+        completion: completion([-Infinity]),
+        topLogprobs: 0,
+        promptLogprobs: null,
+        usage: USAGE,
+      }),
+    ).toContain('"logprob":-9999,');
+    expect(() =>
+      responseJson({
+        requestId: "r",
+        completion: completion([Number.NaN]),
+        topLogprobs: 0,
+        promptLogprobs: null,
+        usage: USAGE,
+      }),
+    ).toThrow(expect.objectContaining({ code: "PRL_INFERENCE_FAILED" }));
   });
 });
 

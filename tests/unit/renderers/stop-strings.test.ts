@@ -13,7 +13,7 @@ const WORDS = ["\n\n", " \n", ";;", "a; b", "STOP STOP", "xST", "OP!", '"}'];
 
 const rendererOf = (codec: ReturnType<typeof codecOf>, family: keyof typeof FAMILIES) => ({
   parse: (...[ids, stopped]: Parameters<Parameters<typeof parseReply>[0]["parse"]>) =>
-    parseCompletion(codec, FAMILIES[family], new Set([STOP_ID]), ids, stopped),
+    parseCompletion({ tokenizer: codec, family: FAMILIES[family], stopIds: new Set([STOP_ID]) }, ids, stopped),
 });
 
 const text = (maxLength: number) =>

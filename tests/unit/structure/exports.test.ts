@@ -14,8 +14,7 @@ const CONFIG = join(ROOT, "tsconfig.json");
 /** Types of public signatures that users never name, each with its reason. */
 const UNNAMED: Readonly<Record<string, string>> = {
   "config/environment-variables.ts Environment": "variables by name, such as process.env",
-  "renderers/families.ts Family": "only the renderer makes a GrowingReply",
-  "renderers/replies/pieces.ts Codec": "only the renderer makes a GrowingReply",
+  "renderers/replies/parse-completion.ts ReplyForm": "only the renderer makes a GrowingReply",
   "environments/interception/dialect.ts AgentRequest": "only the server asks a session",
   "environments/interception/session.ts Arrival": "only the server asks a session",
   "environments/interception/session.ts AnswerOnItsWay": "only the server asks a session",

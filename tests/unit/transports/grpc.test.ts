@@ -55,9 +55,10 @@ function batches(advantage: number): Batch[] {
 }
 
 describe("batches over gRPC", () => {
-  const trainer = async () => closed(await grpcRolloutReceiver(join(dir, "trainer"), "run", 1, ANY, options));
+  const trainer = async () =>
+    closed(await grpcRolloutReceiver({ runDir: join(dir, "trainer"), runId: "run", attempt: 1 }, ANY, options));
   const orchestrator = (address: string, attempt = 1) =>
-    closed(grpcRolloutSender(join(dir, "orchestrator"), "run", attempt, [address], options));
+    closed(grpcRolloutSender({ runDir: join(dir, "orchestrator"), runId: "run", attempt }, [address], options));
 
   test("arrive as they were sent, and the sender forgets what has arrived", async () => {
     const receiver = await trainer();
@@ -72,7 +73,11 @@ describe("batches over gRPC", () => {
   test("that an orchestrator left when it died are sent by the next one", async () => {
     const first = await trainer();
     await first.close();
-    const dying = grpcRolloutSender(join(dir, "orchestrator"), "run", 1, [first.address], options);
+    const dying = grpcRolloutSender(
+      { runDir: join(dir, "orchestrator"), runId: "run", attempt: 1 },
+      [first.address],
+      options,
+    );
     const sending = dying.send(1, batches(1), ["a"]);
     await expect(Promise.race([sending, dying.close().then(() => sending)])).rejects.toMatchObject({
       code: "PRL_TRANSPORT_CLOSED",

@@ -46,16 +46,12 @@ export function meanInterval(values: readonly number[], options: IntervalOptions
   if (!(level > 0 && level < 1)) fail(`meanInterval: the level is ${level}; it lies between 0 and 1`);
   const middle = mean(values);
   const stderr = values.length < 2 ? Number.NaN : standardDeviation(values, true) / Math.sqrt(values.length);
-  return { mean: middle, stderr, ...bounds(values, middle, stderr, method, level, seed) };
+  return { mean: middle, stderr, ...bounds({ values, middle, stderr }, { method, level, seed }) };
 }
 
 function bounds(
-  values: readonly number[],
-  middle: number,
-  stderr: number,
-  method: (typeof METHODS)[number],
-  level: number,
-  seed: number,
+  { values, middle, stderr }: { values: readonly number[]; middle: number; stderr: number },
+  { method, level, seed }: Required<IntervalOptions>,
 ): { low: number; high: number } {
   const n = values.length;
   const around = (half: number) => ({ low: middle - half, high: middle + half });

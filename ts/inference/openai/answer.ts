@@ -35,8 +35,9 @@ export interface Sampled {
 /** One choice, sampled to its end. */
 export async function whole(context: ServerContext, parsed: ParsedRequest, active: ActiveRequest): Promise<Sampled> {
   const cursor = new CompletionCursor();
+  const sampling = { parsed, id: context.nextId(), cursor, signal: active.signal };
   const chunks: Completion[] = [];
-  for await (const chunk of sample(context, parsed, context.nextId(), cursor, active.signal)) chunks.push(chunk);
+  for await (const chunk of sample(context, sampling)) chunks.push(chunk);
   return sampledOf(parsed, joinCompletions(chunks), cursor);
 }
 
@@ -56,19 +57,24 @@ function soFar({ promptTokenIds }: ParsedRequest, { tokens, cachedTokens }: Comp
 /** Sends one choice, and the chunk's other fields. */
 export type SendChoice = (choice: object, beside?: object) => Promise<void>;
 
+export interface StreamedAnswer {
+  head: Head;
+  parsed: ParsedRequest;
+  active: ActiveRequest;
+  reply: FastifyReply;
+}
+
 /**
  * One choice as events: `tell` turns the chunks into events as they are sampled, and returns all of them; the usage comes last, where it is
  * requested. Errors until the first chunk have their own status.
  */
 export async function streamed(
   context: ServerContext,
-  { head, parsed }: { head: Head; parsed: ParsedRequest },
-  active: ActiveRequest,
-  reply: FastifyReply,
+  { head, parsed, active, reply }: StreamedAnswer,
   tell: (chunks: AsyncIterable<Completion>, send: SendChoice) => Promise<Completion>,
 ): Promise<FastifyReply> {
   const cursor = new CompletionCursor();
-  const sampling = sample(context, parsed, context.nextId(), cursor, active.signal);
+  const sampling = sample(context, { parsed, id: context.nextId(), cursor, signal: active.signal });
   const first = await active.race(sampling.next());
   const events = openEventStream(reply, active.signal);
   const chunks = async function* (): AsyncGenerator<Completion> {

@@ -127,7 +127,7 @@ export function parseGenerateRequest(body: unknown, limits: RequestLimits): Pars
     promptTokenIds,
     maxTokens: maxTokens(params["max_tokens"], promptTokenIds.length, promptLogprobs, limits),
     minTokens,
-    temperature: number(params["temperature"], "sampling_params.temperature", 1, 0, Number.MAX_VALUE),
+    temperature: number(params["temperature"], "sampling_params.temperature", 1, { least: 0, most: Number.MAX_VALUE }),
     topP: topP(params["top_p"]),
     topK: integer(params["top_k"], "sampling_params.top_k", -1, -1),
     seed: isAbsent(params["seed"]) ? null : integer(params["seed"], "sampling_params.seed", 0, 0),
@@ -240,7 +240,7 @@ function stopStrings(value: unknown, minTokens: number): string[] {
 }
 
 function topP(value: unknown): number {
-  const p = number(value, "sampling_params.top_p", 1, 0, 1);
+  const p = number(value, "sampling_params.top_p", 1, { least: 0, most: 1 });
   if (p === 0) throw badRequest("sampling_params.top_p", "must be above 0 and at most 1, got 0");
   return p;
 }
@@ -271,7 +271,12 @@ function integer(value: unknown, field: string, fallback: number, least: number)
   throw badRequest(field, `must be an integer${range} and at most 2^53 - 1, got ${shown(value)}`);
 }
 
-function number(value: unknown, field: string, fallback: number, least: number, most: number): number {
+function number(
+  value: unknown,
+  field: string,
+  fallback: number,
+  { least, most }: { least: number; most: number },
+): number {
   if (isAbsent(value)) return fallback;
   if (typeof value === "number" && value >= least && value <= most) return value;
   const range = most === Number.MAX_VALUE ? `of at least ${least}` : `from ${least} to ${most}`;

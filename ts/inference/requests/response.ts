@@ -25,14 +25,17 @@ export interface Usage {
 
 const LEAST_LOGPROB = -9999;
 
+export interface WholeAnswer {
+  requestId: string;
+  completion: Completion;
+  topLogprobs: 0 | 1 | null;
+  /** As JSON; null: not requested. */
+  promptLogprobs: string | null;
+  usage: Usage;
+}
+
 /** The whole answer to a request that does not stream. */
-export function responseJson(
-  requestId: string,
-  completion: Completion,
-  topLogprobs: 0 | 1 | null,
-  promptLogprobs: string | null,
-  usage: Usage,
-): string {
+export function responseJson({ requestId, completion, topLogprobs, promptLogprobs, usage }: WholeAnswer): string {
   return (
     `{"request_id":${JSON.stringify(requestId)},"choices":[${choiceJson(completion, topLogprobs)}],` +
     `"prompt_logprobs":${promptLogprobs ?? "null"},"kv_transfer_params":null,"usage":${usageJson(usage)}}`

@@ -5,17 +5,21 @@ import type { ServerContext } from "../context.ts";
 import type { ParsedRequest } from "./request.ts";
 import type { Completion } from "./response.ts";
 
-/**
- * Samples a completion in the chunks that the engine gives, cut at the first stop string. An abort of `cut` ends it as `abort`, with the tokens
- * so far; an abort of `signal` rejects.
- */
+export interface Sampling {
+  parsed: ParsedRequest;
+  id: string;
+  /** Counts what is sampled. */
+  cursor: CompletionCursor;
+  /** An abort rejects. */
+  signal: AbortSignal;
+  /** An abort ends the completion as `abort`, with the tokens so far. */
+  cut?: AbortSignal;
+}
+
+/** Samples a completion in the chunks that the engine gives, cut at the first stop string. */
 export async function* sample(
   context: ServerContext,
-  parsed: ParsedRequest,
-  id: string,
-  cursor: CompletionCursor,
-  signal: AbortSignal,
-  cut: AbortSignal | null = null,
+  { parsed, id, cursor, signal, cut }: Sampling,
 ): AsyncGenerator<Completion> {
   const text = parsed.stop.length === 0 ? null : await stopStream(context, parsed.stop);
   const request = {

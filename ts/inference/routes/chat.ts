@@ -110,7 +110,7 @@ function streamChat(
 ): Promise<FastifyReply> {
   const head = headOf(context, body, "chatcmpl", "chat.completion.chunk");
   const wantsAll = body.logprobs === true || body.return_token_ids === true;
-  return streamed(context, { head, parsed }, active, reply, async (chunks, send) => {
+  return streamed(context, { head, parsed, active, reply }, async (chunks, send) => {
     const received: Completion[] = [];
     const sendDelta = (delta: object, more: object = {}, beside: object = {}): Promise<void> =>
       send({ delta, logprobs: null, finish_reason: null, ...more }, beside);

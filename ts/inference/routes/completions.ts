@@ -42,7 +42,7 @@ async function complete(
   const [first] = requests;
   if (first === undefined) throw badRequest("prompt", "must not be empty");
   if (body.stream === true) {
-    return streamText(context, body, first, tokenizer, active, reply);
+    return streamText(context, { body, parsed: first, tokenizer, active, reply });
   }
   const sampled = await active.race(Promise.all(requests.map((parsed) => whole(context, parsed, active))));
   return {
@@ -59,18 +59,22 @@ async function complete(
   };
 }
 
+interface TextToStream {
+  body: CompletionBody;
+  parsed: ParsedRequest;
+  tokenizer: Tokenizer;
+  active: ActiveRequest;
+  reply: FastifyReply;
+}
+
 function streamText(
   context: ServerContext,
-  body: CompletionBody,
-  parsed: ParsedRequest,
-  tokenizer: Tokenizer,
-  active: ActiveRequest,
-  reply: FastifyReply,
+  { body, parsed, tokenizer, active, reply }: TextToStream,
 ): Promise<FastifyReply> {
   const head = headOf(context, body, "cmpl", "text_completion");
   const wantsLogprobs = typeof body.logprobs === "number";
   const wantsAll = wantsLogprobs || body.return_token_ids === true;
-  return streamed(context, { head, parsed }, active, reply, async (chunks, send) => {
+  return streamed(context, { head, parsed, active, reply }, async (chunks, send) => {
     const received: Completion[] = [];
     const stream = tokenizer.decodeStream({ skipSpecialTokens: true, stop: parsed.stop });
     // Only the first chunk has them.

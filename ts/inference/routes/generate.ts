@@ -20,7 +20,7 @@ export function registerGenerate(app: FastifyInstance, context: ServerContext): 
     const parsed = parseGenerateRequest(request.body, context.limits);
     return whileActive(context, reply, (active) =>
       context.cuts.during(parsed.requestId, async (cut) => {
-        if (parsed.stream) return stream(context, parsed, active, cut, reply);
+        if (parsed.stream) return stream(context, parsed, { active, cut, reply });
         const json = await active.race(answer(context, parsed, active.signal, cut));
         return reply.header("content-type", JSON_TYPE).send(json);
       }),
@@ -47,30 +47,36 @@ async function answer(
 ): Promise<string> {
   const id = context.nextId();
   const requestId = parsed.requestId ?? `generate-${id}`;
+  const { logprobs: topLogprobs } = parsed;
   const scored = parsed.promptLogprobs ? await scorePrompt(context, parsed.promptTokenIds) : null;
   if (scored !== null && parsed.maxTokens === 0) {
-    return responseJson(requestId, nothingSampled(scored.version), parsed.logprobs, scored.json, usageOf(parsed, 0, 0));
+    const completion = nothingSampled(scored.version);
+    return responseJson({
+      requestId,
+      completion,
+      topLogprobs,
+      promptLogprobs: scored.json,
+      usage: usageOf(parsed, 0, 0),
+    });
   }
   const cursor = new CompletionCursor();
   const chunks: Completion[] = [];
-  for await (const chunk of sample(context, parsed, id, cursor, signal, cut)) chunks.push(chunk);
+  for await (const chunk of sample(context, { parsed, id, cursor, signal, cut })) chunks.push(chunk);
   const completion = joinCompletions(chunks);
   const usage = usageOf(parsed, completion.tokenIds.length, cursor.cachedTokens);
-  return responseJson(requestId, completion, parsed.logprobs, scored?.json ?? null, usage);
+  return responseJson({ requestId, completion, topLogprobs, promptLogprobs: scored?.json ?? null, usage });
 }
 
 /** The answer is taken over from fastify at the first chunk; errors before it have their own status. */
 async function stream(
   context: ServerContext,
   parsed: ParsedRequest,
-  active: ActiveRequest,
-  cut: AbortSignal,
-  reply: FastifyReply,
+  { active, cut, reply }: { active: ActiveRequest; cut: AbortSignal; reply: FastifyReply },
 ): Promise<FastifyReply> {
   const id = context.nextId();
   const requestId = parsed.requestId ?? `generate-${id}`;
   const cursor = new CompletionCursor();
-  const chunks = sample(context, parsed, id, cursor, active.signal, cut);
+  const chunks = sample(context, { parsed, id, cursor, signal: active.signal, cut });
   let next = await active.race(chunks.next());
   const events = openEventStream(reply, active.signal);
   let sampled = 0;

@@ -173,8 +173,12 @@ class Lexer {
   }
 
   #unescaped(text: string): string {
-    const escape = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3})|([\s\S]))/g;
-    return text.replace(escape, (whole, x?: string, u?: string, wide?: string, octal?: string, sign?: string) => {
+    const escape =
+      /\\(?:x(?<x>[\da-fA-F]{2})|u(?<u>[\da-fA-F]{4})|U(?<wide>[\da-fA-F]{8})|(?<octal>[0-7]{1,3})|(?<sign>[\s\S]))/g;
+    return text.replace(escape, (whole, ...found) => {
+      const { x, u, wide, octal, sign } = found.at(-1) as Partial<
+        Record<"x" | "u" | "wide" | "octal" | "sign", string>
+      >;
       const hex = x ?? u ?? wide;
       if (hex !== undefined) {
         const point = Number.parseInt(hex, 16);

@@ -6,7 +6,9 @@ import { repr, str } from "./printing.ts";
 import { codePoints, pad, textSlice } from "./text.ts";
 import { Dict, isList, Tuple, typeName, Undefined, type Value } from "../values.ts";
 
-const FIELD = /%(?:\(([^()]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlL]?([\s\S]?)/gu;
+const FIELD =
+  /%(?:\((?<key>[^()]*)\))?(?<flags>[-+ #0]*)(?<width>\*|\d+)?(?:\.(?<digits>\*|\d+)?)?[hlL]?(?<kind>[\s\S]?)/gu;
+type Found = { readonly flags: string; readonly kind: string } & Partial<Record<"key" | "width" | "digits", string>>;
 
 interface Field {
   readonly flags: string;
@@ -31,21 +33,19 @@ export function formatPercent(template: string, given: Value): string {
     if (typeof value !== "bigint") throw new TemplateFailure("* wants an int");
     return Number(value);
   };
-  const text = template.replace(
-    FIELD,
-    (whole, key?: string, flags = "", width?: string, digits?: string, kind = "") => {
-      if (kind === "") throw new TemplateFailure("incomplete format");
-      if (kind === "%" && whole === "%%") return "%";
-      const wide = count(width);
-      const hasPrecision = whole.slice(1 + (key === undefined ? 0 : key.length + 2)).includes(".");
-      const precision = hasPrecision ? Math.max(count(digits), 0) : null;
-      const field: Field = { flags: wide < 0 ? `${flags}-` : flags, width: Math.abs(wide), precision, kind };
-      if (kind === "%") throw new TemplateUnsupported("a % with flags or a width is not implemented");
-      if (key === undefined) return formatField(next(), field);
-      isNamed = true;
-      return formatField(named(given, key), field);
-    },
-  );
+  const text = template.replace(FIELD, (whole, ...found) => {
+    const { key, flags, width, digits, kind } = found.at(-1) as Found;
+    if (kind === "") throw new TemplateFailure("incomplete format");
+    if (kind === "%" && whole === "%%") return "%";
+    const wide = count(width);
+    const hasPrecision = whole.slice(1 + (key === undefined ? 0 : key.length + 2)).includes(".");
+    const precision = hasPrecision ? Math.max(count(digits), 0) : null;
+    const field: Field = { flags: wide < 0 ? `${flags}-` : flags, width: Math.abs(wide), precision, kind };
+    if (kind === "%") throw new TemplateUnsupported("a % with flags or a width is not implemented");
+    if (key === undefined) return formatField(next(), field);
+    isNamed = true;
+    return formatField(named(given, key), field);
+  });
   // Python accepts an unused argument when it could be a mapping.
   if (taken < values.length && !isNamed && !(given instanceof Dict || isList(given) || given instanceof Undefined)) {
     throw new TemplateFailure("not all arguments converted during string formatting");

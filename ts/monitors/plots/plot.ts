@@ -53,9 +53,15 @@ export function rewardPlot(plot: RewardPlot): string {
       .filter(({ points }) => points.length > 0),
   ) as [Curve[], Curve[]];
   const all = [...training, ...evaluations].flatMap(({ points }) => points);
-  const x = scale(0, Math.max(1, ...all.map((point) => point.x)), true, MARGIN.left, WIDTH - MARGIN.right);
+  const x = scale({ low: 0, high: Math.max(1, ...all.map((point) => point.x)), whole: true }, [
+    MARGIN.left,
+    WIDTH - MARGIN.right,
+  ]);
   const ys = all.map((point) => point.y);
-  const y = scale(Math.min(0, ...ys), Math.max(1, ...ys), false, HEIGHT - MARGIN.bottom, MARGIN.top);
+  const y = scale({ low: Math.min(0, ...ys), high: Math.max(1, ...ys), whole: false }, [
+    HEIGHT - MARGIN.bottom,
+    MARGIN.top,
+  ]);
 
   const body = [
     `<rect width="${WIDTH}" height="${HEIGHT}" rx="10" fill="#ffffff"/>`,
@@ -102,7 +108,10 @@ export function ticks(low: number, high: number, count: number, whole: boolean):
   return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
-function scale(low: number, high: number, whole: boolean, from: number, to: number): Scale {
+function scale(
+  { low, high, whole }: { low: number; high: number; whole: boolean },
+  [from, to]: readonly [number, number],
+): Scale {
   const marks = ticks(low, high, whole ? 8 : 5, whole);
   // A step axis ends where the data ends, so that the line uses the whole width; a value axis ends on a tick.
   const ends = whole ? { low, high } : { low: marks[0] ?? low, high: marks.at(-1) ?? high };

@@ -20,6 +20,7 @@ export {
   type PublishOptions,
   type ReceivedWeights,
   type Resharded,
+  type ShardedWeights,
   type StagedWeights,
   type TensorDiff,
   type WeightPublisherOptions,

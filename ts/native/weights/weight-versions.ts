@@ -179,23 +179,30 @@ export interface Resharded {
   writtenBytes: number;
 }
 
+/** Weights that lie as ranks have them: `rank_<r>/` below `dir`, or `dir` itself where there is one rank. */
+export interface ShardedWeights {
+  dir: string;
+  /**
+   * `whole`, `fsdp:<ranks>` (rows), `tp:<ranks>` (tensor parallelism by the names of Llama and Qwen), or rules as JSON
+   * (crates/weights/README.md, "Resharding").
+   */
+  layout: string;
+}
+
+const shardedSchema = only<ShardedWeights>({ dir: z.string(), layout: z.string() });
 const reshardSchema = only<{ maxShardBytes?: number }>({ maxShardBytes: number.optional() });
 
-/**
- * Rewrites weights that lie as the ranks of `source` have them for the ranks of `target`: `rank_<r>/` below `to`, or `to` itself where
- * there is one rank. A layout is `whole`, `fsdp:<ranks>` (rows), `tp:<ranks>` (tensor parallelism by the names of Llama and Qwen), or rules
- * as JSON (crates/weights/README.md, "Resharding"). Errors: PRL_WEIGHTS_PLAN when parts or rules do not fit.
- */
+/** Rewrites weights for other ranks. Errors: PRL_WEIGHTS_PLAN when parts or rules do not fit. */
 export async function reshardWeights(
-  from: string,
-  source: string,
-  to: string,
-  target: string,
+  from: ShardedWeights,
+  to: ShardedWeights,
   options: { maxShardBytes?: number } = {},
 ): Promise<Resharded> {
+  checkOptions(CODE, "reshardWeights: from", shardedSchema, from);
+  checkOptions(CODE, "reshardWeights: to", shardedSchema, to);
   checkOptions(CODE, "reshardWeights", reshardSchema, options);
   const { maxShardBytes = 5_000_000_000 } = options;
-  return nativeAsync(() => addon().reshardWeights(from, source, to, target, maxShardBytes));
+  return nativeAsync(() => addon().reshardWeights(from.dir, from.layout, to.dir, to.layout, maxShardBytes));
 }
 
 /** How a tensor differs between two sets of weights. */

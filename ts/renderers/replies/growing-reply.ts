@@ -6,8 +6,8 @@
  * character, blanks at the end, an end that may become a stop string, and the whole of a reply whose kind is not clear yet.
  */
 import type { Family } from "../families.ts";
-import { JsonObjectEnd } from "./parse-completion.ts";
-import { type Codec, type Piece, PieceStream } from "./pieces.ts";
+import { JsonObjectEnd, type ReplyForm } from "./parse-completion.ts";
+import { type Piece, PieceStream } from "./pieces.ts";
 import { type ReplyDelta, settled, untold } from "./reply-growth.ts";
 
 export interface GrowingReplyOptions {
@@ -41,7 +41,7 @@ export class GrowingReply {
   /** The text is thinking only if the block is closed later. */
   #isUnclear = false;
 
-  constructor(tokenizer: Codec, family: Family, stopIds: ReadonlySet<number>, options: GrowingReplyOptions) {
+  constructor({ tokenizer, family, stopIds }: ReplyForm, options: GrowingReplyOptions) {
     this.#pieces = new PieceStream(tokenizer);
     this.#family = family;
     this.#stopIds = stopIds;

@@ -27,11 +27,17 @@ export interface ParsedCompletion {
   readonly toolCalls: readonly ParsedToolCall[];
 }
 
-/** `stopIds`: everything from the first of them on is left out; `stopped`: the text from that stop string on is also left out. */
+/** How a model writes replies. */
+export interface ReplyForm {
+  readonly tokenizer: Codec;
+  readonly family: Family;
+  /** Tokens that end a reply. */
+  readonly stopIds: ReadonlySet<number>;
+}
+
+/** Everything from the first stop token on is left out; `stopped`: the text from that stop string on is also left out. */
 export function parseCompletion(
-  tokenizer: Codec,
-  family: Family,
-  stopIds: ReadonlySet<number>,
+  { tokenizer, family, stopIds }: ReplyForm,
   completionIds: Uint32Array,
   stopped: StoppedBy | null = null,
 ): ParsedCompletion {

@@ -9,7 +9,7 @@
 import { join } from "node:path";
 import { optimOptions, type RlConfig } from "../../config/index.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { openTrainer, type Trainer } from "../../native/index.ts";
+import { openTrainer } from "../../native/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -74,11 +74,15 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   const base = { model: baseWeights, reference: await boundReference(job) };
   const reference = referenceDir === null ? null : await openReference(referenceDir, { threads });
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
+  const publish = async (version: number, full: boolean): Promise<void> => {
+    const canary = await scoreCanary(trainer, canaryIds);
+    await job.weights.publish(version, (dir) => trainer.save(dir), canary, { full });
+  };
   let saving: Promise<void> = Promise.resolve();
   const steps = new TrainSteps(trainer, metrics);
   try {
     if (job.startStep > 0) await trainer.loadOptimizer(join(job.modelDir, OPTIMIZER_FILE));
-    await publish(trainer, job.startStep, canaryIds, job.weights, { full: true });
+    await publish(job.startStep, true);
     await job.onReady({ isa: trainer.isa, dtype: config.dtype, version: job.startStep });
     for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) {
       const startedAt = performance.now();
@@ -90,7 +94,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const scoredAt = performance.now();
       const outcome = await steps.take(step, { ...scored, onPolicyVersion: step - 1 }, lr, saving);
       const trainedAt = performance.now();
-      await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
+      await publish(step, step === job.maxSteps);
       const publishedAt = performance.now();
       await job.onTrained?.(step);
       const { checkpoints } = job;
@@ -134,15 +138,4 @@ async function boundReference({ referenceDir = null, ...job }: TrainerJob): Prom
   if (referenceDir === null) return null;
   if (job.startStep > 0) return assertBaseWeights(job.modelDir, "reference", referenceDir);
   return job.checkpoints === null ? null : weightsDigest(referenceDir);
-}
-
-async function publish(
-  trainer: Trainer,
-  version: number,
-  canaryIds: Uint32Array,
-  weights: WeightSender,
-  options: { full?: boolean } = {},
-): Promise<void> {
-  const canary = await scoreCanary(trainer, canaryIds);
-  await weights.publish(version, (dir) => trainer.save(dir), canary, options);
 }

@@ -26,7 +26,7 @@ export const WEIGHTS: OptionTable = {
   readManifest: { ...W, call: (more) => readManifest(NOWHERE, more), wrong: { verify: "twice" } },
   reshardWeights: {
     ...W,
-    call: (more) => reshardWeights(NOWHERE, "whole", NOWHERE, "whole", more),
+    call: (more) => reshardWeights({ dir: NOWHERE, layout: "whole" }, { dir: NOWHERE, layout: "whole" }, more),
     wrong: { maxShardBytes: "5 GB" },
   },
   "WeightPublisher.open": {

@@ -19,7 +19,10 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
   const source = options.get("--from") ?? "whole";
   const target = options.get("--to") ?? "whole";
   await checkHeads([from, join(from, "rank_0")], target);
-  const done = await reshardWeights(from, await rulesOf(source, io.cwd), to, await rulesOf(target, io.cwd));
+  const done = await reshardWeights(
+    { dir: from, layout: await rulesOf(source, io.cwd) },
+    { dir: to, layout: await rulesOf(target, io.cwd) },
+  );
   if (io.json) {
     io.writeJson({ ...done });
     return EXIT.done;
