@@ -62,7 +62,7 @@ describe("prl", () => {
 
   test.each(["rl", "sft"])("%s --help documents each key with its type and default", async (name) => {
     const { stdout } = await prl([name, "--help"]);
-    expect(stdout).toMatch(/^ {2}seed = 0 \(integer\) +Seed of everything random/m);
+    expect(stdout).toMatch(/^ {2}seed = 0 \(integer\) +Seed of all random numbers/m);
     expect(stdout).toMatch(name === "rl" ? /^\[trainer\.optim\]/m : /^\[optim\]/m);
     expect(stdout).toMatch(/^ {2}lr = 0\.000001 \(number\) +Peak learning rate/m);
     if (name === "rl") expect(stdout).toMatch(/^\[\[orchestrator\.train\.source\]\]/m);

@@ -12,13 +12,16 @@ export const ckptBlockOf = (recoveryInterval: number) =>
         .int()
         .positive()
         .default(recoveryInterval)
-        .describe("Steps between the rolling checkpoints, of which the newest stays; always on"),
-      interval: steps("Steps between checkpoints that are kept; unset: none are"),
-      keep_last: steps("Newest kept checkpoints that stay; unset: all"),
-      keep_interval: steps("Kept checkpoints at multiples of this step stay for good"),
-      save_async: z.boolean().default(true).describe("Write while the next batch is waited for; false: before"),
+        .describe("Steps between rolling checkpoints, of which only the newest stays"),
+      interval: steps("Steps between checkpoints that are kept; unset: only rolling checkpoints"),
+      keep_last: steps("Number of newest kept checkpoints that stay; unset: all"),
+      keep_interval: steps("Kept checkpoints at multiples of this step are never removed; unset: no such step"),
+      save_async: z
+        .boolean()
+        .default(true)
+        .describe("Write a checkpoint while the trainer waits for the next batch; false: before it waits"),
       path: folderPath(
-        "Folder for the checkpoints of all runs, each in one of its name; unset: checkpoints/ of the run directory",
+        "Folder for the checkpoints of all runs, with a folder for each run; unset: checkpoints/ of the run directory",
       )
         .nullable()
         .default(null),

@@ -5,7 +5,7 @@ const gpus = (description: string) => z.int().nonnegative().nullable().default(n
 
 export const deploymentBlock = z
   .strictObject({
-    type: z.enum(["single_node"]).default("single_node").describe("One machine"),
+    type: z.enum(["single_node"]).default("single_node").describe("Where the run works; single_node: on one machine"),
     num_train_gpus: gpus("GPUs of the trainer (also --trainer-gpus); the embedded engine uses none; unset: none"),
     num_infer_gpus: gpus(
       "GPUs of the inference servers together (also --inference-gpus); the embedded engine uses none; unset: none",
@@ -16,12 +16,12 @@ export const deploymentBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Cores that the run has to itself among runs that say how many they want; unset: any that the process may use, shared with others",
+        "Number of cores for this run alone among the runs that set it; unset: all cores that the process may use, shared with other runs",
       ),
-    gpus_per_node: z.int().positive().default(8).describe("GPUs that the machine has"),
+    gpus_per_node: z.int().positive().default(8).describe("Number of GPUs of the machine"),
   })
   .prefault({})
-  .describe("GPUs of trainer and inference servers, cores of the run");
+  .describe("GPUs of trainer and inference servers, and cores of the run");
 export type DeploymentBlock = z.output<typeof deploymentBlock>;
 
 /** A problem of the block, or null. */

@@ -19,20 +19,22 @@ const model = z
   .min(1)
   .nullable()
   .default(null)
-  .describe("Model as the endpoint calls it, or an id of the endpoints file");
+  .describe(
+    "Name of the model at the endpoint, or an id of the endpoints file; unset: each evaluation names its model",
+  );
 const baseUrl = z
   .url({ protocol: /^https?$/ })
   .nullable()
   .default(null)
   .describe(
-    "Base address of the endpoint with its version, http://127.0.0.1:8000/v1; unset: the endpoints file knows it",
+    "Base address of the endpoint with its version, such as http://127.0.0.1:8000/v1; unset: that of the endpoints file",
   );
 const api = z
   .enum(["openai", "chat", "anthropic"])
   .nullable()
   .default(null)
   .describe(
-    "Dialect: openai (messages to chat completions, plain texts to text completions), chat (all to chat completions), anthropic; unset: openai",
+    "Dialect; openai: messages go to chat completions, plain texts to text completions; chat: all go to chat completions; anthropic: Messages API; unset: openai",
   );
 const apiKeyVar = z
   .string()
@@ -45,31 +47,47 @@ const MOST_CONCURRENT = 65_536;
 const rollouts = z.int().positive();
 const split = z.enum(["train", "eval"]);
 
-/** Several entries with the same id take turns. */
-export const endpointsFileSchema = z.strictObject({
-  endpoint: z.array(
-    z.strictObject({
-      id: z.string().min(1),
-      model: z.string().min(1),
-      url: z.url({ protocol: /^https?$/ }),
-      api: z.enum(["openai", "chat", "anthropic"]).default("openai"),
-      api_key_var: z.string().min(1).nullable().default(null),
-      headers: headers.default({}),
-      stream: z.boolean().default(false),
-    }),
-  ),
-});
+/** Schema of an endpoints file. */
+export const endpointsFileSchema = z
+  .strictObject({
+    endpoint: z
+      .array(
+        z.strictObject({
+          id: z.string().min(1).describe("Name of the model in configs"),
+          model: z.string().min(1).describe("Name of the model at the endpoint"),
+          url: z
+            .url({ protocol: /^https?$/ })
+            .describe("Base address with its version, such as http://127.0.0.1:8000/v1"),
+          api: z.enum(["openai", "chat", "anthropic"]).default("openai").describe("Dialect, as api of a config"),
+          api_key_var: z
+            .string()
+            .min(1)
+            .nullable()
+            .default(null)
+            .describe("Environment variable that holds the key; unset: no key is sent"),
+          headers: headers.default({}).describe("Further headers of every request"),
+          stream: z
+            .boolean()
+            .default(false)
+            .describe("Receive answers in pieces, so that a silent endpoint is noticed"),
+        }),
+      )
+      .describe("Endpoints; several with the same id take turns"),
+  })
+  .describe("Endpoints by the names of their models");
 
 const maxTokens = z
   .int()
   .positive()
   .nullable()
   .default(null)
-  .describe("Most tokens of one reply; unset: the endpoint's");
+  .describe("Most tokens of one reply; unset: the limit of the endpoint");
 const extra = z
   .record(z.string(), z.unknown())
   .default({})
-  .describe('Further fields of every request, as the endpoint knows them; "None" takes one of ours out, such as seed');
+  .describe(
+    'Further fields of every request, in the words of the endpoint; "None" removes one that prl sends, such as seed',
+  );
 
 const evaluation = z.strictObject({
   name: sourceName,
@@ -78,9 +96,9 @@ const evaluation = z.strictObject({
   base_url: baseUrl.describe("Endpoint of this evaluation; unset: the one at the top"),
   api: api.describe("Dialect of this evaluation; unset: the one at the top"),
   api_key_var: apiKeyVar.describe("Variable with the key of this evaluation; unset: the one at the top"),
-  num_examples: numExamples.nullable().default(null).describe("Tasks to run, -1 is all; unset: the number at the top"),
+  num_examples: numExamples.nullable().default(null).describe("Tasks to run; -1: all; unset: the number at the top"),
   rollouts: rollouts.nullable().default(null).describe("Rollouts per task; unset: the number at the top"),
-  split: split.nullable().default(null).describe("Tasks of which split; unset: the one at the top"),
+  split: split.nullable().default(null).describe("Split that the tasks come from; unset: the one at the top"),
   sampling: z
     .strictObject({
       ...samplingOfOne,
@@ -88,7 +106,7 @@ const evaluation = z.strictObject({
       extra,
     })
     .prefault({})
-    .describe("Sampling of this evaluation; what is unset comes from the top"),
+    .describe("Sampling of this evaluation; keys that are unset come from the top"),
 });
 
 /** The keys of the file. */
@@ -96,23 +114,25 @@ export const evalInputSchema = z
   .strictObject({
     run: runBlock,
     output_dir: outputDir.default("outputs"),
-    clean: z.boolean().default(false).describe("Delete the run directory first when it exists"),
+    clean: z.boolean().default(false).describe("Delete the run directory first if it exists"),
     seed: seed.default(0),
     model,
     base_url: baseUrl,
     api,
     api_key_var: apiKeyVar,
     headers: headers.default({}).describe("Further headers of every request"),
-    endpoints: filePath("File with [[endpoint]] tables: id, model, url, api, api_key_var, headers, stream")
+    endpoints: filePath(
+      "File with [[endpoint]] tables, whose keys are id, model, url, api, api_key_var, headers and stream; unset: base_url names the endpoint",
+    )
       .nullable()
       .default(null),
-    num_examples: numExamples.default(-1).describe("Tasks per evaluation, -1 is all"),
+    num_examples: numExamples.default(-1).describe("Tasks per evaluation; -1: all"),
     rollouts: rollouts.default(1).describe("Rollouts per task"),
-    split: split.default("eval").describe("Tasks of which split"),
-    max_concurrent: z.int().positive().max(MOST_CONCURRENT).default(32).describe("Most rollouts running at once"),
+    split: split.default("eval").describe("Split that the tasks come from"),
+    max_concurrent: z.int().positive().max(MOST_CONCURRENT).default(32).describe("Most rollouts that run at once"),
     timeout_s: seconds().default(600).describe("Longest one rollout may take (seconds)"),
-    max_retries: z.int().nonnegative().default(5).describe("How often one request is sent again"),
-    pass_threshold: z.number().default(0.5).describe("Reward from which on a rollout counts as passed"),
+    max_retries: z.int().nonnegative().default(5).describe("How many times one request is sent again"),
+    pass_threshold: z.number().default(0.5).describe("Least reward of a rollout that counts as passed"),
     sampling: z
       .strictObject({
         ...samplingOfAll,

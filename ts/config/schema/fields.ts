@@ -33,7 +33,9 @@ export function userDeadline(unit: string, code: "PRL_USER_DEADLINE" | "PRL_LOSS
     .max(25)
     .nullable()
     .default(null)
-    .describe(`custom: how long the function may take for a ${unit}, ${code} beyond it; unset: 20`);
+    .describe(
+      `custom: longest time that the function may take for a ${unit} (seconds); a longer call is ${code}; unset: 20`,
+    );
 }
 
 /** A folder that is made when it is missing, relative to the file that names it. */
@@ -49,7 +51,7 @@ export const outputDir = z
   .string()
   .min(1)
   .meta({
-    description: "Folder that holds the run directories; a relative one is under the current folder",
+    description: "Folder that holds the run directories; a relative path starts at the current folder",
     relativeTo: "folder" satisfies PathBase,
   });
 
@@ -94,11 +96,11 @@ export const runBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Name of the run directory (also --exp-id); unset: made of environments, model and eight random digits",
+        "Name of the run directory (also --exp-id); unset: made of the environments, the model and eight random digits",
       ),
   })
   .prefault({})
-  .describe("The run");
+  .describe("The run and its name");
 
 export const logBlock = z
   .strictObject({
@@ -116,7 +118,7 @@ export const numExamples = z
   .min(-1)
   .refine((count) => count !== 0, "0 tasks give no result: at least 1, or -1 for all");
 
-export const seed = z.int().nonnegative().describe("Seed of everything random in the run");
+export const seed = z.int().nonnegative().describe("Seed of all random numbers of the run");
 export const seqLen = z
   .int()
   .min(2)
@@ -125,17 +127,26 @@ export const seqLen = z
 /** The environment: exactly one of `id` and `path`. */
 export const environmentBlock = z
   .strictObject({
-    id: z.string().min(1).nullable().default(null).describe("Built-in environment or installed package"),
+    id: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("Name of a built-in environment or of an installed package; unset: path names the environment"),
     path: z
       .string()
       .min(1)
       .meta({
-        description: "Module whose default export, or the one after '#', is an environment, or the folder of a package",
+        description:
+          "Path of a module or of a package's folder; its default export, or the export named after '#', is the environment; unset: id names it",
         relativeTo: "module" satisfies PathBase,
       })
       .nullable()
       .default(null),
-    args: z.record(z.string(), z.unknown()).default({}).describe("Settings of the environment; it checks them itself"),
+    args: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe("Arguments of the environment, which checks them itself (prl env info lists them)"),
   })
   .superRefine((env, context) => {
     if ((env.id === null) === (env.path === null)) {
@@ -158,7 +169,7 @@ export const sourceName = z
   .max(LONGEST_NAME, `at most ${LONGEST_NAME} characters`)
   .nullable()
   .default(null)
-  .describe("Name in logs, metrics and files; unset: made from the environment's id or path");
+  .describe("Name in logs, metrics and files; unset: made from the id or path of the environment");
 
 /** The default name of a source: its id, or the file name of its path without extension and export. */
 export function defaultSourceName(env: EnvironmentReference): string {

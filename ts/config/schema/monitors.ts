@@ -14,26 +14,26 @@ export const monitorsBlock = z
           .positive()
           .max(LAST_PORT - 3)
           .describe(
-            "Port of 127.0.0.1 where the orchestrator (of prl sft without [eval]: the trainer) answers GET /metrics; the trainer does on the next one, the launcher on the one after it, the run's own sandbox daemon on the one after that",
+            "Port of 127.0.0.1 where the orchestrator (for prl sft without [eval]: the trainer) answers GET /metrics; the next three ports are those of the trainer, the launcher and the run's sandbox daemon",
           ),
       })
       .nullable()
       .default(null)
       .describe(
-        "Prometheus endpoints of orchestrator, trainer, launcher and sandbox daemon; absent: none. Inference servers and env workers always have theirs",
+        "Prometheus endpoints of orchestrator, trainer, launcher and sandbox daemon; absent: only inference servers and env workers have one",
       ),
     tensorboard: z
       .strictObject({
         path: folderPath(
-          "Folder for the event files of all runs, each in one of its name; unset: tensorboard/ of the run directory",
+          "Folder for the event files of all runs, with a folder for each run; unset: tensorboard/ of the run directory",
         )
           .nullable()
           .default(null),
       })
       .nullable()
       .default(null)
-      .describe("Event files of TensorBoard, one folder per process; an empty table is enough; absent: none"),
+      .describe("Event files of TensorBoard, with a folder for each process; an empty table is enough; absent: none"),
   })
   .prefault({})
-  .describe("Watching the run from outside");
+  .describe("Ways to watch the run from outside");
 export type MonitorsBlock = z.output<typeof monitorsBlock>;

@@ -1,9 +1,9 @@
 /** Sampling of evaluations: settings for all of them, settings for one, and how they are merged. */
 import { z } from "zod";
 
-const temperature = z.number().min(0).max(2).describe("Sampling temperature, 0 is greedy");
-const topP = z.number().gt(0).max(1).describe("Nucleus sampling; 1 is off");
-const topK = z.int().min(-1).describe("Sample among the k likeliest tokens; -1 or 0 is off");
+const temperature = z.number().min(0).max(2).describe("Sampling temperature; 0: greedy");
+const topP = z.number().gt(0).max(1).describe("Nucleus sampling: share of the probability to sample from; 1: off");
+const topK = z.int().min(-1).describe("Sample among this many likeliest tokens; -1 or 0: off");
 
 /** Keys of all evaluations. */
 export const samplingOfAll = {
@@ -12,11 +12,15 @@ export const samplingOfAll = {
   top_k: topK.default(-1),
 };
 
+function ofOne<Setting extends z.ZodType>(setting: Setting) {
+  return setting.nullable().default(null).describe(`${setting.description}; unset: the sampling of all evaluations`);
+}
+
 /** Keys of one evaluation; null means the setting for all. */
 export const samplingOfOne = {
-  temperature: temperature.nullable().default(null),
-  top_p: topP.nullable().default(null),
-  top_k: topK.nullable().default(null),
+  temperature: ofOne(temperature),
+  top_p: ofOne(topP),
+  top_k: ofOne(topK),
 };
 
 export interface Sampling {

@@ -10,9 +10,11 @@ export const sandboxBlock = z
       .array(z.string().min(1))
       .default([])
       .describe(
-        "Sandbox daemons that run already: unix:/path, host:port or dns:name:port; none: one is started on this machine when an environment needs it",
+        "Addresses of sandbox daemons that run already: unix:/path, host:port or dns:name:port; empty: the run starts a daemon on this machine when an environment needs one",
       ),
-    ca: filePath("Certificate (PEM) of the authority that signed the daemons'; set: connections on TCP are encrypted")
+    ca: filePath(
+      "Certificate (PEM) of the authority that signed the daemons' certificates; connections on TCP are then encrypted; unset: they are not",
+    )
       .nullable()
       .default(null),
     token_var: z
@@ -24,27 +26,29 @@ export const sandboxBlock = z
       .enum(["process", "rootless", "full"])
       .nullable()
       .default(null)
-      .describe("Least isolation that programs may run with; unset: what the machine gives"),
+      .describe("Least isolation of programs; unset: the strongest that the machine can do"),
     warm: z
       .record(z.string(), z.int().nonnegative())
       .default({})
-      .describe("Interpreters that our own daemon starts in advance, such as { python = 16 }; none: its default"),
-    max_running: automatic("Programs that our own daemon runs at once; unset: its default"),
-    max_held: automatic("Sandboxes that our own daemon holds at once; unset: its default"),
+      .describe(
+        "Interpreters that the run's daemon starts in advance, such as { python = 16 }; empty: the daemon's default",
+      ),
+    max_running: automatic("Programs that the run's daemon runs at once; unset: the daemon's default"),
+    max_held: automatic("Sandboxes that the run's daemon holds at once; unset: the daemon's default"),
     images: z
       .record(z.string(), z.string())
       .default({})
-      .describe("Root file systems of our own daemon by name: an unpacked directory, or an OCI layout"),
+      .describe("Root file systems of the run's daemon by name: an unpacked directory, or an OCI layout"),
     limits: z
       .strictObject({
         wall_ms: limit("Wall time of a command (milliseconds)"),
         cpu_ms: limit("CPU time of a command (milliseconds)"),
         memory_bytes: limit("Memory of a sandbox (bytes)"),
         processes: limit("Processes and threads of a sandbox"),
-        disk_bytes: limit("What a sandbox may write (bytes)"),
+        disk_bytes: limit("Disk space of a sandbox (bytes)"),
       })
       .prefault({})
-      .describe("Of sandboxes that rollouts hold, where the environment says nothing"),
+      .describe("Limits of the sandboxes that rollouts hold, for environments that set none"),
   })
   .prefault({})
   .describe("Sandboxes of environments");

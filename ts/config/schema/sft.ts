@@ -20,9 +20,9 @@ export const sftInputSchema = z
   .strictObject({
     run: runBlock,
     output_dir: outputDir.default("outputs"),
-    clean: z.boolean().default(false).describe("Delete the run directory first when it exists"),
+    clean: z.boolean().default(false).describe("Delete the run directory first if it exists"),
     seed: seed.default(0),
-    max_steps: z.int().positive().describe("Steps to train"),
+    max_steps: z.int().positive().describe("Number of training steps"),
     seq_len: seqLen.default(2048),
     model: modelBlock,
     threads: automatic("Threads of the trainer; unset: all cores", MOST_THREADS),

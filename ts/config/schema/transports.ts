@@ -6,7 +6,7 @@ import { filePath, hostAddress, seconds } from "./fields.ts";
 const ADDRESS = /^([^\s/:@]+|\[[0-9a-fA-F:.]+\]):[1-9]\d{0,4}$/;
 const LAST_PORT = 65_535;
 
-const pem = (what: string) => filePath(`grpc: file (PEM) with the ${what}`).nullable().default(null);
+const pem = (what: string) => filePath(`grpc: file (PEM) with the ${what}; unset: none`).nullable().default(null);
 
 const network = {
   host: hostAddress.default("127.0.0.1").describe("grpc: address that the trainer listens on"),
@@ -16,20 +16,22 @@ const network = {
     .regex(ADDRESS, "must be host:port")
     .nullable()
     .default(null)
-    .describe("grpc: host:port under which others reach the trainer; unset: where it listens"),
+    .describe("grpc: host:port at which other processes reach the trainer; unset: where it listens"),
   timeout_s: seconds()
     .default(600)
-    .describe("grpc: seconds without any progress after which the other side is given up"),
-  tls_cert: pem("certificate of each process: its listener encrypts with it, others are shown it"),
+    .describe("grpc: longest time without progress (seconds); then the other side counts as lost"),
+  tls_cert: pem("certificate of each process, with which its listener encrypts and which it shows to others"),
   tls_key: pem("key of tls_cert"),
-  tls_ca: pem("authority of the processes that are connected to; connections are encrypted then"),
-  tls_client_ca: pem("authority of those who may connect; others are refused, also without a token"),
+  tls_ca: pem("certificate of the authority that the other processes must have; connections are then encrypted"),
+  tls_client_ca: pem(
+    "certificate of the authority whose clients may connect; all others are refused, even with a token",
+  ),
   tls_server_name: z
     .string()
     .min(1)
     .nullable()
     .default(null)
-    .describe("grpc: name in the certificates of the others; unset: the host of their address"),
+    .describe("grpc: name in the certificates of the other processes; unset: the host of their address"),
 };
 
 /** `tls_cert` and `tls_key` go together, `tls_client_ca` needs both. */
@@ -50,34 +52,40 @@ export const rolloutTransportBlock = z
     type: z
       .enum(["filesystem", "grpc"])
       .default("filesystem")
-      .describe("How batches travel: by files in the run directory, or over the network"),
+      .describe("How batches travel; filesystem: as files in the run directory; grpc: over the network"),
     keep: z
       .int()
       .positive()
       .nullable()
       .default(null)
       .describe(
-        "Newest trained steps whose batches and training traces stay in rollouts/; unset: all. Evaluations stay",
+        "Number of newest trained steps whose batches and training traces stay in rollouts/, where evaluations always stay; unset: all",
       ),
     ...network,
   })
   .superRefine(checkTls)
   .prefault({})
-  .describe("Batches, orchestrator to trainer");
+  .describe("How batches travel from the orchestrator to the trainer");
 
 export const weightBroadcastBlock = z
   .strictObject({
     type: z
       .enum(["filesystem", "grpc"])
       .default("filesystem")
-      .describe("How weights travel: by files in the run directory, or over the network, engines serving each other"),
-    keep: z.int().positive().default(4).describe("Newest weight versions kept on disk; more than max_async_level"),
+      .describe(
+        "How weights travel; filesystem: as files in the run directory; grpc: over the network, from engine to engine",
+      ),
+    keep: z
+      .int()
+      .positive()
+      .default(4)
+      .describe("Number of newest weight versions that stay on disk; more than max_async_level"),
     verify: z
       .enum(["once", "always"])
       .default("once")
-      .describe("Engines digest a version once per machine, or each of them every time that it loads one"),
+      .describe("Check of a version's digest; once: once on each machine; always: by each engine at each load"),
     ...network,
   })
   .superRefine(checkTls)
   .prefault({})
-  .describe("Weights, trainer to inference");
+  .describe("How weights travel from the trainer to the inference servers");

@@ -4,49 +4,66 @@ import { filePath, seconds, userDeadline } from "../fields.ts";
 
 const lengthPenalty = z
   .strictObject({
-    output: z.number().nonnegative().default(0.25).describe("Share for sampled tokens"),
-    input: z.number().nonnegative().default(0.1).describe("Share for prompt tokens"),
-    turns: z.number().nonnegative().default(0.1).describe("Share for turns"),
+    output: z.number().nonnegative().default(0.25).describe("Share for the number of sampled tokens"),
+    input: z.number().nonnegative().default(0.1).describe("Share for the number of prompt tokens"),
+    turns: z.number().nonnegative().default(0.1).describe("Share for the number of turns"),
   })
   .nullable()
   .default(null)
   .describe(
-    "Rewards lose so much of the group's pass rate, each quantity relative to the group's largest; absent: nothing",
+    "Penalty on rewards: a share of the group's pass rate times each quantity over the largest of the group; absent: no penalty",
   );
 
 const overlong = z
   .strictObject({
-    max_tokens: z.int().positive().describe("Sampled tokens at which the whole penalty is reached"),
-    cache_tokens: z.int().positive().describe("Last tokens before that, over which it grows"),
-    factor: z.number().nonnegative().default(1).describe("The whole penalty"),
+    max_tokens: z
+      .int()
+      .positive()
+      .describe("Number of sampled tokens at which the penalty has its whole size; it grows on beyond"),
+    cache_tokens: z.int().positive().describe("Number of tokens before max_tokens over which the penalty grows from 0"),
+    factor: z.number().nonnegative().default(1).describe("Size of the penalty at max_tokens"),
   })
   .nullable()
   .default(null)
-  .describe("DAPO's penalty for answers that run into their limit; absent: none");
+  .describe("DAPO's penalty for answers that come near their limit; absent: no penalty");
 
 /** A model on a foreign server, with the policy's tokenizer. */
 const teacherBlock = z
   .strictObject({
     base_url: z
       .url({ protocol: /^https?$/, message: "must be an address as http://host:8000" })
-      .describe("Where it is served: `prl inference` on its checkpoint, or vLLM"),
-    model: z.string().min(1).nullable().default(null).describe("Its name in requests; unset: none is sent"),
+      .describe("Base address of its server: `prl inference` on its checkpoint, or vLLM"),
+    model: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("Name of the teacher in requests; unset: requests have no name"),
     api: z
       .enum(["generate", "completions"])
       .default("generate")
-      .describe("How it scores tokens: POST /inference/v1/generate, or OpenAI's /v1/completions with prompt_logprobs"),
-    api_key_var: z.string().min(1).nullable().default(null).describe("Environment variable with its key; unset: none"),
-    timeout_s: seconds().default(120).describe("Longest that one score may take (seconds)"),
+      .describe(
+        "Interface that scores tokens; generate: /inference/v1/generate; completions: OpenAI's /v1/completions with prompt_logprobs",
+      ),
+    api_key_var: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("Environment variable that holds the API key; unset: no key is sent"),
+    timeout_s: seconds().default(120).describe("Longest time for one score (seconds)"),
     check_tokenizer: z
       .boolean()
       .default(true)
-      .describe("Compare its tokenizer with the policy's before the run, by /tokenize; false: take it for the same"),
-    max_concurrent: z.int().positive().default(64).describe("Most scores under way at once"),
+      .describe(
+        "Compare the teacher's tokenizer with that of the policy before the run, through /tokenize; false: no comparison",
+      ),
+    max_concurrent: z.int().positive().default(64).describe("Most scores that are computed at once"),
   })
   .nullable()
   .default(null)
   .describe(
-    "opd: whose log-probabilities are distilled; opsd: who is given the hint, unset: the policy itself; sft: who samples the traces that are learnt",
+    "A served model. opd: the model that is distilled; opsd: the model that sees the hint (absent: the policy); sft: the model that samples the traces (absent: the policy)",
   );
 export type TeacherBlock = NonNullable<z.output<typeof teacherBlock>>;
 
@@ -74,51 +91,59 @@ export const algoBlock = z
         "custom",
       ])
       .default("grpo")
-      .describe("How traces train; formulas in ts/algorithms"),
+      .describe("Name of the algorithm; ts/algorithms has the formulas"),
     std: z
       .enum(["none", "group", "batch"])
       .default("none")
-      .describe("grpo: divide by the standard deviation of the group, of the batch, or not at all"),
+      .describe("grpo: divide advantages by the standard deviation of the group, of the batch, or by nothing"),
     eps: z
       .number()
       .nonnegative()
       .nullable()
       .default(null)
       .describe(
-        "Added to the standard deviation; unset: 1e-6 for grpo, 1e-8 under the root for reinforce_pp, 1e-4 for gdpo",
+        "Number that is added to the standard deviation; unset: 1e-6 for grpo, 1e-8 under the root for reinforce_pp, 1e-4 for gdpo",
       ),
-    unbiased: z.boolean().default(true).describe("Standard deviations over n - 1 instead of n"),
+    unbiased: z.boolean().default(true).describe("Divide by n - 1, not by n, in standard deviations"),
     singleton: z
       .union([z.literal(0), z.literal("raw")])
       .default(0)
       .describe('Advantage in a group with one valid reward: 0, or "raw" for the reward itself'),
-    decay: z.number().min(0).lt(1).default(0.95).describe("rae: what an agent's average keeps at each reward"),
+    decay: z.number().min(0).lt(1).default(0.95).describe("rae: decay of an agent's moving average of rewards"),
     length_penalty: lengthPenalty,
     overlong,
     roles: z
       .partialRecord(z.enum(["system", "user", "tool"]), z.number().positive())
       .default({})
-      .describe("echo: weight of the cross-entropy of what each role says after the first reply; unset: tool 0.1"),
+      .describe(
+        "echo: weight of the cross-entropy for the messages of each role after the first reply; empty: tool 0.1",
+      ),
     teacher: teacherBlock,
     demo_key: z
       .string()
       .min(1)
       .nullable()
       .default(null)
-      .describe("opsd: key of the task's data that holds the hint, for example a worked solution"),
+      .describe(
+        "opsd, which needs it: key of the task's data that holds the hint, for example a worked solution; unset: none",
+      ),
     template: z
       .string()
       .refine((text) => text.includes("{hint}"), "must say where {hint} goes")
       .default(HINT_TEMPLATE)
-      .describe("opsd: what stands before the user's first message, with {hint}"),
+      .describe("opsd: text that is put before the user's first message; {hint} is replaced"),
     min_reward: z
       .number()
       .nullable()
       .default(null)
       .describe(
-        "sft: traces of a lower reward are not learnt; without a teacher it is needed: they are the policy's own",
+        "sft: lowest reward of a trace that trains; needed without a teacher, because the traces are then the policy's; unset: all traces train",
       ),
-    path: filePath("custom: module with (group) => Float32Array[], './my.ts#name'").nullable().default(null),
+    path: filePath(
+      "custom, which needs it: module and export of the function (group) => Float32Array[], as './my.ts#name'; unset: none",
+    )
+      .nullable()
+      .default(null),
     deadline_s: userDeadline("group", "PRL_USER_DEADLINE"),
   })
   .describe("How rewards become advantages");

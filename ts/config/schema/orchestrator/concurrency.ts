@@ -8,20 +8,24 @@ export const concurrencyBlock = z
       .boolean()
       .default(true)
       .describe(
-        "Follow the engines' metrics between min_inflight and orchestrator.max_inflight; false: always max_inflight",
+        "Choose the number between min_inflight and orchestrator.max_inflight by the engines' metrics; false: always max_inflight",
       ),
-    initial_inflight: automatic("Rollouts at once to begin with; unset: orchestrator.max_inflight"),
-    min_inflight: z.int().positive().default(1).describe("Least number of rollouts at once, whatever the engines say"),
+    initial_inflight: automatic("Rollouts at once at the start; unset: orchestrator.max_inflight"),
+    min_inflight: z
+      .int()
+      .positive()
+      .default(1)
+      .describe("Least number of rollouts at once, whatever the engines' metrics are"),
     target_kv_usage: z
       .number()
       .gt(0)
       .max(1)
       .default(0.8)
-      .describe("Share of an engine's KV cache that may be in use before fewer rollouts are begun"),
-    interval_s: seconds().default(2).describe("Between two looks at the engines' metrics (seconds)"),
+      .describe("Share of an engine's KV cache in use above which fewer rollouts begin"),
+    interval_s: seconds().default(2).describe("Time between two readings of the engines' metrics (seconds)"),
   })
   .prefault({})
-  .describe("Rollouts at once");
+  .describe("How many rollouts run at once");
 /** A problem between keys of `[orchestrator]`, with the key to report. */
 export function concurrencyProblem(orchestrator: {
   max_inflight: number;

@@ -5,8 +5,13 @@ const share = (text: string) => z.number().min(0).max(1).describe(text);
 
 const pool = z.strictObject({
   name: z.string().min(1).describe("Name in the metrics"),
-  max_reward: share("Tasks whose last group had a mean reward up to this, and above that of the pool before"),
-  weight: z.number().nonnegative().describe("Weight of each such task in the draw; one that was never tried weighs 1"),
+  max_reward: share(
+    "The pool has the tasks whose last group had a mean reward up to this and above that of the pool before",
+  ),
+  weight: z
+    .number()
+    .nonnegative()
+    .describe("Weight of each task of the pool in the draw; a task that was never tried weighs 1"),
 });
 
 const POOLS = [
@@ -21,18 +26,20 @@ const sampler = z
       .enum(["sequential", "difficulty_pool", "learnability"])
       .default("sequential")
       .describe(
-        "Tasks in their order; drawn by how well the last group did; or drawn by p(1-p) of its mean reward p. Drawing needs a finite set",
+        "sequential: tasks in their order; difficulty_pool: drawn by the mean reward of their last group; learnability: drawn by p(1-p) of that mean reward p. Drawing needs a finite number of tasks",
       ),
     pools: z
       .array(pool)
       .min(1)
       .default(POOLS)
-      .describe("difficulty_pool: pools by ascending max_reward; the last one takes the rest"),
+      .describe("difficulty_pool: pools by ascending max_reward; the last one has all other tasks"),
     floor: z
       .number()
       .positive()
       .default(0.01)
-      .describe("learnability: least weight of a task, so that none is lost for good; an untried one weighs 0.25"),
+      .describe(
+        "learnability: least weight of a task, so that every task can be drawn again; a task that was never tried weighs 0.25",
+      ),
   })
   .prefault({})
   .describe("Order of the tasks");
@@ -41,19 +48,22 @@ const gates = z
   .strictObject({
     advantage_range: z
       .strictObject({
-        reject_min: z.number().default(0).describe("Lowest advantage that is rejected"),
-        reject_max: z.number().default(0).describe("Highest advantage that is rejected"),
+        reject_min: z.number().default(0).describe("Lower end of the range"),
+        reject_max: z.number().default(0).describe("Upper end of the range"),
       })
       .nullable()
       .default(null)
       .describe(
-        "A group all of whose advantages (reward minus mean) lie in the range is rejected, and another is sampled for it; absent: none is",
+        "Rejects a group whose advantages (reward minus mean) all lie in the range, and another group is sampled in its place; absent: no group is rejected",
       ),
   })
   .prefault({})
-  .describe("What keeps a completed group out of the batch, which keeps its size");
+  .describe("Rules that reject completed groups; the batch keeps its size");
 
-export const curriculumBlock = z.strictObject({ sampler, gates }).prefault({}).describe("Curriculum of a source");
+export const curriculumBlock = z
+  .strictObject({ sampler, gates })
+  .prefault({})
+  .describe("How tasks are drawn, and which groups are rejected");
 export type CurriculumBlock = z.output<typeof curriculumBlock>;
 
 /** A range that no advantage lies in, or null. */

@@ -11,20 +11,22 @@ export const engineClientBlock = z
       .array(baseUrl)
       .default([])
       .describe(
-        "Inference servers that run already, by their addresses; they stay up after the run. One that answers is enough to begin, the others join when they do. Empty: the run starts its own, as [inference] says",
+        "Addresses of inference servers that run already and go on after the run. The run begins when one of them answers; the others join when they answer. Empty: the run starts servers as [inference] says",
       ),
     api: z
       .enum(["prl", "vllm"])
       .default("prl")
       .describe(
-        "What the servers of base_url are. vllm: `vllm serve` with VLLM_SERVER_DEV_MODE=1, --enable-scale-out and --logprobs-mode processed_logprobs, which loads weights from a folder that it sees; one before 0.32 lets its requests end before a swap",
+        "Program of the servers of base_url. vllm: `vllm serve` with VLLM_SERVER_DEV_MODE=1, --enable-scale-out and --logprobs-mode processed_logprobs; it loads weights from a folder that it can read; before 0.32 its requests end before a swap",
       ),
     swap_timeout_s: seconds()
       .default(300)
       .describe(
-        "A server that takes longer for new weights than this, while others have them, is left out until it has them (seconds)",
+        "Longest time for new weights (seconds); a server that needs longer while others have them gets no rollouts until it has them",
       ),
-    patience_s: seconds().default(300).describe("No server in service for so long ends the run (seconds)"),
+    patience_s: seconds()
+      .default(300)
+      .describe("Longest time without any server in service (seconds); then the run ends"),
   })
   .prefault({})
   .describe("The inference servers, as the orchestrator sees them");

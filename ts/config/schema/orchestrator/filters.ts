@@ -8,17 +8,28 @@ export const filterBlock = z
   .strictObject({
     type: z
       .enum(["gibberish", "repetition", "zero_advantage", "custom"])
-      .describe("What is looked for; custom: a function of your own"),
+      .describe("Kind of filter; custom: a function that you write"),
     name: z.string().min(1).nullable().default(null).describe("Name in the metrics; unset: the type"),
-    enforce: z.boolean().default(true).describe("Leave what is found out of the batch; false: count it only"),
-    token_id_threshold: unset(z.int().nonnegative(), "gibberish: tokens with an id below this are never rare (100000)"),
+    enforce: z
+      .boolean()
+      .default(true)
+      .describe("Leave traces that the filter finds out of the batch; false: only count them"),
+    token_id_threshold: unset(
+      z.int().nonnegative(),
+      "gibberish: a token with an id below this is never rare; unset: 100000",
+    ),
     max_logprob: unset(
       z.number().max(0),
-      "gibberish: a rare token sampled below this log-probability is gibberish (-14)",
+      "gibberish: a rare token that was sampled below this log-probability is gibberish; unset: -14",
     ),
-    window: unset(z.int().positive(), "repetition: so many tokens in a row, each all but certain, are a loop (3000)"),
-    prob_threshold: unset(z.number().min(0).lt(1), "repetition: all but certain is a probability above this (0.99)"),
-    path: filePath("custom: module with (trace, columns) => 'keep' or a reason, './my.ts#name'")
+    window: unset(z.int().positive(), "repetition: this many near-certain tokens in a row are a loop; unset: 3000"),
+    prob_threshold: unset(
+      z.number().min(0).lt(1),
+      "repetition: a token above this probability is near-certain; unset: 0.99",
+    ),
+    path: filePath(
+      "custom, which needs it: module and export of the function (trace, columns) => 'keep' or a reason, as './my.ts#name'; unset: none",
+    )
       .nullable()
       .default(null),
     deadline_s: userDeadline("trace", "PRL_USER_DEADLINE"),

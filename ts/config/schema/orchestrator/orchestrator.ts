@@ -28,7 +28,7 @@ const maxCompletionTokens = z
   .positive()
   .nullable()
   .default(null)
-  .describe("Most tokens of one completion; unset: what seq_len leaves after the prompt");
+  .describe("Most tokens of one completion; unset: as many as seq_len leaves after the prompt");
 
 const trainSampling = z
   .strictObject({
@@ -37,7 +37,9 @@ const trainSampling = z
       .gt(0, "training samples need a temperature above 0: greedy samples have no log-probability to train on")
       .max(2)
       .default(1)
-      .describe("Sampling temperature, above 0 and up to 2; no other truncation, so that sampler and trainer agree"),
+      .describe(
+        "Sampling temperature, above 0 and up to 2; training samples have no top_p and top_k, so that sampler and trainer agree",
+      ),
     max_completion_tokens: maxCompletionTokens,
   })
   .prefault({})
@@ -53,7 +55,11 @@ const evalSampling = z
 
 const trainSource = z.strictObject({
   name: sourceName,
-  ratio: z.number().positive().default(1).describe("Share of this source among all training sources, as a weight"),
+  ratio: z
+    .number()
+    .positive()
+    .default(1)
+    .describe("Weight of this source among all training sources: its share is the weight over their sum"),
   group_size: z.int().positive().nullable().default(null).describe("Rollouts per task; unset: orchestrator.group_size"),
   algo: algoBlock
     .nullable()
@@ -69,7 +75,7 @@ const evalSource = z.strictObject({
   num_examples: numExamples
     .nullable()
     .default(null)
-    .describe("Tasks to run, -1 is all; unset: orchestrator.eval.num_examples"),
+    .describe("Tasks to run; -1: all; unset: orchestrator.eval.num_examples"),
   group_size: z
     .int()
     .positive()
@@ -82,7 +88,7 @@ const evalSource = z.strictObject({
       max_completion_tokens: maxCompletionTokens,
     })
     .prefault({})
-    .describe("Sampling of this source; what is unset comes from orchestrator.eval.sampling"),
+    .describe("Sampling of this source; keys that are unset come from orchestrator.eval.sampling"),
 });
 
 export const evalBlock = z
@@ -92,15 +98,15 @@ export const evalBlock = z
       .positive()
       .nullable()
       .default(null)
-      .describe("Steps between evaluations; unset: at start and end only"),
+      .describe("Steps between evaluations; unset: evaluations at the start and the end only"),
     eval_at_start: z.boolean().default(true).describe("Evaluate the policy before the first step"),
-    num_examples: numExamples.default(-1).describe("Tasks per source, -1 is all"),
+    num_examples: numExamples.default(-1).describe("Tasks per source; -1: all"),
     group_size: z.int().positive().default(1).describe("Rollouts per task"),
     hold_weights: z
       .boolean()
       .nullable()
       .default(null)
-      .describe("Hold weight updates back until an evaluation ends; unset: only when max_async_level is 0"),
+      .describe("Delay weight updates until an evaluation has ended; unset: only when max_async_level is 0"),
     sampling: evalSampling,
     source: z
       .array(evalSource)
@@ -112,7 +118,7 @@ export const evalBlock = z
 export const orchestratorBlock = z
   .strictObject({
     batch_size: automatic(
-      "Rollouts per training step, a multiple of group_size; unset: 128, or by token_batch_size",
+      "Rollouts per training step, a multiple of group_size; unset: 128, or as many as token_batch_size needs",
       MOST_ROLLOUTS,
     ),
     token_batch_size: z
@@ -121,7 +127,7 @@ export const orchestratorBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Tokens per training step, prompts included, in place of batch_size; unset: a batch is counted in rollouts",
+        "Tokens per training step with their prompts, in place of batch_size; unset: batch_size counts rollouts",
       ),
     oversampling: z
       .number()
@@ -129,25 +135,23 @@ export const orchestratorBlock = z
       .max(4)
       .default(1)
       .describe(
-        "Batches' worth that is sampled for each that the schedule needs, so that a batch does not wait for its slowest group; what is left goes on and trains later. Above 1 only with max_async_level of at least 1",
+        "How many times as many groups are sampled as a batch needs, so that the batch does not wait for its slowest group; the other groups go on and train later. Above 1 needs a max_async_level of at least 1",
       ),
     recycle: z
       .enum(["off", "stale", "tails"])
       .default("off")
       .describe(
-        "What becomes of the tokens of groups that are cancelled. stale: the task of a group that became too old comes back, and its rollouts go on from their tokens where the oldest one is within max_off_policy_steps. tails: besides, what oversampling has under way beyond the next batch is cut with each batch and goes on under the next version. off: they are lost, and tails are sampled on without a cut",
+        "How the tokens of cancelled groups are used again. off: they are lost. stale: the task of a group that became too old is sampled again, and its rollouts continue from their tokens if the oldest token is within max_off_policy_steps. tails: as stale, and with each batch the groups that oversampling has under way beyond the next batch are cut and continue under the next version",
       ),
     fifo_window: automatic(
-      "Groups that may overtake the oldest one under way into a batch; unset: any number. Smaller ones lean less to short samples and wait longer",
+      "Number of groups that may enter a batch before the oldest group that is under way; a small number favours short samples less and waits longer; unset: any number",
     ),
     group_size: z.int().positive().max(MOST_ROLLOUTS).default(1).describe("Rollouts per task"),
     max_off_policy_steps: z
       .int()
       .nonnegative()
       .default(8)
-      .describe(
-        "Oldest dispatch version that still trains, in steps behind; at least max_async_level, and 0 when that is 0",
-      ),
+      .describe("Largest staleness of a group that trains, in steps; at least max_async_level, and 0 when that is 0"),
     seq_len: seqLen.optional(),
     env_workers: z
       .int()
@@ -156,29 +160,29 @@ export const orchestratorBlock = z
       .default(1)
       .describe("Least number of processes that run environment code"),
     max_env_workers: automatic(
-      "Most of them, started when the load asks for some seconds; at least env_workers; unset: one per core",
+      "Most processes that run environment code; more are started when the load needs them for some seconds; at least env_workers; unset: one per core",
       MOST_PROCESSES,
     ),
     rollouts_per_env_worker: z
       .int()
       .positive()
       .default(256)
-      .describe("Rollouts under way for which there is one such process"),
+      .describe("Number of rollouts under way for which one such process is enough"),
     max_inflight: z
       .int()
       .positive()
       .max(MOST_ROLLOUTS)
       .default(1024)
-      .describe("Most rollouts running at once, those of evaluations included"),
+      .describe("Most rollouts that run at once, with those of evaluations"),
     request_timeout_s: seconds().default(600).describe("Longest one rollout may take (seconds)"),
     algo: algoBlock.prefault({}),
     filter_zero_advantages: z
       .boolean()
       .default(true)
       .describe(
-        "Leave traces without an advantage out of the batch, which is then smaller: batch/zero_advantage counts them; curriculum.gates.advantage_range samples others in their place",
+        "Leave traces with an advantage of 0 out of the batch, which becomes smaller; batch/zero_advantage counts them. curriculum.gates.advantage_range samples others in their place",
       ),
-    filters: z.array(filterBlock).default([]).describe("Traces that do not train although they were scored"),
+    filters: z.array(filterBlock).default([]).describe("Filters, which choose scored traces that do not train"),
     canary: z
       .strictObject({
         max_mean_abs: z
@@ -186,11 +190,11 @@ export const orchestratorBlock = z
           .nonnegative()
           .default(0.02)
           .describe(
-            "Largest mean |log-probability difference| to the trainer (nats); 0 for embedded engines of one instruction set",
+            "Largest mean absolute difference between the log-probabilities of server and trainer (nats); embedded engines with one instruction set must differ by 0",
           ),
       })
       .prefault({})
-      .describe("Check of every engine after each weight update"),
+      .describe("Check of every engine after each weight update, with fixed tokens"),
     client: engineClientBlock,
     concurrency: concurrencyBlock,
     tasks_per_minute: z
@@ -198,7 +202,7 @@ export const orchestratorBlock = z
       .min(LEAST_RATE, "fewer than one task in 100 minutes")
       .nullable()
       .default(null)
-      .describe("Most tasks (groups) begun per minute; unset: any number. What is under way never waits for it"),
+      .describe("Most tasks (groups) that begin per minute; groups under way do not wait for it; unset: any number"),
     train: z
       .strictObject({
         sampling: trainSampling,
@@ -207,8 +211,8 @@ export const orchestratorBlock = z
       .describe("Training rollouts"),
     eval: evalBlock.nullable().default(null),
     model: modelBlock.optional(),
-    max_steps: z.int().positive().nullable().optional().describe("Steps to train"),
-    max_async_level: z.int().nonnegative().optional().describe("Steps that sampling may lag behind training"),
+    max_steps: z.int().positive().nullable().optional().describe("Number of training steps"),
+    max_async_level: z.int().nonnegative().optional().describe("Number of steps that sampling may lag behind training"),
     seed: seed.optional(),
     output_dir: outputDir.optional(),
   })

@@ -14,14 +14,19 @@ export const rlInputSchema = z
   .strictObject({
     run: runBlock,
     output_dir: outputDir.default("outputs"),
-    clean: z.boolean().default(false).describe("Delete the run directory first when it exists"),
+    clean: z.boolean().default(false).describe("Delete the run directory first if it exists"),
     seed: seed.default(0),
-    max_steps: z.int().positive().nullable().default(null).describe("Steps to train; unset: until interrupted"),
+    max_steps: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe("Number of training steps; unset: the run trains until it is stopped"),
     max_async_level: z
       .int()
       .nonnegative()
       .default(1)
-      .describe("Steps that sampling may lag behind training; 0 is synchronous and exactly reproducible"),
+      .describe("Number of steps that sampling may lag behind training; 0: synchronous and exactly reproducible"),
     seq_len: seqLen.default(2048),
     model: modelBlock,
     log: logBlock,
@@ -31,10 +36,12 @@ export const rlInputSchema = z
     inference: inferenceBlock,
     sandbox: sandboxBlock,
     warm_start: z
-      .strictObject({ sft: filePath("SFT config of the stage that runs before RL; its result is cached by content") })
+      .strictObject({
+        sft: filePath("SFT config of the stage that runs before RL; later runs with the same content reuse its result"),
+      })
       .nullable()
       .default(null)
-      .describe("Short SFT stage before RL; absent: none"),
+      .describe("Short SFT stage before RL; absent: no such stage"),
     ckpt: ckptBlock,
     deployment: deploymentBlock,
     rollout_transport: rolloutTransportBlock,

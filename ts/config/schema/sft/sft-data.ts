@@ -10,29 +10,40 @@ const source = z
   .min(1)
   .meta({
     description:
-      "Rows of messages (and tools), or of prompt and completion: a .jsonl, .json (a list), .csv or .parquet file, or owner/name on the Hugging Face hub",
+      "Rows of messages (and tools), or of prompt and completion: a .jsonl, .json (a list), .csv or .parquet file, or owner/name on the Hugging Face hub; unset: another key names the rows",
     relativeTo: "data" satisfies PathBase,
   })
   .nullable()
   .default(null);
 const split = z.string().min(1).default("train").describe("Split of a dataset of the hub");
-const subset = z.string().min(1).nullable().default(null).describe("Which of the configs of a dataset of the hub");
+const subset = z
+  .string()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe("Config of a dataset of the hub; unset: the dataset has only one");
 const revision = z.string().min(1).default("main").describe("Branch, tag or commit of a dataset of the hub");
 
 export const lossMaskBlock = z
   .strictObject({
-    system: z.boolean().default(false).describe("Learn what the system says"),
-    user: z.boolean().default(false).describe("Learn what the user says"),
-    tool: z.boolean().default(false).describe("Learn what tools answer"),
-    assistant: z.boolean().default(true).describe("Learn what the assistant says"),
+    system: z.boolean().default(false).describe("Train on system messages"),
+    user: z.boolean().default(false).describe("Train on user messages"),
+    tool: z.boolean().default(false).describe("Train on the answers of tools"),
+    assistant: z.boolean().default(true).describe("Train on assistant messages"),
   })
   .prefault({})
-  .describe("Whose messages carry loss, with the token that closes each; the template's own text never does");
+  .describe(
+    "Roles whose messages train, with the token that closes each message; the text of the template never trains",
+  );
 export type LossMask = z.output<typeof lossMaskBlock>;
 
 const mixedEnvironment = z.strictObject({
   env: environmentBlock,
-  ratio: z.number().positive().default(1).describe("Share of this environment among them all, as a weight"),
+  ratio: z
+    .number()
+    .positive()
+    .default(1)
+    .describe("Weight of this environment: its share is the weight over the sum of all weights"),
 });
 
 export const sftDataBlock = z
@@ -44,7 +55,7 @@ export const sftDataBlock = z
       .min(1)
       .nullable()
       .default(null)
-      .describe("Several environments, whose demonstrations take turns by their ratios"),
+      .describe("Several environments; their demonstrations are mixed by their ratios; unset: none"),
     source,
     split,
     subset,
@@ -56,7 +67,7 @@ export const sftDataBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Tokens that go through the model at once, at least seq_len; a step's gradients add up over as many as it needs; unset: seq_len",
+        "Tokens that go through the model at once, at least seq_len; the gradients of a step are summed over its parts; unset: seq_len",
       ),
   })
   .superRefine((data, context) => {
@@ -68,7 +79,7 @@ export const sftDataBlock = z
       });
     }
   })
-  .describe("Where the demonstrations come from; exactly one of env, mix and source");
+  .describe("Source of the demonstrations: exactly one of env, mix and source");
 export type SftDataBlock = z.output<typeof sftDataBlock>;
 
 /** The environments that give demonstrations, with their keys in the config; empty where data files give them. */
@@ -85,17 +96,24 @@ export function demonstrators({ env, mix }: Pick<SftDataBlock, "env" | "mix">): 
 export const sftValidationBlock = z
   .strictObject({
     source,
-    split: z.string().min(1).nullable().default(null).describe("This split of the dataset data.source"),
+    split: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("Split of the dataset data.source to validate on; unset: source or share says which rows"),
     share: z
       .number()
       .gt(0)
       .lt(1)
       .nullable()
       .default(null)
-      .describe("Share of the rows of data.source that is held out, chosen by what is in a row: no seed changes it"),
-    interval: z.int().positive().default(50).describe("Validate every so many steps, and after the last"),
+      .describe(
+        "Share of the rows of data.source that is held out, by the content of each row and not by the seed; unset: source or split says which rows",
+      ),
+    interval: z.int().positive().default(50).describe("Steps between validations; the last step is always validated"),
     eval_on_start: z.boolean().default(false).describe("Validate before the first step too"),
-    limit: z.int().positive().nullable().default(null).describe("Validate on the first so many rows; unset: all"),
+    limit: z.int().positive().nullable().default(null).describe("Number of first rows to validate on; unset: all"),
   })
   .superRefine((val, context) => {
     const given = [val.source, val.split, val.share].filter((one) => one !== null).length;
@@ -103,4 +121,4 @@ export const sftValidationBlock = z
   })
   .nullable()
   .default(null)
-  .describe("Validation: loss and perplexity of rows that are not learnt");
+  .describe("Validation: loss and perplexity of rows that do not train; absent: none");

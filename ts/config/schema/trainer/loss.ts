@@ -28,15 +28,15 @@ const correctionBlock = z
     level: z
       .enum(["token", "sequence", "geometric"])
       .default("token")
-      .describe("Ratio of a token, the product over a sequence, or its geometric mean"),
+      .describe("Which ratio is corrected: that of a token, the product over a sequence, or its geometric mean"),
     mode: z
       .enum(["truncate", "mask"])
       .default("truncate")
       .describe(
-        "Ratios out of bounds: cut to the bound (TIS), or left out (IcePop, masked importance sampling); geometric: a gate (Geo-RS)",
+        "Value of a ratio outside of the bounds; truncate: the bound (TIS); mask: 0 (IcePop, masked importance sampling; with geometric: Geo-RS)",
       ),
-    low: z.number().nonnegative().default(0).describe("Lowest ratio"),
-    high: positive("Highest ratio; unset: none"),
+    low: z.number().nonnegative().default(0).describe("Lower bound of the ratio"),
+    high: positive("Upper bound of the ratio; unset: none"),
   })
   .nullable()
   .default(null)
@@ -46,7 +46,10 @@ const klBlock = z
   .strictObject({
     estimator: z.enum(["k1", "k2", "k3"]).default("k3").describe("Estimate of the divergence at a sampled token"),
     coef: z.number().nonnegative().default(1e-3).describe("Factor of the KL term"),
-    unbiased: z.boolean().default(false).describe("Weigh the estimate by the ratio"),
+    unbiased: z
+      .boolean()
+      .default(false)
+      .describe("Multiply the estimate by the ratio, so that it is right off-policy too"),
   })
   .nullable()
   .default(null)
@@ -54,31 +57,47 @@ const klBlock = z
 
 export const lossBlock = z
   .strictObject({
-    type: z.enum(LOSSES).default("default").describe("Loss: default is prime-rl's DPPO mask with a KL term"),
-    dppo_mask_low: number("default: tokens of negative advantage whose probability fell by more are masked (0.2)"),
-    dppo_mask_high: number("default: tokens of positive advantage whose probability rose by more are masked (0.2)"),
-    ipo_threshold: number("ipo: tokens whose probability moved by more than this are masked (0.1)"),
-    adv_tau: number("default, ipo: weight of the advantage term (1)"),
-    kl_tau: number("default, ipo: weight of the squared log-ratio (0.001)"),
-    epsilon_low: number("Clipping losses: the ratio counts from 1 - this (0.2; gspo 0.0003, cispo 10: no lower bound)"),
-    epsilon_high: number("Clipping losses: the ratio counts up to 1 + this (0.2; dapo 0.28, gspo 0.0004)"),
-    delta: number("Clipping losses: most of the ratio for a negative advantage too (two_sided: 4; others: none)"),
-    dual_clip: number("Clipping losses: a negative advantage costs at most this times itself; verl has 3"),
+    type: z.enum(LOSSES).default("default").describe("Name of the loss; default: prime-rl's DPPO mask with a KL term"),
+    dppo_mask_low: number(
+      "default: a token of negative advantage is masked when its probability fell by more than this; unset: 0.2",
+    ),
+    dppo_mask_high: number(
+      "default: a token of positive advantage is masked when its probability rose by more than this; unset: 0.2",
+    ),
+    ipo_threshold: number("ipo: a token is masked when its probability moved by more than this; unset: 0.1"),
+    adv_tau: number("default, ipo: weight of the advantage term; unset: 1"),
+    kl_tau: number("default, ipo: weight of the squared log-ratio; unset: 0.001"),
+    epsilon_low: number(
+      "Clipping losses: the lower bound of the ratio is 1 minus this; unset: 0.2, gspo 0.0003, cispo 10 (no lower bound)",
+    ),
+    epsilon_high: number(
+      "Clipping losses: the upper bound of the ratio is 1 plus this; unset: 0.2, dapo 0.28, gspo 0.0004",
+    ),
+    delta: number(
+      "Clipping losses: upper bound of the ratio for a negative advantage; unset: two_sided 4, others none",
+    ),
+    dual_clip: number(
+      "Clipping losses: the loss of a token of negative advantage is at most this many times the advantage (verl: 3); unset: no bound",
+    ),
     bounds: z
       .enum(["offset", "absolute"])
       .nullable()
       .default(null)
-      .describe("cispo: epsilon_high is an offset from 1 (the default, as verl) or the bound itself (as TRL)"),
-    tau_pos: positive("sapo: temperature of the gate for positive advantages (1)"),
-    tau_neg: positive("sapo: temperature of the gate for other advantages (1.05)"),
-    log_ratio_clamp: positive("Log ratios are limited to plus and minus this (20; gspo 10)"),
+      .describe(
+        "cispo: offset: the bounds are 1 - epsilon_low and 1 + epsilon_high, as in verl; absolute: epsilon_high is the bound itself, as in TRL; unset: offset",
+      ),
+    tau_pos: positive("sapo: temperature of the gate for positive advantages; unset: 1"),
+    tau_neg: positive("sapo: temperature of the gate for other advantages; unset: 1.05"),
+    log_ratio_clamp: positive("Log-ratios are clamped to plus and minus this; unset: 20, gspo 10"),
     aggregation: z
       .enum(AGGREGATIONS)
       .nullable()
       .default(null)
-      .describe("How the terms of tokens become one number; unset: the loss's own"),
-    global_tokens: positive("aggregation token-mean/global: the denominator; unset: the tokens of the batch"),
-    max_completion_length: positive("aggregation sum/(B*L), dr_grpo: L"),
+      .describe("How the terms of the tokens become one number; unset: as the loss has it"),
+    global_tokens: positive("aggregation token-mean/global: the denominator; unset: the number of tokens of the batch"),
+    max_completion_length: positive(
+      "aggregation sum/(B*L), which is the default of dr_grpo and needs it: the length L (tokens); unset: none",
+    ),
     correction: correctionBlock,
     kl: klBlock,
     reference: z
@@ -86,12 +105,14 @@ export const lossBlock = z
       .min(1)
       .meta({
         description:
-          'Model that kl and ref_kl pull towards, frozen; "start" or unset: the weights that the run starts from. custom: its log-probabilities are among the inputs when this is set',
+          'Frozen model that kl and ref_kl pull towards; "start" or unset: the weights that the run starts from. custom: when it is set, its log-probabilities are among the inputs',
         relativeTo: "model",
       })
       .nullable()
       .default(null),
-    path: filePath("custom: module with (inputs, args) => ({ loss, gradLogprobs, metrics }), './my.ts#name'")
+    path: filePath(
+      "custom, which needs it: module and export of the function (inputs, args) => ({ loss, gradLogprobs, metrics }), as './my.ts#name'; unset: none",
+    )
       .nullable()
       .default(null),
     args: z.record(z.string(), z.unknown()).default({}).describe("custom: second argument of the function"),

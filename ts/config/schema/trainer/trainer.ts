@@ -10,7 +10,9 @@ export const optimBlock = z
     type: z
       .enum(["adamw", "sgd", "muon"])
       .default("adamw")
-      .describe("Optimizer; muon: orthogonal updates for the matrices inside the layers, adamw for the rest"),
+      .describe(
+        "Optimizer; muon: orthogonal updates for the matrices inside the layers, adamw for all other parameters",
+      ),
     lr: z
       .number()
       .nonnegative()
@@ -20,19 +22,19 @@ export const optimBlock = z
     betas: z
       .tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)])
       .default([0.9, 0.999])
-      .describe("Decay of the first and of the second moment"),
-    eps: z.number().positive().default(1e-8).describe("Added to the root of the second moment"),
+      .describe("Decay rates of the first and of the second moment"),
+    eps: z.number().positive().default(1e-8).describe("Number that is added to the root of the second moment"),
     weight_decay: z
       .number()
       .nonnegative()
       .default(0.01)
-      .describe("Decoupled weight decay, times the learning rate at each step"),
+      .describe("Decoupled weight decay; each step multiplies it by the learning rate"),
     max_norm: z
       .number()
       .positive()
       .nullable()
       .default(1)
-      .describe('Largest global gradient norm, above it the gradient is scaled down; "None": no clipping'),
+      .describe('Largest global gradient norm; a gradient above it is scaled down; "None": no clipping'),
     decay_1d: z.boolean().default(true).describe("Apply weight decay to norms and biases too"),
     momentum: z
       .number()
@@ -41,7 +43,7 @@ export const optimBlock = z
       .nullable()
       .default(null)
       .describe("sgd, muon: momentum of the buffer; unset: 0 for sgd, 0.95 for muon"),
-    nesterov: z.boolean().default(false).describe("sgd: look ahead by one step of the buffer"),
+    nesterov: z.boolean().default(false).describe("sgd: use Nesterov's momentum"),
   })
   .prefault({})
   .describe("Optimizer");
@@ -51,7 +53,7 @@ export const schedulerBlock = z
     type: z
       .enum(["constant", "linear", "cosine", "wsd"])
       .default("constant")
-      .describe("Shape of the learning rate after the warm-up; wsd: stable, then linear over decay_steps"),
+      .describe("Shape of the learning rate after the warm-up; wsd: constant, then linear over decay_steps"),
     warmup_steps: z.int().nonnegative().default(0).describe("Steps over which the learning rate rises linearly from 0"),
     decay_steps: z
       .int()
@@ -59,7 +61,7 @@ export const schedulerBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Last steps of the run, over which the rate falls to min_lr; unset: all steps after the warm-up (wsd needs it)",
+        "Number of last steps over which the rate falls to min_lr; wsd needs it; unset: all steps after the warm-up",
       ),
     min_lr: z.number().nonnegative().default(0).describe("Learning rate at the end"),
   })
@@ -98,7 +100,7 @@ export const dtype = z.literal("float32").default("float32").describe("Number fo
 export const activations = z
   .enum(["auto", "keep", "recompute"])
   .default("auto")
-  .describe("Keep activations for the backward pass or compute them again; same bits each way");
+  .describe("Keep activations for the backward pass or compute them again; the results have the same bits");
 
 const fakeData = z
   .strictObject({
@@ -108,7 +110,7 @@ const fakeData = z
   })
   .nullable()
   .default(null)
-  .describe("Random batches instead of a run's, for prl trainer by itself and --bench; absent: none");
+  .describe("Random batches in place of a run's, for a standalone prl trainer and for --bench; absent: none");
 export type FakeData = NonNullable<z.output<typeof fakeData>>;
 
 export const trainerBlock = z
@@ -119,11 +121,11 @@ export const trainerBlock = z
     loss: lossBlock,
     optim: optimBlock,
     scheduler: schedulerBlock,
-    data: z.strictObject({ fake: fakeData }).prefault({}).describe("What the trainer trains on"),
+    data: z.strictObject({ fake: fakeData }).prefault({}).describe("Made-up training data"),
     model: modelBlock.optional(),
     seq_len: seqLen.optional(),
-    max_steps: z.int().positive().nullable().optional().describe("Steps to train"),
-    max_async_level: z.int().nonnegative().optional().describe("Steps that sampling may lag behind training"),
+    max_steps: z.int().positive().nullable().optional().describe("Number of training steps"),
+    max_async_level: z.int().nonnegative().optional().describe("Number of steps that sampling may lag behind training"),
     seed: seed.optional(),
     output_dir: outputDir.optional(),
   })
