@@ -70,7 +70,7 @@ test("a folder that is not empty, and what is no name, are refused", async () =>
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is not empty")]);
   for (const name of ["Loud", "../loud", "a/b/c", "loud@1.0.0", "-x"]) {
     const refused = await prl(["env", "init", "--", name], { cwd: place.dir, cache: place.cache });
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("is no name")]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("is not a valid name")]);
   }
 });
 
