@@ -43,7 +43,7 @@ describe("--bench", () => {
     },
   );
 
-  test("what is wrong is named: too few steps, made-up batches in a run", { timeout: 180_000 }, async () => {
+  test("mistakes are named: too few steps, made-up batches in a run", { timeout: 180_000 }, async () => {
     const once = await prl(["trainer", "--bench", "1", debug("trainer")], options());
     expect(once.code).toBe(2);
     expect(once.stderr).toContain("the first warms up");

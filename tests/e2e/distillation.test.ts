@@ -146,7 +146,7 @@ async function rewardsOf(run: string): Promise<number[]> {
 }
 
 test(
-  "self-distillation: a policy comes to know without a hint what it says with one",
+  "self-distillation: a policy learns to give without a hint the answers that it gives with one",
   { timeout: 180_000 },
   async () => {
     await writeHinted();
@@ -160,7 +160,7 @@ test(
 );
 
 test(
-  "self-distillation from a teacher that stands still keeps what was learnt for as long as it goes on",
+  "self-distillation from a frozen teacher keeps the learnt answers until the run ends",
   { timeout: 180_000 },
   async () => {
     await writeHinted();

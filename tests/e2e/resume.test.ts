@@ -98,33 +98,37 @@ describe("prl rl --resume", () => {
     },
   );
 
-  test("passes over a damaged checkpoint, and refuses what is no longer the run", { timeout: 120_000 }, async () => {
-    const args = ["rl", SYNC, "--max-steps", "2", "--ckpt.interval", "1", "--orchestrator.eval", "None"];
-    expect((await prl([...args, "--run.name", "mine"], options())).code).toBe(0);
-    const again = [...args, "--run.name", "mine", "--resume"];
-    for (const [change, what] of [
-      [["--seed", "9"], "seed"],
-      [["--orchestrator.train.source.0.name", "other"], "orchestrator.train.source"],
-    ] as const) {
-      const run = await prl([...again, ...change], options());
-      expect(run.code).toBe(2);
-      expect(run.stderr).toContain(`PRL_RUN_DRIFT`);
-      expect(run.stderr).toContain(what);
-    }
-    const unknown = await prl([...again, "9"], options());
-    expect(unknown.code).toBe(2);
-    expect(unknown.stderr).toContain("there are 2, 1");
-    const nobody = await prl([...args, "--run.name", "nobody", "--resume"], options());
-    expect(nobody.code).toBe(2);
-    expect(nobody.stderr).toContain("PRL_RUN_UNKNOWN");
+  test(
+    "passes over a damaged checkpoint, and refuses another model, reference or data",
+    { timeout: 120_000 },
+    async () => {
+      const args = ["rl", SYNC, "--max-steps", "2", "--ckpt.interval", "1", "--orchestrator.eval", "None"];
+      expect((await prl([...args, "--run.name", "mine"], options())).code).toBe(0);
+      const again = [...args, "--run.name", "mine", "--resume"];
+      for (const [change, what] of [
+        [["--seed", "9"], "seed"],
+        [["--orchestrator.train.source.0.name", "other"], "orchestrator.train.source"],
+      ] as const) {
+        const run = await prl([...again, ...change], options());
+        expect(run.code).toBe(2);
+        expect(run.stderr).toContain(`PRL_RUN_DRIFT`);
+        expect(run.stderr).toContain(what);
+      }
+      const unknown = await prl([...again, "9"], options());
+      expect(unknown.code).toBe(2);
+      expect(unknown.stderr).toContain("there are 2, 1");
+      const nobody = await prl([...args, "--run.name", "nobody", "--resume"], options());
+      expect(nobody.code).toBe(2);
+      expect(nobody.stderr).toContain("PRL_RUN_UNKNOWN");
 
-    await truncate(join(runDir("mine"), "checkpoints/step_2/trainer/optimizer.safetensors"), 1000);
-    const run = await prl([...again, "--max-steps", "3"], options());
-    expect(run.code).toBe(0);
-    expect(run.stdout + run.stderr).toContain("checkpoint 2 is passed over");
-    expect(run.stdout + run.stderr).toContain("Changed since the last attempt: max_steps");
-    expect(await readJson(join(runDir("mine"), "summary.json"))).toMatchObject({ status: "completed", steps: 3 });
-  });
+      await truncate(join(runDir("mine"), "checkpoints/step_2/trainer/optimizer.safetensors"), 1000);
+      const run = await prl([...again, "--max-steps", "3"], options());
+      expect(run.code).toBe(0);
+      expect(run.stdout + run.stderr).toContain("checkpoint 2 is passed over");
+      expect(run.stdout + run.stderr).toContain("Changed since the last attempt: max_steps");
+      expect(await readJson(join(runDir("mine"), "summary.json"))).toMatchObject({ status: "completed", steps: 3 });
+    },
+  );
 
   test("a run directory in use is refused with the process that uses it", { timeout: 60_000 }, async () => {
     const args = argsOf("busy", "--max-steps", "5000");

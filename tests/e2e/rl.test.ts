@@ -38,7 +38,7 @@ async function childrenOf(run: string): Promise<Record<string, number>> {
 
 describe("prl rl", () => {
   test(
-    "tails of an over-sampled batch are cut and gone on with, counted, and every trace says what was sampled before",
+    "tails of an over-sampled batch are cancelled, continued and counted, and every trace marks its earlier tokens",
     { timeout: 120_000 },
     async () => {
       // Random weights go on to the limit: there are always tails.

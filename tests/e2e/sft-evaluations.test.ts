@@ -24,7 +24,7 @@ const weights = async (name: string) => (await digestFile(join(runDir(name), "mo
 
 describe("prl sft with [eval]", () => {
   test(
-    "evaluates the start, every interval and the end, and trains what it trains without",
+    "evaluates the start, every interval and the end, and trains the same weights as without evaluations",
     { timeout: 300_000 },
     async () => {
       const args = ["sft", CONFIG, "--ckpt.interval", "1"];
@@ -62,7 +62,7 @@ describe("prl sft with [eval]", () => {
     },
   );
 
-  test("what is wrong with an evaluation is named before anything starts", { timeout: 180_000 }, async () => {
+  test("mistakes of an evaluation are named before anything starts", { timeout: 180_000 }, async () => {
     const unknown = await prl(["sft", CONFIG, "--eval.source.0.env.id", "reverse-tixt"], options());
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toContain("eval.source.0.env.id");

@@ -156,7 +156,7 @@ test.each(["pipe", "folder"])("a %s is no config file", LIMIT, async (what) => {
 });
 
 test.each(["trainer", "orchestrator", "inference", "env-server"])(
-  "prl %s makes no folder when its config is none",
+  "prl %s makes no folder when its config is invalid",
   LIMIT,
   async (name) => {
     await writeFile(join(place.dir, "garbage.json"), "{");

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-test("what is there is read, what is not is null", async () => {
+test("an existing file is read, a missing one is null", async () => {
   const path = join(dir, "file");
   expect(await ifThere(readFile(path, "utf8"), path)).toBe("text");
   expect(await isThere(path)).toBe(true);
@@ -22,7 +22,7 @@ test("what is there is read, what is not is null", async () => {
   }
 });
 
-test("what cannot be read is an error with the path, never absent", async () => {
+test("an unreadable file is an error with the path, never treated as missing", async () => {
   const error = expect.objectContaining({ code: "PRL_IO", message: expect.stringContaining(dir) as string });
   await expect(ifThere(readFile(dir, "utf8"), dir)).rejects.toEqual(error);
   const looped = join(dir, "x".repeat(300));

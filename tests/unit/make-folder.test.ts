@@ -13,14 +13,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a folder is made with those above it, and is fine when it is there", () => {
+test("a folder is made with its parents, and may exist already", () => {
   const path = join(root, "a/b/c");
   makeFolder(path);
   makeFolder(path);
   expect(existsSync(path)).toBe(true);
 });
 
-test("what cannot be made is an error that names it", () => {
+test("a folder that cannot be made is an error that names it", () => {
   writeFileSync(join(root, "file"), "");
   expect(() => makeFolder(join(root, "file/below"))).toThrow(/\[?PRL_IO|cannot/u);
   expect(() => makeFolder(join(root, "gone/below"), join(root, "gone"))).toThrow(`${join(root, "gone")} is not there`);

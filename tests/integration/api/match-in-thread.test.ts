@@ -22,7 +22,7 @@ describe("matchPattern", () => {
     for (const other of await Promise.all(others)) expect(other.matched).toBe(true);
   });
 
-  test("refuses flags and deadlines that are none", async () => {
+  test("refuses invalid flags and deadlines", async () => {
     const refused = expect.objectContaining({ code: "PRL_VERIFY_OPTIONS" });
     await expect(matchPattern("a", "a", { flags: "g" })).rejects.toThrow(refused);
     await expect(matchPattern("a", "a", { deadlineMs: 0 })).rejects.toThrow(refused);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-test("a tarball holds what runs, and neither sources nor tests", async () => {
+test("a tarball holds the built files, and neither sources nor tests", async () => {
   // Without scripts: `prepare` would build.
   const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT });
   const [packed] = JSON.parse(stdout) as { name: string; files: { path: string }[] }[];

@@ -64,7 +64,7 @@ describe("prl-lm/engine", () => {
     }
   });
 
-  test("generate samples what it is seeded to, and its log-probabilities are those of scoring, bit for bit", async () => {
+  test("generate samples the same for the same seed, and its log-probabilities are those of scoring, bit for bit", async () => {
     const { tokens, logprobs } = await sample([
       { id: "a", ...request },
       { id: "b", ...request },
@@ -100,7 +100,7 @@ describe("prl-lm/engine", () => {
     expect(model.stats().running).toBe(0);
   });
 
-  test("a trainer's step moves the loss down, its checkpoint loads, and swapWeights changes what is sampled", async () => {
+  test("a trainer's step lowers the loss, its checkpoint loads, and swapWeights changes the samples", async () => {
     const trainer = await openTrainer(dir, { threads: 1, optim: { type: "adamw", lr: 1e-3, weight_decay: 0 } });
     const ids = Uint32Array.from([...PROMPT, ...Buffer.from("cba"), 257]);
     const T = ids.length;
@@ -137,7 +137,7 @@ describe("prl-lm/engine", () => {
     await trainer.close();
   });
 
-  test("what does not exist says so by its code", async () => {
+  test("a missing file or model is an error with its code", async () => {
     const loss = (type: string) =>
       openTrainer(dir, { loss: { type } }).then((trainer) => trainer.forwardBackward(empty()));
     const empty = () => ({
@@ -224,7 +224,7 @@ describe("prl-lm/packing and prl/weights", () => {
 });
 
 describe("prl-lm/sandbox", () => {
-  test("runs on a warm interpreter, tests in one sandbox, and says what is not implemented by its code", async () => {
+  test("runs on a warm interpreter, tests in one sandbox, and refuses unimplemented options by a code", async () => {
     await using pool = await SandboxPool.start({ warm: { python: 2 } });
     const run = await pool.runOnce({ command: ["python3", "-c", "print(6 * 7)"] });
     expect(run).toMatchObject({ cause: "EXITED", exitCode: 0, stdout: Buffer.from("42\n") });
@@ -246,7 +246,7 @@ describe("prl-lm and prl-lm/environments", () => {
     if (task !== undefined) await environment.validate(task);
   });
 
-  test("loadConfig resolves, rl and sft are there, errors have codes", async () => {
+  test("loadConfig resolves, rl and sft exist, errors have codes", async () => {
     const { config } = await prl.loadConfig(
       [join(ROOT, "configs/reverse-text/rl.toml")],
       { max_steps: 3 },

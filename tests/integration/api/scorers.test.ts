@@ -49,7 +49,7 @@ describe("embeddingScorer", () => {
     await expect(scorer.similarity("a", "b")).rejects.toThrow(expect.objectContaining({ code: "PRL_VERIFY_FAILED" }));
   });
 
-  test("pools by the first or last token, and cuts what is long", async () => {
+  test("pools by the first or last token, and truncates long texts", async () => {
     const options = { model: at("embedding.onnx"), tokenizer: REVERSE_TEXT_MODEL };
     const [first, last, short] = await Promise.all([
       embeddingScorer({ ...options, pooling: "first" }),
@@ -104,7 +104,7 @@ describe("a scorer is refused", () => {
     await expect(opened).rejects.toThrow(expect.objectContaining({ code, message: expect.stringContaining(message) }));
   });
 
-  test("for options that are none, and knows when the package is missing", async () => {
+  test("for invalid options, and when the package is missing", async () => {
     const options = { model: at("reward.onnx"), tokenizer: REVERSE_TEXT_MODEL };
     await expect(rewardModelScorer({ ...options, batchSize: 0 })).rejects.toThrow(/batchSize/u);
     await expect(rewardModelScorer({ ...options, deadlineMs: 0 })).rejects.toThrow(/deadlineMs/u);

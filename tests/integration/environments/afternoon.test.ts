@@ -55,7 +55,7 @@ test("all of them are valid", async () => {
   }
 }, 60_000);
 
-test("the commands do what the page says", async () => {
+test("the commands of the page work as it says", async () => {
   expect(commands).toHaveLength(4);
   for (const command of commands) {
     const words = command.replace("http://127.0.0.1:8000", endpoint.url).split(/\s+/);

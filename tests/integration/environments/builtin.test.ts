@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 const here = (...args: string[]) => prl(args, { cwd: place.dir, cache: place.cache, env: { HF_HUB_OFFLINE: "1" } });
 
-test("every one is listed, and everything listed is there", async () => {
+test("every one is listed, and every listed one exists", async () => {
   const { stdout } = await here("env", "list", "--json");
   const { builtin } = JSON.parse(stdout) as { builtin: { id: string }[] };
   expect(builtin.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
@@ -55,7 +55,7 @@ describe.each(ids)("%s", (id) => {
     environment = await loadEnvironment(id);
   });
 
-  test("has a README that names every argument, and every argument says what it is", () => {
+  test("has a README that names every argument, and every argument has a description", () => {
     const path = join(FOLDER, id, "README.md");
     expect(existsSync(path)).toBe(true);
     const readme = readFileSync(path, "utf8");

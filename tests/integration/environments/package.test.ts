@@ -65,7 +65,7 @@ test("the eval config is one too", async () => {
   expect(ran.code).toBe(1);
 });
 
-test("a folder that is not empty, and what is no name, are refused", async () => {
+test("a folder that is not empty and an invalid name are refused", async () => {
   const again = await prl(["env", "init", "loud"], { cwd: place.dir, cache: place.cache });
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is not empty")]);
   for (const name of ["Loud", "../loud", "a/b/c", "loud@1.0.0", "-x"]) {
@@ -74,7 +74,7 @@ test("a folder that is not empty, and what is no name, are refused", async () =>
   }
 });
 
-test("installed by folder or archive, its id works everywhere, and the run's record says what it was", async () => {
+test("installed by folder or archive, its id works everywhere, and the run's record has its version", async () => {
   const project = join(place.dir, "project");
   await mkdir(project);
   await writeFile(join(project, "package.json"), '{"name": "project", "version": "1.0.0", "private": true}');

@@ -17,7 +17,7 @@ afterAll(() => server.close());
 
 const HI = { role: "user" as const, content: "hi" };
 
-it("tells what the engine samples, in pieces that make the reply of the trace, also with a stop string", async () => {
+it("streams the sampled reply in pieces that make up the reply of the trace, also with a stop string", async () => {
   const { dir } = serving().folder(0);
   const [tokenizer, renderer] = await Promise.all([loadTokenizer(dir), loadRenderer(dir)]);
   const runner = new EpisodeRunner({ tokenizer, renderer }, 1);

@@ -62,7 +62,7 @@ describe("pause, resume, update_weights", () => {
     expect((await pending).tokenIds).toEqual(undisturbed.tokenIds);
   });
 
-  it("ends running requests with what they have when paused with abort", async () => {
+  it("a pause with abort ends running requests with their tokens so far", async () => {
     const { pending, sampled } = await pausedMidway();
     await admin.pause("abort");
     const { finishReason, tokenIds } = await pending;

@@ -77,7 +77,7 @@ describe("JSON that is deep", () => {
     expect((await serving().post("/tokenize", request)).status).toBe(200);
   });
 
-  it("quotes no more than a part of what was sent", async () => {
+  it("quotes no more than a part of the request", async () => {
     const { status, body: answer } = await serving().post(GENERATE, { ["x".repeat(100_000)]: 1 });
     expect(status).toBe(400);
     expect(JSON.stringify(answer).length).toBeLessThan(4_000);
@@ -196,7 +196,7 @@ describe("control calls", () => {
     ["/update_weights", { version: 1, digest: "0".repeat(16), source: { dir: "/x" }, force: true }, /force/],
     ["/update_weights", { version: 1, digest: "0".repeat(16), source: { dir: "/x", file: 1 } }, /file/],
     ["/abort_requests", { request_ids: [], all: true }, /request_ids/],
-  ])("refuse what they do not know: %s %o", async (path, body, message) => {
+  ])("refuse unknown fields: %s %o", async (path, body, message) => {
     const { status, body: answer } = await serving().post(path, body ?? "");
     expect(status).toBe(400);
     expect((answer["error"] as { message: string }).message).toMatch(message);

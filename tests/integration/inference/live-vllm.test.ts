@@ -92,7 +92,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     throw new Error("nothing runs");
   };
 
-  test("says what it is, how it is, and how busy", async () => {
+  test("reports its version, its health and its load", async () => {
     expect(await admin.about()).toEqual({ isa: "", dtype: "float32", weights: null });
     expect(await admin.models()).toEqual([{ id: "tiny", maxModelLen: MAX_MODEL_LEN }]);
     const { digest } = weights(0);
@@ -138,7 +138,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     expect(stopped.tokenIds).toEqual(completion.tokenIds.slice(0, first + 1));
   });
 
-  test("greedy, it says what the embedded engine says", async () => {
+  test("greedy, it gives the same tokens as the embedded engine", async () => {
     const sampling = { maxTokens: 60, temperature: 0, ignoreEos: true };
     const { tokenIds } = await client.generate({ tokenIds: PROMPT, sampling });
     const ours: number[] = [];
@@ -176,7 +176,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     expect(apart(logprobs.slice(from), next?.slice(from) ?? [])).toBeLessThan(BAND);
   });
 
-  test("what comes while it is paused waits, and has the next weights", async () => {
+  test("a request during a pause waits and gets the next weights", async () => {
     await admin.pause("keep");
     const late = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 3, ignoreEos: true } });
     await new Promise((done) => setTimeout(done, 200));
@@ -186,7 +186,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     expect((await late).policyVersions).toEqual([[0, 1]]);
   });
 
-  test("a request that is cut is answered with what it has, one that is aborted ends there", async () => {
+  test("an interrupted request is answered with its tokens so far, an aborted one ends", async () => {
     const sampling = { maxTokens: 480, ignoreEos: true };
     const cut = new AbortController();
     const asked = client.generate({ tokenIds: PROMPT, sampling, requestId: "to-be-cut", cut: cut.signal });
@@ -235,7 +235,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     expect(apart(await admin.promptLogprobs(PROMPT), await scored(1, PROMPT))).toBeLessThan(BAND);
   });
 
-  test.each(["generate", "completions"] as const)("scores as a teacher by %s, and tells its tokens", async (api) => {
+  test.each(["generate", "completions"] as const)("scores as a teacher by %s, and gives its token ids", async (api) => {
     const scorer = new PromptScorer({ url: server.url, model: "tiny", api, deadlineMs: 20_000, connections: 2 });
     ends.push(() => scorer.close());
     expect(apart(await scorer.score(Uint32Array.from(PROMPT)), await scored(0, PROMPT))).toBeLessThan(BAND);
@@ -244,7 +244,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     await expect(scorer.score(long)).rejects.toMatchObject({ code: "PRL_INFERENCE_CONTEXT" });
   });
 
-  test("samples for a run that it knows nothing of", async () => {
+  test("samples for a run whose weights it never loads", async () => {
     const frozen = new InferenceClient({ url: server.url, api: "frozen" });
     ends.push(() => frozen.close());
     const { policyVersions } = await frozen.generate({ tokenIds: PROMPT, sampling: { maxTokens: 3 }, priority: 9 });

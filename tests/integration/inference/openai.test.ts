@@ -162,7 +162,7 @@ describe("chat completions with the openai package", () => {
 describe("fields that change no answer", () => {
   const request = { model: "tiny", messages: HELLO, max_tokens: 8, seed: 5 };
 
-  it("are accepted: what clients send of an account and a provider, and the defaults of what is not here", async () => {
+  it("are accepted: fields about an account or a provider, and the defaults of missing features", async () => {
     const plain = await openai.chat.completions.create(request);
     const more = {
       user: "u",
@@ -198,7 +198,7 @@ describe("fields that change no answer", () => {
     expect(same.choices).toEqual(plain.choices);
   });
 
-  it("a stream tells its usage in each chunk where that is asked for", async () => {
+  it("a stream reports its usage in each chunk when asked", async () => {
     const options = { include_usage: true, continuous_usage_stats: true, include_obfuscation: false };
     const stream = await openai.chat.completions.create({ ...request, stream: true, stream_options: options });
     const counts: (number | undefined)[] = [];
@@ -313,7 +313,7 @@ describe("completions that are refused", () => {
 });
 
 describe("tokenize and detokenize", () => {
-  it("are inverse, count, and refuse what is no token", async () => {
+  it("are inverse, count, and refuse invalid token ids", async () => {
     const { count, tokens, max_model_len: most } = await tokenize({ prompt: "grün 😀" });
     expect(tokens).toEqual([...Buffer.from("grün 😀")]);
     expect([count, most]).toEqual([tokens.length, 512]);

@@ -166,7 +166,7 @@ describe("prl inference <model folder>", () => {
     expect(await exited).toEqual([143, null]);
   });
 
-  it("refuses what is no folder", async () => {
+  it("refuses a path that is not a folder", async () => {
     const { command, args } = selfCommand();
     const child = spawn(command, [...args, "inference", join(root.dir, "nowhere")], {
       stdio: ["ignore", "ignore", "pipe"],

@@ -76,7 +76,7 @@ describe("status endpoints", () => {
     },
   );
 
-  it("answers 501 to weights by gRPC when it was given no way to pull, and 404 to what does not exist", async () => {
+  it("answers 501 to weights by gRPC when it cannot pull, and 404 to unknown paths", async () => {
     const grpc = { version: 1, digest: serving().folder(1).digest, source: { grpc: "somewhere" } };
     expect(await serving().post("/update_weights", grpc)).toEqual({
       status: 501,
@@ -87,7 +87,7 @@ describe("status endpoints", () => {
 });
 
 describe("a server that stops", () => {
-  it("answers what runs with 503 and takes the port of another when its own is taken", async () => {
+  it("answers running requests with 503, and takes another port when its own is taken", async () => {
     const other = await createInferenceServer(model, { modelDir: serving().folder(0).dir });
     const taken = Number(new URL(url).port);
     const otherUrl = await other.listen("127.0.0.1", taken);

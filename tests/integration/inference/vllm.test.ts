@@ -51,7 +51,7 @@ const weights = (version: number) => {
 };
 
 describe("control", () => {
-  test("brings weights from a folder, empties the cache, and notes what they are", async () => {
+  test("loads weights from a folder, empties the cache, and notes version and digest", async () => {
     const { server, admin } = await serving();
     expect(await admin.about()).toEqual({ isa: "", dtype: "float32", weights: null });
     expect(await admin.models()).toEqual([{ id: "tiny", maxModelLen: MAX_MODEL_LEN }]);
@@ -106,7 +106,7 @@ describe("control", () => {
     expect(completion).toMatchObject({ policyVersions: [[0, 0]] });
   });
 
-  test("says what is missing: folders, an engine that lives", async () => {
+  test("refuses weights by gRPC and reports a dead engine", async () => {
     const { admin: other, server } = await serving();
     const byGrpc = { ...weights(1), source: { grpc: ["127.0.0.1:1"] } };
     await expect(other.updateWeights(byGrpc)).rejects.toMatchObject({ code: "PRL_INFERENCE_UNSUPPORTED" });
@@ -220,8 +220,8 @@ describe("sampling", () => {
     await expect(ask("other")).rejects.toMatchObject({ code: "PRL_INFERENCE_REQUEST", status: 401 });
   });
 
-  describe("of a release that does not tell which weights sampled", () => {
-    test("refuses what was sampled while the weights changed", async () => {
+  describe("of a release that does not report which weights sampled", () => {
+    test("refuses tokens that were sampled while the weights changed", async () => {
       const { server, admin, client } = await serving({ release: "0.31.0" });
       await admin.updateWeights(weights(0));
       await admin.pause("wait");
@@ -234,7 +234,7 @@ describe("sampling", () => {
       await refused;
     });
 
-    test("a pause lets requests end, and what comes meanwhile waits", async () => {
+    test("a pause lets requests end, and later requests wait", async () => {
       const { admin, client } = await serving({ release: "0.31.0" });
       await admin.updateWeights(weights(0));
       const before = model.stats().generationTokens;
@@ -247,7 +247,7 @@ describe("sampling", () => {
     });
   });
 
-  test("a request that is cut is answered with what it has, by the id that vLLM gave it", async () => {
+  test("an interrupted request is answered with its tokens so far, by the id that vLLM gave it", async () => {
     const { admin, client } = await serving();
     await admin.updateWeights(weights(0));
     const sampling = { maxTokens: 480, ignoreEos: true };

@@ -156,7 +156,7 @@ describe("workers that fail", () => {
     expect(episode.errors[0]).toMatchObject({ class: "infra", message: expect.stringContaining("100 ms") as string });
   });
 
-  test("what is no episode is an infra error of the rollout", async () => {
+  test("an answer that is no episode is an infra error of the rollout", async () => {
     const url = await serve(createServer((_request, response) => response.end("nonsense")));
     const { episode } = await connect([url]).run(request("http://x", anyTask), never);
     expect(episode).toMatchObject({ ok: false, errors: [{ class: "infra", code: "PRL_EPISODE_INVALID" }] });

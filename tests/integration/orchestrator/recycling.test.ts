@@ -96,7 +96,7 @@ const cutRollout = (seed: number, id: string) => cutAt(1, 20, request(seed, id))
 
 describe("a rollout that was cut", () => {
   test(
-    "comes back with what it had, and another goes on from there, exact to the bit",
+    "comes back with its tokens so far, and another rollout continues from them, exact to the bit",
     { timeout: 60_000 },
     async () => {
       const seed = await longSeed();

@@ -104,7 +104,7 @@ async function run(options: AgentProgramOptions<Row>, client: PolicyClient, limi
 const python = { files: { "agent.py": PYTHON_AGENT }, command: ["python3", "agent.py"] };
 
 describe("an agent program", () => {
-  test("talks to the policy over several turns, is scored by what it left, and its tokens are exact", async () => {
+  test("talks to the policy over several turns, is scored by the files that it left, and its tokens are exact", async () => {
     const said = [
       `${call("run", { command: "echo 42 > out.txt" })}${END}`,
       `${call("run", { command: "cat out.txt" })}${call("run", { command: "ls /nowhere" })}${END}`,
@@ -169,7 +169,7 @@ while True:
     });
   });
 
-  test("that fails after its first turn is scored; that never calls the model is an error with what it said", async () => {
+  test("that fails after its first turn is scored; that never calls the model is an error with its output", async () => {
     const broken = PYTHON_AGENT.replace("break", "sys.exit(3)");
     const failed = await run({ ...python, files: { "agent.py": broken } }, policy([`Done.${END}`]).client);
     expect(failed.trace).toMatchObject({

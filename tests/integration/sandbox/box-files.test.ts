@@ -92,7 +92,7 @@ describe("a file", () => {
 });
 
 describe("a directory", () => {
-  test("goes in and comes out; what could reach outside stays behind", async () => {
+  test("goes in and comes out; links that lead outside are left out", async () => {
     const source = join(dir, "source");
     await mkdir(join(source, "deep"), { recursive: true });
     await writeFile(join(source, "deep", "grün.txt"), "text");
@@ -111,7 +111,7 @@ describe("a directory", () => {
 });
 
 describe("a snapshot", () => {
-  test("is what other boxes begin with, however it goes on", async () => {
+  test("gives other boxes the files of its moment, whatever changes later", async () => {
     await box.exec(sh("echo kept > note; mkdir d; echo deep > d/file; echo tmp > /tmp/t"));
     const snapshot = await box.snapshot({ labels: { of: "test" } });
     expect(snapshot).toMatchObject({ labels: { of: "test" } });

@@ -65,7 +65,7 @@ async function left(tree: ReadonlyMap<number, string | null>, daemonPid: number)
   }
 }
 
-test("no answer lies while daemons are killed under load", { timeout: 60_000 + KILLS * 3_000 }, async () => {
+test("no result is wrong while daemons are killed under load", { timeout: 60_000 + KILLS * 3_000 }, async () => {
   const dir = await mkdtemp(join(tmpdir(), "prl-chaos-"));
   const sockets = Array.from({ length: DAEMONS }, (_, i) => join(dir, `${i}.sock`));
   const daemons = await Promise.all(sockets.map(begin));

@@ -150,7 +150,7 @@ describe("prl sandbox", () => {
     expect({ code, stdout, stderr }).toEqual({ code: 7, stdout: "hello\n", stderr: "problem\n" });
   });
 
-  test("serve passes on what follows --, and run reaches it", async () => {
+  test("serve passes arguments after -- to the daemon, and run reaches it", async () => {
     const socket = join(dir, "served.sock");
     const { command, args: own } = selfCommand();
     const serve = [
@@ -186,7 +186,7 @@ describe("prl sandbox", () => {
     }
   });
 
-  test("run tells a limit from the program's own end", async () => {
+  test("run distinguishes a limit from the program's own end", async () => {
     const { code, stderr } = await prl(["sandbox", "run", "--wall-ms", "200", "--", "sleep", "60"], "");
     expect(code).toBe(125);
     expect(stderr).toContain("WALL_TIMEOUT");

@@ -107,7 +107,7 @@ describe("an environment that requires a sandbox", () => {
     expect(await until(async () => (await held(pool)) === 0, 5_000)).toBe(true);
   });
 
-  test("has it closed when the rollout is cancelled before it is there", async () => {
+  test("has it closed when the rollout is cancelled before it is ready", async () => {
     const source = newSource();
     const stop = new AbortController();
     const running = run({ requires: { sandbox: true } }, source, policy(60_000), stop.signal);

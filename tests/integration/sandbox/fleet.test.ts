@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-test("share the work, tell what they can together, and hold boxes each", async () => {
+test("share the work, report common capabilities, and each hold boxes", async () => {
   const requests = Array.from({ length: 60 }, (_, i) => ({ command: ["sh", "-c", `echo ${i}`] }));
   const results = await pool.runMany(requests);
   expect(results.map(({ stdout }) => stdout.toString())).toEqual(requests.map((_, i) => `${i}\n`));

@@ -73,7 +73,7 @@ describe.each(["python", "javascript", "c"] as const)("%s", (language) => {
     ]);
   });
 
-  test("what is no program is a compile error", async ({ skip }) => {
+  test("a text that is no program is a compile error", async ({ skip }) => {
     there(skip, language);
     const graded = await grade({ language, code: "int main( {{{", tests });
     expect([graded.verdict, graded.results.map(({ verdict }) => verdict)]).toEqual([
@@ -141,7 +141,7 @@ describe("verdicts", () => {
     expect(await verdicts({ code, tests, stopOnFailure: true })).toEqual(["wrong_answer", stopped]);
   });
 
-  test("output beyond what is kept by default is compared whole", async () => {
+  test("output beyond the default limit is compared whole", async () => {
     const output = `${"x".repeat(99)}\n`.repeat(30_000);
     expect((await grade({ code: "print(('x' * 99 + '\\n') * 30000)", tests: [{ input: "", output }] })).verdict).toBe(
       "accepted",
@@ -314,7 +314,7 @@ describe("calls of functions", () => {
   });
 });
 
-describe("what is expected", () => {
+describe("expected results", () => {
   const SECRET = "expected-4f1c9a77";
   /** Everything that a program could look at, written out with each byte one higher, so that the search itself is no find. */
   const search = `
@@ -376,7 +376,7 @@ def everything():
     expect(results[0]?.run?.stdout.toString()).toMatch(/^\n[0-9a-f]{32} \[\]\n$/u);
   });
 
-  test("the search finds what is there", async () => {
+  test("the search finds an existing path", async () => {
     const { stdout } = await pool.runOnce({
       command: ["python3", "-c", `${search}\nprint(everything())`],
       files: { hidden: SECRET },

@@ -53,7 +53,7 @@ describe("cancelling", () => {
     expect((await pool.health()).completed).toBe(before);
   });
 
-  test("one signal cancels what is left of many", async () => {
+  test("one signal cancels the remaining runs of many", async () => {
     const controller = new AbortController();
     const requests = Array.from({ length: 12 }, (_, i) => ({ command: i < 2 ? ["true"] : ["sleep", "60"] }));
     const many = pool.runMany(requests, { concurrency: 4, signal: controller.signal });
@@ -110,7 +110,7 @@ describe("the daemon's death", () => {
 });
 
 describe("the end", () => {
-  test("closing cancels what runs, and leaves no process, folder, mount or control group", async () => {
+  test("closing cancels running programs, and leaves no process, folder, mount or control group", async () => {
     const run = sleeping();
     await running(1);
     const pid = daemon();

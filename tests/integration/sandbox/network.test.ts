@@ -41,7 +41,7 @@ test("one service on its own port, in runs and in boxes", async () => {
   await box.close();
 });
 
-test("what is allowed by the proxy, and nothing else", async () => {
+test("a program reaches the allowed hosts by the proxy, and nothing else", async () => {
   const ask = (to: string): string[] => [
     "python3",
     "-c",

@@ -87,7 +87,7 @@ test("code that ends its interpreter gets that as its result, and then a new one
   expect(said?.[4]).toBe("4");
 });
 
-test("output without end is cut", async () => {
+test("endless output is truncated", async () => {
   const { said } = await run(["print('x' * 10**6)"], "1");
   expect(said?.[0]?.length).toBeLessThan(10_000);
 });

@@ -22,7 +22,7 @@ async function start(context: TestContext, language: "python" | "node"): Promise
   }
 }
 
-test("python keeps its state, gives values, and survives what it raises", async (context) => {
+test("python keeps its state, gives values, and survives exceptions", async (context) => {
   const repl = await start(context, "python");
   expect(await repl.run("x = 20\nprint('set')")).toMatchObject({
     run: { cause: "EXITED", exitCode: 0, stdout: Buffer.from("set\n") },

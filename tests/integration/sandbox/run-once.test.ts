@@ -65,7 +65,7 @@ describe("a program that ends by itself", () => {
     expect(result.files["out/note.txt"]?.toString()).toBe("done\n");
   });
 
-  test("sees nothing of an earlier run", async () => {
+  test("sees no file or process of an earlier run", async () => {
     await pool.runOnce({ command: sh("echo secret > here; echo secret > /tmp/there") });
     const result = await pool.runOnce({ command: sh("ls -A . /tmp | grep -c -e here -e there") });
     expect(text(result).out).toBe("0\n");
@@ -73,7 +73,7 @@ describe("a program that ends by itself", () => {
 });
 
 describe("a program over its limits", () => {
-  test("is killed at its wall time, with what it printed until then", async () => {
+  test("is killed at its wall time, and its output so far is kept", async () => {
     const result = await pool.runOnce({ command: sh("echo before; sleep 30"), limits: { wallMs: 300 } });
     expect(result).toMatchObject({ cause: "WALL_TIMEOUT", exitCode: null });
     expect(result.limitsHit).toContain("wall");
@@ -133,8 +133,8 @@ describe("a mistake of the caller", () => {
   });
 });
 
-describe("what comes with the pool", () => {
-  test("says what it can enforce, and the limits that runs get", async () => {
+describe("the pool", () => {
+  test("reports its capabilities and the default limits of runs", async () => {
     const capabilities = await pool.capabilities();
     expect(capabilities.isolation).not.toBeNull();
     expect(capabilities.facilities.length).toBeGreaterThan(3);

@@ -61,7 +61,7 @@ test("daemons at addresses are used with their token, and a wrong one is an erro
 test.each([
   [{ addresses: ["unix:/nowhere/sandboxd.sock"] }, "PRL_SANDBOX_UNREACHABLE"],
   [{ addresses: ["nonsense"] }, "PRL_SANDBOX_ADDRESS"],
-])("%j: the environment, what is wrong and who says more are named: %s", async (given, code) => {
+])("%j: the error names the environment, the mistake and the command that says more: %s", async (given, code) => {
   const checked = checkSandboxes(open(given), needing);
   await expect(checked).rejects.toMatchObject({ code });
   await expect(checked).rejects.toThrow(/environment "boxed" needs sandboxes.*prl sandbox doctor/su);

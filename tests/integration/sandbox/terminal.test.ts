@@ -40,7 +40,7 @@ test.each(CHORES)("%s: done in the shell it scores 1", async (chore) => {
   expect(trace).toMatchObject({ reward: 1, stop_condition: "agent_completed", metrics: { progress: 1 } });
 });
 
-test("said to be done it scores 0; what it may read does not hold what is expected, nor its own key", async () => {
+test("a claim to be done scores 0; readable files hold neither the expected result nor the key", async () => {
   const { trace, prompts } = await rollOut("count", () => [
     `${call("run", { command: "ls; cat /tmp/agent.py | wc -l; env; echo $OPENAI_API_KEY | wc -c" })}${call("run", {})}${END}`,
     `Done.${END}`,
@@ -52,7 +52,7 @@ test("said to be done it scores 0; what it may read does not hold what is expect
   expect(prompts[0]).not.toContain("answer is");
 });
 
-test("what never ends is ended: a command, and the whole by its turns", async () => {
+test("a command that never ends is stopped, and a rollout ends at its last turn", async () => {
   const { trace } = await rollOut("sum", () =>
     Array.from({ length: 20 }, () => `${call("run", { command: "true" })}${END}`),
   );

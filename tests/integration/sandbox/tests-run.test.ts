@@ -12,7 +12,7 @@ afterAll(async () => pool.close());
 const sh = (script: string): string[] => ["sh", "-c", script];
 
 describe("tests of one program", () => {
-  test("each get their input, their arguments and a clean layer over what the build made", async () => {
+  test("each get their input, their arguments and a clean layer over the build's files", async () => {
     const { build, results } = await pool.runTests({
       program: sh('cat built; cat; echo "$1"; ls -A; echo left > left; mkdir -p made; exit ${#1}'),
       build: sh("echo from the build > built; echo compiling"),
@@ -89,7 +89,7 @@ describe("tests of one program", () => {
 });
 
 describe("code", () => {
-  test("is judged in every language that is there", async () => {
+  test("is judged in every installed language", async () => {
     const square = [
       { input: "3\n", output: "9" },
       { input: "12\n", output: "144\n" },

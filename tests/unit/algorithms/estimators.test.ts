@@ -200,7 +200,7 @@ describe("rewards shaped by length", () => {
     expect(codeOf(() => advantages("dr_grpo", [[1, 0]], { length_penalty: {} }))).toBe("PRL_ADVANTAGE_INPUT");
   });
 
-  it("punishes what runs into the last tokens", () => {
+  it("punishes replies that run into the last tokens", () => {
     const overlong = { max_tokens: 100, cache_tokens: 20 };
     const lengths = [[80, 90, 100]];
     // Penalties 0, -0.5, -1.

@@ -116,7 +116,7 @@ describe("meanInterval", () => {
     expect(meanInterval([1], { method: "wilson" })).toMatchObject({ mean: 1, high: 1 });
   });
 
-  test("refuses what it cannot take", () => {
+  test("refuses invalid arguments", () => {
     expect(code(() => meanInterval([]))).toBe("PRL_STATISTICS_INPUT");
     expect(code(() => meanInterval([1, Number.NaN]))).toBe("PRL_STATISTICS_INPUT");
     expect(code(() => meanInterval([0.5], { method: "wilson" }))).toBe("PRL_STATISTICS_INPUT");

@@ -87,7 +87,7 @@ describe("distillation", () => {
     branchOffsets: Uint32Array.of(0, mask.length),
   });
 
-  test("opd puts what was sampled into the reference stream alone, with the teacher's scores", () => {
+  test("opd puts sampled tokens into the reference stream alone, with the teacher's scores", () => {
     expect(distillStreams(columns([0, 0, 1, 1]), Float32Array.of(0, -5, -1, -2))).toEqual({
       rlWeights: new Float32Array(4),
       refKlWeights: Float32Array.of(0, 0, 1, 1),
@@ -164,7 +164,7 @@ describe("custom advantages", () => {
     expect(() => ask(result)).toThrow(expect.objectContaining(expected) as Error);
   });
 
-  test("what the function throws is the cause", () => {
+  test("the function's exception is the cause", () => {
     const cause = new Error("mine");
     const throws = () => {
       throw cause;

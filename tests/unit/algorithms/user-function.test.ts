@@ -59,7 +59,7 @@ describe("a custom function", () => {
     );
   });
 
-  test("that is none is refused with what it should be", async () => {
+  test("that is no function is refused with the expected type", async () => {
     await expect(UserFunction.load(`${path}#number`, "a filter is a function", null)).rejects.toMatchObject({
       code: "PRL_USER_MODULE",
       message: expect.stringContaining("a filter is a function") as string,

@@ -32,7 +32,7 @@ describe("prl doctor", () => {
     for (const check of checks) expect(check.fix === undefined, check.name).toBe(check.status === "ok");
   });
 
-  test("prints a line for each check and how to mend what is not right", async () => {
+  test("prints a line for each check and how to mend a failed one", async () => {
     const { stdout } = await prl(["doctor"]);
     expect(stdout).toMatch(/^ok +Node +\d+\./m);
     expect(stdout.match(/to mend:/g)?.length ?? 0).toBe(stdout.match(/^(warning|PROBLEM) /gm)?.length ?? 0);

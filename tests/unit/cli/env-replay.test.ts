@@ -41,7 +41,7 @@ async function evaluated(now: string, then = EXACT): Promise<string> {
 }
 
 describe("prl env replay", () => {
-  test("scores what was saved with the rewards of now, and changes nothing", async () => {
+  test("scores saved traces with the present rewards, and changes nothing", async () => {
     const run = await evaluated(environment(`${EXACT}, said: ({ trace }) => trace.lastReply.length`));
     const traces = readFileSync(join(run, "traces.jsonl"), "utf8");
     const { code, stdout } = await prl(["env", "replay", run, "--json"], dir);

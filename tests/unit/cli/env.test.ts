@@ -40,7 +40,7 @@ function install(name: string, manifest: Record<string, unknown> = {}): void {
 }
 
 describe("prl env info", () => {
-  test("tells what a package takes, gives and rewards", async () => {
+  test("shows arguments, tasks and rewards of a package", async () => {
     install("@owner/say");
     const ran = await prl(["env", "info", "owner/say@2.1.0", "--args", '{"loud": true, "count": 3}', "--json"], dir);
     expect(ran.code).toBe(0);
@@ -90,7 +90,7 @@ describe("prl env info", () => {
   });
 });
 
-test("prl env list names what is built in and what is installed", async () => {
+test("prl env list names built-in and installed environments", async () => {
   install("@owner/say");
   install("plain", { prl: undefined });
   const { stdout } = await prl(["env", "list", "--json"], join(dir, "node_modules"));

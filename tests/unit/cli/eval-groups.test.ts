@@ -83,7 +83,7 @@ describe("prl eval", () => {
     });
   });
 
-  test("plays both seats of kuhn-poker and tells them apart", async () => {
+  test("plays both seats of kuhn-poker and reports each", async () => {
     mock = await mockEndpoint((request) => chatCompletion(last(request).includes("[call]") ? "[call]" : "[bet]"));
     const evaluation = await evaluate("kuhn-poker", "-n", "8", "-r", "2");
     expect(evaluation).toMatchObject({

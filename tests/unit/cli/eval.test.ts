@@ -78,7 +78,7 @@ describe("prl eval", () => {
     expect(readdirSync(join(dir, "outputs", "a")).toSorted()).toEqual(["configs", "summary.json", "traces.jsonl"]);
   });
 
-  test("takes a package by its folder, and tells what went wrong with the first of each kind", async () => {
+  test("takes a package by its folder, and reports the first error of each kind", async () => {
     writeFileSync(
       join(dir, "package.json"),
       '{"name": "@me/say", "version": "1.2.3", "prl": {"environment": "./say.mjs"}}',
@@ -119,7 +119,7 @@ describe("prl eval", () => {
     ]);
   });
 
-  test("runs [[eval]] tables of a file, each with what the top gives, and an endpoints file with keys", async () => {
+  test("runs [[eval]] tables of a file, each with the keys of the top level, and an endpoints file with keys", async () => {
     const mock = await endpoint(evens);
     writeFileSync(
       join(dir, "eval.toml"),
@@ -235,7 +235,7 @@ url = "${mock.url}/two"
     expect(JSON.parse(readFileSync(join(dir, "outputs/a/summary.json"), "utf8"))).toMatchObject({ status: "failed" });
   });
 
-  test("what was scored before an interrupt is kept", async () => {
+  test("rollouts that were scored before an interrupt are kept", async () => {
     const abort = new AbortController();
     const mock = await endpoint((request, index) => {
       if (index < 2) return chatCompletion(String(number(request)));

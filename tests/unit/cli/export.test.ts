@@ -67,7 +67,7 @@ describe("prl export sft", () => {
     expect(lines[0]).toMatchObject({ "data/samples": 2, "data/cut": 0, "data/left_out": 0 });
   });
 
-  test("says what it does not understand", async () => {
+  test("names the argument that it does not understand", async () => {
     mock = await mockEndpoint(() => chatCompletion("x"));
     for (const args of [
       ["export"],

@@ -91,7 +91,7 @@ describe("prl logs", () => {
     expect(JSON.parse((await prl(["logs", "--json", "--output-dir", folder])).stdout)).toMatchObject({ run: "a" });
   });
 
-  test("what is unknown is answered with what there is", async () => {
+  test("an unknown name is answered with the known ones", async () => {
     const folder = await temporaryFolder();
     await loggedRun(folder);
     const component = await prl(["logs", "a", "traner", "--output-dir", folder]);
@@ -162,7 +162,7 @@ describe("the tail of a log", () => {
     );
   });
 
-  test("a line without end comes in pieces", async () => {
+  test("an endless line comes in pieces", async () => {
     const path = join(await temporaryFolder(), "a.log");
     await writeFile(path, "x".repeat(300_000));
     const lengths: number[] = [];

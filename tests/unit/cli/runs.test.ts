@@ -45,7 +45,7 @@ describe("prl runs list", () => {
     expect(JSON.parse(json)).toEqual({ output_dir: join(folder, "outputs"), runs: [] });
   });
 
-  test("says what is wrong with half-written directories and goes on", async () => {
+  test("names the defects of half-written directories and continues", async () => {
     const folder = await temporaryFolder();
     await writeRun(folder, "empty", {});
     await writeRun(folder, "dry", { "configs/rl.json": CONFIG });

@@ -66,7 +66,7 @@ describe("prl tmux", () => {
     expect(titles).toEqual(["orchestrator", "trainer", "inference", "sandboxd"]);
   });
 
-  test("one that is there is not made again, and kill ends ours only", async () => {
+  test("an existing session is not made again, and kill ends only ours", async () => {
     const folder = await temporaryFolder();
     const runDir = await loggedRun(folder, "a");
     const there = `mine\t\nprl-a\t${runDir}\nprl-b\t/elsewhere/b\n`;

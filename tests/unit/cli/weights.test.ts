@@ -39,7 +39,7 @@ function versionDigest(data: Uint8Array): string {
 describe("prl weights", () => {
   const step = (root: string, version: number) => join(root, `step_${version}`);
 
-  test("verify says what a version is, full or sparse", async () => {
+  test("verify describes a version, full or sparse", async () => {
     const root = await publishedRoot();
     const full = await prl(["weights", "verify", step(root, 0), "--json"]);
     expect(full).toMatchObject({ code: 0 });
@@ -56,7 +56,7 @@ describe("prl weights", () => {
     );
   });
 
-  test("verify names what is damaged and what is no version", async () => {
+  test("verify names damaged files, and folders that are no version", async () => {
     const damaged = await publishedRoot();
     const file = join(damaged, "step_1", "delta.safetensors");
     const bytes = await readFile(file);
@@ -72,7 +72,7 @@ describe("prl weights", () => {
     expect(await prl(["weights", "verify"])).toMatchObject({ code: 2 });
   });
 
-  test("verify finds what was changed beside the weights, and says what it cannot verify", async () => {
+  test("verify finds changes beside the weights, and names the files that it cannot verify", async () => {
     const root = await publishedRoot();
     const dir = step(root, 0);
     const verify = () => prl(["weights", "verify", dir]);
@@ -116,7 +116,7 @@ describe("prl weights", () => {
     expect((await verify()).stderr).toContain(`${config} is missing`);
   });
 
-  test("publish ships what changed since the newest version, and refuses what no engine can load", async () => {
+  test("publish ships the changes since the newest version, and refuses weights that no engine can load", async () => {
     const root = await publishedRoot();
     const folder = join(root, "..", "mine");
     const model = async (value: number, config = "{}") => {

@@ -94,7 +94,7 @@ describe("resolution", () => {
     expect([config.seed, config.trainer.seed, config.orchestrator.seed]).toEqual([9, 9, 9]);
   });
 
-  test("two differing values of a shared key are an error naming both places; equal ones are none", async () => {
+  test("two different values of a shared key are an error that names both places; equal ones are allowed", async () => {
     const cwd = folderWith({
       "rl.toml": `${RL_TOML}[trainer]\nseq_len = 128\n`,
       "same.toml": "[trainer]\nseq_len = 64\n",

@@ -26,7 +26,7 @@ describe("[trainer.loss]", () => {
     expect(policyLoss(name, inputs, params).loss).toBe(0);
   });
 
-  it.each(names)("%s reads here what the engine reads", (type) => {
+  it.each(names)("the config of %s has the engine's parameters", (type) => {
     const values: Record<string, unknown> = {
       bounds: "absolute",
       aggregation: "sum",
@@ -56,7 +56,7 @@ describe("[trainer.loss]", () => {
     expect(lossProblems(lossBlock.parse({ type: "dr_grpo" }))[0]?.key).toBe("max_completion_length");
   });
 
-  it("takes a function by path, with arguments and nothing of the engine's", () => {
+  it("takes a function by path, with arguments and without the engine's parameters", () => {
     const own = { type: "custom", path: "./my.ts#loss", args: { beta: 0.1 } };
     expect(lossProblems(lossBlock.parse(own))).toEqual([]);
     expect(lossProblems(lossBlock.parse({ type: "custom" }))[0]?.key).toBe("path");

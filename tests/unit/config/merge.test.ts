@@ -133,7 +133,7 @@ describe("lines of keys", () => {
     expect(lines["d"]).toBeUndefined();
   });
 
-  test("exist for every key of what the TOML writer writes, each on a line that shows the key", () => {
+  test("exist for every key that the TOML writer writes, each on a line that shows the key", () => {
     fc.assert(
       fc.property(table, (values) => {
         const plain = JSON.parse(JSON.stringify(values, (_, value: unknown) => value ?? "None")) as Table;

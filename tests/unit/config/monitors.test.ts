@@ -8,7 +8,7 @@ describe("[monitors]", () => {
     expect(monitorsBlock.parse({ tensorboard: {} })).toEqual({ prometheus: null, tensorboard: { path: null } });
   });
 
-  test.each([0, 65_533, 65_535, 1.5, "9400"])("%j leaves no port for the others, or is none", (port) => {
+  test.each([0, 65_533, 65_535, 1.5, "9400"])("%j is no port, or leaves none for the other processes", (port) => {
     expect(monitorsBlock.safeParse({ prometheus: { port } }).success).toBe(false);
   });
 });

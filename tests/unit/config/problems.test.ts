@@ -93,7 +93,7 @@ describe("a wrong value", () => {
       'orchestrator.algo.singleton: expected 0 or "raw", got integer 2',
     ],
     [`${RL_TOML}[orchestrator.algo]\ntype = "grop"\n`, 'did you mean "grpo"?'],
-  ])("says what was expected and what came: %#", async (toml, text) => {
+  ])("says the expected type and the given value: %#", async (toml, text) => {
     const error = await failure(toml);
     expect(error.code).toBe("PRL_CONFIG_INVALID");
     expect(error.message).toContain(text);

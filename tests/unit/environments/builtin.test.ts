@@ -41,7 +41,7 @@ describe.each([...BUILTIN.keys()])("%s", (id) => {
     expect(best).toBeLessThan(0.5);
   });
 
-  it("pays nothing for what costs nothing, and gives no task twice", async () => {
+  it("gives no reward for free replies, and no task twice", async () => {
     const environment = await loadEnvironment(id);
     const tasks = environment.requires.sandbox === undefined ? VALIDATED_TASKS : SANDBOXED_TASKS / 2;
     const { failures } = await validateEnvironment(environment.configure(OFFLINE[id]), { tasks, seed: 5 });
@@ -60,7 +60,7 @@ describe("countdown's expressions", () => {
   });
 
   it.each(["", "2 +", "2 ** 3", "x + 1", "process.exit()", "(1", "1)", "1 2 + 3".replace(" 2", ";2")])(
-    "%j is none",
+    "%j is refused",
     (text) => {
       expect(evaluate(text)).toBeNull();
     },

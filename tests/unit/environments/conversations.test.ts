@@ -139,7 +139,7 @@ describe("toolUse", () => {
     execute: ({ a, b }) => a + b,
   });
 
-  it("runs calls and shows what they gave, until a reply has none", async () => {
+  it("runs calls and shows their results, until a reply has no call", async () => {
     const client = policy(call("add", '{"a": 1, "b": 2}'), `3${END}`);
     const { trace, text } = await run(toolUse<Row>({ tools: { add } }), client);
     expect(client.prompts[0]).toContain('"properties":');
@@ -153,7 +153,7 @@ describe("toolUse", () => {
     expect(trace.nodes[2]?.message).toEqual({ role: "tool", content: "3", tool_call_id: "call_0_0" });
   });
 
-  it("answers what is malformed, unknown, wrong, late or thrown, and the policy goes on", async () => {
+  it("answers malformed, unknown, wrong, late and throwing calls, and the policy continues", async () => {
     const slow = tool({
       description: "never ends",
       parameters: z.object({}),

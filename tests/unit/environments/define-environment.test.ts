@@ -105,7 +105,7 @@ describe("defineEnvironment", () => {
     ["both a reward and a metric", { metrics: { exact: () => 1 } }],
     ["zod schema", { config: { size: 3 } }],
     ["rollout", { rollout: "single" }],
-  ])("refuses a definition and says what is wrong with its %s", (problem, change) => {
+  ])("refuses a definition and names the mistake in its %s", (problem, change) => {
     const broken = { ...definition, ...change } as unknown as typeof definition;
     expect(() => defineEnvironment(broken)).toThrow(problem.split(" ")[0]);
     expect(() => defineEnvironment(broken)).toThrow(expect.objectContaining({ code: "PRL_ENVIRONMENT_INVALID" }));

@@ -136,7 +136,7 @@ describe("an endpoint that streams", () => {
     expect((await ask()).message.content).toBe("whole");
   });
 
-  it("breaks off, goes silent, tells an error or talks nonsense: it is asked again", async () => {
+  it("breaks off, goes silent, reports an error or makes no sense: it is asked again", async () => {
     const error = 'data: {"error": {"message": "engine died"}}\n\n';
     const bad = [
       streamed(half, "cut"),

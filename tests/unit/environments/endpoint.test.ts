@@ -55,7 +55,7 @@ async function failure(work: Promise<unknown>): Promise<PrlError> {
   return error as PrlError;
 }
 
-describe("what is sent and read", () => {
+describe("requests and answers", () => {
   it("chats, with key, sampling and seed", async () => {
     const { mock, endpoint } = await connect([chatCompletion("hello", { reasoning_content: "hm" })], { apiKey: "k" });
     expect(await ask(endpoint)).toEqual({

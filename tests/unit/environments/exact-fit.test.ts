@@ -152,7 +152,7 @@ describe("exactFit", () => {
     expect(Math.min(taken, refused)).toBeGreaterThan(100);
   });
 
-  test("leaves to zod what has a default, a check or a change in it", () => {
+  test("leaves schemas with a default, a check or a transform to zod", () => {
     expect(exactFit(z.strictObject({ a: z.string().default("x") }))({})).toBe(false);
     expect(exactFit(z.strictObject({ a: z.string().default("x") }))({ a: "y" })).toBe(true);
     expect(exactFit(z.string().min(3))("long enough")).toBe(false);

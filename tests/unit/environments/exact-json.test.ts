@@ -44,7 +44,7 @@ describe("exact JSON", () => {
     expect(() => parseExactJson(text)).toThrow(SyntaxError);
   });
 
-  test("equality holds for what was written, also within a tolerance", () => {
+  test("equality holds for the written number, also within a tolerance", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.double(), fc.integer(), fc.boolean(), fc.string())), (values) => {
         const value = parseExactJson(JSON.stringify(values));

@@ -53,7 +53,7 @@ describe("isFinished", () => {
   ])("%s has not", (answer) => expect(isFinished(answer)).toBe(false));
 });
 
-it("what stands in the problem as it is was copied, unless the gold answer is written so, too", () => {
+it("an answer that stands in the problem was copied, unless the gold answer is written in the same way", () => {
   expect(isCopied("2^{10}", "Compute $2^{10}$.", "1024")).toBe(true);
   expect(isCopied("2^{ 10 }", "Compute $2^{10}$.", "1024")).toBe(true);
   expect(isCopied("2^{10}", "Which is larger, 2^{10} or 10^2?", "2^{10}")).toBe(false);

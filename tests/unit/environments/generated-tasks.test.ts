@@ -20,7 +20,7 @@ describe("arithmetic-chain", () => {
     answer: number;
   }
 
-  it("says what it computes, in as many steps as asked", async () => {
+  it("shows its computation, in the requested number of steps", async () => {
     const rows = await tasksOf<Row>("arithmetic-chain", { minSteps: 3, maxSteps: 5, largest: 9 }, 100);
     for (const { prompt, answer } of rows) {
       const text = prompt[0]?.content ?? "";

@@ -51,7 +51,7 @@ describe("a group reward", () => {
     }).configure();
   });
 
-  it("adds to each trace's own rewards once all are there; ties share", async () => {
+  it("adds to each trace's rewards when all have ended; ties share", async () => {
     expect(environment.scoresGroups).toBe(true);
     const episodes = await episodesOf(environment, ["a", "bb", "c"]);
     expect(episodes.map(({ traces }) => traces[0]?.reward)).toEqual([0.1, 0.2, 0.1]);
@@ -130,7 +130,7 @@ describe("named sub-scores", () => {
     }
   });
 
-  it("refuses definitions whose time limits are none", () => {
+  it("refuses definitions with invalid time limits", () => {
     const late = reward<Row>(1, () => 1, { timeoutMs: 0 });
     expect(() => define({ rewards: { late } })).toThrow(expect.objectContaining({ code: "PRL_ENVIRONMENT_INVALID" }));
   });

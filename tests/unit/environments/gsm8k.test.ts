@@ -67,7 +67,7 @@ describe("where tasks come from", () => {
     return [(await countTasks(environment, "train")).count, (await countTasks(environment, "eval")).count];
   };
 
-  it("a file is cut in two by what is in it, or comes with another", async () => {
+  it("a file is split by content, or has a second file for evaluation", async () => {
     const [data, evalData] = [join(dir, "a.jsonl"), join(dir, "b.jsonl")];
     writeFileSync(data, rows(400));
     writeFileSync(evalData, rows(7));

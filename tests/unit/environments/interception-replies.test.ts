@@ -117,7 +117,7 @@ describe("streams are sent as they are sampled, calls at their end", () => {
     });
   });
 
-  it("what fails half-way is an error of the stream, and no turn of the trace", async () => {
+  it("a reply that fails half-way is an error of the stream, and no turn of the trace", async () => {
     const failing: PolicyClient = {
       async generate(request) {
         if (request.onTokens === undefined) return policy([`whole${END}`]).client.generate(request);

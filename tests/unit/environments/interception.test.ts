@@ -107,7 +107,7 @@ describe("chat completions, by the openai package", () => {
     expect(result.branches[2]).not.toContain("add");
   });
 
-  it("refuses by name what a policy does not do, in the dialect, and samples nothing", async () => {
+  it("refuses unsupported parameters by name, in the dialect, and samples nothing", async () => {
     const { client, prompts } = policy([`ok${END}`]);
     const { trace } = await runAgent({ server, client }, async (way) => {
       const messages = [{ role: "user" as const, content: "hi" }];
@@ -173,7 +173,7 @@ describe("responses, by the openai package", () => {
     },
   );
 
-  it("a cut reply is incomplete; what is not there is refused by name", async () => {
+  it("a truncated reply is incomplete; unsupported parameters are refused by name", async () => {
     const { client } = policy([`a long reply${END}`]);
     await runAgent({ server, client }, async (way) => {
       const create = (rest: object) => openai(way).responses.create({ model: "m", input: "hi", ...rest });
@@ -232,7 +232,7 @@ describe("messages, by the anthropic package", () => {
     expectExact(result, TOOL_SCRIPT);
   });
 
-  it("errors are Anthropic's: what is refused, a wrong key, the limit", async () => {
+  it("errors are Anthropic's: unsupported parameters, a wrong key, the limit", async () => {
     const { client } = policy([`ok${END}`]);
     const { trace } = await runAgent(
       { server, client },
@@ -308,7 +308,7 @@ describe("a request that comes twice", () => {
   });
 });
 
-describe("what goes wrong", () => {
+describe("failures", () => {
   const HI = { model: "m", messages: [{ role: "user" as const, content: "hi" }] };
 
   it("a failing engine is a 5xx, which the SDK does not try again, and the session remembers it", async () => {

@@ -51,7 +51,7 @@ describe("a reference judge", () => {
     expect(await judgeOf(model("<think>yes yes</think> VERDICT: no")).reference(question)).toBe(false);
   });
 
-  it("asks again for what is no verdict, warmer, and then it is an error and no verdict", async () => {
+  it("asks again, at a higher temperature, for an answer without a verdict; then it is an error", async () => {
     const late = model("Hm.", "<think>yes", "VERDICT: no");
     expect(await judgeOf(late).reference(question)).toBe(false);
     expect(late.requests.map(({ sampling, seed }) => [sampling.temperature, seed])).toEqual([
@@ -67,7 +67,7 @@ describe("a reference judge", () => {
     expect(never.requests).toHaveLength(2);
   });
 
-  it("knows what it has judged, forgets the oldest, and takes silence for no answer", async () => {
+  it("keeps its verdicts, forgets the oldest, and gives silence no credit", async () => {
     const client = model("VERDICT: yes");
     const judge = judgeOf(client, { cacheSize: 2 });
     const ask = (response: string) => judge.reference({ ...question, response });
@@ -118,7 +118,7 @@ describe("a rubric judge", () => {
       ],
     });
 
-  it("gives the weighted mean of what the choices are worth", async () => {
+  it("gives the weighted mean of the values of the choices", async () => {
     const client = model(`Thinking {"draft": 1}. ${said("no", "deep")} then ${said("yes", "Fair")}`);
     expect(await judgeOf(client).rubric({ response: "hi", criteria })).toEqual({
       score: (1 + 3 * 0.5) / 4,
@@ -210,7 +210,7 @@ describe("an environment with a judge", () => {
     }
   });
 
-  it("says in the rollout's metrics what the judge has cost, of a rollout that it failed too", async () => {
+  it("reports the judge's cost in the rollout's metrics, also of a rollout that failed", async () => {
     const answers = ["hm", "VERDICT: yes", "hm", "hm", "hm"];
     const endpoint = await mockEndpoint((_, index) => chatCompletion(answers[index] ?? ""));
     const args = { judge: { url: `${endpoint.url}/v1`, model: "judge", max_retries: 0 } };

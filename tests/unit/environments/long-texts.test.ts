@@ -48,7 +48,7 @@ function receive(messages: readonly Message[], tokens = 2): ReceivedEpisode {
 }
 
 describe("long texts of a received episode", () => {
-  test("read, spread and serialise as what was sent, character for character", () => {
+  test("read, spread and serialise as they were sent, character for character", () => {
     const long = (unit: "binary" | "grapheme") =>
       fc
         .tuple(fc.string({ unit, minLength: 1, maxLength: 40 }), fc.integer({ min: 1, max: 6000 }))

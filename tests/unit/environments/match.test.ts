@@ -44,7 +44,7 @@ describe("numericMatch", () => {
     expect(numericMatch(gold, answer, options)).toEqual({ correct, status: "ok" });
   });
 
-  it("says when there is no number, and refuses tolerances that are none", () => {
+  it("reports a missing number, and refuses invalid tolerances", () => {
     expect(numericMatch(1, "none").status).toBe("unparsable");
     expect(numericMatch("x", "1").status).toBe("unparsable");
     expect(() => numericMatch(1, "1", { relative: Number.NaN })).toThrow(
@@ -73,7 +73,7 @@ describe("bleu", () => {
     expect(bleu(the, ["the cat is on the mat", "there is a cat on the mat"], { maxOrder: 1 })).toBeCloseTo(2 / 7, 12);
   });
 
-  it("punishes what is short: exp(1 - 4/2)", () => {
+  it("punishes short texts: exp(1 - 4/2)", () => {
     expect(bleu("a b", "a b c d", { maxOrder: 2 })).toBeCloseTo(Math.exp(1 - 4 / 2), 12);
   });
 

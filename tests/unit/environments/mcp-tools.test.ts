@@ -87,7 +87,7 @@ async function run(servers: readonly ToolSource[], endpoint: ReplyClient, signal
 }
 
 describe("tools of an MCP program", () => {
-  it("stand beside the environment's own, and tell the policy what went wrong", async () => {
+  it("stand beside the environment's tools, and show their errors to the policy", async () => {
     const endpoint = caller(
       [["add", { a: 2, b: 40 }], ["count"], ["count"], ["own"], ["picture"]],
       [["add", { a: "x" }], ["fail"], ["hang"], ["nothing"]],

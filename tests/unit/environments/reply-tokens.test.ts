@@ -66,7 +66,7 @@ const cases = fc.record({
 });
 
 describe("a reply that is heard while it is sampled", () => {
-  test("is passed on as it will be parsed, and nothing of it from a stop string on", () => {
+  test("is passed on as it will be parsed, up to the stop string", () => {
     slowly();
     fc.assert(
       fc.property(cases, ({ begun, said, stop, thinks, family, isText }) => {

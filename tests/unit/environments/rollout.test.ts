@@ -200,7 +200,7 @@ describe("a rollout", () => {
     expect((await run(environment(metric), policy("cba"))).episode.ok).toBe(false);
   });
 
-  it("ends a reward that does not end, and tells it so", async () => {
+  it("aborts the signal of a reward that does not end, and ends it", async () => {
     let told = false;
     const slow = reward<Row>(
       1,

@@ -64,7 +64,7 @@ describe("the rules of Kuhn poker", () => {
     );
   });
 
-  it("pay what was said, whatever was said, and never more than two chips", () => {
+  it("pay by the rules for any replies, and never more than two chips", () => {
     const reply = fc.constantFrom("[check]", "[bet]", "[fold]", "[call]", "", "[check] [bet]", "I [ CALL ]");
     const replies = fc.array(reply, { maxLength: 6 });
     fc.assert(

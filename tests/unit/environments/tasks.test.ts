@@ -69,7 +69,7 @@ describe("TaskReader", () => {
     expect(named).toEqual({ key: "row-0-0", hash: plain?.hash, data: { n: 0 } });
   });
 
-  it("names what is wrong with a source and recovers from it", async () => {
+  it("names the mistake of a source and recovers from it", async () => {
     let broken = true;
     const reader = new TaskReader(function* (): Generator<Row> {
       yield { n: 0 };

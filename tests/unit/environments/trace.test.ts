@@ -108,7 +108,7 @@ describe("TraceGraph", () => {
     ).toThrow(/not in order/);
   });
 
-  it("keeps what the policy saw as one branch or part of one, for any conversation", () => {
+  it("keeps every prompt of the policy as a branch or a part of one, for any conversation", () => {
     const token = fc.nat(5);
     const turnSteps = fc.array(
       fc.record({
@@ -178,7 +178,7 @@ describe("prepareTurn, samples, truncateTurn", () => {
     expect(trace.nodes).toHaveLength(2);
   });
 
-  it("tells messages apart by reasoning, calls and their ids, arguments compared as JSON", () => {
+  it("distinguishes messages by reasoning, calls and their ids, with arguments compared as JSON", () => {
     const trace = new TraceGraph();
     const call = (args: string, id = "1"): Message => ({
       role: "assistant",

@@ -193,7 +193,7 @@ describe("replies that cost nothing", () => {
   });
 });
 
-describe("tasks that are there already", () => {
+describe("tasks that come twice or in both splits", () => {
   const checks = async (fixture: Fixture) =>
     (await failuresOf(fixture)).map(({ check, split, message }) => [check, split, message] as const);
 
@@ -273,7 +273,7 @@ describe("the content of a row", () => {
   });
 });
 
-describe("what is copied", () => {
+describe("a copied reply", () => {
   it("is each kind of expression of a prompt", () => {
     const texts = (prompt: string) => [...new Set(copiedTexts(prompt).map(({ text }) => text))];
     expect(texts("Take $x^2$ and \\[ y \\], then `z`.")).toEqual(["x^2", "y", "z"]);
@@ -293,7 +293,7 @@ describe("what is copied", () => {
     expect(bareAnswer("2")).toBe("2");
   });
 
-  it("takes the place of what an assistant says, without its calls", () => {
+  it("takes the place of an assistant's text, without its calls", () => {
     const call = { id: "1", type: "function" as const, function: { name: "f", arguments: "{}" } };
     const gold: Message[] = [
       { role: "user", content: "a" },

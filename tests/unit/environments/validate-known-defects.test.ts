@@ -59,7 +59,7 @@ const byValue = async (reply: string, { gold }: Row): Promise<number> => {
   return given === null ? 0 : Number((await verifyMath(gold, `\\boxed{${given}}`)).correct);
 };
 
-describe("validate finds what was once wrong with", () => {
+describe("validate finds the former defect of", () => {
   it("math: operations that are not carried out", async () => {
     const found = await foundIn(
       function* (rng) {

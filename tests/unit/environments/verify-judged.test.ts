@@ -54,7 +54,7 @@ describe("judged pairs", () => {
     ).toBeGreaterThan(35);
   });
 
-  test("few verdicts are wrong, and hardly any accepts what is different", (context) => {
+  test("few verdicts are wrong, and hardly any accepts a different answer", (context) => {
     const hard = judged.filter(({ pair }) => pair[4] === 1);
     const [same, different] = [1, 0].map((kind) => judged.filter(({ pair }) => pair[3] === kind));
     const falseAccepts = (different ?? []).filter(({ correct }) => correct);

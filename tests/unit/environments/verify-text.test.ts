@@ -52,7 +52,7 @@ test.each([
 describe("xmlParser", () => {
   const parser = xmlParser(["reasoning", ["answer", "result"]]);
 
-  test("parses what it formats", () => {
+  test("parses its own format", () => {
     const value = fc.string().filter((text) => !text.includes("<"));
     fc.assert(
       fc.property(value, value, (reasoning, answer) => {

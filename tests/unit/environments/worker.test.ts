@@ -118,7 +118,7 @@ async function run(change: Partial<RunRequest> = {}) {
 }
 
 describe("an env worker", () => {
-  it("says what it hosts and gives tasks page by page, the same for every source of an environment", async () => {
+  it("lists its environments and gives tasks page by page, the same for every source of an environment", async () => {
     expect((await get("/health")).body).toEqual({ status: "ok", environments: ["reverse", "sampled", "greedy"] });
     const first = (await get("/tasks?env=reverse&split=train&limit=3")).body as TaskPage;
     const second = (await get(`/tasks?env=reverse&split=train&limit=3&after=${first.next}`)).body as TaskPage;
@@ -179,7 +179,7 @@ describe("an env worker", () => {
     expect(engine.peak).toBe(2);
   });
 
-  it("shows at /metrics what is under way, how rollouts ended and how late its event loop is", async () => {
+  it("shows rollouts under way, their ends and the lag of its event loop at /metrics", async () => {
     engine.delayMs = 300;
     const [task] = await tasks("reverse", "train", 1);
     const three = ["e-0", "e-1", "e-2"].map((episode_id) => run({ episode_id, ...(task !== undefined && { task }) }));
@@ -265,7 +265,7 @@ describe("an env worker", () => {
     expect((await post("/score_group", {})).status).toBe(400);
   });
 
-  it("answers what is at work when it is stopped, and takes nothing more", async () => {
+  it("answers running requests when it is stopped, and takes no more", async () => {
     engine.delayMs = 60_000;
     const pending = run();
     while (engine.requests.length === 0) await sleep(1);

@@ -99,7 +99,7 @@ describe("traces as rows for prl sft", () => {
     ]);
   });
 
-  it("leave out what cannot be learnt, counted by reason", async () => {
+  it("leave out traces that cannot be learnt, counted by reason", async () => {
     const { asked: _asked, ...unknown } = trace();
     const longer = [...trace().nodes, node(1, user), node(2, assistant("c"), true)];
     const foreign = [...trace().nodes, node(1, user), node(2, assistant("c")), node(3, user)];

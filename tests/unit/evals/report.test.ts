@@ -60,7 +60,7 @@ describe("a report", () => {
     expect(Object.keys(result.pass_at_k)).toEqual(["1", "2", "3"]);
   });
 
-  test("tells how many rows of the data gave no task", () => {
+  test("reports how many rows of the data gave no task", () => {
     const result = report(groups([1]), { ...OPTIONS, rollouts: 1, rowsLeftOut: 3 });
     expect(result.rows_left_out).toBe(3);
     expect(resultTable([result]).join("\n")).toContain("3 rows left out");

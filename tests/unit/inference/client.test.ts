@@ -63,13 +63,13 @@ describe("InferenceClient", () => {
     [{ error: { code: "PRL_INFERENCE_CONTEXT", message: "too many" } }, "PRL_INFERENCE_CONTEXT"],
     [{ error: { message: "This model's maximum context length is 512 tokens." } }, "PRL_INFERENCE_CONTEXT"],
     [{ error: { message: "token_ids: must be a list" } }, "PRL_INFERENCE_REQUEST"],
-  ])("tells a prompt that is too long from another mistake: %j", async (body, code) => {
+  ])("distinguishes a prompt that is too long from another mistake: %j", async (body, code) => {
     const { client } = await connect((_, response) => answer(response, 400, body));
     const sampling = { temperature: 1, maxTokens: 4, stopTokenIds: [] };
     await expect(client.generate({ tokenIds: Uint32Array.of(1), sampling })).rejects.toMatchObject({ code });
   });
 
-  it("tells weights that will never be had by their own name, as a server does", async () => {
+  it("reports superseded weights by their own code, as a server does", async () => {
     const { status, body } = toWire(new PrlError("PRL_WEIGHTS_SUPERSEDED", "there is a newer one"));
     const { server } = await connect((_, response) => answer(response, status, body));
     const admin = new InferenceAdmin({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
@@ -102,7 +102,7 @@ describe("InferenceClient", () => {
     const generate = (client: InferenceClient, heard: number[]) =>
       client.generate({ tokenIds: [1], onTokens: (ids) => void heard.push(...ids) });
 
-    it("tells them, and then the whole completion", async () => {
+    it("passes them on, and then the whole completion", async () => {
       let sent: unknown;
       const { client } = await connect((_, response, body) => {
         sent = JSON.parse(body);

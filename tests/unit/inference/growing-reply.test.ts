@@ -61,7 +61,7 @@ function collect(told: { content: string; reasoning: string }, delta: ReplyDelta
 const STOP_IDS = new Set([STOP_ID]);
 
 describe("a growing reply", () => {
-  it("tells what is read of the whole, wherever it is cut", () => {
+  it("parses a growing reply to the same parts as the whole, wherever it is split", () => {
     fc.assert(
       fc.property(cases, ({ text, noise, family, vocabulary, tools, thinks, cuts }) => {
         const codec = codecOf(vocabulary);
@@ -112,7 +112,7 @@ describe("a growing reply", () => {
     return told;
   };
 
-  it("tells thinking and content as they come", () => {
+  it("gives thinking and content as they come", () => {
     expect(tellsOf("qwen3", "<think>\nhm, 4\n</think>\n\nIt is 4. S")).toEqual({
       reasoning: "hm, 4",
       content: "It is 4.",
@@ -153,7 +153,7 @@ describe("a growing reply", () => {
     expect(read("4\nEND\n", "END\n")).toMatchObject({ reasoning: null, content: "4" });
   });
 
-  it("tells nothing of a call before it is whole", () => {
+  it("gives no part of a call before it is whole", () => {
     expect(tellsOf("qwen2.5", 'I call. <tool_call>\n{"name": "f"').content).toBe("I call.");
     expect(tellsOf("llama3", '{"name": "f"').content).toBe("");
   });

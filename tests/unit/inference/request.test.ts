@@ -77,7 +77,7 @@ describe("parseGenerateRequest", () => {
     });
   });
 
-  it("cuts max_tokens to what the context has left", () => {
+  it("limits max_tokens to the rest of the context", () => {
     expect(sampling({ max_tokens: 1000 }).maxTokens).toBe(14);
   });
 

@@ -103,7 +103,7 @@ describe("responseJson", () => {
     );
   });
 
-  it("sends -9999 for minus infinity and refuses what is not a number", () => {
+  it("sends -9999 for minus infinity and refuses NaN", () => {
     expect(
       responseJson({
         requestId: "r",

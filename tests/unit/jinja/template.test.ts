@@ -56,7 +56,7 @@ describe("a template", () => {
     ]);
   });
 
-  it("says what it is that is not implemented, with the line", () => {
+  it("names the part that is not implemented, with the line", () => {
     const render = (): string => new Template("\n{{ 'a' | pprint }}").render({});
     expect(render).toThrow(TemplateUnsupported);
     expect(render).toThrow("line 2: the filter 'pprint' is not implemented");

@@ -78,7 +78,7 @@ describe("cached", () => {
     expect(await cached("models", "k", write("b"), root)).toEqual({ path, hit: true, damage: null });
   });
 
-  it("deletes what a killed run left behind long ago, and nothing younger", async () => {
+  it("deletes old files of a killed run, and no younger ones", async () => {
     const old = join(root, "models", "x.1.ab.tmp");
     await mkdir(old, { recursive: true });
     await mkdir(join(root, "models", "y.2.cd.tmp"));

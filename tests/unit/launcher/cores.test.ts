@@ -20,7 +20,7 @@ describe("splitCores", () => {
     expect(splitCores({ ...unset, replicas: 4 }, 2)).toEqual({ trainer: 1, inference: 1 });
   });
 
-  it("leaves what was set and gives the rest to the other side", () => {
+  it("keeps set thread counts and gives the other cores to the other side", () => {
     expect(splitCores({ ...unset, trainer: 6 }, 8)).toEqual({ trainer: 6, inference: 2 });
     expect(splitCores({ ...unset, inference: 3, replicas: 2 }, 8)).toEqual({ trainer: 2, inference: 3 });
     expect(splitCores({ trainer: 8, inference: 8, replicas: 1 }, 2)).toEqual({ trainer: 8, inference: 8 });

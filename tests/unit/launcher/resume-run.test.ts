@@ -16,7 +16,7 @@ describe("--resume of a directory without the config of a run", () => {
       /has no configs\/rl\.json.*checkpoints, weights: put the file back/u,
     ],
     ["a torn config", { "configs/rl.json": "{" }, /configs\/rl\.json.*is damaged: put back/u],
-  ])("says what is missing and what to do: %s", async (_name, files, message) => {
+  ])("names the missing part and the remedy: %s", async (_name, files, message) => {
     const folder = await temporaryFolder();
     const runDir = await writeRun(folder, "a", files);
     const resumed = findResumedRun("rl", config, runDir, "latest");

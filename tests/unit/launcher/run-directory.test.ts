@@ -33,7 +33,7 @@ describe("the made-up run name", () => {
   it("is <envs>--<model>--<8 hex> in lower case", () => {
     expect(madeUpRunName(["Reverse-Text"], "/a/b/Qwen3-0.6B")).toMatch(/^reverse-text--qwen3-0\.6b--[0-9a-f]{8}$/);
   });
-  it("names each environment once and holds only what a file name may hold", () => {
+  it("names each environment once, in characters that a file name may have", () => {
     const name = madeUpRunName(["math", "@owner/Code Golf", "math"], "models/../Ünï", "00000000");
     expect(name).toMatch(/^[a-z0-9][a-z0-9._-]*$/);
     expect(name.startsWith("math-owner-code-golf--")).toBe(true);

@@ -60,7 +60,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 }
 
 describe("Supervisor", () => {
-  it("waits for ready files and stops what runs", async () => {
+  it("waits for ready files and stops running children", async () => {
     const supervisor = new Supervisor(runDir);
     const children = [
       supervisor.start(await spec("inference", member("inference"))),
@@ -87,7 +87,7 @@ describe("Supervisor", () => {
     expect(isAlive(healthy.pid ?? 0)).toBe(false);
   });
 
-  it("takes the code of a child that noted what it failed of; another process's note, and one without a code of ours, say nothing", async () => {
+  it("takes the code from a child's failure note; the note of another process, or with a foreign code, does not count", async () => {
     const noted = (
       error: string,
       pid = "process.pid",
@@ -196,7 +196,7 @@ describe("Supervisor", () => {
     await supervisor.stop();
   });
 
-  it("kills a child that ignores SIGTERM, and what it started, within ten seconds", async () => {
+  it("kills a child that ignores SIGTERM, and its children, within ten seconds", async () => {
     expect(SUPERVISOR_TIMES.graceMs + SUPERVISOR_TIMES.killMs).toBeLessThan(10_000);
     const supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 200 });
     const source = `import { spawn } from "node:child_process";

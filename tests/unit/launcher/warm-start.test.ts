@@ -26,7 +26,7 @@ async function sft(overrides: Record<string, unknown> = {}): Promise<SftConfig> 
 }
 
 describe("the key of a warm start", () => {
-  it("leaves out where things lie and how they are run", async () => {
+  it("leaves out paths, threads and log level", async () => {
     const key = await warmStartKey(await sft(), BASE);
     const elsewhere = { output_dir: "/other", threads: 7, clean: true, "run.name": "named", "log.level": "debug" };
     expect(await warmStartKey(await sft(elsewhere), { ...BASE, dir: "/elsewhere" })).toBe(key);

@@ -67,7 +67,7 @@ async function linesOf(tail: MetricsTail): Promise<MetricsLine[]> {
 }
 
 describe("MetricsTail", () => {
-  it("gives nothing while the file is not there, then only what is new", async () => {
+  it("gives no lines while the file is missing, then only new ones", async () => {
     const tail = new MetricsTail(join(dir, METRICS_FILE));
     expect(await linesOf(tail)).toEqual([]);
     const metrics = openMetrics(dir, "trainer", 1);

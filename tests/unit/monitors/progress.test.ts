@@ -80,7 +80,7 @@ describe("bar", () => {
     expect(bar(1, 4)).toBe("████");
     for (let i = 0; i <= 100; i++) expect(Array.from(bar(i / 100, 17))).toHaveLength(17);
   });
-  it("clamps what is out of range", () => {
+  it("clamps values out of range", () => {
     expect(bar(7, 3)).toBe("███");
     expect(bar(-1, 3)).toBe("░░░");
     expect(bar(NaN, 3)).toBe("░░░");
@@ -93,13 +93,13 @@ describe("plain lines", () => {
       "Step 12/40 | 0.41s | Reward 0.6300 | Loss -0.0123 | Entropy 0.4100 | Mismatch KL 2.3e-6 | Tokens/s 41,234 | Staleness 0.80",
     );
   });
-  it("shows what was not logged as a dash and an endless run without its length", () => {
+  it("shows missing numbers as a dash, and an endless run without its length", () => {
     expect(stepLine(step({ maxSteps: null, reward: undefined, mismatchKl: 0 }))).toContain(
       "Step 12 | 0.41s | Reward – |",
     );
     expect(stepLine(step({ mismatchKl: 0 }))).toContain("Mismatch KL 0 |");
   });
-  it("tells an evaluation with its metrics", () => {
+  it("shows an evaluation with its metrics", () => {
     const report = { source: "reverse-text", version: 40, reward: 0.951, metrics: { exact_match: 0.7 }, num: 256 };
     expect(evaluationLine(report)).toBe(
       "Evaluated reverse-text | Policy v40 | Reward 0.9510 | exact_match 0.7000 | 256 rollouts",
@@ -133,7 +133,7 @@ describe("plain lines", () => {
 const evaluated = (version: number, reward: number) => ({ source: "held", version, reward, metrics: {}, num: 1 });
 
 describe("condensed", () => {
-  it("stands for all values, in order, and leaves out what is not finite", () => {
+  it("stands for all values, in order, without those that are not finite", () => {
     expect(condensed([1, 2, 3], 3)).toEqual([1, 2, 3]);
     expect(condensed([1, 3, NaN, 5, 7, 9], 3)).toEqual([2, 5, 8]);
     for (let n = 1; n < 200; n += 7) expect(condensed(Array(n).fill(2), 9)).toEqual(Array(Math.min(n, 9)).fill(2));
@@ -165,7 +165,7 @@ describe("live block", () => {
     expect(all).toContain("2 restarts");
     expect(all).toContain("held 0.2500 → 0.7500");
   });
-  it("shows what goes on within a step, before the first one too, until the run is over", () => {
+  it("shows the progress within a step, also before the first one, until the run is over", () => {
     const load = {
       step: 13,
       version: 11,

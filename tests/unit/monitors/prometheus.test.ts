@@ -20,7 +20,7 @@ async function shown(port = 0): Promise<{ runDir: string; metrics: ShownMetrics 
 describe("the Prometheus endpoint of a process", () => {
   const LABELS = 'component="orchestrator",run="a \\"run\\""';
 
-  test("shows the newest values by name, counts events, reads what is watched, and writes on", async () => {
+  test("shows the newest values by name, counts events, and reads watched values", async () => {
     const { runDir, metrics } = await shown();
     let waiting = 3;
     metrics.watch?.("groups_queued", "Groups that wait.", () => waiting);

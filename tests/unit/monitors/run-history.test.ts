@@ -63,7 +63,7 @@ describe("RunHistory", () => {
     expect(steps[0]?.metrics.orchestrator["time/step"]).toBe(0.5);
   });
 
-  it("reports a step only when both halves are there, in order, once", () => {
+  it("reports a step once, in order, when the lines of both processes have come", () => {
     const history = new RunHistory(3);
     expect(history.add(orchestrator(1)).steps).toEqual([]);
     expect(history.add(orchestrator(2)).steps).toEqual([]);

@@ -21,7 +21,7 @@ it("has a line per step with the component's numbers, those that there are", () 
   expect(logged("orchestrator", 3, orchestrator)).toBe("Step 3 | 1.00s | Reward 0.5000 | Rollouts 128\n");
 });
 
-it("has a line per evaluated source, and none for what is neither", () => {
+it("has a line per evaluated source, and none for other lines", () => {
   expect(logged("orchestrator", 4, { "eval/held/all/agent/reward/mean": 0.9, "eval/held/num": 8 })).toBe(
     "Evaluated held | Policy v4 | Reward 0.9000\n",
   );

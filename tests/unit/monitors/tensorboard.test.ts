@@ -139,7 +139,7 @@ describe("event files", () => {
   });
 });
 
-describe("what a process logs", () => {
+describe("the log of a process", () => {
   test("is in its event file: numbers that are finite, under their names, and in metrics.jsonl as before", async () => {
     const dir = await folder();
     const metrics = writeTensorBoard(openMetrics(dir, "trainer", 1), { folder: join(dir, "tb"), startStep: 0 });

@@ -16,7 +16,7 @@ describe("the plot of a terminal", () => {
     ]);
   });
 
-  test("marks lie over the line; nothing finite is no plot", () => {
+  test("marks are drawn over the line; without finite values there is no plot", () => {
     const marks = [{ character: "●", points: [{ x: 0, y: 1 }] }];
     expect(terminalPlot({ line: [], marks, width: 12, height: 4 })[1]).toBe("1.0000 ┤●");
     expect(terminalPlot({ line: [{ x: 1, y: NaN }], marks: [], width: 12, height: 4 })).toEqual([]);

@@ -46,7 +46,7 @@ test.each(PAIRS)("model_type %j with architectures %j", async (type, names) => {
   expect(checked === CODE).toBe(loaded === CODE);
 });
 
-test("prl rl names the architecture and what there is, before it makes a directory", async () => {
+test("prl rl names the unknown architecture and the known ones, before it makes a directory", async () => {
   await writeFile(join(dir, "config.json"), JSON.stringify({ ...config, model_type: "mixtral" }));
   await writeFile(
     join(root, "rl.toml"),

@@ -31,7 +31,7 @@ describe("errors", () => {
     expect(() => digest(3 as never)).toThrow(expect.objectContaining({ code: "PRL_ENGINE_INPUT" }) as Error);
   });
 
-  test("of others stay what they are", () => {
+  test("of other libraries stay unchanged", () => {
     for (const other of [
       napiError("ENOENT", "no file"),
       new PrlError("PRL_IO", "x"),

@@ -132,12 +132,12 @@ describe("a custom loss", () => {
       "gradient is not finite",
     ],
   ];
-  test.each(wrong)("that returns what is %s is refused by name", async (_what, loss, code, message) => {
+  test.each(wrong)("that returns a value that is %s is refused by name", async (_what, loss, code, message) => {
     const failed = gradients({ loss: loss as CustomLoss });
     await expect(failed).rejects.toMatchObject({ code, message: expect.stringContaining(message) as string });
   });
 
-  test("that throws rejects with what it threw, and the trainer goes on", async () => {
+  test("that throws rejects with the exception, and the trainer continues", async () => {
     const thrown = new Error("mine");
     let isBroken = true;
     const trainer = await openTrainer(modelDir, {

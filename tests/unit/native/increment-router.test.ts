@@ -102,7 +102,7 @@ describe("generate", () => {
     expect(increments.find(({ id }) => id === "bad")?.error?.message).toContain(field);
   });
 
-  test("closing the model ends what runs, and later calls are PRL_ENGINE_CLOSED", async () => {
+  test("closing the model ends running calls, and later calls are PRL_ENGINE_CLOSED", async () => {
     const closing = await loadModel(dir, { threads: 1, kvCacheBytes: 8 * 1024 * 1024 });
     await closing.pause("keep");
     const call = collect(closing.generate([long("x")]));

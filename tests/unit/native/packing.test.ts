@@ -93,7 +93,7 @@ describe("plans", () => {
 });
 
 describe("rollouts in native memory", () => {
-  test("give back what came in", () => {
+  test("give back the samples that came in", () => {
     const traces = [trace(10, 2), trace(20, 1)];
     const samples = rollout(...traces);
     expect([samples.tokens, samples.samples]).toEqual([5, 2]);
@@ -121,7 +121,7 @@ describe("rollouts in native memory", () => {
     expect(batch.counts).toEqual({ rl: 6, ce: 0, refKl: 0 });
   });
 
-  test("no samples give no batch; numbers that are none are refused", async () => {
+  test("no samples give no batch; numbers out of range are refused", async () => {
     expect(await new SampleSet().pack({})).toEqual([]);
     const set = new SampleSet();
     const worth = { advantage: 1, temperature: 1, envId: 0 };
@@ -133,7 +133,7 @@ describe("rollouts in native memory", () => {
 });
 
 describe("batch files", () => {
-  test("are written from native memory and read where they lie, without reaching the file again", async () => {
+  test("are written from native memory and read in place, without reading the file again", async () => {
     const path = join(dir, "batch.safetensors");
     const batch = await packed();
     const columns = batch.columns();

@@ -75,7 +75,7 @@ describe("an algorithm's config", () => {
     expect(columns?.rlWeights).toBeUndefined();
   });
 
-  test("distils what a teacher scored, and learns traces that are good enough, whatever the rewards of the group", async () => {
+  test("distils a teacher's scores, and learns good traces, whatever the rewards of the group", async () => {
     const teacher = { base_url: "http://teacher" };
     const scores = { of: () => Float32Array.of(9, -1, -2) };
     const groups = [group(rollout(1), rollout(1))];

@@ -86,7 +86,7 @@ describe("compareTraces", () => {
 });
 
 describe("a batch of several agents", () => {
-  it("trains each trace with its own advantage, and none of who is frozen", async () => {
+  it("trains each trace with its own advantage, and no trace of a frozen agent", async () => {
     const groups = [
       group(episode(["a", 1], ["b", -1], ["c", 9, false]), episode(["a", 0], ["b", -2], ["c", 0, false])),
     ];
@@ -153,7 +153,7 @@ describe("scoreRollouts", () => {
 
   const rollouts = [episode(["agent", 3]), errored(request, "model")];
 
-  it("adds what the group says, after a worker that was gone", async () => {
+  it("adds the group rewards, also after a worker was gone", async () => {
     const { workers: some, asked } = workers(failure("infra"), one);
     const [first, second] = await scoreRollouts(some, order, rollouts, signal);
     expect(first?.episode.traces[0]).toMatchObject({ reward: 2, metrics: { place: 0 } });

@@ -10,7 +10,7 @@ const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const weight = fc.oneof(fc.constant(0), fc.double({ min: 1e-3, max: 100, noNaN: true }));
 
 describe("WeightedDraw", () => {
-  test("draws what a walk along the weights finds, after any changes", () => {
+  test("draws the same task as a walk along the weights, after any changes", () => {
     const change = fc.record({ item: fc.nat(), weight });
     fc.assert(
       fc.property(fc.array(weight, { minLength: 1, maxLength: 40 }), fc.array(change), share, (start, changes, at) => {

@@ -195,7 +195,7 @@ describe("the pace", () => {
     pace.stop();
   });
 
-  test("never holds up what is under way: rollouts that end are handed over while the next group waits", async () => {
+  test("never delays rollouts under way: those that end are handed over while the next group waits", async () => {
     const completed: number[] = [];
     let opened = 0;
     const pace = new GroupRate(60, () => dispatcher.fill());
@@ -233,7 +233,7 @@ describe("the pace", () => {
   });
 });
 
-describe("what an engine says of itself", () => {
+describe("the metrics of an engine", () => {
   test("is read from Prometheus text: of several engines behind one address the sums, and the fullest cache", () => {
     const text = [
       "# HELP vllm:num_requests_running Requests",
@@ -269,7 +269,7 @@ describe("what an engine says of itself", () => {
   });
 });
 
-test("the dispatch follows the engines that answer, tells what it did, and stays where it is when none says anything", async () => {
+test("the dispatch follows the engines that answer, logs its changes, and keeps its limit when none answers", async () => {
   const events: Record<string, unknown>[] = [];
   const metrics = {
     log: () => {},

@@ -126,7 +126,7 @@ describe("GroupDispatcher", () => {
     expect(completed.map((group) => group.dispatchVersion)).toEqual([5, 5, 5, 6]);
   });
 
-  test("reports what a rollout throws at once, and once, and keeps counting", async () => {
+  test("reports the exception of a rollout at once, and once, and keeps counting", async () => {
     let calls = 0;
     const { made, allow, completed, failures } = dispatcher(3, 100, async (signal) => {
       if (calls++ > 0) throw new Error("protocol broken");
@@ -142,7 +142,7 @@ describe("GroupDispatcher", () => {
     expect(failures).toHaveLength(1);
   });
 
-  test("reports what the owner throws when it is handed a group", async () => {
+  test("reports the exception of the owner that is handed a group", async () => {
     const failures: unknown[] = [];
     const { allow } = counting({
       dispatch: { limit: 8 },
@@ -201,7 +201,7 @@ describe("GroupDispatcher", () => {
     expect(runs).toBe(0);
   });
 
-  test("groups of different sizes are opened in the order of their tasks, until their rollouts reach what is allowed", async () => {
+  test("groups of different sizes are opened in the order of their tasks, until their rollouts reach the limit", async () => {
     const sizes = [4, 2, 4, 2, 2];
     const completed: Group[] = [];
     let next = 0;

@@ -78,7 +78,7 @@ test("when none answers in time the error names them; one that is started meanwh
   expect(namesOf((await waiting).placed)).toEqual([["inference-0", urls[0], "served"]]);
 });
 
-test("what is no inference server is a mistake of the config at the start, and later only left out", async () => {
+test("an address without an inference server is a mistake of the config at the start, and is left out later", async () => {
   const other = { status: 404 };
   const urls = [await server({ status: 200 }), await server(other)];
   await expect(directory.running(urls, 5_000, ended.signal, 50)).rejects.toMatchObject({

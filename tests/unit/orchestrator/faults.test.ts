@@ -173,7 +173,7 @@ describe("under faults", { timeout: TIMEOUT_MS }, () => {
     );
   });
 
-  test("what is never answered rightly counts as missing and trains nothing", async () => {
+  test("a rollout without a valid answer counts as missing and trains nothing", async () => {
     await fc.assert(
       fc.asyncProperty(schedules, async (options) => {
         const made = faulty({ lies: 0.3, deaths: 0.1, tries: 9 });
@@ -186,7 +186,7 @@ describe("under faults", { timeout: TIMEOUT_MS }, () => {
     );
   });
 
-  test("a worker that only ever lies ends the run by name, in bounded time", async () => {
+  test("a worker that only gives invalid answers ends the run with its name, in bounded time", async () => {
     const first = scored(
       {
         episode_id: "e",

@@ -45,7 +45,7 @@ describe("a rollout that fails", () => {
     expect(await tried((one) => errored(one, "environment"), 1)).toMatchObject({ ok: false, asked: { length: 1 } });
   });
 
-  test("is tried ten times more where its server was lost, which costs none of the four", async () => {
+  test("is tried ten times more when its server was lost, without using one of the four tries", async () => {
     expect(await tried(lost, 10)).toMatchObject({ ok: true, asked: { length: 11 } });
     expect(await tried(lost, 99)).toMatchObject({ ok: false, asked: { length: 11 } });
     let calls = 0;
@@ -54,7 +54,7 @@ describe("a rollout that fails", () => {
   });
 });
 
-test("nothing of a version is believed that no engine can have yet", () => {
+test("a version that no engine can have yet is refused", () => {
   const asked = { ...request, episode_id: "e" };
   expect(verified(asked, scored(asked, 1, 3, 4), 4).episode.ok).toBe(true);
   expect(verified(asked, scored(asked, 1, 3, 4), 3).episode.errors).toMatchObject([

@@ -125,7 +125,7 @@ describe("a run", () => {
     expect(dropped.reduce((sum, count) => sum + count, 0)).toBe(1);
   });
 
-  test("what a teacher samples never becomes too old", async () => {
+  test("traces of a teacher never become stale", async () => {
     const teacher = { base_url: "http://teacher", check_tokenizer: false };
     for (const algo of [
       { type: "sft", teacher },
@@ -148,7 +148,7 @@ describe("a run", () => {
     }
   });
 
-  test("replaces batches without a signal, and leaves what has none out of the others", async () => {
+  test("replaces batches without a signal, and leaves traces without one out of the others", async () => {
     const flat = (task: number, sample: number) => (task < 6 ? 1 : rewardByHash(task, sample));
     const run = await simulate({ level: 0, maxSteps: 2, outcome: flat });
     checkContract(run, 2);
@@ -186,7 +186,7 @@ describe("a run", () => {
     });
   });
 
-  test("a curriculum draws by what was observed, the same at level 0 whatever the timing", async () => {
+  test("a curriculum draws by observed rewards, the same at level 0 whatever the timing", async () => {
     const curriculum = {
       sampler: {
         type: "difficulty_pool",

@@ -222,7 +222,7 @@ const commands = [
   fc.integer({ min: 0, max: 4 }).map((by) => new DropOlder(by)),
 ];
 
-describe("what is opened, waits, is cut and dropped", () => {
+describe("groups that are opened, wait, are assembled and dropped", () => {
   const options = fc.record({
     unit: fc.constantFrom("rollouts" as const, "tokens" as const),
     batchSize: fc.constantFrom(8, 24),

@@ -22,7 +22,7 @@ import { errored, scored, simulate } from "./simulation.ts";
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;
 const quiet = { log: () => undefined, event: () => undefined, close: () => undefined };
 
-test("what came back without a result is counted by kind and by environment, since the last look", () => {
+test("rollouts without a result are counted by kind and by environment, since the last step", () => {
   const lost = new LostRollouts(["a", "b"]);
   lost.returned("train", "a", "ok");
   lost.returned("train", "a", "cancelled");
@@ -41,7 +41,7 @@ test("what came back without a result is counted by kind and by environment, sin
   expect(Object.values(lost.take()).every((count) => count === 0)).toBe(true);
 });
 
-test("each source has the share of its groups that its gates let through since the last look, and of a gate what it rejected", () => {
+test("each source has the share of groups that its gates admitted since the last step, and each gate the share that it rejected", () => {
   const gated = { name: "a", curriculum: curriculumBlock.parse({ gates: { advantage_range: {} } }) };
   const gates = new Gates([gated, { name: "b", curriculum: curriculumBlock.parse({}) }]);
   const ended = (source: string, ...rewards: number[]) =>

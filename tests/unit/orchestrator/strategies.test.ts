@@ -219,7 +219,7 @@ test("a run resumed at level 1 or more trains on no group that was trained befor
   );
 });
 
-describe("what cannot be had is refused by name", () => {
+describe("impossible settings are refused by name", () => {
   const config = (orchestrator: Record<string, unknown>, rest: Record<string, unknown> = {}) =>
     rlConfigSchema.safeParse({
       model: { name: "m" },

@@ -42,7 +42,7 @@ const group = (index: number, rollouts: ReceivedEpisode[], source = "b", dispatc
 const rollout = (reward: number) => scored(request, reward, 3, 4);
 
 describe("buildTrainBatch", () => {
-  test("packs for every rank of the trainer, balanced by what the model costs", async () => {
+  test("packs for every rank of the trainer, balanced by the cost of the model", async () => {
     const groups = [group(0, [rollout(1), rollout(0), rollout(1), rollout(0)])];
     const ranks = { ranks: 2, cost: { linear: 1, quadratic: 1 } };
     const { batches } = await buildTrainBatch(groups, { config: config(), trainRanks: ranks });
@@ -148,7 +148,7 @@ describe("buildTrainBatch", () => {
     });
   });
 
-  test("filters that read nothing of what they are given, or share a name, are refused", () => {
+  test("filters that use none of their options, or share a name, are refused", () => {
     const problem = (filters: unknown[]) => () => config({ filters });
     expect(problem([{ type: "gibberish", window: 3 }])).toThrow(/window/);
     expect(problem([{ type: "custom" }])).toThrow(/path/);

@@ -64,7 +64,7 @@ describe("renderChat", () => {
   });
 });
 
-describe("what a template does wrong", () => {
+describe("errors of a template", () => {
   it("ends by a budget and names the template and the line", () => {
     const template = "x\n{% for a in range(100000) %}{% for b in range(1000) %}{{ b }}{% endfor %}{% endfor %}";
     expect(() => renderChat(template, [], { templateName: 'the chat template "default" of /models/m' })).toThrow(
@@ -92,7 +92,7 @@ describe("renderChatWithSpans", () => {
     "  {% endif %}\n" +
     "{% endfor %}";
 
-  it("finds what the assistant is to produce without changing the text", () => {
+  it("finds the assistant's spans without changing the text", () => {
     const messages: ChatMessage[] = [
       { role: "user", content: "a" },
       { role: "assistant", content: "bé" },

@@ -105,13 +105,13 @@ describe("decodeStream with stop strings", () => {
     );
   });
 
-  it("holds back what may become a stop string and releases it when it does not", () => {
+  it("holds back text that may become a stop string and releases it when it does not", () => {
     const { pieces, stream } = run(bytesOf("x<en>y"), ["<end>"]);
     expect(pieces).toEqual(["x", "", "", "", "<en>", "y"]);
     expect(stream.stopped).toBe(false);
   });
 
-  it("returns what it held back when the stream ends", () => {
+  it("returns the held-back text when the stream ends", () => {
     const stream = createDecodeStream(decodeBytes, "###");
     expect(bytesOf("a##").map((id) => stream.push(id))).toEqual(["a", "", ""]);
     expect(stream.flush()).toBe("##");

@@ -302,7 +302,7 @@ describe("parse", () => {
     expect(opens(closed, tokenizer, "say <think>")).toBe(false);
   });
 
-  it("what a conversation names, in messages or in arguments of calls, opens and closes none", () => {
+  it("delimiters in messages or in arguments of calls open and close no block", () => {
     const named = fc.constantFrom("a", "<think>", "</think>", "say <think>\n", "</think>\n\n");
     const message = fc.oneof(
       fc.record({ role: fc.constantFrom("system", "user", "assistant"), content: named }),
@@ -346,7 +346,7 @@ describe("parse", () => {
     expect(parse("llama3", "plain").content).toBe("plain");
   });
 
-  it("reads what the template writes", () => {
+  it("reads the template's own output", () => {
     for (const name of ["qwen2.5", "qwen3", "llama3"]) {
       const { renderer, tokenizer } = family(name);
       const start = [user("hi")];
@@ -368,7 +368,7 @@ describe("parse", () => {
 });
 
 describe("loadRenderer", () => {
-  it("tells the family by tokens and template", async () => {
+  it("recognises the family by tokens and template", async () => {
     for (const name of ["chatml", "llama3"]) {
       expect((await loadRenderer(family(name).dir)).name).toBe(name);
     }
@@ -402,7 +402,7 @@ describe("loadRenderer", () => {
     expect(other.name).toBe(renderer.name);
   });
 
-  it("names what is wrong", async () => {
+  it("names the mistake", async () => {
     await expect(loadRenderer(EXAMPLE, { name: "gpt" as "chatml" })).rejects.toThrow(/there are auto, chatml/u);
     const bare = await loadRenderer(await folder([]));
     expect(() => bare.render([user("a")])).toThrow(/has no default chat template/u);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import { ReplyGrowth } from "../../../ts/renderers/internal.ts";
 
-describe("what a growing reply says for certain", () => {
+describe("the certain part of a growing reply", () => {
   it("is given once, in order, and is the whole reply in the end", () => {
     const texts = fc.string({ unit: fc.constantFrom("a", "b", "<", "/", " ", "\n", "é", "\uFFFD"), maxLength: 40 });
     fc.assert(
@@ -29,7 +29,7 @@ describe("what a growing reply says for certain", () => {
     );
   });
 
-  it("holds back what may become a delimiter, and the blanks before it", () => {
+  it("holds back text that may become a delimiter, and the blanks before it", () => {
     const growth = new ReplyGrowth(["<tool_call>"]);
     expect(growth.take({ content: "I call. <tool", reasoning: null })).toEqual({ content: "I call." });
     expect(growth.take({ content: "I call. <tools", reasoning: null })).toEqual({ content: " <tools" });

@@ -39,7 +39,7 @@ function anyIds(tokenizer: Tokenizer): fc.Arbitrary<number[]> {
 }
 
 describe.each(Object.keys(TOKENIZER_FAMILIES))("%s: a stream of tokens", (name) => {
-  it("says what the whole says, whatever the tokens", () => {
+  it("gives the same parts as the whole reply, whatever the tokens", () => {
     const tokenizer = family(name);
     fc.assert(
       fc.property(anyIds(tokenizer), fc.boolean(), (ids, skipSpecialTokens) => {
@@ -81,7 +81,7 @@ describe("byte tokens", () => {
     expect(stream.flush()).toBe("👍");
   });
 
-  it("are taken back by a wrong byte behind them, so none of the row is said before", () => {
+  it("become invalid by a wrong byte after them, so no token of the row is given before its end", () => {
     const tokenizer = family(LLAMA2);
     const ids = [...tokenizer.encode("a好")].concat(tokenizer.tokenToId("<0xFF>") ?? []);
     const stream = tokenizer.decodeStream();

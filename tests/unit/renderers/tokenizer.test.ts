@@ -41,7 +41,7 @@ describe("loadTokenizer", () => {
     expect(tokenizer.decode(Uint32Array.of(0x68, 257), { skipSpecialTokens: true })).toBe("h");
   });
 
-  it("decodes what it encoded, whole and token by token", () => {
+  it("decodes its own encoding, whole and token by token", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const ids = tokenizer.encode(text);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { daemonArguments } from "../../../ts/sandbox/daemon-arguments.ts";
 
 describe("settings of a daemon", () => {
-  test("become arguments, and what is not given is the daemon's", () => {
+  test("become arguments, and the daemon's defaults hold for the others", () => {
     expect(daemonArguments({})).toEqual([]);
     expect(daemonArguments({ maxRunning: 3, parked: 5, readable: ["/data", "/more"], cpus: 0.5 })).toEqual([
       "--max-running",

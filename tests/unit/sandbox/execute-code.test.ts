@@ -21,7 +21,7 @@ const judged = async (runs: (RunResult | null)[], expected: string, build: RunRe
 };
 
 describe("judging a program's output", () => {
-  test("passes when every test prints what it should", async () => {
+  test("passes when every test prints the expected output", async () => {
     const { passed, sent } = await judged([ran({ stdout: Buffer.from("1 \n2\n\n") })], "1\n2");
     expect(passed).toBe(true);
     expect(sent).toEqual([

@@ -11,7 +11,7 @@ const refusal = (call: () => unknown) => {
 };
 
 describe("a box crossing the border", () => {
-  test("leaves what is not given to the daemon", () => {
+  test("leaves unset fields to the daemon", () => {
     expect(toNativeCreate({}, "b", null)).toMatchObject({
       id: "b",
       leaseMs: null,

@@ -13,7 +13,7 @@ const refusal = (request: unknown) => {
 };
 
 describe("a request crossing the border", () => {
-  test("leaves what is not given to the daemon", () => {
+  test("leaves unset fields to the daemon", () => {
     const native = of({ command: ["true"] });
     expect(native).toMatchObject({
       key: "key-1",

@@ -29,7 +29,7 @@ const native = (changes: Partial<NativeRunResult>): NativeRunResult => ({
 });
 
 describe("a result crossing the border", () => {
-  test("keeps what a program left", () => {
+  test("keeps the files that a program left", () => {
     const result = toRunResult(
       native({
         exitCode: 3,

@@ -48,7 +48,7 @@ describe("the sizes of folders and files", () => {
     expect(long.toSorted()).toEqual(Object.keys(LONG).toSorted());
   });
 
-  test("no file is named for nothing in particular", () => {
+  test("no file has a name that says nothing", () => {
     const names = /^(?:utils?|helpers?|misc|common|stuff)\.(?:ts|rs|mjs|py)$/u;
     expect(sources().filter((file) => names.test(basename(file)))).toEqual([]);
   });

@@ -107,13 +107,13 @@ describe("demonstrationSamples", () => {
     expect(sample && learnt(sample)).toEqual(["four<|im_end|>"]);
   });
 
-  it("refuses what is too long or teaches nothing", () => {
+  it("refuses demonstrations that are too long or teach nothing", () => {
     const refused = expect.objectContaining({ code: "PRL_PACKING_INPUT" });
     expect(() => samples({ prompt: "aaaa", completion: "b" }, 5)).toThrow(refused);
     expect(() => samples({ messages: [user("hello")] })).toThrow(refused);
   });
 
-  it("refuses a template that rewrites what stands before a reply", () => {
+  it("refuses a template that rewrites the messages before a reply", () => {
     const counting = `{{- messages | length -}}{%- for m in messages -%}{{- m.content + '<|im_end|>' -}}{%- endfor -%}`;
     const other = createRenderer(tokenizer, FAMILIES.chatml, counting);
     expect(() => other.renderReply([user("one")], assistant("two"))).toThrow(

@@ -55,7 +55,7 @@ describe("rows as the data of prl sft", () => {
     expect(batch?.counts["progress/epoch"]).toBeCloseTo(7 / 3, 12);
   });
 
-  it("are cut to seq_len, and what is cut or left out is counted", async () => {
+  it("are truncated to seq_len, and the losses are counted", async () => {
     const short = { prompt: "a", completion: "b" };
     const cut = { prompt: "a", completion: "b".repeat(100) };
     const gone = { prompt: "a".repeat(100), completion: "b" };
@@ -136,7 +136,7 @@ describe("the data that a run goes on with", () => {
   }
   const refused = expect.objectContaining({ code: "PRL_RUN_DRIFT" });
 
-  it("may lie elsewhere, but not hold other rows, in another order, or one less", async () => {
+  it("may move to another place, but not change rows, their order or their number", async () => {
     const position = await positionAfter({ source: await folder.write("rows.jsonl", pairs(6)) }, 4);
     expect(position).toMatchObject({ taken: 4, rows: 6 });
     const other = pairs(6).map((pair, i) => (i === 5 ? { ...pair, completion: "else" } : pair));

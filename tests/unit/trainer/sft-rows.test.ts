@@ -6,7 +6,7 @@ const user = { role: "user", content: "a" };
 const assistant = { role: "assistant", content: "b" };
 
 describe("rows of supervised data", () => {
-  it("are conversations, without what a table has as null", () => {
+  it("are conversations, without the null cells of a table", () => {
     const row = {
       messages: [{ ...user, tool_calls: null, name: null }, assistant],
       tools: null,

@@ -10,7 +10,7 @@ import { sftFolder } from "../../support/sft-run.ts";
 const step = { loss: 2, tokens: 7, "entropy/all": 0.5, "mismatch_kl/all": 0.125, is_masked: 0.25, nll: 3 };
 const byEnvironment = { "entropy/0": 0.25, "entropy/1": 1, "mismatch_kl/1": 0.5 };
 
-test("what the engine says of a step has prime-rl's names, environments theirs", () => {
+test("the engine's metrics of a step have prime-rl's names, and those of environments their own", () => {
   const all = {
     "loss/mean": 2,
     tokens: 7,

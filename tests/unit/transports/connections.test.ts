@@ -108,7 +108,7 @@ describe("connections", () => {
     expect(most).toBe(1);
   });
 
-  test("fail what is under way, what waits and what comes later when they end", async () => {
+  test("fail the running, waiting and later requests when they end", async () => {
     const { answer, until } = holding();
     const connections = new Connections(await serve(answer), { connections: 1 });
     const askings = ["/a", "/b"].map((path) => new PendingResponse(connections, question(path)));

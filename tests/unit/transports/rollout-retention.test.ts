@@ -25,7 +25,7 @@ test("nothing goes by default", async () => {
   expect(await there()).toHaveLength(6);
 });
 
-test("the newest trained steps stay, what is not trained yet, and every evaluation", async () => {
+test("the newest trained steps, the untrained ones and every evaluation stay", async () => {
   await pruneRollouts(runDir, 5, 2);
   expect(await there()).toEqual(["step_2", "step_4", "step_5", "step_6"]);
   expect(await readdir(rolloutsDir(runDir, 2))).toEqual(["eval"]);

@@ -74,28 +74,35 @@ describe("certificates of the transports", () => {
     }
   });
 
-  test.skipIf(!hasOpenssl())("encrypt what a run's processes send, and keep out those without one", async () => {
-    const dir = await folder();
-    const { ca, cert, key } = await certificates(dir);
-    const tls = { tls_cert: cert, tls_key: key, tls_ca: ca, tls_client_ca: ca, timeout_s: 1 };
-    const open = (block: Record<string, unknown>) => {
-      const parsed = config(block);
-      if (!parsed.success) throw parsed.error;
-      return parsed.data;
-    };
-    const run = (name: string) => ({ runDir: join(dir, name), runId: "run", attempt: 1 });
-    const trainer = await openTrainerTransports(run("trainer"), open(tls));
-    const never = new AbortController().signal;
-    const known = openOrchestratorTransports(run("orchestrator"), open(tls), trainer.addresses);
-    const stranger = openOrchestratorTransports(run("stranger"), open({ tls_ca: ca, timeout_s: 1 }), trainer.addresses);
-    try {
-      // It answers that there is no such version: the connection stands.
-      const wanted = { deadlineMs: 50, signal: never };
-      await expect(known.weights.receive(1, wanted)).rejects.toMatchObject({ code: "PRL_DEADLINE" });
-      await expect(stranger.weights.receive(1, wanted)).rejects.toMatchObject({ code: "PRL_TRANSPORT_UNREACHABLE" });
-    } finally {
-      const ends = [known, stranger, trainer].flatMap(({ rollouts, weights }) => [rollouts.close(), weights.close()]);
-      await Promise.all(ends);
-    }
-  });
+  test.skipIf(!hasOpenssl())(
+    "encrypt the traffic of a run's processes, and keep out callers without a certificate",
+    async () => {
+      const dir = await folder();
+      const { ca, cert, key } = await certificates(dir);
+      const tls = { tls_cert: cert, tls_key: key, tls_ca: ca, tls_client_ca: ca, timeout_s: 1 };
+      const open = (block: Record<string, unknown>) => {
+        const parsed = config(block);
+        if (!parsed.success) throw parsed.error;
+        return parsed.data;
+      };
+      const run = (name: string) => ({ runDir: join(dir, name), runId: "run", attempt: 1 });
+      const trainer = await openTrainerTransports(run("trainer"), open(tls));
+      const never = new AbortController().signal;
+      const known = openOrchestratorTransports(run("orchestrator"), open(tls), trainer.addresses);
+      const stranger = openOrchestratorTransports(
+        run("stranger"),
+        open({ tls_ca: ca, timeout_s: 1 }),
+        trainer.addresses,
+      );
+      try {
+        // It answers that there is no such version: the connection stands.
+        const wanted = { deadlineMs: 50, signal: never };
+        await expect(known.weights.receive(1, wanted)).rejects.toMatchObject({ code: "PRL_DEADLINE" });
+        await expect(stranger.weights.receive(1, wanted)).rejects.toMatchObject({ code: "PRL_TRANSPORT_UNREACHABLE" });
+      } finally {
+        const ends = [known, stranger, trainer].flatMap(({ rollouts, weights }) => [rollouts.close(), weights.close()]);
+        await Promise.all(ends);
+      }
+    },
+  );
 });

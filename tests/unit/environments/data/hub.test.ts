@@ -71,7 +71,7 @@ describe("a dataset by name", () => {
     expect(basename(realpathSync(small ?? ""))).toBe(gitDigest(FILES["main/test-00000-of-00001.jsonl"]));
   });
 
-  it("gives rows, and what the network is for is in the environment", async () => {
+  it("gives rows; environment variables set address and token", async () => {
     process.env["HF_ENDPOINT"] = hub.url;
     process.env["HF_TOKEN"] = "hf_secret";
     process.env["PRL_CACHE_DIR"] = root;
@@ -195,12 +195,12 @@ describe("a dataset by name", () => {
     },
   );
 
-  it.each(["", "a/b/c", "../x", "owner/..", "a b", "https://x"])("the name %j is none", async (dataset) => {
+  it.each(["", "a/b/c", "../x", "owner/..", "a b", "https://x"])("the name %j is refused", async (dataset) => {
     await expect(fetched({ dataset, split: "train" })).rejects.toMatchObject({ code: "PRL_HUB_UNKNOWN" });
     expect(hub.requests).toEqual([]);
   });
 
-  it("offline it is what the cache has, and a clear error what it has not", async () => {
+  it("offline it reads the cache, and a missing file is a clear error", async () => {
     await expect(fetched(TEST, { offline: true })).rejects.toMatchObject({ code: "PRL_HUB_OFFLINE" });
     const paths = await fetched(TEST);
     const asked = hub.requests.length;

@@ -95,7 +95,7 @@ describe("rows of local files", () => {
     ["[] []", '"[" is neither in a list'],
     ["12", '"1" is neither in a list'],
     ['{"a": 1}\n{"a": 2', "line 2: the row is never closed"],
-  ])("a list that is none names its line: %j", async (text, problem) => {
+  ])("a broken list is an error that names its line: %j", async (text, problem) => {
     const reading = all(rows({ file: file("bad.json", text) }, z.unknown()));
     await expect(reading).rejects.toMatchObject({
       code: "PRL_DATA_FORMAT",
@@ -148,7 +148,7 @@ describe("rows of local files", () => {
     for (const count of Object.values(seen)) expect(Math.abs(count - 200)).toBeLessThan(90);
   });
 
-  it("data without splits can be cut by what is in them", async () => {
+  it("data without splits can be split by content", async () => {
     const path = file("a.jsonl", jsonl(400));
     const of = async (use: "train" | "eval" | "demonstrations") => await all(rows({ file: path }, QA, { use }));
     const parts = [await of("train"), await of("eval"), await of("demonstrations")];

@@ -40,13 +40,13 @@ describe("parseFormula", () => {
   });
 
   it.each(["", "h2o", "Xx2", "H2O)", "(H2O", "[H2O)", "H0", "()", "2", "H2O water", "Na+-", "H9999999"])(
-    "%j is none",
+    "%j is refused",
     (text) => {
       expect(parseFormula(text)).toBeNull();
     },
   );
 
-  it("reads what it is written from, in any nesting", () => {
+  it("reads the formula that it was written from, in any nesting", () => {
     const atom = fc.tuple(fc.constantFrom("H", "C", "Na", "Fe", "O", "Cl"), fc.integer({ min: 1, max: 9 }));
     type Group = { text: string; atoms: Map<string, number> };
     const times = (count: number): string => (count === 1 ? "" : String(count));

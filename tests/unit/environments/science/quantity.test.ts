@@ -201,7 +201,7 @@ describe("parseQuantity", () => {
     else expect((found?.number.uncertainty ?? 0) / uncertainty).toBeCloseTo(1, 9);
   });
 
-  it.each(["", "m", "5 apples", "five metres", "5 m of rope"])("%j is none", (text) => {
+  it.each(["", "m", "5 apples", "five metres", "5 m of rope"])("%j is refused", (text) => {
     expect(parseQuantity(text)).toBeNull();
   });
 });
