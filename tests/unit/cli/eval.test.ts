@@ -224,6 +224,16 @@ url = "${mock.url}/two"
     expect((JSON.parse(more.stdout) as EvalSummary).evaluations).toMatchObject([{ scored: 12 }]);
   });
 
+  test("--resume names the key of an earlier config that is damaged", async () => {
+    const mock = await endpoint((request) => chatCompletion(String(number(request))));
+    const args = ["eval", "./say.mjs", "-m", "m", "-b", mock.url, "--run.name", "a", "-n", "1"];
+    expect((await prl(args, dir)).code).toBe(0);
+    const path = join(dir, "outputs/a/configs/eval.json");
+    writeFileSync(path, JSON.stringify({ seed: 0, eval: [{ name: 1 }] }));
+    const { code, stderr } = await prl([...args, "--resume"], dir);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("configs/eval.json: eval.0.name: expected string")]);
+  });
+
   test("an evaluation without any scored rollout fails, by name", async () => {
     const mock = await endpoint(() => status(401, { error: { message: "who are you" } }));
     const ran = await prl(["eval", "./say.mjs", "-m", "m", "-b", mock.url, "--run.name", "a"], dir);

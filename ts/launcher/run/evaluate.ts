@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { z } from "zod";
 
-import type { EvalConfig, LoadedConfig } from "../../config/index.ts";
+import { type EvalConfig, type LoadedConfig, parseProcessConfig } from "../../config/index.ts";
 import { sandboxSource } from "../../environments/internal.ts";
 import { PrlError } from "../../errors.ts";
 import { isMissing } from "../../files/file-presence.ts";
@@ -158,20 +158,35 @@ async function earlierDirectory(config: EvalConfig): Promise<RunDirectory> {
   const outputDir = resolve(config.output_dir);
   const path = config.run.name === null ? await newest(config, outputDir) : join(outputDir, config.run.name);
   const file = join(path, "configs", "eval.json");
-  let earlier: EvalConfig;
+  let earlier: unknown;
   try {
-    earlier = JSON.parse(await readFile(file, "utf8")) as EvalConfig;
+    earlier = JSON.parse(await readFile(file, "utf8"));
   } catch (cause) {
     throw new PrlError("PRL_EVAL_RESUME", `--resume: ${path} holds no evaluation run: ${file} cannot be read`, {
       cause,
     });
   }
-  checkSame(earlier, config, path);
+  checkSame(parseProcessConfig(earlier, earlierSchema, file), config, path);
   return { name: basename(path), path, attempt: 1 };
 }
 
+/** The part of an earlier run's config that a resumed run is compared with. */
+const earlierSchema = z.looseObject({
+  seed: z.int().describe("Seed of the run"),
+  eval: z.array(
+    z.looseObject({
+      name: z.string(),
+      env: z.looseObject({}),
+      model: z.string(),
+      api: z.string().nullable(),
+      split: z.string(),
+      sampling: z.looseObject({}),
+    }),
+  ),
+});
+
 /** Numbers of tasks and rollouts, the endpoint and the speed may change; anything that a row depends on may not. */
-function checkSame(earlier: EvalConfig, config: EvalConfig, path: string): void {
+function checkSame(earlier: z.output<typeof earlierSchema>, config: EvalConfig, path: string): void {
   const differ = (key: string): never => {
     throw new PrlError("PRL_EVAL_RESUME", `--resume: ${key} is another than in ${path}; run it under another name`);
   };
