@@ -11,7 +11,7 @@ async function resolved({ isNew, warms, kl }: { isNew: boolean; warms: boolean; 
   let trained = 0;
   const config = rlConfigSchema.parse({
     model: { name: "/base" },
-    trainer: { loss: kl ? { kl: 0.1 } : {} },
+    trainer: { loss: kl ? { kl: { coef: 0.1 } } : {} },
     orchestrator: { train: { source: [{ env: { id: "reverse-text" } }] } },
   });
   const before = structuredClone(config);
