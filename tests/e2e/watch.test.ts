@@ -60,9 +60,11 @@ describe("prl watch", () => {
       const { child, finished } = startRun("endless", 5000);
       await written("endless", "rollouts/step_1/traces.jsonl");
       const left = start(["watch", "endless"], options());
-      let isShowing = false;
-      left.child.stdout?.on("data", (chunk) => (isShowing ||= stepsIn(String(chunk)).length > 0));
-      while (!isShowing) await sleep(POLL_MS);
+      await new Promise<void>((shown) => {
+        left.child.stdout?.on("data", (chunk) => {
+          if (stepsIn(String(chunk)).length > 0) shown();
+        });
+      });
       left.child.kill("SIGINT");
       expect((await left.finished).code).toBe(130);
       expect(child.exitCode).toBeNull();

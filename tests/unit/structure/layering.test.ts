@@ -47,6 +47,12 @@ describe("the layering of ts/", () => {
     expect([...areas].toSorted()).toEqual(LAYERS.flat().toSorted());
   });
 
+  test("ARCHITECTURE.md lists the layers", () => {
+    const text = readFileSync(resolve(TS, "../ARCHITECTURE.md"), "utf8");
+    const rows = [...text.matchAll(/^\| \d+ +\| ((?:`[a-z-]+`(?:, )?)+) *\|$/gmu)].map((match) => match[1] ?? "");
+    expect(rows).toEqual(LAYERS.map((layer) => layer.map((area) => `\`${area}\``).join(", ")));
+  });
+
   test("areas import only from the layers below, and through their index", () => {
     const broken: string[] = [];
     for (const { file, area } of files) {
