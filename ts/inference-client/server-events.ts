@@ -1,4 +1,10 @@
-/** Server-sent events as they come over the wire (WHATWG, "Server-sent events"): pieces of bytes in, events out. */
+/** Server-sent events as they come over the wire: pieces of bytes in, events out. `eventsource-parser` reads the lines. */
+import { createParser } from "eventsource-parser";
+
+import { PrlError } from "../errors.ts";
+
+/** Most characters of an event that has not ended yet. */
+const LARGEST_EVENT = 64 * 1024 * 1024;
 
 export interface ServerEvent {
   /** "message" where the stream names none. */
@@ -9,28 +15,24 @@ export interface ServerEvent {
 /** Parses pieces that may be cut anywhere. Text behind the last blank line is not an event. */
 export class EventStreamParser {
   readonly #decoder = new TextDecoder();
-  #rest = "";
-  #event = "";
-  #data: string[] = [];
+  readonly #events: ServerEvent[] = [];
+  readonly #parser: ReturnType<typeof createParser>;
 
-  push(bytes: Uint8Array): ServerEvent[] {
-    const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split("\n");
-    this.#rest = lines.pop() ?? "";
-    return lines.flatMap((line) => this.#line(line.endsWith("\r") ? line.slice(0, -1) : line));
+  constructor(largestEvent: number = LARGEST_EVENT) {
+    this.#parser = createParser({
+      maxBufferSize: largestEvent,
+      onEvent: ({ event = "message", data }) => this.#events.push({ event, data }),
+      // Unknown fields are allowed: a client ignores them.
+      onError: ({ type }) => {
+        if (type !== "max-buffer-size-exceeded") return;
+        throw new PrlError("PRL_INFERENCE_FAILED", `an event of the stream has more than ${largestEvent} characters`);
+      },
+    });
   }
 
-  #line(line: string): ServerEvent[] {
-    if (line === "") {
-      const events = this.#data.length === 0 ? [] : [{ event: this.#event || "message", data: this.#data.join("\n") }];
-      this.#event = "";
-      this.#data = [];
-      return events;
-    }
-    const colon = line.indexOf(":");
-    const field = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /u, "");
-    if (field === "event") this.#event = value;
-    else if (field === "data") this.#data.push(value);
-    return [];
+  /** The events that these bytes complete. Errors: PRL_INFERENCE_FAILED for an event that is too large. */
+  push(bytes: Uint8Array): ServerEvent[] {
+    this.#parser.feed(this.#decoder.decode(bytes, { stream: true }));
+    return this.#events.splice(0);
   }
 }

@@ -74,6 +74,23 @@ describe("events", () => {
     );
   });
 
+  it("end with an error when one of them grows without end", () => {
+    const parser = new EventStreamParser(1000);
+    expect(parser.push(Buffer.from(`data: ${"x".repeat(900)}\n\n`))).toHaveLength(1);
+    expect(() => {
+      for (let i = 0; i < 2000; i++) parser.push(Buffer.from("data: x"));
+    }).toThrow(expect.objectContaining({ code: "PRL_INFERENCE_FAILED" }));
+  });
+
+  it("may end their lines with a carriage return alone, and begin with a byte order mark", () => {
+    const bytes = Buffer.from("\u{feff}event: a\rdata: 1\r\rdata\r\rretry: 3\rdata: 2\r\r\n");
+    expect(new EventStreamParser().push(bytes)).toEqual([
+      { event: "a", data: "1" },
+      { event: "message", data: "" },
+      { event: "message", data: "2" },
+    ]);
+  });
+
   it.each<[string, Dialect, typeof openaiJoiner, typeof readChat]>([
     ["chat completions", chatCompletions, openaiJoiner, readChat],
     ["messages", messages, anthropicJoiner, readMessage],
