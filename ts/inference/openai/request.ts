@@ -92,13 +92,6 @@ export const completionSchema = z.strictObject({
 export type ChatBody = z.output<typeof chatSchema>;
 export type CompletionBody = z.output<typeof completionSchema>;
 
-/** The body as a value of its schema. Errors: PRL_INFERENCE_REQUEST naming every wrong field. */
-export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  throw badRequest("body", z.prettifyError(parsed.error).replace(/\s+/gu, " "));
-}
-
 /** Refuses what the embedded engine cannot do for a chat. Errors: PRL_INFERENCE_UNSUPPORTED, PRL_INFERENCE_REQUEST. */
 export function refuseUnsupportedChat(body: ChatBody): void {
   const { response_format: format, tool_choice: choice, top_logprobs: top } = body;

@@ -7,6 +7,7 @@ import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
 import { joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest, unsupported } from "../errors.ts";
+import { readAs } from "../read-as.ts";
 import { headOf, streamed, total, whole } from "../openai/answer.ts";
 import { chatLogprobs, endOf, idsOf, promptIdsOf, readReply, type ReplyOptions } from "../openai/choice.ts";
 import { conversationOf } from "../openai/messages.ts";
@@ -15,7 +16,6 @@ import {
   type ChatBody,
   choicesOf,
   forcedCall,
-  readBody,
   refuseUnsupportedChat,
   toGenerate,
 } from "../openai/request.ts";
@@ -24,7 +24,7 @@ import type { Completion } from "../requests/response.ts";
 
 export function registerChat(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/chat/completions", async (request, reply) => {
-    const body = readBody(chatSchema, request.body);
+    const body = readAs("body", chatSchema, request.body);
     refuseUnsupportedChat(body);
     return whileActive(context, reply, (active) => chat(context, body, active, reply));
   });

@@ -7,13 +7,13 @@ import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
 import { joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest } from "../errors.ts";
+import { readAs } from "../read-as.ts";
 import { headOf, streamed, total, whole } from "../openai/answer.ts";
 import { endOf, idsOf, promptIdsOf } from "../openai/choice.ts";
 import {
   choicesOf,
   type CompletionBody,
   completionSchema,
-  readBody,
   refuseUnsupportedCompletion,
   toGenerate,
 } from "../openai/request.ts";
@@ -22,7 +22,7 @@ import { type Completion, toldLogprob } from "../requests/response.ts";
 
 export function registerCompletions(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/completions", async (request, reply) => {
-    const body = readBody(completionSchema, request.body);
+    const body = readAs("body", completionSchema, request.body);
     refuseUnsupportedCompletion(body);
     return whileActive(context, reply, (active) => complete(context, body, active, reply));
   });

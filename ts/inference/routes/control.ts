@@ -2,6 +2,7 @@
 import { isAbsolute } from "node:path";
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
 import { readManifest } from "../../native/index.ts";
@@ -9,22 +10,46 @@ import type { WeightPuller, WeightSource } from "../../transports/index.ts";
 import type { ServerContext } from "../context.ts";
 import { controlGuard } from "../control-guard.ts";
 import { badRequest, HttpError, unsupported } from "../errors.ts";
+import { readAs } from "../read-as.ts";
 
-const PAUSE_MODES = ["abort", "wait", "keep"] as const;
-type PauseMode = (typeof PAUSE_MODES)[number];
+const noQuery = z.strictObject({});
+/** As in vLLM the default mode is abort, and the prefix cache is cleared unless requests are kept or `clear_cache=false`. */
+const pauseQuery = z.strictObject({
+  mode: z.enum(["abort", "wait", "keep"]).default("abort"),
+  clear_cache: z.stringbool({ truthy: ["true", "1"], falsy: ["false", "0"], case: "sensitive" }).default(true),
+});
+
+const sourceSchema = z
+  .strictObject({
+    dir: z.string().refine(isAbsolute, "must be the absolute path of a weight version").optional(),
+    grpc: z
+      .union([z.string(), z.array(z.string()).min(1)], "must be host:port of a node, or a list of them")
+      .optional(),
+  })
+  .transform(({ dir, grpc }, context): WeightSource => {
+    if (dir !== undefined && grpc === undefined) return { dir };
+    if (grpc !== undefined && dir === undefined) return { grpc: [grpc].flat() };
+    context.addIssue({ code: "custom", message: "give either dir or grpc" });
+    return z.NEVER;
+  });
+const updateSchema = z.strictObject({
+  version: z.int().nonnegative(),
+  digest: z.string().regex(/^[0-9a-f]{16}$/u, "must be the version's digest, 16 lower-case hex digits"),
+  source: sourceSchema,
+});
+type WeightUpdate = z.output<typeof updateSchema>;
 
 export function registerControl(app: FastifyInstance, context: ServerContext): void {
   const { model, deadlines } = context;
   const guarded = { onRequest: controlGuard(context.controlKey) };
 
   app.post("/pause", guarded, (request) => {
-    onlyQuery(request, ["mode", "clear_cache"]);
-    const mode = pauseMode(queryOf(request)["mode"]);
-    return pauseEngine(context, mode, queryFlag(request, "clear_cache", true));
+    const { mode, clear_cache: clearCache } = readQuery(pauseQuery, request);
+    return pauseEngine(context, mode, clearCache);
   });
 
   const resume = async (request: FastifyRequest) => {
-    onlyQuery(request, []);
+    readQuery(noQuery, request);
     await within(deadlines.controlMs, "/resume", model.resume());
     context.paused = false;
     return { status: "resumed" };
@@ -34,7 +59,7 @@ export function registerControl(app: FastifyInstance, context: ServerContext): v
   app.get("/is_paused", () => ({ is_paused: context.paused }));
 
   const resetCache = async (request: FastifyRequest) => {
-    onlyQuery(request, []);
+    readQuery(noQuery, request);
     await within(deadlines.controlMs, "/reset_prefix_cache", model.resetPrefixCache());
     return { status: "ok" };
   };
@@ -42,7 +67,7 @@ export function registerControl(app: FastifyInstance, context: ServerContext): v
 
   let updates: Promise<unknown> = Promise.resolve();
   const update = (request: FastifyRequest) => {
-    const weights = parseUpdate(request.body);
+    const weights = readAs("body", updateSchema, request.body);
     const load = () => updateWeights(context, weights);
     const result = updates.then(load, load);
     updates = result;
@@ -50,12 +75,19 @@ export function registerControl(app: FastifyInstance, context: ServerContext): v
   };
   app.post("/update_weights", guarded, update);
   app.post("/prefetch_weights", guarded, (request) =>
-    within(deadlines.updateMs, "/prefetch_weights", prefetchWeights(context, parseUpdate(request.body))),
+    within(
+      deadlines.updateMs,
+      "/prefetch_weights",
+      prefetchWeights(context, readAs("body", updateSchema, request.body)),
+    ),
   );
 }
 
-/** As in vLLM the default mode is abort, and the prefix cache is cleared unless requests are kept or `clear_cache=false`. */
-async function pauseEngine(context: ServerContext, mode: PauseMode, clearCache: boolean): Promise<{ status: string }> {
+async function pauseEngine(
+  context: ServerContext,
+  mode: "abort" | "wait" | "keep",
+  clearCache: boolean,
+): Promise<{ status: string }> {
   const { model, deadlines } = context;
   await within(deadlines.controlMs, `/pause?mode=${mode}`, model.pause(mode));
   context.paused = true;
@@ -63,12 +95,6 @@ async function pauseEngine(context: ServerContext, mode: PauseMode, clearCache: 
     await within(deadlines.controlMs, "resetting the prefix cache", model.resetPrefixCache());
   }
   return { status: "paused" };
-}
-
-interface WeightUpdate {
-  version: number;
-  digest: string;
-  source: WeightSource;
 }
 
 /** Loads a version unless it is loaded already. Updates run one after the other. */
@@ -118,68 +144,11 @@ function pullerOf({ puller }: ServerContext): WeightPuller {
   return puller;
 }
 
-function parseUpdate(body: unknown): WeightUpdate {
-  const { version, digest, source, ...others } = record(body, "body");
-  refuseOthers("body", others, "version, digest and source");
-  if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 0) {
-    throw badRequest("version", "must be a policy version, an integer of at least 0");
-  }
-  if (typeof digest !== "string" || !/^[0-9a-f]{16}$/.test(digest)) {
-    throw badRequest("digest", "must be the version's digest, 16 lower-case hex digits");
-  }
-  return { version, digest, source: parseSource(record(source, "source")) };
-}
-
-function parseSource({ dir, grpc, ...others }: Record<string, unknown>): WeightSource {
-  refuseOthers("source", others, "dir or grpc");
-  if (dir !== undefined && grpc !== undefined) throw badRequest("source", "give either dir or grpc");
-  if (grpc !== undefined) {
-    const addresses: unknown[] = Array.isArray(grpc) ? grpc : [grpc];
-    if (addresses.length === 0 || !addresses.every((address) => typeof address === "string"))
-      throw badRequest("source.grpc", "must be host:port of a node that has the version, or a list of them");
-    return { grpc: addresses };
-  }
-  if (typeof dir !== "string" || !isAbsolute(dir))
-    throw badRequest("source.dir", "must be the absolute path of a weight version");
-  return { dir };
-}
-
-function refuseOthers(field: string, others: object, known: string): void {
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw badRequest(field, `has the unknown field ${JSON.stringify(other)}; it has ${known}`);
-}
-
-/** Refuses a body and unknown query parameters in calls that take their parameters from the query, because they would have no effect. */
-function onlyQuery(request: FastifyRequest, known: readonly string[]): void {
-  const other = Object.keys(queryOf(request)).find((name) => !known.includes(name));
-  const has = known.length === 0 ? "there is none" : `there are ${known.join(", ")}`;
-  if (other !== undefined) throw badRequest("query", `unknown parameter ${JSON.stringify(other)}; ${has}`);
-  if (request.body !== undefined && request.body !== null && Object.keys(request.body).length > 0)
-    throw badRequest("body", `must be empty: this call takes its parameters from the query; ${has}`);
-}
-
-function pauseMode(value: unknown): PauseMode {
-  const mode = value === undefined ? "abort" : PAUSE_MODES.find((known) => known === value);
-  if (mode === undefined)
-    throw badRequest("mode", `must be one of ${PAUSE_MODES.join(", ")}, got ${JSON.stringify(value)}`);
-  return mode;
-}
-
-function queryFlag(request: FastifyRequest, name: string, fallback: boolean): boolean {
-  const value = queryOf(request)[name];
-  if (value === undefined) return fallback;
-  if (value === "true" || value === "1") return true;
-  if (value === "false" || value === "0") return false;
-  throw badRequest(name, `must be true or false, got ${JSON.stringify(value)}`);
-}
-
-function queryOf(request: FastifyRequest): Record<string, unknown> {
-  return request.query as Record<string, unknown>;
-}
-
-function record(value: unknown, field: string): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw badRequest(field, "must be a JSON object");
+/** The query of a call that takes its parameters from there. A body would have no effect, so it is refused. */
+function readQuery<Schema extends z.ZodType>(schema: Schema, { body, query }: FastifyRequest): z.output<Schema> {
+  if (body !== undefined && body !== null && Object.keys(body).length > 0)
+    throw badRequest("body", "must be empty: this call takes its parameters from the query");
+  return readAs("query", schema, query);
 }
 
 /** `work`, or PRL_INFERENCE_TIMEOUT after `ms`; the engine still finishes the work. */

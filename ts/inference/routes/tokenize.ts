@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { ServerContext } from "../context.ts";
 import { badRequest } from "../errors.ts";
 import { conversationOf } from "../openai/messages.ts";
-import { readBody } from "../openai/request.ts";
+import { readAs } from "../read-as.ts";
 
 const tokenizeSchema = z.strictObject({
   model: z.string().nullish(),
@@ -24,8 +24,8 @@ const tokenizeSchema = z.strictObject({
 const detokenizeSchema = z.strictObject({ model: z.string().nullish(), tokens: z.array(z.int().nonnegative()) });
 
 export function registerTokenize(app: FastifyInstance, context: ServerContext): void {
-  app.post("/tokenize", (request) => tokenize(context, readBody(tokenizeSchema, request.body)));
-  app.post("/detokenize", (request) => detokenize(context, readBody(detokenizeSchema, request.body)));
+  app.post("/tokenize", (request) => tokenize(context, readAs("body", tokenizeSchema, request.body)));
+  app.post("/detokenize", (request) => detokenize(context, readAs("body", detokenizeSchema, request.body)));
 }
 
 async function tokenize(context: ServerContext, body: z.output<typeof tokenizeSchema>): Promise<object> {
