@@ -184,6 +184,11 @@ export class PrlError extends Error {
   }
 }
 
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** One line of text: the message and those of its causes. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

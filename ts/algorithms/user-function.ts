@@ -7,7 +7,7 @@
 import { createContext, Script } from "node:vm";
 
 import { importUserModule } from "../config/index.ts";
-import { PrlError } from "../errors.ts";
+import { messageOf, PrlError } from "../errors.ts";
 
 /** Deadline of a call. The launcher counts a process as dead that stands still for 30 s. */
 const DEADLINE_S = 20;
@@ -76,7 +76,7 @@ export class UserFunction {
     }
     if (ended.threw === undefined) return ended.result;
     const { cause } = ended.threw;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new PrlError("PRL_USER_MODULE", `${this.path}: ${what}: the function threw: ${why}`, { cause });
   }
 }

@@ -4,7 +4,7 @@
  * Commands are imported only when they are requested, so that `prl --help` and `prl config` start at once.
  */
 import { checkEnvironmentVariables, nearest } from "../config/index.ts";
-import { explain, PrlError } from "../errors.ts";
+import { explain, messageOf, PrlError } from "../errors.ts";
 import { noteFailure } from "../failure-note.ts";
 import { showText } from "./arguments/args.ts";
 import { EXIT, exitCodeOf, type Command } from "./command.ts";
@@ -157,7 +157,7 @@ function report(error: unknown, handle: IoHandle, world: World): number {
   if (world.env["PRL_DEBUG"] === "1" && error instanceof Error) world.stderr.write(`${error.stack ?? ""}\n`);
   const code = error instanceof PrlError ? error.code : null;
   if (handle.io.json && !handle.hasJson()) {
-    handle.io.writeJson({ error: { code, message: bounded(error instanceof Error ? error.message : String(error)) } });
+    handle.io.writeJson({ error: { code, message: bounded(messageOf(error)) } });
   }
   const received = handle.received();
   if (received !== null) return stopExit(received);

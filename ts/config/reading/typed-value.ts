@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { shorten } from "../keys/key-path.ts";
 import { childOf, isFreeForm, isList, nodeOf, shapeOf, typeText } from "../keys/schema-walk.ts";
+import { messageOf } from "../../errors.ts";
 
 type AnySchema = z.core.$ZodType;
 
@@ -65,7 +66,7 @@ function fromJson(schema: AnySchema, word: string): TypedValue {
   try {
     return { value: JSON.parse(word) as unknown };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return {
       problem: `expected ${typeText(schema)} as JSON, got ${JSON.stringify(shorten(word))} (${shorten(reason)})`,
     };

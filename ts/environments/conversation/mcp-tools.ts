@@ -12,7 +12,7 @@ import { z } from "zod";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { checkOptions, number, only } from "../../options.ts";
 import { untilAborted } from "../model/reward.ts";
 import { Slots } from "../../async/slots.ts";
@@ -121,7 +121,7 @@ async function connect(server: McpServer, what: string, outer: AbortSignal): Pro
     await close(client);
     outer.throwIfAborted();
     const isLate = late.aborted;
-    const why = isLate ? `it does not answer within ${server.startTimeoutMs ?? TIMEOUT_MS} ms` : textOf(cause);
+    const why = isLate ? `it does not answer within ${server.startTimeoutMs ?? TIMEOUT_MS} ms` : messageOf(cause);
     // A program that cannot be started is the environment's error. A slow one may be slow because the machine is busy.
     const code = "url" in server || isLate ? "PRL_TOOL_SERVER" : "PRL_ENVIRONMENT_FAILED";
     throw new PrlError(code, `the MCP server ${what} cannot be opened: ${why}`, { cause });
@@ -152,7 +152,7 @@ async function listTools(client: Client, server: McpServer, what: string, signal
     const options = { signal, timeout: server.startTimeoutMs ?? TIMEOUT_MS };
     const answer = await client.listTools(cursor === undefined ? {} : { cursor }, options).catch((cause: unknown) => {
       signal.throwIfAborted();
-      throw new PrlError("PRL_TOOL_SERVER", `the MCP server ${what} does not list its tools: ${textOf(cause)}`, {
+      throw new PrlError("PRL_TOOL_SERVER", `the MCP server ${what} does not list its tools: ${messageOf(cause)}`, {
         cause,
       });
     });
@@ -196,7 +196,7 @@ function toTool(
         const code = codeOf(error);
         if (code === CONNECTION_CLOSED)
           throw new PrlError("PRL_TOOL_SERVER", `the MCP server of ${name} is gone`, { cause: error });
-        const message = code === REQUEST_TIMEOUT ? `the tool did not end within ${timeoutMs} ms` : textOf(error);
+        const message = code === REQUEST_TIMEOUT ? `the tool did not end within ${timeoutMs} ms` : messageOf(error);
         // An error with a code comes from the protocol: wrong arguments, an unknown tool. Others come from the connection.
         if (code === null)
           throw new PrlError("PRL_TOOL_SERVER", `the MCP server of ${name}: ${message}`, { cause: error });
@@ -228,8 +228,4 @@ function codeOf(error: unknown): number | null {
   if (typeof error !== "object" || error === null || !("code" in error)) return null;
   const { code } = error;
   return typeof code === "number" && code < 0 ? code : null;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

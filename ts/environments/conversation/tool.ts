@@ -1,7 +1,7 @@
 /** A function that the policy may call: a zod schema describes it, it runs with a deadline, and the policy sees its failures. */
 import { z } from "zod";
 
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { callback, checkOptions, number, only } from "../../options.ts";
 import { RolloutStop } from "../model/limits.ts";
 import { LinkedAbort } from "../../async/linked-abort.ts";
@@ -76,9 +76,7 @@ export function tool<Parameters extends z.ZodObject, Row = unknown, Config = unk
       } catch (error) {
         context.signal.throwIfAborted();
         if (error instanceof PrlError || error instanceof RolloutStop) throw error;
-        const message = time.isLate
-          ? `the tool did not end within ${timeoutMs} ms`
-          : String(error instanceof Error ? error.message : error);
+        const message = time.isLate ? `the tool did not end within ${timeoutMs} ms` : messageOf(error);
         return { text: `Error: ${message}`, failed: true };
       } finally {
         time.release();

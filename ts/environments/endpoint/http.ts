@@ -6,7 +6,7 @@
  */
 import type { Dispatcher } from "undici";
 
-import { type ErrorCode, PrlError } from "../../errors.ts";
+import { type ErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { yieldInTurn } from "../../async/yield.ts";
 import { LinkedAbort } from "../../async/linked-abort.ts";
 import { Connections, EventStreamParser } from "../../inference-client/index.ts";
@@ -155,7 +155,7 @@ export class EndpointHttp {
     try {
       return read(text);
     } catch (cause) {
-      const problem = cause instanceof Error ? cause.message : String(cause);
+      const problem = messageOf(cause);
       const message = `${what}: the answer makes no sense: ${problem.slice(0, SHOWN_CHARACTERS)}`;
       throw new Failure("PRL_INFERENCE_ANSWER", message, { retryable: true, cause });
     }
@@ -216,7 +216,7 @@ async function joinStream(
   } catch (cause) {
     if (cause instanceof Failure || (isAbort(cause) && !isHeard)) throw cause;
     if (isAbort(cause)) throw failed("PRL_INFERENCE_TIMEOUT", "the stream did not end in time", cause);
-    const problem = cause instanceof Error ? cause.message : String(cause);
+    const problem = messageOf(cause);
     if (cause instanceof StreamError) throw failed("PRL_INFERENCE_FAILED", `in its stream: ${problem}`, cause);
     throw failed("PRL_INFERENCE_ANSWER", `the stream broke off or makes no sense: ${problem}`, cause);
   } finally {

@@ -3,7 +3,7 @@
  *
  * A dialect is pure: bodies in, bodies out. It knows no connection, no rollout and no model.
  */
-import { type ErrorCode, PrlError } from "../../errors.ts";
+import { type ErrorCode, messageOf, PrlError } from "../../errors.ts";
 import type { SampleOptions } from "../model/environment.ts";
 import { RolloutStop } from "../model/limits.ts";
 import type { Message } from "../../message.ts";
@@ -154,7 +154,7 @@ export function toProblem(error: unknown): Problem {
     return {
       status: 502,
       code: "PRL_INFERENCE_FAILED",
-      message: error instanceof Error ? error.message : String(error),
+      message: messageOf(error),
     };
   }
   return { status: STATUS[error.code] ?? 502, code: error.code, message: error.message };

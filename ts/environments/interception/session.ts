@@ -6,7 +6,7 @@
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import type { ReplyDelta } from "../../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "../model/environment.ts";
 import { RolloutStop } from "../model/limits.ts";
@@ -257,6 +257,6 @@ async function checkFormat({ field, schema }: ReplyFormat, formats: "refused" | 
   if (formats === "refused")
     throw unsupported(field, 'nothing makes the policy keep to it; with formats: "checked" it is sampled and checked');
   await matchJsonSchema(schema, "null").catch((cause: unknown) => {
-    throw unsupported(field, cause instanceof Error ? cause.message : String(cause));
+    throw unsupported(field, messageOf(cause));
   });
 }

@@ -1,7 +1,7 @@
 /** Rewards and metrics of one trace: what an author writes, and how they are computed and checked. */
 import { z } from "zod";
 
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { callback, checkOptions, number, only } from "../../options.ts";
 import type { JudgeAccess, JudgeSource } from "../judge/judge.ts";
 import type { JudgeUsage } from "../judge/judge-usage.ts";
@@ -171,7 +171,7 @@ export async function withinTime<Result>(
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     if (cause instanceof PrlError) throw cause;
-    const message = `reward "${name}" threw: ${cause instanceof Error ? cause.message : String(cause)}${thrownAt(cause)}`;
+    const message = `reward "${name}" threw: ${messageOf(cause)}${thrownAt(cause)}`;
     throw new PrlError("PRL_ENVIRONMENT_FAILED", message, { cause });
   } finally {
     time.release();

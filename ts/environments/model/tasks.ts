@@ -5,7 +5,7 @@
  * goes forward generates one row per task; one that goes back starts the stream anew.
  */
 import { taskHash } from "../../datasets/index.ts";
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 
 /** Task rows as an environment gives them. */
 export type TaskRows<Row> = Iterable<Row> | AsyncIterable<Row> | EndlessTasks<Row>;
@@ -86,7 +86,7 @@ export class TaskReader<Row> implements TaskSource {
     } catch (cause) {
       this.#stream = null;
       if (cause instanceof PrlError) throw cause;
-      const message = `generating tasks threw: ${cause instanceof Error ? cause.message : String(cause)}`;
+      const message = `generating tasks threw: ${messageOf(cause)}`;
       throw new PrlError("PRL_ENVIRONMENT_FAILED", message, { cause });
     }
   }

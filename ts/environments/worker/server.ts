@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 
 import { sandboxBlock } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
 import type { ConfiguredEnvironment } from "../model/configured-environment.ts";
 import { type Split, taskHash } from "../../datasets/index.ts";
@@ -85,7 +85,7 @@ function addRoutes(
 ): void {
   app.setErrorHandler(async (error, _request, reply) => {
     const [status, code] = statusOf(error);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     await reply.code(status).send({ error: { code, message } });
   });
 

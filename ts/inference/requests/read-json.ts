@@ -1,5 +1,5 @@
 /** Reads the JSON of a request's body with a limit of its depth, because checks, templates and error messages recurse. */
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 
 /** Tools' schemas, the deepest that clients send, have a few tens of levels. */
 export const MAX_DEPTH = 100;
@@ -17,7 +17,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new PrlError("PRL_INFERENCE_REQUEST", `body: not valid JSON: ${reason}`);
   }
 }

@@ -2,7 +2,7 @@
 import { createServer } from "node:net";
 
 import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 
 /** Limit of the wait for a name server. */
 const DEADLINE_MS = 10_000;
@@ -76,7 +76,7 @@ export async function listenProblem(host: string, port: number): Promise<ListenP
 
 function problemOf(error: unknown, host: string, port: number): ListenProblem {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   if (code === "EADDRINUSE")
     return { about: "port", text: `port ${port} of ${host} is taken: choose another, or 0 for any` };
   if (code === "EACCES") return { about: "port", text: `port ${port} may not be listened on: choose one above 1023` };

@@ -12,7 +12,7 @@ import { join } from "node:path";
 
 import { cacheDir } from "../../config/index.ts";
 import { canonicalJson } from "../../canonical-json.ts";
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { ifThere, isMissing, isThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
@@ -123,7 +123,7 @@ async function inspect(path: string): Promise<"intact" | "absent" | { damage: st
   try {
     there = await folderKey(path, isContent);
   } catch (cause) {
-    return { damage: cause instanceof Error ? cause.message : String(cause) };
+    return { damage: messageOf(cause) };
   }
   for (const [name, digest] of Object.entries(wanted)) {
     if (there[name] === undefined) return { damage: `${name} is missing` };

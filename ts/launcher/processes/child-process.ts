@@ -10,7 +10,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { LIFELINE_FD } from "../../monitors/index.ts";
 
 export interface ChildSpec {
@@ -147,7 +147,7 @@ export async function readTail(path: string): Promise<string> {
       await file.close();
     }
   } catch (cause) {
-    return `(its log cannot be read: ${cause instanceof Error ? cause.message : String(cause)})`;
+    return `(its log cannot be read: ${messageOf(cause)})`;
   }
   const lines = text.trimEnd().split("\n").slice(-LOG_TAIL_LINES);
   return text.trim() === "" ? "(its log is empty)" : lines.join("\n");

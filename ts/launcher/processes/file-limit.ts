@@ -1,5 +1,5 @@
 /** The limit of open files, which every rollout's connection counts against. */
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { raiseFileLimit } from "../../native/index.ts";
 
 /** Below this a run with many rollouts in flight may fail with EMFILE. */
@@ -13,7 +13,7 @@ export async function raisedFileLimitWarning(raise: typeof raiseFileLimit = rais
   } catch (error) {
     // A missing addon would stop the run a moment later, so it is reported with its fix; a limit that cannot be raised is only a warning.
     if (error instanceof PrlError && error.code === "PRL_NATIVE_MISSING") throw error;
-    return `the limit of open files could not be raised: ${error instanceof Error ? error.message : String(error)}`;
+    return `the limit of open files could not be raised: ${messageOf(error)}`;
   }
   if (limits.soft >= COMFORTABLE_OPEN_FILES) return null;
   return `only ${limits.soft} open files are allowed (hard limit ${limits.hard}): raise it with "ulimit -n ${COMFORTABLE_OPEN_FILES}"`;

@@ -11,7 +11,7 @@ import { z } from "zod";
 
 import { type EvalConfig, type LoadedConfig, parseProcessConfig } from "../../config/index.ts";
 import { sandboxSource } from "../../environments/internal.ts";
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { isMissing } from "../../files/file-presence.ts";
 import {
   type EvaluationProgress,
@@ -120,7 +120,7 @@ async function runPrepared(
     const code = error instanceof PrlError ? error.code : null;
     summary.error = signal.aborted
       ? { code: "PRL_RUN_INTERRUPTED", message: `interrupted; --resume --run.name ${directory.name} goes on` }
-      : { code, message: error instanceof Error ? error.message : String(error) };
+      : { code, message: messageOf(error) };
   } finally {
     traces.close();
   }

@@ -15,7 +15,7 @@ import {
   type SftConfig,
   START_REFERENCE,
 } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { isThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { assertSameData, readSftPosition } from "../../trainer/index.ts";
@@ -195,7 +195,7 @@ function makePlaces({ ckpt, monitors }: Pick<RlConfig, "ckpt" | "monitors">, pro
     try {
       if (path !== null) makeFolder(path);
     } catch (cause) {
-      const text = cause instanceof Error ? cause.message : String(cause);
+      const text = messageOf(cause);
       throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${text}`, { cause });
     }
   }

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { isMissing } from "../../files/file-presence.ts";
 import { InferenceAdmin, VllmAdmin } from "../../inference-client/index.ts";
 import { type Metrics, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
@@ -109,7 +109,7 @@ export class EngineDirectory {
   ): Promise<void> {
     const known = new Map(placed.map((engine) => [indexOf(engine), engine]));
     const told = (type: string, url: string, error: unknown): void =>
-      metrics.event(type, { engine: url, reason: error instanceof Error ? error.message : String(error) });
+      metrics.event(type, { engine: url, reason: messageOf(error) });
     for (const { url, error } of silent) told("engine_missing", url, error);
     const admit = async ({ index, url }: RunningServers["silent"][number]): Promise<void> => {
       while (!signal.aborted) {

@@ -20,7 +20,7 @@
  * given up (`EngineLease.signal`), to be sampled elsewhere with the same seed. What cannot be mended ends the run: a canary out of band, a
  * request that an engine refuses, no engine in service for `patienceMs`, an engine that answers but fails `MOST_FAILURES` swaps in a row.
  */
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { LinkedAbort } from "../../async/linked-abort.ts";
 import type { EngineHealth } from "../../inference-client/index.ts";
 import type { Metrics } from "../../monitors/index.ts";
@@ -35,7 +35,6 @@ import {
   type Member,
   newMember,
   type PlacedEngine,
-  textOf,
   unreachable,
 } from "./engine-member.ts";
 import { sourceOf, updateEngine } from "./engines.ts";
@@ -306,7 +305,7 @@ export class EngineFleet {
     }
     const pauseMs = Math.min(LONGEST_BACKOFF_MS, this.#times.backoffMs * 2 ** (member.failures - 1));
     member.retryAt = performance.now() + pauseMs;
-    this.#leave(member, "out", textOf(error));
+    this.#leave(member, "out", messageOf(error));
   }
 
   /** True when the engine turns out to be in service. */
@@ -360,7 +359,7 @@ export class EngineFleet {
     if (member.state === "out") return;
     member.lateProbes += 1;
     const isGone = error instanceof PrlError && error.code === "PRL_INFERENCE_UNREACHABLE";
-    if (isGone || member.lateProbes >= LATE_PROBES) this.#leave(member, "out", textOf(error));
+    if (isGone || member.lateProbes >= LATE_PROBES) this.#leave(member, "out", messageOf(error));
   }
 
   #leave(member: Member, state: "joining" | "out" | "gone", reason: string): void {

@@ -67,7 +67,3 @@ export function holdingOf({ policyVersion, digest }: EngineHealth): string {
 export function unreachable({ engine }: Member, cause: unknown): PrlError {
   return new PrlError("PRL_INFERENCE_UNREACHABLE", `${engine.url} was started anew while it was swapped`, { cause });
 }
-
-export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

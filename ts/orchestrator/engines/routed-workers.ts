@@ -5,6 +5,7 @@
 import type { ReceivedEpisode, RunRequest } from "../../environments/internal.ts";
 import type { EngineFleet, EngineLease } from "./engine-fleet.ts";
 import { type EnvWorkers, lostRollout } from "../env-workers/env-workers.ts";
+import { messageOf } from "../../errors.ts";
 
 /** Fills in `inference` of each request; a request that already has it, for a teacher, goes there. */
 export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "take">): EnvWorkers {
@@ -32,7 +33,7 @@ export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "tak
         lease = await fleet.take(`${request.env} ${request.task.key}`, signal);
       } catch (error) {
         const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_INFERENCE_UNREACHABLE";
-        return lostRollout(request, code, error instanceof Error ? error.message : String(error));
+        return lostRollout(request, code, messageOf(error));
       }
       return run(request, lease, signal);
     },

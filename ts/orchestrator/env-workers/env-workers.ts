@@ -7,7 +7,7 @@
  */
 
 import type { Dispatcher } from "undici";
-import { PrlError, type ErrorCode } from "../../errors.ts";
+import { type ErrorCode, messageOf, PrlError } from "../../errors.ts";
 import {
   decodeEpisode,
   failedEpisode,
@@ -108,7 +108,7 @@ async function listTasks(
         workers.suspect(worker);
         const mayRetry = replacedWithinMs > 0 ? performance.now() < latest : tried < workers.size;
         if (!mayRetry) {
-          throw new PrlError("PRL_PROCESS_DIED", `the env worker did not list ${what}: ${textOf(cause)}`, { cause });
+          throw new PrlError("PRL_PROCESS_DIED", `the env worker did not list ${what}: ${messageOf(cause)}`, { cause });
         }
       } finally {
         workers.release(worker);
@@ -120,12 +120,12 @@ async function listTasks(
 }
 
 async function runOn(workers: EnvWorkerSet, request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode> {
-  if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+  if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", messageOf(signal.reason));
   let worker: EnvWorker;
   try {
     worker = await workers.take(signal);
   } catch (error) {
-    return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
+    return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", messageOf(error));
   }
   const asking = ask(worker.rollouts, "/run", request);
   const latest = request.deadline_ms + RUN_GRACE_MS;
@@ -142,10 +142,10 @@ async function runOn(workers: EnvWorkerSet, request: RunRequest, signal: AbortSi
     return await episodeIn(await asking.answer, request.episode_id);
   } catch (error) {
     if (error instanceof PrlError && error.code === "PRL_ENVIRONMENT_FAILED") throw error;
-    if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+    if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", messageOf(signal.reason));
     if (error instanceof PrlError) return lostRollout(request, "PRL_EPISODE_INVALID", error.message);
     workers.suspect(worker);
-    return lostRollout(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
+    return lostRollout(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${messageOf(error)}`);
   } finally {
     clearTimeout(deadline);
     clearTimeout(grace);
@@ -164,7 +164,7 @@ async function scoreOn(workers: EnvWorkerSet, request: ScoreGroupRequest, signal
     if (error instanceof PrlError && worker !== undefined) throw error;
     if (!signal.aborted && worker !== undefined) workers.suspect(worker);
     const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED";
-    const message = `the env worker did not score a group: ${textOf(signal.aborted ? signal.reason : error)}`;
+    const message = `the env worker did not score a group: ${messageOf(signal.aborted ? signal.reason : error)}`;
     return { scores: [], error: { class: "infra", code, message } };
   } finally {
     if (worker !== undefined) workers.release(worker);
@@ -228,8 +228,4 @@ async function cancel(worker: Dispatcher, episodeId: string): Promise<boolean> {
 /** The episode of a rollout that was lost on its way. */
 export function lostRollout(request: RunRequest, code: ErrorCode, message: string): ReceivedEpisode {
   return { episode: failedEpisode(request, { class: "infra", code, message }), samples: null };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

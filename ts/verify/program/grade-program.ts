@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 
 import { z } from "zod";
 
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { abortSignal, checkOptions, only } from "../../options.ts";
 import type { RunLimits, RunResult, SandboxPool, TestsRequest } from "../../sandbox/index.ts";
 import { compareLines, compareStdout } from "../compare-stdout.ts";
@@ -195,7 +195,7 @@ function readCall({ input, output }: ProgramTest, index: number): { args: string
     const args = input.map((value) => JSON.stringify(value) ?? "null");
     return { args: args.join(","), expected: parseExactJson(JSON.stringify(output) ?? "null") };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw wrong(`tests[${index}]: arguments and result of a function are JSON values: ${why}`, cause);
   }
 }

@@ -1,6 +1,7 @@
 /** The worker thread of the scorers: one ONNX session, batches of tokens in, tensors out. */
 import { parentPort, workerData } from "node:worker_threads";
 
+import { messageOf } from "../../errors.ts";
 import { loadOnnxRuntime, type OnnxTensor } from "./onnx-runtime.ts";
 
 export interface OnnxWorkerData {
@@ -32,7 +33,6 @@ const POOLED = ["sentence_embedding", "pooler_output", "logits", "score"];
 const KNOWN_INPUTS = new Set(["input_ids", "attention_mask", "token_type_ids"]);
 
 const post = (answer: OnnxAnswer): void => parentPort?.postMessage(answer);
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 try {
   const { path, threads } = workerData as OnnxWorkerData;
