@@ -6,6 +6,7 @@
  */
 import { createContext, Script } from "node:vm";
 
+import { withDeadline } from "../async/deadline.ts";
 import { importUserModule } from "../config/index.ts";
 import { messageOf, PrlError } from "../errors.ts";
 
@@ -34,18 +35,11 @@ export class UserFunction {
    * @throws PrlError PRL_USER_MODULE; PRL_USER_DEADLINE when its module is not loaded in time
    */
   static async load(path: string, shape: string, deadlineS: number | null): Promise<UserFunction> {
-    let timer: NodeJS.Timeout | undefined;
-    const over = new Promise<never>((_, reject) => {
-      const advice = "mend what it waits for at its top level";
-      const error = late({ path, what: "its module was not loaded", ms: LOAD_MS, advice });
-      timer = setTimeout(() => reject(error), LOAD_MS);
-    });
-    try {
-      const found = await Promise.race([importUserModule(path), over]);
-      if (typeof found === "function") return new UserFunction(path, found as (...args: never[]) => unknown, deadlineS);
-    } finally {
-      clearTimeout(timer);
-    }
+    const advice = "mend what it waits for at its top level";
+    const found = await withDeadline(importUserModule(path), LOAD_MS, () =>
+      late({ path, what: "its module was not loaded", ms: LOAD_MS, advice }),
+    );
+    if (typeof found === "function") return new UserFunction(path, found as (...args: never[]) => unknown, deadlineS);
     throw new PrlError("PRL_USER_MODULE", `${path}: ${shape}`);
   }
 

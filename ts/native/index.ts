@@ -28,7 +28,7 @@ export {
   type RoutedExperts,
   type Sample,
 } from "./packing.ts";
-export { RolloutSamples, SampleSet, type TraceColumns, type TraceStreams } from "./rollouts.ts";
+export { RolloutSamples, SampleSet, type TraceColumns, type TraceStreams } from "./batches/rollouts.ts";
 export {
   decodeSafetensors,
   diffWeights,

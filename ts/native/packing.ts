@@ -6,70 +6,23 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { checkOptions, float32, number, numbers, only, uint32, uint8 } from "../options.ts";
+import type { NativeBatch, NativeRoutedExperts } from "#native";
+import { checkOptions, number, numbers, only } from "../options.ts";
 import { addon } from "./addon.ts";
-import { batchOptions, type BatchOptions } from "./batch-options.ts";
+import { batchOptions, type BatchOptions } from "./batches/batch-options.ts";
 import { whole, wholes } from "./checks.ts";
+import {
+  type Batch,
+  type RoutedExperts,
+  type Sample,
+  sampleSchema,
+  streamsToNative,
+  withoutNulls,
+} from "./batches/columns.ts";
 import { native, nativeAsync } from "./errors.ts";
 
-export type { BatchOptions } from "./batch-options.ts";
-
-/** Weights of each token in the three losses, [T]. Absent: 1 for `rl` on the mask, 0 for the others. */
-export interface LossStreams {
-  rlWeights?: Float32Array;
-  ceWeights?: Float32Array;
-  refKlWeights?: Float32Array;
-  /** Log-probabilities of a reference policy, where `refKlWeights` or the loss needs them. */
-  referenceLogprobs?: Float32Array;
-}
-
-/** One training sample: a root-to-leaf branch of a trace. All arrays have one entry per token. */
-export interface Sample extends LossStreams {
-  tokenIds: Uint32Array;
-  /** 1 where the token was sampled and trains. The first token's is 0. */
-  mask: Uint8Array;
-  /** Log-probabilities of the sampler; 0 where nothing was sampled. */
-  logprobs: Float32Array;
-  advantages: Float32Array;
-  temperature: number;
-  envId: number;
-  /** Pairs (token index, policy version), flat; version 0xFFFFFFFF where nothing was sampled; the first index is 0. */
-  policyVersionSpans: Uint32Array;
-  routedExperts?: RoutedExperts;
-}
-
-/**
- * The experts that each token went to when it was sampled (router replay): `[T, layers, topK]`, row-major. 255 or 65535, the type's
- * greatest, stands where none is recorded. Samples of a step agree in layers, topK and type.
- */
-export interface RoutedExperts {
-  /** Layers with a router. */
-  layers: number;
-  topK: number;
-  ids: Uint8Array | Uint16Array;
-}
-
-/** One rank's batch: the columns of ARCHITECTURE.md, "Batch format" (T tokens, S sequences, B bins, K version spans). */
-export interface Batch extends LossStreams {
-  inputIds: Uint32Array;
-  inferenceLogprobs: Float32Array;
-  advantages: Float32Array;
-  temperatures: Float32Array;
-  lossMask: Uint8Array;
-  /** S + 1 offsets over the whole rank, padding included. */
-  cuSeqlens: Uint32Array;
-  envIds: Uint16Array;
-  /** B + 1 offsets into the sequences. */
-  binSeqOffsets: Uint32Array;
-  /** 2 K numbers: (token index, version). */
-  policyVersionSpans: Uint32Array;
-  /** Present when a sample of the step records them; padding and the other samples have none. */
-  routedExperts?: RoutedExperts;
-  /** Members of the three loss streams over all ranks of the step: the denominators. */
-  counts: { rl: number; ce: number; refKl: number };
-  /** Sequences with a member of the rl stream over all ranks; absent when a file does not say. */
-  rlSequences?: number;
-}
+export type { BatchOptions } from "./batches/batch-options.ts";
+export type { Batch, LossStreams, RoutedExperts, Sample } from "./batches/columns.ts";
 
 const INPUT = "PRL_PACKING_INPUT";
 const MAX_ENV_ID = 0xffff;
@@ -128,25 +81,6 @@ export function packSequences(lengths: ArrayLike<number>, options: PackOptions):
   return native(() => addon().packSequences(tokens, nativeOptions));
 }
 
-const sampleSchema = only<Sample>({
-  tokenIds: uint32,
-  mask: uint8,
-  logprobs: float32,
-  advantages: float32,
-  temperature: z.number(),
-  envId: number,
-  policyVersionSpans: uint32,
-  rlWeights: float32.optional(),
-  ceWeights: float32.optional(),
-  refKlWeights: float32.optional(),
-  referenceLogprobs: float32.optional(),
-  routedExperts: only<RoutedExperts>({
-    layers: z.number(),
-    topK: z.number(),
-    ids: z.union([uint8, z.instanceof(Uint16Array)]),
-  }).optional(),
-});
-
 /** Builds one batch per rank from a plan of `packSequences`. */
 export function buildBatch(
   samples: readonly Sample[],
@@ -176,10 +110,7 @@ function samplesToNative(samples: readonly Sample[]) {
     return {
       ...sample,
       envId: whole(INPUT, `samples[${i}].envId`, sample.envId, { max: MAX_ENV_ID }),
-      rlWeights: sample.rlWeights ?? null,
-      ceWeights: sample.ceWeights ?? null,
-      refKlWeights: sample.refKlWeights ?? null,
-      referenceLogprobs: sample.referenceLogprobs ?? null,
+      ...streamsToNative(sample),
       routedExperts: expertsToNative(sample.routedExperts),
     };
   });
@@ -246,42 +177,22 @@ export async function readBatch(path: string): Promise<{ batch: Batch; key: Batc
   return { batch: fromNative(batch), key };
 }
 
-type NativeBatch = ReturnType<ReturnType<typeof addon>["buildBatch"]>[number];
 type NativePackedBatch = InstanceType<ReturnType<typeof addon>["NativePackedBatch"]>;
 
-function fromNative({
-  rlWeights,
-  ceWeights,
-  refKlWeights,
-  referenceLogprobs,
-  routedExperts,
-  nRl,
-  nCe,
-  nRefKl,
-  nSequences,
-  ...columns
-}: NativeBatch): Batch {
+function fromNative({ routedExperts, nRl, nCe, nRefKl, nSequences, ...columns }: NativeBatch): Batch {
   return {
-    ...columns,
-    ...(rlWeights === null ? {} : { rlWeights }),
-    ...(ceWeights === null ? {} : { ceWeights }),
-    ...(refKlWeights === null ? {} : { refKlWeights }),
-    ...(referenceLogprobs === null ? {} : { referenceLogprobs }),
+    ...withoutNulls(columns),
     ...(routedExperts === null ? {} : { routedExperts: expertsFromNative(routedExperts) }),
     counts: { rl: nRl, ce: nCe, refKl: nRefKl },
     ...(nSequences === 0 ? {} : { rlSequences: nSequences }),
   };
 }
 
-function toNative(batch: Batch): NativeBatch {
-  const { counts, rlSequences = 0, ...columns } = batch;
+function toNative({ counts, rlSequences = 0, ...columns }: Batch): NativeBatch {
   return {
     ...columns,
-    rlWeights: batch.rlWeights ?? null,
-    ceWeights: batch.ceWeights ?? null,
-    refKlWeights: batch.refKlWeights ?? null,
-    referenceLogprobs: batch.referenceLogprobs ?? null,
-    routedExperts: expertsToNative(batch.routedExperts),
+    ...streamsToNative(columns),
+    routedExperts: expertsToNative(columns.routedExperts),
     nRl: counts.rl,
     nCe: counts.ce,
     nRefKl: counts.refKl,
@@ -289,14 +200,12 @@ function toNative(batch: Batch): NativeBatch {
   };
 }
 
-type NativeExperts = NonNullable<NativeBatch["routedExperts"]>;
-
-function expertsFromNative({ layers, topK, width, ids }: NativeExperts): RoutedExperts {
+function expertsFromNative({ layers, topK, width, ids }: NativeRoutedExperts): RoutedExperts {
   const wide = width === Uint16Array.BYTES_PER_ELEMENT;
   return { layers, topK, ids: wide ? new Uint16Array(ids.buffer, ids.byteOffset, ids.length / width) : ids };
 }
 
-function expertsToNative(experts: RoutedExperts | undefined): NativeExperts | null {
+function expertsToNative(experts: RoutedExperts | undefined): NativeRoutedExperts | null {
   if (experts === undefined) return null;
   const { ids } = experts;
   return {

@@ -3,24 +3,15 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { checkFinite, checkOptions, float32, number, only, uint16, uint32, uint8 } from "../options.ts";
+import type { NativeTrainBatch } from "#native";
+import { checkFinite, checkOptions, number, only } from "../options.ts";
 import { addon } from "./addon.ts";
 import { finite, whole, wholeOrNull } from "./checks.ts";
+import { type Batch, streamsToNative, type TrainBatch, trainBatchSchema } from "./batches/columns.ts";
 import { nativeAsync } from "./errors.ts";
 import { forAddon, type CustomLoss } from "./losses/custom-loss.ts";
-import type { Batch } from "./packing.ts";
 
-/** Columns of a batch (ARCHITECTURE.md, "Batch format"). Lengths in tokens unless said otherwise. */
-export type TrainBatch = Pick<
-  Batch,
-  "inputIds" | "inferenceLogprobs" | "advantages" | "temperatures" | "lossMask" | "cuSeqlens"
-> &
-  Partial<Batch> & {
-    /** Denominators of the three streams over the whole (global) batch. */
-    counts?: { rl: number; ce: number; refKl: number };
-    /** Tokens of sequences that this version sampled completely are counted in the `mismatch_on_policy/*` metrics. */
-    onPolicyVersion?: number;
-  };
+export type { TrainBatch } from "./batches/columns.ts";
 
 export interface StepMetrics {
   loss: number;
@@ -121,7 +112,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
     vocabSize: info.vocabSize,
     threads: info.threads,
     forwardBackward: async (batch) => {
-      checkOptions(CODE, "forwardBackward", batchSchema, batch);
+      checkOptions(CODE, "forwardBackward", trainBatchSchema, batch);
       const asked = own === null ? null : forAddon(own);
       try {
         const { loss, metrics } = await nativeAsync(() => trainer.forwardBackward(toNative(batch), asked?.ask ?? null));
@@ -172,27 +163,6 @@ const trainerSchema = only<TrainerOptions>({
 });
 const stepSchema = only<{ lr?: number }>({ lr: z.number().optional() });
 const scoringSchema = only<{ temperature?: number }>({ temperature: z.number().optional() });
-const batchSchema = only<TrainBatch>({
-  inputIds: uint32,
-  inferenceLogprobs: float32,
-  advantages: float32,
-  temperatures: float32,
-  lossMask: uint8,
-  cuSeqlens: uint32,
-  envIds: uint16.optional(),
-  binSeqOffsets: uint32.optional(),
-  policyVersionSpans: uint32.optional(),
-  rlWeights: float32.optional(),
-  ceWeights: float32.optional(),
-  refKlWeights: float32.optional(),
-  referenceLogprobs: float32.optional(),
-  // It is refused by name, because there is no mixture of experts.
-  routedExperts: z.unknown().optional(),
-  counts: only<NonNullable<TrainBatch["counts"]>>({ rl: z.number(), ce: z.number(), refKl: z.number() }).optional(),
-  rlSequences: z.number().optional(),
-  onPolicyVersion: number.nullish(),
-});
-
 const OPTIMIZERS = ["adamw", "sgd", "muon"];
 const DEFAULT_LR = 1e-6;
 
@@ -206,40 +176,36 @@ function optimizer(optim: NonNullable<TrainerOptions["optim"]>) {
   return { method, momentum, nesterov, lr, beta1: betas[0], beta2: betas[1], eps, weightDecay, maxNorm, decay1D };
 }
 
-function toNative(batch: TrainBatch) {
-  if (batch.routedExperts !== undefined) {
+function toNative(batch: TrainBatch): NativeTrainBatch {
+  const { routedExperts, counts: given, rlSequences, onPolicyVersion, ...columns } = batch;
+  if (routedExperts !== undefined) {
     const why = "the embedded trainer has no mixture of experts to send tokens to: leave out routedExperts";
     throw new PrlError("PRL_ENGINE_ARCHITECTURE_UNSUPPORTED", why);
   }
-  const members = (mask: (t: number) => boolean) => {
-    let count = 0;
-    for (let t = 0; t < batch.inputIds.length; t++) if (mask(t)) count++;
-    return count;
-  };
-  const { rlWeights, ceWeights, refKlWeights } = batch;
-  const counts = batch.counts ?? {
-    rl: members((t) => batch.lossMask[t] === 1 && (rlWeights === undefined || rlWeights[t] !== 0)),
-    ce: ceWeights === undefined ? 0 : members((t) => ceWeights[t] !== 0),
-    refKl: refKlWeights === undefined ? 0 : members((t) => refKlWeights[t] !== 0),
-  };
+  const counts = given ?? membersOf(columns);
   return {
-    inputIds: batch.inputIds,
-    inferenceLogprobs: batch.inferenceLogprobs,
-    advantages: batch.advantages,
-    temperatures: batch.temperatures,
-    lossMask: batch.lossMask,
-    cuSeqlens: batch.cuSeqlens,
-    binSeqOffsets: batch.binSeqOffsets ?? null,
-    envIds: batch.envIds ?? null,
-    policyVersionSpans: batch.policyVersionSpans ?? null,
-    rlWeights: rlWeights ?? null,
-    ceWeights: ceWeights ?? null,
-    refKlWeights: refKlWeights ?? null,
-    referenceLogprobs: batch.referenceLogprobs ?? null,
+    ...columns,
+    ...streamsToNative(columns),
+    binSeqOffsets: columns.binSeqOffsets ?? null,
+    envIds: columns.envIds ?? null,
+    policyVersionSpans: columns.policyVersionSpans ?? null,
     countRl: finite("PRL_LOSS_INPUT", "counts.rl", counts.rl),
     countCe: finite("PRL_LOSS_INPUT", "counts.ce", counts.ce),
     countRefKl: finite("PRL_LOSS_INPUT", "counts.refKl", counts.refKl),
-    countSequences: batch.rlSequences ?? null,
-    onPolicyVersion: wholeOrNull(CODE, "onPolicyVersion", batch.onPolicyVersion),
+    countSequences: rlSequences ?? null,
+    onPolicyVersion: wholeOrNull(CODE, "onPolicyVersion", onPolicyVersion),
+  };
+}
+
+function membersOf({ inputIds, lossMask, rlWeights, ceWeights, refKlWeights }: TrainBatch): Batch["counts"] {
+  const members = (mask: (t: number) => boolean) => {
+    let count = 0;
+    for (let t = 0; t < inputIds.length; t++) if (mask(t)) count++;
+    return count;
+  };
+  return {
+    rl: members((t) => lossMask[t] === 1 && (rlWeights === undefined || rlWeights[t] !== 0)),
+    ce: ceWeights === undefined ? 0 : members((t) => ceWeights[t] !== 0),
+    refKl: refKlWeights === undefined ? 0 : members((t) => refKlWeights[t] !== 0),
   };
 }

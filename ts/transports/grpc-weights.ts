@@ -7,6 +7,7 @@
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { untilAborted } from "../async/deadline.ts";
 import { PrlError } from "../errors.ts";
 import {
   openWeightNode,
@@ -39,7 +40,7 @@ export async function grpcWeightSender(
       return published;
     },
     async delivered(signal) {
-      if (newest !== undefined) await orAborted(signal, node.acknowledged(newest.version, newest.digest));
+      if (newest !== undefined) await untilAborted(node.acknowledged(newest.version, newest.digest), signal);
     },
     async close() {
       await node.close();
@@ -57,7 +58,7 @@ export function grpcWeightFollower(runDir: string, address: string, options: Tra
   const acknowledging = openWeightNode(root, { ...options, patienceMs });
   return {
     async receive(version, { deadlineMs, signal }) {
-      const manifest = await orAborted(signal, describe(node, version, address, deadlineMs));
+      const manifest = await untilAborted(describe(node, version, address, deadlineMs), signal);
       const { digest } = manifest;
       return {
         manifest,
@@ -141,21 +142,4 @@ export async function openWeightPuller(
     },
     close: () => node.close(),
   };
-}
-
-/** `work`, or a rejection with the signal's reason as soon as it is aborted; the work ends when its node is closed. */
-async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    // The work's own rejection has no listener any more.
-    work.catch(() => {});
-  }
 }

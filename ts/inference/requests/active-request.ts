@@ -7,6 +7,7 @@ import type { ServerResponse } from "node:http";
 
 import type { FastifyReply } from "fastify";
 
+import { untilAborted } from "../../async/deadline.ts";
 import { PrlError } from "../../errors.ts";
 import type { ServerContext } from "../context.ts";
 import { HttpError } from "../errors.ts";
@@ -45,18 +46,7 @@ export class ActiveRequest {
 
   /** Settles as `work` does, or rejects with the reason as soon as the request is aborted. */
   async race<T>(work: Promise<T>): Promise<T> {
-    const { signal } = this;
-    let onAbort: (() => void) | undefined;
-    try {
-      return await new Promise<T>((resolve, reject) => {
-        onAbort = () => reject(signal.reason as PrlError);
-        signal.addEventListener("abort", onAbort, { once: true });
-        work.then(resolve, reject);
-        if (signal.aborted) onAbort();
-      });
-    } finally {
-      if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
-    }
+    return untilAborted(work, this.signal);
   }
 
   /** Called when the answer is on its way, so that nothing is left to abort. */

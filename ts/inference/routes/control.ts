@@ -4,6 +4,7 @@ import { isAbsolute } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 
+import { withDeadline } from "../../async/deadline.ts";
 import { PrlError } from "../../errors.ts";
 import { readManifest } from "../../native/index.ts";
 import type { WeightPuller, WeightSource } from "../../transports/index.ts";
@@ -153,13 +154,5 @@ function readQuery<Schema extends z.ZodType>(schema: Schema, { body, query }: Fa
 
 /** `work`, or PRL_INFERENCE_TIMEOUT after `ms`; the engine still finishes the work. */
 async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new PrlError("PRL_INFERENCE_TIMEOUT", `${what} was not done within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withDeadline(work, ms, () => new PrlError("PRL_INFERENCE_TIMEOUT", `${what} was not done within ${ms} ms`));
 }

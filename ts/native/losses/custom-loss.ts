@@ -6,24 +6,10 @@
  */
 
 import { PrlError } from "../../errors.ts";
-import type { LossCounts } from "./index.ts";
-import type { LossStreams } from "../packing.ts";
+import type { NativeLossAnswer, NativeLossCall } from "#native";
+import { type CustomLossInputs, withoutNulls } from "../batches/columns.ts";
 
-/** The columns of one micro-batch: T tokens in packed sequences. */
-export interface CustomLossInputs extends LossStreams {
-  /** [T], log-probabilities of the policy being trained; 0 where nothing trains. */
-  logprobs: Float32Array;
-  /** [T], log-probabilities of the sampler. */
-  inferenceLogprobs: Float32Array;
-  /** [T] */
-  advantages: Float32Array;
-  /** [T], 1 where the token was sampled and trains. */
-  mask: Uint8Array;
-  /** Sequence boundaries, from 0 to T. */
-  cuSeqlens: Uint32Array;
-  /** Counts of the whole batch, over all micro-batches and ranks. */
-  counts: Required<LossCounts>;
-}
+export type { CustomLossInputs } from "../batches/columns.ts";
 
 export interface CustomLossResult {
   loss: number;
@@ -35,33 +21,13 @@ export interface CustomLossResult {
 
 export type CustomLoss = (inputs: CustomLossInputs) => CustomLossResult;
 
-interface NativeCall {
-  logprobs: Float32Array;
-  inferenceLogprobs: Float32Array;
-  referenceLogprobs: Float32Array | null;
-  advantages: Float32Array;
-  mask: Uint8Array;
-  cuSeqlens: Uint32Array;
-  rlWeights: Float32Array | null;
-  ceWeights: Float32Array | null;
-  refKlWeights: Float32Array | null;
-  countRl: number;
-  countCe: number;
-  countRefKl: number;
-  countSequences: number;
-}
-
-interface NativeAnswer {
-  loss: number;
-  gradLogprobs: Float32Array;
-  metricNames: string[];
-  metricValues: number[];
-}
-
 /** The function as the addon calls it. It never throws: an error is in `error`, and the answer is null. */
-export function forAddon(loss: CustomLoss): { ask: (call: NativeCall) => NativeAnswer | null; error: () => unknown } {
+export function forAddon(loss: CustomLoss): {
+  ask: (call: NativeLossCall) => NativeLossAnswer | null;
+  error: () => unknown;
+} {
   let thrown: unknown;
-  const ask = (call: NativeCall): NativeAnswer | null => {
+  const ask = (call: NativeLossCall): NativeLossAnswer | null => {
     try {
       return answer(loss(inputsOf(call)), call);
     } catch (error) {
@@ -72,23 +38,14 @@ export function forAddon(loss: CustomLoss): { ask: (call: NativeCall) => NativeA
   return { ask, error: () => thrown };
 }
 
-function inputsOf(call: NativeCall): CustomLossInputs {
-  const { referenceLogprobs, rlWeights, ceWeights, refKlWeights } = call;
+function inputsOf({ countRl, countCe, countRefKl, countSequences, ...columns }: NativeLossCall): CustomLossInputs {
   return {
-    logprobs: call.logprobs,
-    inferenceLogprobs: call.inferenceLogprobs,
-    advantages: call.advantages,
-    mask: call.mask,
-    cuSeqlens: call.cuSeqlens,
-    ...(referenceLogprobs === null ? {} : { referenceLogprobs }),
-    ...(rlWeights === null ? {} : { rlWeights }),
-    ...(ceWeights === null ? {} : { ceWeights }),
-    ...(refKlWeights === null ? {} : { refKlWeights }),
-    counts: { rl: call.countRl, ce: call.countCe, refKl: call.countRefKl, sequences: call.countSequences },
+    ...withoutNulls(columns),
+    counts: { rl: countRl, ce: countCe, refKl: countRefKl, sequences: countSequences },
   };
 }
 
-function answer(result: unknown, { logprobs, mask }: NativeCall): NativeAnswer {
+function answer(result: unknown, { logprobs, mask }: NativeLossCall): NativeLossAnswer {
   if (typeof result !== "object" || result === null || result instanceof Promise) {
     throw wrong(`returned ${result instanceof Promise ? "a promise" : String(result)}, not { loss, gradLogprobs }`);
   }

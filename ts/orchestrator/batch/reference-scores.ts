@@ -7,7 +7,7 @@
  */
 import type { AlgoBlock, TeacherBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
-import { type ReceivedEpisode, toEpisodeError } from "../../environments/internal.ts";
+import { type ReceivedEpisode, toEpisodeError, UNSAMPLED_VERSION } from "../../environments/internal.ts";
 import { type Message } from "../../message.ts";
 import { PrlError } from "../../errors.ts";
 import type { RolloutSamples, TraceColumns } from "../../native/index.ts";
@@ -17,7 +17,6 @@ import { branchesOf, hintedPrompt, type HintRenderer } from "../../algorithms/in
 import type { EngineFleet } from "../engines/engine-fleet.ts";
 import { assertSameTokenizer, teacherKey } from "./teacher.ts";
 
-const UNSAMPLED_VERSION = 0xffff_ffff;
 /** A score of the policy itself competes with rollouts. */
 const POLICY_DEADLINE_MS = 600_000;
 const POLICY_CONNECTIONS = 64;

@@ -9,6 +9,7 @@ import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_thread
 
 import { isErrorCode, PrlError } from "../../errors.ts";
 import type { CustomLoss, CustomLossInputs, CustomLossResult } from "../../native/index.ts";
+import { withDeadline } from "../../async/deadline.ts";
 import { threadScript } from "../../async/thread-script.ts";
 import type { LossAnswer, LossThreadData } from "./loss-worker.ts";
 
@@ -53,11 +54,10 @@ export class LossThread {
         thread.#port.once("message", resolve);
         thread.#worker.once("error", reject);
       });
-      const late = thread.#late("its module was not loaded", START_MS);
-      await within(
-        START_MS,
+      await withDeadline(
         loaded.then((answer) => thread.#unpack(answer)),
-        late,
+        START_MS,
+        () => thread.#late("its module was not loaded", START_MS),
       );
       // From now on answers are read synchronously, not by events.
       thread.#port.unref();
@@ -103,17 +103,5 @@ export class LossThread {
   #late(what: string, ms: number): PrlError {
     const advice = "mend what never ends in it, or raise trainer.loss.deadline_s";
     return new PrlError("PRL_LOSS_DEADLINE", `${this.#path}: ${what} within ${ms / 1000} s: ${advice}`);
-  }
-}
-
-async function within<T>(ms: number, work: Promise<T>, late: PrlError): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late), ms);
-  });
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    clearTimeout(timer);
   }
 }

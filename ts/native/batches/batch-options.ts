@@ -1,6 +1,6 @@
 /** How bins become the columns of a batch: the options of `buildBatch` and of `SampleSet`. */
-import { checkOptions, number, only } from "../options.ts";
-import { whole } from "./checks.ts";
+import { checkOptions, number, only } from "../../options.ts";
+import { whole } from "../checks.ts";
 
 export interface BatchOptions {
   /** Most tokens of a bin; longer samples are cut at their end. Default: no limit. */

@@ -2,37 +2,17 @@
  * Rollouts in native memory: from the bytes of an env worker to a rank's batch without a JavaScript object per sample or token.
  */
 
-import { PrlError } from "../errors.ts";
-import { addon } from "./addon.ts";
-import { finite, whole } from "./checks.ts";
-import { native, nativeAsync } from "./errors.ts";
+import { PrlError } from "../../errors.ts";
+import { addon } from "../addon.ts";
+import { finite, whole } from "../checks.ts";
+import { streamsToNative, type TraceColumns, type TraceStreams } from "./columns.ts";
+import { native, nativeAsync } from "../errors.ts";
 import { batchOptions, type BatchOptions } from "./batch-options.ts";
-import { PackedBatch, type FlopModel, type LossStreams } from "./packing.ts";
+import { PackedBatch, type FlopModel } from "../packing.ts";
 
 const INPUT = "PRL_PACKING_INPUT";
 
-/** The tokens of a trace: all branches, one after the other, T tokens in total. `x[t]` belongs to `tokenIds[t]`. */
-export interface TraceColumns {
-  /** [T] */
-  tokenIds: Uint32Array;
-  /** [T], 1 where the policy sampled the token and it trains. */
-  mask: Uint8Array;
-  /** [T], 0 where not sampled. */
-  logprobs: Float32Array;
-  /**
-   * [K, 2] row-major: from token `index` on, sampled by `version` (0xFFFFFFFF: not sampled). Ascending, the first row at 0, cut at every
-   * branch start.
-   */
-  versionSpans: Uint32Array;
-  /** [n + 1]: branch b is the tokens from [b] to [b + 1]; the last entry is T. */
-  branchOffsets: Uint32Array;
-}
-
-/** Weights that an algorithm gives each token of a trace: [T] each, over all its branches. Absent ones have the defaults of a sample. */
-export interface TraceStreams extends LossStreams {
-  /** Advantages of the tokens, in place of one advantage for all sampled tokens. */
-  advantages?: Float32Array;
-}
+export type { TraceColumns, TraceStreams } from "./columns.ts";
 
 /** The values with which a rollout's tokens train. */
 export interface RolloutWorth {
@@ -88,7 +68,8 @@ export class RolloutSamples {
     trace?: number,
     streams?: TraceStreams,
   ): number {
-    const columns = streams === undefined ? null : toNative(streams);
+    const columns =
+      streams === undefined ? null : { advantages: streams.advantages ?? null, ...streamsToNative(streams) };
     return native(() => set.add(this.#native, advantage, temperature, envId, trace, columns));
   }
 }
@@ -121,16 +102,6 @@ export class SampleSet {
     const packed = await nativeAsync(() => this.#native.pack(options, cost ?? null));
     return packed.map((batch) => new PackedBatch(batch));
   }
-}
-
-function toNative(streams: TraceStreams) {
-  return {
-    advantages: streams.advantages ?? null,
-    rlWeights: streams.rlWeights ?? null,
-    ceWeights: streams.ceWeights ?? null,
-    refKlWeights: streams.refKlWeights ?? null,
-    referenceLogprobs: streams.referenceLogprobs ?? null,
-  };
 }
 
 type NativeRollout = InstanceType<ReturnType<typeof addon>["NativeRollout"]>;
