@@ -130,6 +130,21 @@ describe("limits", () => {
     expect(await waits).toMatchObject({ code: "PRL_EPISODE_CANCELLED" });
   });
 
+  it("do not matter to a rollout that is cancelled before it begins, or while it is called", async () => {
+    const cancelled = new AbortController();
+    let begun = 0;
+    const late: Rollout<Row> = async () => {
+      begun += 1;
+      cancelled.abort(new PrlError("PRL_EPISODE_CANCELLED", "enough"));
+      await sleep(1);
+      throw new Error("an error that is not handled would end the process");
+    };
+    for (let i = 0; i < 2; i++)
+      expect(await run(late, model("x"), {}, cancelled.signal)).toMatchObject({ code: "PRL_EPISODE_CANCELLED" });
+    await sleep(20);
+    expect(begun).toBe(1);
+  });
+
   it("are numbers above 0 with known names", async () => {
     const wrong = [{ turns: 0 }, { outputTokens: Number.NaN }, JSON.parse('{"time": 3}') as Limits];
     for (const limits of wrong) {

@@ -46,7 +46,10 @@ export async function runRollout<Config, Row extends object, Agent extends strin
   const usage = new JudgeUsage();
   try {
     const context = contextOf(parts, { ...request, signal }, seats, sandboxes);
+    request.signal.throwIfAborted();
     const rollout = (async () => definition.rollout(context))();
+    // A rollout that is stopped while it is called has no other reader, and an error without a reader ends the process.
+    rollout.catch(() => undefined);
     end = await endOf(
       untilAborted(() => rollout, signal),
       request.signal,
