@@ -97,8 +97,32 @@ impl Options {
 
     /// Reads the arguments that follow the program's name.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, SandboxError> {
+        let mut options = Self::defaults();
+        let mut warm = Vec::new();
+        let mut rest = arguments.iter();
+        while let Some(name) = rest.next() {
+            let mut argument = Argument { name, rest: &mut rest };
+            match name.as_str() {
+                "--warm" => warm.push(argument.value()?),
+                _ => options.set(&mut argument)?,
+            }
+        }
+        // Applied last, so that profiles may be named later on the command line.
+        for text in warm {
+            let parked = options.profiles.park(text);
+            parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}; see --help")))?;
+        }
+        if options.socket.is_none() && options.listen.is_none() {
+            let nothing = "nothing to serve on: give --socket or --listen; see --help";
+            return Err(SandboxError::Usage(nothing.to_owned()));
+        }
+        Ok(options)
+    }
+
+    /// The options of an empty command line.
+    fn defaults() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut options = Self {
+        Self {
             socket: None,
             listen: None,
             token_file: None,
@@ -125,126 +149,127 @@ impl Options {
             work_dir: std::env::temp_dir(),
             stop_with_stdin: false,
             metrics: None,
-        };
-        let mut warm = Vec::new();
-        let mut rest = arguments.iter();
-        while let Some(name) = rest.next() {
-            let mut value = || {
-                rest.next()
-                    .ok_or_else(|| SandboxError::Usage(format!("{name} needs a value; see --help")))
-            };
-            let number = |text: &String| {
-                text.parse::<usize>()
-                    .map_err(|_| SandboxError::Usage(format!("{name} needs a number, not {text:?}; see --help")))
-            };
-            match name.as_str() {
-                "--socket" => options.socket = Some(PathBuf::from(value()?)),
-                "--listen" => {
-                    let text = value()?;
-                    let address = text
-                        .parse()
-                        .map_err(|_| SandboxError::Usage(format!("--listen needs ADDRESS:PORT, not {text:?}")))?;
-                    options.listen = Some(address);
-                }
-                "--token-file" => options.token_file = Some(PathBuf::from(value()?)),
-                "--tls-cert" => options.tls_cert = Some(PathBuf::from(value()?)),
-                "--tls-key" => options.tls_key = Some(PathBuf::from(value()?)),
-                "--tls-client-ca" => options.tls_client_ca = Some(PathBuf::from(value()?)),
-                "--max-connections" => options.max_connections = number(value()?)?.max(1),
-                "--drain-ms" => options.drain = Duration::from_millis(number(value()?)? as u64),
-                "--max-running" => options.max_running = number(value()?)?.max(1),
-                "--max-queued" => options.max_queued = number(value()?)?,
-                "--max-held" => options.max_held = number(value()?)?,
-                "--journal" => options.journal = Some(PathBuf::from(value()?)),
-                "--snapshot-bytes" => options.snapshot_bytes = number(value()?)? as u64,
-                "--result-bytes" => options.result_bytes = number(value()?)?.max(1),
-                "--park" => {
-                    options.park = number(value()?)?;
-                    options.profiles.park_none();
-                }
-                "--warm" => {
-                    warm.push(value()?);
-                }
-                "--preload" => {
-                    let added = options.profiles.preload(value()?);
-                    added.map_err(|wrong| SandboxError::Usage(format!("--preload: {wrong}; see --help")))?;
-                }
-                "--python" => {
-                    let path = PathBuf::from(value()?);
-                    if !path.is_absolute() {
-                        return Err(SandboxError::Usage(format!(
-                            "--python needs an absolute path, not {}",
-                            path.display()
-                        )));
-                    }
-                    options.python = Some(path);
-                }
-                "--allow-forward" => {
-                    let service = Service::parse(value()?)
-                        .map_err(|wrong| SandboxError::Usage(format!("--allow-forward: {wrong}")))?;
-                    options.allow_forward.push(service);
-                }
-                "--readable" => {
-                    let path = PathBuf::from(value()?);
-                    let plain = path.is_absolute() && path.components().all(|part| part.as_os_str() != "..");
-                    if !plain || path.parent().is_none() {
-                        return Err(SandboxError::Usage(format!(
-                            "--readable {} is not usable",
-                            path.display()
-                        )));
-                    }
-                    if let Some(own) = covered(&path) {
-                        return Err(SandboxError::Usage(format!(
-                            "--readable {}: programs have a separate {own}, which would cover it",
-                            path.display()
-                        )));
-                    }
-                    options.readable.push(path);
-                }
-                "--image" => {
-                    let source =
-                        Source::parse(value()?).map_err(|wrong| SandboxError::Usage(format!("--image: {wrong}")))?;
-                    options.images.push(source);
-                }
-                "--image-cache" => options.image_cache = PathBuf::from(value()?),
-                "--cpus" => {
-                    let text = value()?;
-                    let cpus = text.parse::<f64>().ok().filter(|cpus| (0.01..=4096.0).contains(cpus));
-                    let wrong =
-                        || SandboxError::Usage(format!("--cpus needs a number like 0.5, not {text:?}; see --help"));
-                    options.cpus = Some(cpus.ok_or_else(wrong)?);
-                }
-                "--tier" => {
-                    let wanted = Tier::parse(value()?);
-                    options.tier =
-                        wanted.map_err(|wrong| SandboxError::Usage(format!("--tier: {wrong}; see --help")))?;
-                }
-                "--rootless" => options.tier = Wanted::WithoutRights,
-                "--work-dir" => options.work_dir = PathBuf::from(value()?),
-                "--metrics-address" => {
-                    let text = value()?;
-                    let address = text
-                        .parse()
-                        .or_else(|_| text.parse().map(|port| (LOOPBACK, port).into()));
-                    let wrong =
-                        |_| SandboxError::Usage(format!("--metrics-address needs [ADDRESS:]PORT, not {text:?}"));
-                    options.metrics = Some(address.map_err(wrong)?);
-                }
-                "--stop-with-stdin" => options.stop_with_stdin = true,
-                _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}; see --help"))),
-            }
         }
-        // Applied last, so that profiles may be named later on the command line.
-        for text in warm {
-            let parked = options.profiles.park(text);
-            parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}; see --help")))?;
-        }
-        if options.socket.is_none() && options.listen.is_none() {
-            let nothing = "nothing to serve on: give --socket or --listen; see --help";
-            return Err(SandboxError::Usage(nothing.to_owned()));
-        }
-        Ok(options)
     }
+
+    /// Applies one argument, except `--warm`.
+    fn set(&mut self, argument: &mut Argument<'_, '_>) -> Result<(), SandboxError> {
+        match argument.name {
+            "--socket" => self.socket = Some(argument.path()?),
+            "--listen" => self.listen = Some(listen_address(argument.value()?)?),
+            "--token-file" => self.token_file = Some(argument.path()?),
+            "--tls-cert" => self.tls_cert = Some(argument.path()?),
+            "--tls-key" => self.tls_key = Some(argument.path()?),
+            "--tls-client-ca" => self.tls_client_ca = Some(argument.path()?),
+            "--max-connections" => self.max_connections = argument.number()?.max(1),
+            "--drain-ms" => self.drain = Duration::from_millis(argument.number()? as u64),
+            "--max-running" => self.max_running = argument.number()?.max(1),
+            "--max-queued" => self.max_queued = argument.number()?,
+            "--max-held" => self.max_held = argument.number()?,
+            "--journal" => self.journal = Some(argument.path()?),
+            "--snapshot-bytes" => self.snapshot_bytes = argument.number()? as u64,
+            "--result-bytes" => self.result_bytes = argument.number()?.max(1),
+            "--park" => {
+                self.park = argument.number()?;
+                self.profiles.park_none();
+            }
+            "--preload" => {
+                let added = self.profiles.preload(argument.value()?);
+                added.map_err(|wrong| SandboxError::Usage(format!("--preload: {wrong}; see --help")))?;
+            }
+            "--python" => self.python = Some(python_path(argument.path()?)?),
+            "--allow-forward" => {
+                let service = Service::parse(argument.value()?);
+                let wrong = |wrong| SandboxError::Usage(format!("--allow-forward: {wrong}"));
+                self.allow_forward.push(service.map_err(wrong)?);
+            }
+            "--readable" => self.readable.push(readable_directory(argument.path()?)?),
+            "--image" => {
+                let source = Source::parse(argument.value()?);
+                let wrong = |wrong| SandboxError::Usage(format!("--image: {wrong}"));
+                self.images.push(source.map_err(wrong)?);
+            }
+            "--image-cache" => self.image_cache = argument.path()?,
+            "--cpus" => self.cpus = Some(cpus(argument.value()?)?),
+            "--tier" => {
+                let wrong = |wrong| SandboxError::Usage(format!("--tier: {wrong}; see --help"));
+                self.tier = Tier::parse(argument.value()?).map_err(wrong)?;
+            }
+            "--rootless" => self.tier = Wanted::WithoutRights,
+            "--work-dir" => self.work_dir = argument.path()?,
+            "--metrics-address" => self.metrics = Some(metrics_address(argument.value()?)?),
+            "--stop-with-stdin" => self.stop_with_stdin = true,
+            name => return Err(SandboxError::Usage(format!("unknown argument {name:?}; see --help"))),
+        }
+        Ok(())
+    }
+}
+
+/// One argument, and those behind it, of which the first may be its value.
+struct Argument<'a, 'r> {
+    name: &'a str,
+    rest: &'r mut std::slice::Iter<'a, String>,
+}
+
+impl<'a> Argument<'a, '_> {
+    fn value(&mut self) -> Result<&'a String, SandboxError> {
+        let value = self.rest.next();
+        value.ok_or_else(|| SandboxError::Usage(format!("{} needs a value; see --help", self.name)))
+    }
+
+    fn path(&mut self) -> Result<PathBuf, SandboxError> {
+        Ok(PathBuf::from(self.value()?))
+    }
+
+    fn number(&mut self) -> Result<usize, SandboxError> {
+        let text = self.value()?;
+        let wrong = |_| SandboxError::Usage(format!("{} needs a number, not {text:?}; see --help", self.name));
+        text.parse().map_err(wrong)
+    }
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, SandboxError> {
+    let wrong = |_| SandboxError::Usage(format!("--listen needs ADDRESS:PORT, not {text:?}"));
+    text.parse().map_err(wrong)
+}
+
+fn python_path(path: PathBuf) -> Result<PathBuf, SandboxError> {
+    if !path.is_absolute() {
+        return Err(SandboxError::Usage(format!(
+            "--python needs an absolute path, not {}",
+            path.display()
+        )));
+    }
+    Ok(path)
+}
+
+fn readable_directory(path: PathBuf) -> Result<PathBuf, SandboxError> {
+    let plain = path.is_absolute() && path.components().all(|part| part.as_os_str() != "..");
+    if !plain || path.parent().is_none() {
+        return Err(SandboxError::Usage(format!(
+            "--readable {} is not usable",
+            path.display()
+        )));
+    }
+    if let Some(own) = covered(&path) {
+        return Err(SandboxError::Usage(format!(
+            "--readable {}: programs have a separate {own}, which would cover it",
+            path.display()
+        )));
+    }
+    Ok(path)
+}
+
+fn cpus(text: &str) -> Result<f64, SandboxError> {
+    let cpus = text.parse::<f64>().ok().filter(|cpus| (0.01..=4096.0).contains(cpus));
+    cpus.ok_or_else(|| SandboxError::Usage(format!("--cpus needs a number like 0.5, not {text:?}; see --help")))
+}
+
+fn metrics_address(text: &str) -> Result<SocketAddr, SandboxError> {
+    let address = text
+        .parse()
+        .or_else(|_| text.parse().map(|port| (LOOPBACK, port).into()));
+    address.map_err(|_| SandboxError::Usage(format!("--metrics-address needs [ADDRESS:]PORT, not {text:?}")))
 }
 
 #[cfg(test)]

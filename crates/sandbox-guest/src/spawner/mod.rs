@@ -23,7 +23,7 @@ use crate::process::{self, Home};
 use crate::sys::{
     check, check_long, clone_process, has_ended, own_session, pidfd_signal, prctl, receive_with_fds, send_with_fds,
 };
-use crate::template;
+use crate::template::{self, Step};
 use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
 use crate::{cgroup, init};
 
@@ -75,110 +75,176 @@ fn serve() -> io::Result<()> {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // This also adopts children of a killed interpreter: a sandbox is gone only when all its processes are reaped.
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
-    let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
-    let images: Vec<PathBuf> = config.images.iter().map(PathBuf::from).collect();
-    let homes = (!config.homes.is_empty()).then(|| PathBuf::from(&config.homes));
-    let built = match &homes {
-        None => template::enter(config.rootless, &readable, &images)
-            .and_then(|()| template::at("seccomp filter", filter::build())),
-        Some(_) => template::at("confine signals", Home::confine_init()).and_then(|()| {
-            let shared = !process::may_change_users();
-            template::at("seccomp filter", filter::build_without_namespaces(shared))
-        }),
+    let Some(mut spawner) = Spawner::confined(&config)? else {
+        return Ok(());
     };
-    // Not earlier: the maps of a user namespace can be written only by a process that owns its proc files.
-    prctl(libc::PR_SET_DUMPABLE, 0)?;
-    let program = match built {
-        Ok(program) => {
-            send_with_fds(
-                SOCKET,
-                &encode(&SpawnerReady {
-                    error: String::new(),
-                    errno: 0,
-                    answered: true,
-                }),
-                &[],
-            )?;
-            program
-        }
-        Err((step, error)) => {
-            let errno = error.raw_os_error().unwrap_or(libc::EIO);
-            let error = if error.raw_os_error().is_some() {
-                step.to_owned()
+    spawner.carry_out_orders(&mut buffer)?;
+    spawner.end_all();
+    for (directory, path) in cgroups.iter().zip(&config.cgroups) {
+        cgroup::remove_tree_at(directory.as_fd(), Path::new(path));
+    }
+    Ok(())
+}
+
+/// The filter of every init, after this process gave up the machine's root file system, or its signals were confined.
+fn confine(config: &SpawnerConfig, readable: &[PathBuf], images: &[PathBuf]) -> Result<Program, Step> {
+    if config.homes.is_empty() {
+        template::enter(config.rootless, readable, images)?;
+        return template::at("seccomp filter", filter::build());
+    }
+    template::at("confine signals", Home::confine_init())?;
+    let shared = !process::may_change_users();
+    template::at("seccomp filter", filter::build_without_namespaces(shared))
+}
+
+/// What this process needs to carry out orders.
+struct Spawner {
+    program: Program,
+    readable: Vec<PathBuf>,
+    /// The number of images that the template contains.
+    images: usize,
+    /// Without namespaces: the directory with the files of all boxes.
+    homes: Option<PathBuf>,
+    children: VecDeque<Child>,
+}
+
+impl Spawner {
+    /// Confines this process and reports to the daemon how that went. Returns `None` when it failed.
+    fn confined(config: &SpawnerConfig) -> io::Result<Option<Self>> {
+        let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
+        let images: Vec<PathBuf> = config.images.iter().map(PathBuf::from).collect();
+        let built = confine(config, &readable, &images);
+        // Not earlier: the maps of a user namespace can be written only by a process that owns its proc files.
+        prctl(libc::PR_SET_DUMPABLE, 0)?;
+        let mut ready = SpawnerReady {
+            error: String::new(),
+            errno: 0,
+            answered: true,
+        };
+        if let Err((step, error)) = &built {
+            ready.errno = error.raw_os_error().unwrap_or(libc::EIO);
+            ready.error = if error.raw_os_error().is_some() {
+                (*step).to_owned()
             } else {
                 format!("{step}: {error}")
             };
-            send_with_fds(
-                SOCKET,
-                &encode(&SpawnerReady {
-                    error,
-                    errno,
-                    answered: true,
-                }),
-                &[],
-            )?;
-            return Ok(());
         }
-    };
-    let mut children = VecDeque::new();
-    loop {
-        let spawned = match receive_with_fds(SOCKET, &mut buffer) {
-            Ok((0, _)) => break,
-            // A daemon that was killed before it read our last answer looks like this.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
-            // The descriptors of an order had no room, and the order is lost with them.
-            Err(error) if is_full(&error) => Err(error),
-            received => {
-                let (length, fds) = received?;
-                let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-                let home = homes
-                    .as_ref()
-                    .map(|homes| Home::new(homes.join(order.number.to_string()), readable.clone()));
-                spawn(&order, fds, &program, images.len(), home)
+        send_with_fds(SOCKET, &encode(&ready), &[])?;
+        Ok(built.ok().map(|program| Self {
+            program,
+            readable,
+            images: images.len(),
+            homes: (!config.homes.is_empty()).then(|| PathBuf::from(&config.homes)),
+            children: VecDeque::new(),
+        }))
+    }
+
+    /// Carries out orders until the daemon is gone.
+    fn carry_out_orders(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        loop {
+            let spawned = match receive_with_fds(SOCKET, buffer) {
+                Ok((0, _)) => return Ok(()),
+                // A daemon that was killed before it read our last answer looks like this.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(()),
+                // The descriptors of an order had no room, and the order is lost with them.
+                Err(error) if is_full(&error) => Err(error),
+                received => {
+                    let (length, fds) = received?;
+                    let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
+                    self.spawn(&order, fds)
+                }
+            };
+            // The daemon may have ended between its order and our answer: the next receive says so.
+            if let Err(error) = self.answer(spawned) {
+                tracing::debug!(%error, "daemon does not listen");
             }
+        }
+    }
+
+    /// Starts an init in new namespaces or in none, or an interpreter. The child never returns from here.
+    fn spawn(&self, order: &Spawn, mut fds: Vec<OwnedFd>) -> io::Result<Child> {
+        if let Some(interpreter) = &order.interpreter {
+            let (pid, pidfd) = clone(0)?;
+            if pid == 0 {
+                interpreter::execute(interpreter, &fds);
+            }
+            return Ok((pid, pidfd.ok_or(io::ErrorKind::Other)?));
+        }
+        let (Some(control), true) = (fds.pop(), fds.is_empty()) else {
+            return Err(io::Error::from_raw_os_error(libc::EBADMSG));
         };
-        let reply = match spawned {
+        let home = self
+            .homes
+            .as_ref()
+            .map(|homes| Home::new(homes.join(order.number.to_string()), self.readable.clone()));
+        let (pid, pidfd) = if home.is_some() { fork()? } else { clone(namespaces())? };
+        if pid == 0 {
+            init::main(
+                control,
+                order.uid,
+                &self.program,
+                || template::choose(order.image, self.images),
+                home,
+            );
+        }
+        Ok((pid, pidfd.ok_or(io::ErrorKind::Other)?))
+    }
+
+    /// Tells the daemon the pid of a new child or the error, and forgets children that have ended.
+    fn answer(&mut self, spawned: io::Result<Child>) -> io::Result<()> {
+        let sent = match spawned {
             Ok((pid, pidfd)) => {
                 let sent = send_with_fds(SOCKET, &encode(&Spawned { pid }), &[pidfd.as_raw_fd()]);
-                forget_dead(&mut children, FORGOTTEN_PER_SPAWN);
-                children.push_back((pid, pidfd));
-                if homes.is_some() {
-                    sweep(&children);
+                forget_dead(&mut self.children, FORGOTTEN_PER_SPAWN);
+                self.children.push_back((pid, pidfd));
+                if self.homes.is_some() {
+                    sweep(&self.children);
                 }
                 sent
             }
             Err(error) => {
                 if is_full(&error) {
-                    let all = children.len();
-                    forget_dead(&mut children, all);
+                    let all = self.children.len();
+                    forget_dead(&mut self.children, all);
                 }
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
                 send_with_fds(SOCKET, &encode(&Spawned { pid: -errno }), &[])
             }
         };
-        // The daemon may have ended between its order and our answer: the next receive says so.
-        if let Err(error) = reply {
-            tracing::debug!(%error, "daemon does not listen");
-        }
+        sent.map(drop)
     }
-    match &homes {
-        Some(_) => end_gently(&children),
-        None => {
-            for (_, child) in &children {
+
+    /// Ends every sandbox, and waits until all are gone.
+    fn end_all(&self) {
+        if self.homes.is_some() {
+            end_gently(&self.children);
+        } else {
+            for (_, child) in &self.children {
                 // Some may be gone already.
                 let _gone = pidfd_signal(child.as_fd(), libc::SIGKILL);
             }
         }
+        // SAFETY: with SIGCHLD ignored this returns (ECHILD) when every child has ended.
+        while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
+        if let Some(homes) = &self.homes {
+            process::remove(homes);
+        }
     }
-    // SAFETY: with SIGCHLD ignored this returns (ECHILD) when every child has ended.
-    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
-    if let Some(homes) = &homes {
-        process::remove(homes);
+}
+
+/// The new namespaces of an init.
+fn namespaces() -> libc::c_int {
+    let mut flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
+    for (defence, flag) in [
+        (Defence::NetworkNamespace, libc::CLONE_NEWNET),
+        (Defence::IpcNamespace, libc::CLONE_NEWIPC),
+        (Defence::HostName, libc::CLONE_NEWUTS),
+    ] {
+        if defence.stands() {
+            flags |= flag;
+        }
     }
-    for (directory, path) in cgroups.iter().zip(&config.cgroups) {
-        cgroup::remove_tree_at(directory.as_fd(), Path::new(path));
-    }
-    Ok(())
+    flags
 }
 
 /// Without pid namespaces: kills the processes that a killed init left, which are now children of this process.
@@ -236,47 +302,6 @@ fn forget_dead(children: &mut VecDeque<Child>, looked_at: usize) {
 
 fn encode(message: &impl Message) -> Vec<u8> {
     message.encode_to_vec()
-}
-
-/// Starts an init in new namespaces or in none, or an interpreter. The child never returns from here.
-fn spawn(
-    order: &Spawn,
-    mut fds: Vec<OwnedFd>,
-    program: &Program,
-    images: usize,
-    home: Option<Home>,
-) -> io::Result<Child> {
-    if let Some(interpreter) = &order.interpreter {
-        let (pid, pidfd) = clone(0)?;
-        if pid == 0 {
-            interpreter::execute(interpreter, &fds);
-        }
-        return Ok((pid, pidfd.ok_or(io::ErrorKind::Other)?));
-    }
-    let (Some(control), true) = (fds.pop(), fds.is_empty()) else {
-        return Err(io::Error::from_raw_os_error(libc::EBADMSG));
-    };
-    let mut flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
-    for (defence, flag) in [
-        (Defence::NetworkNamespace, libc::CLONE_NEWNET),
-        (Defence::IpcNamespace, libc::CLONE_NEWIPC),
-        (Defence::HostName, libc::CLONE_NEWUTS),
-    ] {
-        if defence.stands() {
-            flags |= flag;
-        }
-    }
-    let (pid, pidfd) = if home.is_some() { fork()? } else { clone(flags)? };
-    if pid == 0 {
-        init::main(
-            control,
-            order.uid,
-            program,
-            || template::choose(order.image, images),
-            home,
-        );
-    }
-    Ok((pid, pidfd.ok_or(io::ErrorKind::Other)?))
 }
 
 /// Forks without clone3, which may be forbidden here. Returns 0 and `None` in the child.

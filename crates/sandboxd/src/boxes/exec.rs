@@ -16,7 +16,7 @@ use crate::counts::COUNTS;
 use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::runs::infra;
-use crate::runs::{Cancel, Exec, Flood, feed, follow, judge, record};
+use crate::runs::{Cancel, Exec, Flood, Watched, feed, follow, judge, record};
 use crate::sandbox::{Exchange, pipes};
 use crate::warm::Python;
 
@@ -113,7 +113,13 @@ async fn attempt(
         early: None,
         process: None,
     };
-    let course = follow(&mut among, &held.group, before, &plan.limits, &flood, cancel).await;
+    let watched = Watched {
+        group: &held.group,
+        before,
+        limits: &plan.limits,
+        flood: &flood,
+    };
+    let course = follow(&mut among, watched, cancel).await;
     feeder.abort();
     over.send_replace(true);
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);

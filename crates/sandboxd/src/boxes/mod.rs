@@ -16,7 +16,7 @@ mod standby;
 mod stream;
 
 pub(crate) use registry::{Claim, Made, Registry};
-pub(crate) use sandbox_box::{Call, End, SandboxBox};
+pub(crate) use sandbox_box::{Call, Contents, End, SandboxBox};
 pub(crate) use snapshots::{Snapshot, Snapshots};
 pub(crate) use standby::Standby;
 

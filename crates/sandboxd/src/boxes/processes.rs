@@ -21,7 +21,7 @@ use super::stream::Stream;
 use crate::cgroup::Observed;
 use crate::error::SandboxError;
 use crate::plan::Plan;
-use crate::runs::{self, Flood, follow, judge};
+use crate::runs::{self, Flood, Watched, follow, judge};
 use crate::sandbox::pipes;
 use crate::warm::Python;
 
@@ -341,7 +341,13 @@ async fn drive(process: Arc<Process>, mut among: Among, plan: Plan, streams: Vec
     }
     // Apart from a limit, only a signal ends it early.
     let (_never, cancel) = watch::channel(false);
-    let course = follow(&mut among, &held.group, began.before, &plan.limits, &flood, cancel).await;
+    let watched = Watched {
+        group: &held.group,
+        before: began.before,
+        limits: &plan.limits,
+        flood: &flood,
+    };
+    let course = follow(&mut among, watched, cancel).await;
     over.send_replace(true);
     let judged = course.and_then(|course| {
         let runtime = course.runtime(process.warm.clone());

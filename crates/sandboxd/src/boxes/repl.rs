@@ -25,7 +25,7 @@ use super::processes::Process;
 use super::sandbox_box::{End, SandboxBox};
 use crate::error::SandboxError;
 use crate::plan;
-use crate::runs::{Exec, Flood, follow, judge, record, record_part};
+use crate::runs::{Exec, Flood, Watched, follow, judge, record, record_part};
 use crate::sandbox::{Packets, pipes};
 
 /// The code of one evaluation, which travels as one message.
@@ -243,7 +243,13 @@ pub(crate) async fn evaluate(
     };
     // Only its limits end it early.
     let (_never, cancel) = watch::channel(false);
-    let course = follow(&mut evaluation, &held.group, before, &limits, &flood, cancel).await;
+    let watched = Watched {
+        group: &held.group,
+        before,
+        limits: &limits,
+        flood: &flood,
+    };
+    let course = follow(&mut evaluation, watched, cancel).await;
     let said = evaluation.said.take();
     over.send_replace(true);
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);

@@ -89,6 +89,16 @@ pub(crate) struct SandboxBox {
     gone: watch::Sender<bool>,
 }
 
+/// What a new sandbox gets to become a box.
+pub(crate) struct Contents {
+    pub(crate) request: CreateRequest,
+    /// The request, checked.
+    pub(crate) plan: Plan,
+    /// The files that it begins with.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
+    pub(crate) standby: Standby,
+}
+
 /// The ways out of its network, and the variables that programs need to use them.
 type WaysOut = (Egress, Vec<(&'static str, String)>);
 
@@ -105,12 +115,15 @@ impl SandboxBox {
     /// Makes a box of a new sandbox, with its sizes and files. The sandbox is destroyed when that fails.
     pub(crate) async fn make(
         mut sandbox: Sandbox,
-        request: CreateRequest,
-        mut plan: Plan,
-        snapshot: Option<Arc<Snapshot>>,
-        standby: Standby,
+        contents: Contents,
         isolation: Isolation,
     ) -> Result<Arc<Self>, SandboxError> {
+        let Contents {
+            request,
+            mut plan,
+            snapshot,
+            standby,
+        } = contents;
         let sockets = sandbox.open(plan.network.sockets()).await;
         let ways_out = match sockets.and_then(|sockets| serve(&plan.network, sockets)) {
             Ok(ways_out) => Mutex::new(ways_out),

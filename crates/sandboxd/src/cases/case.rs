@@ -12,7 +12,7 @@ use crate::boxes::{End, SandboxBox};
 use crate::egress;
 use crate::error::SandboxError;
 use crate::plan::Plan;
-use crate::runs::{Cancel, Exec, Flood, feed, follow, judge, record};
+use crate::runs::{Cancel, Exec, Flood, Watched, feed, follow, judge, record};
 use crate::sandbox::{Exchange, pipes};
 
 struct Enclosed<'a> {
@@ -75,7 +75,13 @@ pub(super) async fn run(
     let stderr = record(stderr, plan.limits.output_bytes, &flood, ended).map_err(setup("stderr"))?;
     let feeder = feed(stdin, plan.stdin).map_err(setup("stdin"))?;
     let mut exec = Enclosed { held, exchange };
-    let course = follow(&mut exec, &held.group, before, &plan.limits, &flood, cancel).await;
+    let watched = Watched {
+        group: &held.group,
+        before,
+        limits: &plan.limits,
+        flood: &flood,
+    };
+    let course = follow(&mut exec, watched, cancel).await;
     feeder.abort();
     over.send_replace(true);
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);

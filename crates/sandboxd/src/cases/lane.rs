@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 use super::queue::{CaseQueue, Turn};
 use super::{Tests, case};
-use crate::boxes::{End, SandboxBox, Standby};
+use crate::boxes::{Contents, End, SandboxBox, Standby};
 use crate::counts::COUNTS;
 use crate::error::SandboxError;
 use crate::plan::Plan;
@@ -147,7 +147,13 @@ async fn furnished(
     };
     let mut plan = program.clone();
     plan.start.furnish = furnish;
-    let held = SandboxBox::make(sandbox, request, plan, None, Standby::default(), state.probe.isolation).await?;
+    let contents = Contents {
+        request,
+        plan,
+        snapshot: None,
+        standby: Standby::default(),
+    };
+    let held = SandboxBox::make(sandbox, contents, state.probe.isolation).await?;
     let nursery = python.map(|python| {
         let held = Arc::clone(&held);
         tokio::spawn(async move {

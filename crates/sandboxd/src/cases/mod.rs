@@ -212,12 +212,16 @@ async fn carry_out(state: &Arc<DaemonState>, mut tests: Tests, queue: &Arc<CaseQ
     let further = spare.into_iter().map(open).collect();
     let mut all = Vec::new();
     let outcome = async {
-        let again = tests.repeatable.then(|| furnish.clone());
-        let lost = in_sandbox(state, furnish, build, &tests, queue, &mut all).await?;
+        let again = tests.repeatable.then(|| Before {
+            furnish: furnish.clone(),
+            build: None,
+        });
+        let before = Before { furnish, build };
+        let lost = in_sandbox(state, before, &tests, queue, &mut all).await?;
         match (lost, again) {
             (None, _) => Ok(()),
-            (Some(_), Some(furnish)) => {
-                let lost = in_sandbox(state, furnish, None, &tests, queue, &mut all).await?;
+            (Some(_), Some(before)) => {
+                let lost = in_sandbox(state, before, &tests, queue, &mut all).await?;
                 lost.map_or(Ok(()), Err)
             }
             (Some(error), None) => Err(error),
@@ -231,12 +235,17 @@ async fn carry_out(state: &Arc<DaemonState>, mut tests: Tests, queue: &Arc<CaseQ
     Left { held: all, further }
 }
 
+/// What the first lane does before its first case.
+struct Before {
+    furnish: Option<Furnish>,
+    build: Option<Plan>,
+}
+
 /// Runs the first lane in a new sandbox, until no case is left. Returns the reason when cases are left because the
 /// sandbox was lost.
 async fn in_sandbox(
     state: &DaemonState,
-    furnish: Option<Furnish>,
-    build: Option<Plan>,
+    Before { furnish, build }: Before,
     tests: &Tests,
     queue: &CaseQueue,
     all: &mut Vec<Arc<SandboxBox>>,

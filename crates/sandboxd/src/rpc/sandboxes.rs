@@ -49,8 +49,12 @@ impl Sandboxes for Service {
             .choose_for_run(&mut plan)?
             .unwrap_or_else(|| Arc::clone(&state.pool));
         let share = state.results.of(&tenant);
-        let room = share.clone();
-        let work = |cancel, publisher| carry_out(Arc::clone(state), room, pool, plan, cancel, publisher);
+        let run = Run {
+            share: share.clone(),
+            pool,
+            plan,
+        };
+        let work = |cancel, publisher| carry_out(Arc::clone(state), run, cancel, publisher);
         Ok(once(state, &share, key, mark, work).await?)
     }
 
@@ -125,12 +129,18 @@ impl Sandboxes for Service {
     }
 }
 
-/// Carries out one run, from the queue until its sandbox is gone.
-async fn carry_out(
-    state: Arc<DaemonState>,
+/// One run that was accepted.
+struct Run {
+    /// Where the bytes of its result count.
     share: Share,
     pool: Arc<Pool>,
     plan: Plan,
+}
+
+/// Carries out one run, from the queue until its sandbox is gone.
+async fn carry_out(
+    state: Arc<DaemonState>,
+    Run { share, pool, plan }: Run,
     mut cancel: runs::Cancel,
     publisher: Publisher,
 ) {

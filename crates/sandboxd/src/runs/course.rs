@@ -4,6 +4,7 @@
 //! when the process that reports is dead.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use prl_sandbox_guest::child;
@@ -76,6 +77,17 @@ impl Course {
         (elapsed / 50).clamp(OBSERVE_EVERY, OBSERVE_RARELY)
     }
 
+    /// Notes why the command was not executed: because of us, of its directory, or of the program.
+    fn did_not_execute(&mut self, failure: Failure) {
+        if !child::is_of_program(&failure) {
+            self.failed = Some(failure);
+        } else if Unwritten::is_of_directory(&failure) {
+            self.unwritten = Some(Unwritten::of_directory(&failure));
+        } else {
+            self.not_executed = Some(failure);
+        }
+    }
+
     /// The runtime of the program. `warm`: the one that was asked to run it.
     pub(crate) fn runtime(&self, warm: Option<String>) -> String {
         let warm = warm.filter(|_| !self.executed);
@@ -117,145 +129,203 @@ pub(crate) trait Exec {
     fn destroy(&mut self);
 }
 
-/// Watches an exec until it is over. `before`: the groups' counters when it was begun.
+/// What a course watches, apart from the exec itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched<'a> {
+    pub(crate) group: &'a Group,
+    /// The groups' counters when the exec was begun.
+    pub(crate) before: Observed,
+    pub(crate) limits: &'a RunLimits,
+    pub(crate) flood: &'a Flood,
+}
+
+/// Watches an exec until it is over.
 pub(crate) async fn follow<E: Exec>(
     exec: &mut E,
-    group: &Group,
-    before: Observed,
-    limits: &RunLimits,
-    flood: &Flood,
+    watched: Watched<'_>,
     mut cancel: Cancel,
 ) -> Result<Course, SandboxError> {
-    let mut course = Course {
-        verdict: None,
-        main: None,
-        finished: None,
-        not_executed: None,
-        failed: None,
-        unwritten: None,
-        executed: false,
-        alone: E::ALONE,
-        started: None,
-        ended: Instant::now(),
-        seen: Observed::default(),
-        before,
-    };
     if E::ALONE {
-        group.set_yielding(false);
+        watched.group.set_yielding(false);
     }
-    let mut forks = RefusedForks {
-        before: before.refused_forks.unwrap_or(0),
-        count: before.refused_forks.unwrap_or(0),
-        ..RefusedForks::default()
-    };
-    // Before the start, the wall-clock limit does not count; the set-up has the same time.
-    let mut wall = tokio::time::Instant::now() + limits.wall + KILL_PATIENCE;
-    // When the exec must be over.
-    let mut outside: Option<tokio::time::Instant> = None;
-    let mut measured = Instant::now();
+    let mut watch = Watch::new(watched, E::ALONE);
     loop {
-        let mut verdict = None;
-        let settled = course.verdict.is_some() || course.main.is_some();
-        tokio::select! {
+        let unsettled = !watch.settled();
+        let verdict = tokio::select! {
             biased;
             event = exec.event() => {
                 let event = event.map_err(|source| SandboxError::Setup { step: "talk to init".to_owned(), source })?;
-                let over = match event {
-                    Some(Event::Started(_)) => {
-                        course.started = Some(Instant::now());
-                        wall = tokio::time::Instant::now() + limits.wall;
-                        false
-                    }
-                    Some(Event::Executing(reason)) => {
-                        tracing::debug!(reason, "a zygote executed the command");
-                        course.executed = true;
-                        false
-                    }
-                    Some(Event::Measured(used)) => {
-                        if !settled && Duration::from_micros(used) > limits.cpu {
-                            verdict = Some(if forks.recent() { Verdict::Pids } else { Verdict::Cpu });
-                        }
-                        false
-                    }
-                    Some(Event::Ended(main)) => {
-                        course.main = Some(main);
-                        course.ended = Instant::now();
-                        outside = Some(tokio::time::Instant::now() + FINISH_PATIENCE);
-                        // An exec among others that ended by itself leaves the processes that it started behind.
-                        !E::ALONE && course.verdict.is_none()
-                    }
-                    Some(Event::Finished(finished)) => {
-                        course.finished = Some(finished);
-                        true
-                    }
-                    Some(Event::NotFurnished(told)) => {
-                        course.unwritten = Some(Unwritten::met(&told));
-                        true
-                    }
-                    Some(Event::Failed(failure)) => {
-                        course.failed = Some(failure);
-                        true
-                    }
-                    Some(Event::NotExecuted(failure)) if !child::is_of_program(&failure) => {
-                        course.failed = Some(failure);
-                        true
-                    }
-                    Some(Event::NotExecuted(failure)) if Unwritten::is_of_directory(&failure) => {
-                        course.unwritten = Some(Unwritten::of_directory(&failure));
-                        true
-                    }
-                    Some(Event::NotExecuted(failure)) => {
-                        course.not_executed = Some(failure);
-                        true
-                    }
-                    Some(Event::Gone(_)) | None => true,
-                    Some(other) => return Err(SandboxError::Protocol(format!("{other:?} during a run"))),
-                };
-                if over {
-                    if course.main.is_none() {
-                        course.ended = Instant::now();
-                    }
-                    course.seen = if E::FIRST { group.observe() } else { group.count() };
-                    return Ok(course);
+                match watch.take(event)? {
+                    ControlFlow::Continue(verdict) => verdict,
+                    ControlFlow::Break(()) => return Ok(watch.over::<E>()),
                 }
             }
-            () = raised(&mut cancel), if !settled => verdict = Some(Verdict::Cancelled),
-            () = flood.over.notified(), if !settled => verdict = Some(Verdict::Output),
-            () = sleep_until(wall), if !settled => {
-                verdict = Some(if forks.late(course.started) { Verdict::Pids } else { Verdict::Wall });
-            }
-            () = sleep(course.pause()), if !settled => {
-                let seen = group.count();
-                if Defence::PidsVerdict.stands() {
-                    forks.note(seen.refused_forks.unwrap_or(0));
-                }
-                let used = Duration::from_nanos(seen.cpu_ns.unwrap_or(0).saturating_sub(before.cpu_ns.unwrap_or(0)));
-                if E::ALONE && used > SHORT {
-                    group.set_yielding(true);
-                    exec.yields();
-                }
-                if seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands() {
-                    verdict = Some(Verdict::Oom);
-                } else if used > limits.cpu && E::ALONE {
-                    verdict = Some(if forks.recent() { Verdict::Pids } else { Verdict::Cpu });
-                } else if forks.persistent() {
-                    verdict = Some(Verdict::Pids);
-                } else if used > limits.cpu && measured.elapsed() > MEASURE_EVERY {
-                    // All execs of the sandbox together have used the limit: ask for the part of this one.
-                    measured = Instant::now();
-                    exec.measure().await;
-                }
-            }
-            () = sleep_until(outside.unwrap_or(wall)), if outside.is_some() => {
-                outside = None;
+            () = raised(&mut cancel), if unsettled => Some(Verdict::Cancelled),
+            () = watched.flood.over.notified(), if unsettled => Some(Verdict::Output),
+            () = sleep_until(watch.wall), if unsettled => Some(watch.too_long()),
+            () = sleep(watch.course.pause()), if unsettled => watch.look(exec).await,
+            () = sleep_until(watch.outside.unwrap_or(watch.wall)), if watch.outside.is_some() => {
+                watch.outside = None;
                 exec.destroy();
+                None
             }
-        }
+        };
         if let Some(verdict) = verdict {
-            course.verdict = Some(verdict);
-            outside = Some(tokio::time::Instant::now() + KILL_PATIENCE);
+            watch.course.verdict = Some(verdict);
+            watch.outside = Some(tokio::time::Instant::now() + KILL_PATIENCE);
             exec.kill().await;
         }
+    }
+}
+
+/// A course that is going on, and its deadlines.
+struct Watch<'a> {
+    watched: Watched<'a>,
+    course: Course,
+    forks: RefusedForks,
+    /// The end of the wall-clock limit.
+    wall: tokio::time::Instant,
+    /// When the exec must be over.
+    outside: Option<tokio::time::Instant>,
+    /// When the CPU time of the exec was last asked for.
+    measured: Instant,
+}
+
+impl<'a> Watch<'a> {
+    fn new(watched: Watched<'a>, alone: bool) -> Self {
+        let refused = watched.before.refused_forks.unwrap_or(0);
+        Self {
+            watched,
+            course: Course {
+                verdict: None,
+                main: None,
+                finished: None,
+                not_executed: None,
+                failed: None,
+                unwritten: None,
+                executed: false,
+                alone,
+                started: None,
+                ended: Instant::now(),
+                seen: Observed::default(),
+                before: watched.before,
+            },
+            forks: RefusedForks {
+                before: refused,
+                count: refused,
+                ..RefusedForks::default()
+            },
+            // Before the start, the wall-clock limit does not count; the set-up has the same time.
+            wall: tokio::time::Instant::now() + watched.limits.wall + KILL_PATIENCE,
+            outside: None,
+            measured: Instant::now(),
+        }
+    }
+
+    /// Whether the reason of the end is decided: no further verdict is possible.
+    fn settled(&self) -> bool {
+        self.course.verdict.is_some() || self.course.main.is_some()
+    }
+
+    /// Takes the next event, or `None` when the process that reports is dead. Breaks when the exec is over.
+    fn take(&mut self, event: Option<Event>) -> Result<ControlFlow<(), Option<Verdict>>, SandboxError> {
+        let over = ControlFlow::Break(());
+        let goes_on = ControlFlow::Continue(None);
+        let Some(event) = event else { return Ok(over) };
+        Ok(match event {
+            Event::Started(_) => {
+                self.course.started = Some(Instant::now());
+                self.wall = tokio::time::Instant::now() + self.watched.limits.wall;
+                goes_on
+            }
+            Event::Executing(reason) => {
+                tracing::debug!(reason, "a zygote executed the command");
+                self.course.executed = true;
+                goes_on
+            }
+            Event::Measured(used) => {
+                let too_much = !self.settled() && Duration::from_micros(used) > self.watched.limits.cpu;
+                ControlFlow::Continue(too_much.then(|| self.too_much_cpu()))
+            }
+            Event::Ended(main) => {
+                self.course.main = Some(main);
+                self.course.ended = Instant::now();
+                self.outside = Some(tokio::time::Instant::now() + FINISH_PATIENCE);
+                // An exec among others that ended by itself leaves the processes that it started behind.
+                let left = !self.course.alone && self.course.verdict.is_none();
+                if left { over } else { goes_on }
+            }
+            Event::Finished(finished) => {
+                self.course.finished = Some(finished);
+                over
+            }
+            Event::NotFurnished(failure) => {
+                self.course.unwritten = Some(Unwritten::met(&failure));
+                over
+            }
+            Event::Failed(failure) => {
+                self.course.failed = Some(failure);
+                over
+            }
+            Event::NotExecuted(failure) => {
+                self.course.did_not_execute(failure);
+                over
+            }
+            Event::Gone(_) => over,
+            other => return Err(SandboxError::Protocol(format!("{other:?} during a run"))),
+        })
+    }
+
+    /// Reads the groups' counters and compares them with the limits.
+    async fn look<E: Exec>(&mut self, exec: &mut E) -> Option<Verdict> {
+        let (before, limits) = (self.watched.before, self.watched.limits);
+        let seen = self.watched.group.count();
+        if Defence::PidsVerdict.stands() {
+            self.forks.note(seen.refused_forks.unwrap_or(0));
+        }
+        let used = Duration::from_nanos(seen.cpu_ns.unwrap_or(0).saturating_sub(before.cpu_ns.unwrap_or(0)));
+        if E::ALONE && used > SHORT {
+            self.watched.group.set_yielding(true);
+            exec.yields();
+        }
+        if seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands() {
+            return Some(Verdict::Oom);
+        }
+        if used > limits.cpu && E::ALONE {
+            return Some(self.too_much_cpu());
+        }
+        if self.forks.persistent() {
+            return Some(Verdict::Pids);
+        }
+        if used > limits.cpu && self.measured.elapsed() > MEASURE_EVERY {
+            // All execs of the sandbox together have used the limit: ask for the part of this one.
+            self.measured = Instant::now();
+            exec.measure().await;
+        }
+        None
+    }
+
+    fn too_much_cpu(&self) -> Verdict {
+        if self.forks.recent() {
+            Verdict::Pids
+        } else {
+            Verdict::Cpu
+        }
+    }
+
+    fn too_long(&self) -> Verdict {
+        let late = self.forks.late(self.course.started);
+        if late { Verdict::Pids } else { Verdict::Wall }
+    }
+
+    /// The whole course.
+    fn over<E: Exec>(mut self) -> Course {
+        if self.course.main.is_none() {
+            self.course.ended = Instant::now();
+        }
+        let group = self.watched.group;
+        self.course.seen = if E::FIRST { group.observe() } else { group.count() };
+        self.course
     }
 }
 

@@ -26,7 +26,7 @@ use crate::plan::Plan;
 use crate::sandbox::{Events, Init, Orders, Sandbox, pipes};
 use queue::Slot;
 
-pub(crate) use course::{Exec, follow};
+pub(crate) use course::{Exec, Watched, follow};
 pub(crate) use stdio::{Flood, feed, record, record_part};
 pub(crate) use verdict::judge;
 
@@ -103,7 +103,13 @@ pub(crate) async fn execute(
         init: &sandbox.init,
         slot,
     };
-    let course = follow(&mut alone, &sandbox.group, before, &plan.limits, &flood, cancel).await;
+    let watched = Watched {
+        group: &sandbox.group,
+        before,
+        limits: &plan.limits,
+        flood: &flood,
+    };
+    let course = follow(&mut alone, watched, cancel).await;
     feeder.abort();
     // Every process that could write is dead.
     over.send_replace(true);

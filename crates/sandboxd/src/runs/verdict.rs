@@ -3,7 +3,7 @@
 use std::io;
 
 use prl_sandbox_guest::defence::Defence;
-use prl_sandbox_guest::wire::Failure;
+use prl_sandbox_guest::wire::{Failure, Finished};
 use prl_sandbox_proto::{Cause, CollectedFile, Limit, Output, RunOnceResult, Timings, Uncollected, Usage};
 
 use super::course::{Course, Verdict};
@@ -27,144 +27,168 @@ pub(crate) fn judge(
     (stderr, stderr_over): (Output, bool),
     timings: Timings,
 ) -> Result<RunOnceResult, SandboxError> {
-    let Course {
-        mut verdict,
-        main,
-        finished,
-        not_executed,
-        failed,
-        unwritten,
-        alone,
-        started,
-        seen,
-        before,
-        ..
-    } = course;
-    let oom = seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands();
-    let refused_forks = seen.refused_forks > before.refused_forks;
-    // Among other execs, only the CPU time of processes that were waited for belongs to this one.
-    let cpu_ns = seen
-        .cpu_ns
-        .filter(|_| alone)
-        .map(|now| now.saturating_sub(before.cpu_ns.unwrap_or(0)))
-        .or_else(|| main.as_ref().map(|main| main.cpu_us * 1000));
-    let counts_cpu = seen.cpu_ns.is_some();
-    let begun = started.is_some();
-    let status = main.as_ref().map(|main| main.status);
-    let exit_code = status
-        .filter(|status| libc::WIFEXITED(*status))
-        .map(|status| libc::WEXITSTATUS(status));
-    let signal = status
-        .filter(|status| libc::WIFSIGNALED(*status))
-        .map(|status| libc::WTERMSIG(status));
-    let mut hit = Vec::new();
-    let mut note = |happened: bool, limit: Limit| {
-        if happened {
-            hit.push(limit.into());
-        }
-    };
-    note(verdict == Some(Verdict::Wall), Limit::Wall);
-    let over = cpu_ns.is_some_and(|used| u128::from(used) > limits.cpu.as_nanos());
-    // The kernel's limit counts in ticks: it may end a process that has used a little less.
-    let by_itself = !counts_cpu && signal.is_some_and(|number| out_of_cpu(number, cpu_ns, limits));
-    note(over || by_itself || verdict == Some(Verdict::Cpu), Limit::Cpu);
-    note(oom, Limit::Memory);
-    note(refused_forks, Limit::Processes);
-    note(
-        stdout_over || stderr_over || verdict == Some(Verdict::Output),
-        Limit::Output,
-    );
-    if let Some(main) = &main {
-        note(main.blocks_full, Limit::Disk);
-        note(main.inodes_full, Limit::Inodes);
-    }
-    note(
-        finished.as_ref().is_some_and(|finished| finished.collect_limit),
-        Limit::Collect,
-    );
-    if let Some(limit) = unwritten.as_ref().and_then(|unwritten| unwritten.limit) {
-        note(true, limit);
-    }
-    // The kernel sends this where each file has a limit, because there is none for the whole layer.
-    note(limits.each_file && signal == Some(libc::SIGXFSZ), Limit::Disk);
-    // An OOM kill anywhere ends the whole run as OOM, even when it was not seen before the end.
-    if oom && verdict.is_none() {
-        verdict = Some(Verdict::Oom);
-    }
+    let facts = Facts::new(&course, limits);
+    let (cause, reason) = cause(&course, &facts, limits)?;
     let mut result = RunOnceResult {
-        limits_hit: hit,
-        exit_code,
-        signal,
+        cause: cause.into(),
+        reason,
+        limits_hit: limits_hit(&course, &facts, limits, stdout_over || stderr_over),
+        exit_code: facts.exit_code,
+        signal: facts.signal,
         stdout: Some(stdout),
         stderr: Some(stderr),
         usage: Some(Usage {
-            cpu_ms: cpu_ns.map(|used| used as f64 / 1e6),
-            peak_memory_bytes: seen.peak_memory_bytes,
-            processes: seen.peak_processes,
+            cpu_ms: facts.cpu_ns.map(|used| used as f64 / 1e6),
+            peak_memory_bytes: course.seen.peak_memory_bytes,
+            processes: course.seen.peak_processes,
         }),
         timings: Some(timings),
         ..RunOnceResult::default()
     };
-    if alone && finished.is_none() && not_executed.is_none() && unwritten.is_none() {
-        result.uncollected.push(Uncollected {
+    if let (Cause::Exited, Some(failure)) = (cause, &course.not_executed) {
+        // As in shells: 127 when the program was not found, 126 when it was found and is not executable.
+        result.exit_code = Some(if failure.errno == libc::ENOENT { 127 } else { 126 });
+    }
+    let collects = course.alone && course.not_executed.is_none() && course.unwritten.is_none();
+    match course.finished {
+        Some(finished) => collect(&mut result, finished),
+        None if collects => result.uncollected.push(Uncollected {
             path: "**".to_owned(),
             reason: "the sandbox had to be ended from outside".to_owned(),
-        });
-    }
-    let (cause, reason) = match (verdict, unwritten, &not_executed, exit_code, signal) {
-        (Some(verdict), ..) => verdict_text(verdict, limits),
-        (None, Some(unwritten), ..) => (Cause::DiskFull, unwritten.reason),
-        (None, None, Some(failure), ..) if failure.errno == libc::EAGAIN => (
-            Cause::Pids,
-            format!("{}: no process was free: {}", failure.step, os_text(failure.errno)),
-        ),
-        (None, None, Some(failure), ..) => {
-            // As in shells: 127 when the program was not found, 126 when it was found and is not executable.
-            result.exit_code = Some(if failure.errno == libc::ENOENT { 127 } else { 126 });
-            (
-                Cause::Exited,
-                format!(
-                    "the command was not executed: {}: {}",
-                    failure.step,
-                    os_text(failure.errno)
-                ),
-            )
-        }
-        (None, None, None, Some(code), _) => (Cause::Exited, format!("exited with {code}")),
-        (None, None, None, None, Some(_)) if by_itself => (
-            Cause::CpuTimeout,
-            format!("a process used {} ms of CPU time", limits.cpu.as_millis()),
-        ),
-        (None, None, None, None, Some(number)) if main.as_ref().is_some_and(|main| main.unwatched) => (
-            Cause::Signaled,
-            format!("the process that watched over it was killed by signal {number}"),
-        ),
-        (None, None, None, None, Some(number)) if !begun => return Err(killed_early(number)),
-        (None, None, None, None, Some(libc::SIGSYS)) => (Cause::Signaled, SENT_OR_FOREIGN.to_owned()),
-        (None, None, None, None, Some(number)) => (Cause::Signaled, format!("killed by signal {number}")),
-        (None, None, None, None, None) => return Err(lost(failed)),
-    };
-    result.cause = cause.into();
-    result.reason = reason;
-    if let Some(finished) = finished {
-        result.files = finished
-            .files
-            .into_iter()
-            .map(|file| CollectedFile {
-                path: file.path,
-                content: file.content,
-                mode: file.mode,
-            })
-            .collect();
-        result
-            .uncollected
-            .extend(finished.uncollected.into_iter().map(|one| Uncollected {
-                path: one.path,
-                reason: one.reason,
-            }));
+        }),
+        None => {}
     }
     COUNTS.judged(&result);
     Ok(result)
+}
+
+/// What follows from the events and counters of a course.
+struct Facts {
+    verdict: Option<Verdict>,
+    oom: bool,
+    cpu_ns: Option<u64>,
+    /// The kernel ended a process for its CPU time, where no cgroup counts it.
+    out_of_cpu: bool,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+}
+
+impl Facts {
+    fn new(course: &Course, limits: &RunLimits) -> Self {
+        let (seen, before) = (&course.seen, &course.before);
+        let oom = seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands();
+        // Among other execs, only the CPU time of processes that were waited for belongs to this one.
+        let cpu_ns = seen
+            .cpu_ns
+            .filter(|_| course.alone)
+            .map(|now| now.saturating_sub(before.cpu_ns.unwrap_or(0)))
+            .or_else(|| course.main.as_ref().map(|main| main.cpu_us * 1000));
+        let status = course.main.as_ref().map(|main| main.status);
+        let signal = status
+            .filter(|status| libc::WIFSIGNALED(*status))
+            .map(|status| libc::WTERMSIG(status));
+        Self {
+            // An OOM kill anywhere ends the whole run as OOM, even when it was not seen before the end.
+            verdict: course.verdict.or(oom.then_some(Verdict::Oom)),
+            oom,
+            cpu_ns,
+            // The kernel's limit counts in ticks: it may end a process that has used a little less.
+            out_of_cpu: seen.cpu_ns.is_none() && signal.is_some_and(|number| out_of_cpu(number, cpu_ns, limits)),
+            exit_code: status
+                .filter(|status| libc::WIFEXITED(*status))
+                .map(|status| libc::WEXITSTATUS(status)),
+            signal,
+        }
+    }
+}
+
+/// Every limit that was reached, whether or not it ended the exec. `output_over`: output was left out.
+fn limits_hit(course: &Course, facts: &Facts, limits: &RunLimits, output_over: bool) -> Vec<i32> {
+    let verdict = facts.verdict;
+    let too_much_cpu = facts
+        .cpu_ns
+        .is_some_and(|used| u128::from(used) > limits.cpu.as_nanos());
+    let main = course.main.as_ref();
+    let collected = course.finished.as_ref();
+    let unwritten = course.unwritten.as_ref().and_then(|unwritten| unwritten.limit);
+    [
+        (verdict == Some(Verdict::Wall), Limit::Wall),
+        (
+            too_much_cpu || facts.out_of_cpu || verdict == Some(Verdict::Cpu),
+            Limit::Cpu,
+        ),
+        (facts.oom, Limit::Memory),
+        (
+            course.seen.refused_forks > course.before.refused_forks,
+            Limit::Processes,
+        ),
+        (output_over || verdict == Some(Verdict::Output), Limit::Output),
+        (main.is_some_and(|main| main.blocks_full), Limit::Disk),
+        (main.is_some_and(|main| main.inodes_full), Limit::Inodes),
+        (collected.is_some_and(|finished| finished.collect_limit), Limit::Collect),
+    ]
+    .into_iter()
+    .filter_map(|(happened, limit)| happened.then_some(limit))
+    .chain(unwritten)
+    // The kernel sends this where each file has a limit, because there is none for the whole layer.
+    .chain((limits.each_file && facts.signal == Some(libc::SIGXFSZ)).then_some(Limit::Disk))
+    .map(Into::into)
+    .collect()
+}
+
+/// The reason of the end, and its text.
+fn cause(course: &Course, facts: &Facts, limits: &RunLimits) -> Result<(Cause, String), SandboxError> {
+    if let Some(verdict) = facts.verdict {
+        return Ok(verdict_text(verdict, limits));
+    }
+    if let Some(unwritten) = &course.unwritten {
+        return Ok((Cause::DiskFull, unwritten.reason.clone()));
+    }
+    if let Some(Failure { step, errno }) = &course.not_executed {
+        let error = os_text(*errno);
+        return Ok(match *errno {
+            libc::EAGAIN => (Cause::Pids, format!("{step}: no process was free: {error}")),
+            _ => (Cause::Exited, format!("the command was not executed: {step}: {error}")),
+        });
+    }
+    if let Some(code) = facts.exit_code {
+        return Ok((Cause::Exited, format!("exited with {code}")));
+    }
+    let Some(number) = facts.signal else {
+        return Err(lost(course.failed.as_ref()));
+    };
+    if facts.out_of_cpu {
+        let text = format!("a process used {} ms of CPU time", limits.cpu.as_millis());
+        return Ok((Cause::CpuTimeout, text));
+    }
+    if course.main.as_ref().is_some_and(|main| main.unwatched) {
+        let text = format!("the process that watched over it was killed by signal {number}");
+        return Ok((Cause::Signaled, text));
+    }
+    match number {
+        _ if course.started.is_none() => Err(killed_early(number)),
+        libc::SIGSYS => Ok((Cause::Signaled, SENT_OR_FOREIGN.to_owned())),
+        _ => Ok((Cause::Signaled, format!("killed by signal {number}"))),
+    }
+}
+
+/// Adds the collected files.
+fn collect(result: &mut RunOnceResult, finished: Finished) {
+    result.files = finished
+        .files
+        .into_iter()
+        .map(|file| CollectedFile {
+            path: file.path,
+            content: file.content,
+            mode: file.mode,
+        })
+        .collect();
+    result
+        .uncollected
+        .extend(finished.uncollected.into_iter().map(|one| Uncollected {
+            path: one.path,
+            reason: one.reason,
+        }));
 }
 
 fn killed_early(signal: i32) -> SandboxError {
@@ -176,12 +200,14 @@ fn killed_early(signal: i32) -> SandboxError {
 }
 
 /// The reason why a program did not begin, when no limit was the reason.
-fn lost(failed: Option<Failure>) -> SandboxError {
+fn lost(failed: Option<&Failure>) -> SandboxError {
     let Some(Failure { step, errno }) = failed else {
         return SandboxError::InitDied;
     };
-    let source = io::Error::from_raw_os_error(errno);
-    SandboxError::Setup { step, source }
+    SandboxError::Setup {
+        step: step.clone(),
+        source: io::Error::from_raw_os_error(*errno),
+    }
 }
 
 /// Whether a signal is that of the CPU limit of each process: the warning, or the kill of a process that ignored it. A

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prl_sandbox_proto::CreateRequest;
 
 use super::{MIN_LEASE_MS, check_id};
-use crate::boxes::{Made, SandboxBox, Snapshot, Standby};
+use crate::boxes::{Contents, Made, SandboxBox, Snapshot, Standby};
 use crate::counts::COUNTS;
 use crate::error::SandboxError;
 use crate::plan;
@@ -58,7 +58,13 @@ async fn attempt(
     };
     let mut sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
     sandbox.group.let_go();
-    SandboxBox::make(sandbox, request, plan, snapshot, standby, state.probe.isolation).await
+    let contents = Contents {
+        request,
+        plan,
+        snapshot,
+        standby,
+    };
+    SandboxBox::make(sandbox, contents, state.probe.isolation).await
 }
 
 /// A copy of an error for which several callers wait.
