@@ -6,11 +6,13 @@
 
 #[rustfmt::skip]
 #[expect(missing_docs, clippy::allow_attributes, clippy::large_enum_variant, reason = "generated code")]
+#[cfg_attr(feature = "rpc", expect(clippy::too_many_lines, reason = "generated code"))]
 pub mod pb;
 
 /// `grpc.health.v1`.
 #[rustfmt::skip]
 #[expect(missing_docs, clippy::allow_attributes, reason = "generated code")]
+#[cfg_attr(feature = "rpc", expect(clippy::too_many_lines, reason = "generated code"))]
 #[path = "health_pb.rs"]
 pub mod health;
 

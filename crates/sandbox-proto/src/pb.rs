@@ -1295,7 +1295,7 @@ pub struct ExecRequest {
     /// Wall, cpu and output of this exec; the others belong to the box and are refused here.
     #[prost(message, optional, tag = "6")]
     pub limits: ::core::option::Option<Limits>,
-    /// "" or "sandbox": the owner of /work; "nobody": a second user who cannot write there.
+    /// "" or "sandbox": the owner of /work; `nobody`: a second user who cannot write there.
     #[prost(string, tag = "7")]
     pub user: ::prost::alloc::string::String,
     /// At most one execution per key; empty: none.

@@ -8,9 +8,6 @@ const ROOT = resolve(import.meta.dirname, "../../..");
 /** Words that hide the subject of a sentence. Name the process, the caller or the file that does something instead. */
 const BANNED = /\b(?:told|telling|by hand|of its own|of one[’']s own|whoever|nobody)\b/iu;
 
-/** Paths whose texts are not rewritten yet, with the most lines that may hold such a word. The numbers only go down. */
-const UNREAD: Readonly<Record<string, number>> = { "crates/sandbox": 23 };
-
 /** Lines that may hold such a word: the file, a part of the line, and the reason. */
 const ALLOWED: readonly (readonly [file: string, part: string, reason: string])[] = [
   ["ts/environments/builtin/gsm8k/index.ts", "in a last line of its own", "a prompt; another text gives other replies"],
@@ -90,19 +87,13 @@ function documents(): string[] {
     .filter((file) => existsSync(join(ROOT, file)));
 }
 
-const unreadOf = (line: string) => Object.keys(UNREAD).find((path) => line.startsWith(path));
-
 describe("the words of comments, documents and messages", () => {
   const found = documents()
     .flatMap((file) => bannedLines(file, readFileSync(join(ROOT, file), "utf8")))
     .filter((line) => !ALLOWED.some(([file, part]) => line.startsWith(`${file}:`) && line.includes(part)));
 
   test("say who does what", () => {
-    expect(found.filter((line) => unreadOf(line) === undefined)).toEqual([]);
-  });
-
-  test.each(Object.entries(UNREAD))("%s, which is not rewritten yet, gets no new ones", (path, most) => {
-    expect(found.filter((line) => unreadOf(line) === path).length).toBeLessThanOrEqual(most);
+    expect(found).toEqual([]);
   });
 
   test.each([

@@ -446,9 +446,7 @@ fn interpreter(request: &StartRequest) -> Result<Vec<String>, SandboxError> {
 fn plan_exec(request: &ExecRequest, held: &SandboxBox, state: &DaemonState) -> Result<plan::Plan, SandboxError> {
     let mut plan = plan::plan_exec(request, &held.request, state.terms())?;
     if plan.start.program.nobody && !held.has_two_users() {
-        return Err(SandboxError::Unsupported(
-            "user \"nobody\" where the daemon is not root",
-        ));
+        return Err(SandboxError::Unsupported("user `nobody` where the daemon is not root"));
     }
     add_missing(&mut plan.start.program.env, &held.told());
     // A box without a runtime executes commands that ask for none.

@@ -16,7 +16,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const DISK_BYTES: u64 = 1 << 20;
 const INODES: u64 = 64;
 const FILE: &str = "trial.js";
-/// Prints what a program can see of its own start, after the interpreter's version and path.
+/// Prints the interpreter's version and path, then all that shows a program how it was started.
 const PROGRAM: &str = "console.log([process.version, process.execPath, process.argv.slice(1), process.execArgv, \
     process._eval === undefined, process._preload_modules, Object.keys(require.cache), require.main === module, __filename]\
     .map((one) => JSON.stringify(one)).join('\\n'))";
@@ -59,8 +59,8 @@ pub(super) async fn run(sandbox: &mut Sandbox, form: Form, environment: &[String
     let finished = tokio::time::timeout(DEADLINE, finish(sandbox)).await;
     finished.map_err(|_| format!("a trial did not end in {} s", DEADLINE.as_secs()))??;
     let [_stdin, stdout, stderr] = ours;
-    let told = text(stdout).map_err(|error| error.to_string())?;
-    let mut lines = told.lines().map(str::to_owned);
+    let printed = text(stdout).map_err(|error| error.to_string())?;
+    let mut lines = printed.lines().map(str::to_owned);
     let mut name = || Some(lines.next()?.trim_matches('"').to_owned());
     let (version, executable) = (name(), name());
     let found: Vec<String> = lines.collect();
@@ -72,7 +72,7 @@ pub(super) async fn run(sandbox: &mut Sandbox, form: Form, environment: &[String
         }),
         _ => {
             let complaint = text(stderr).unwrap_or_default();
-            Err(format!("a trial said {told:?} and {complaint:?}, not {wanted:?}"))
+            Err(format!("a trial said {printed:?} and {complaint:?}, not {wanted:?}"))
         }
     }
 }

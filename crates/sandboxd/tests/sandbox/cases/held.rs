@@ -106,7 +106,7 @@ pub(crate) const CASES: &[Held] = &[
     )
     .leaves("ls d", "f\n"),
     held(
-        "file written where nobody may",
+        "file written where no program may",
         By("file-user"),
         "mkdir d; chmod 500 d",
         Write("d/f"),
@@ -114,7 +114,7 @@ pub(crate) const CASES: &[Held] = &[
     )
     .leaves("ls d", ""),
     held(
-        "directory made where nobody may",
+        "directory made where no program may",
         By("file-user"),
         "mkdir d; chmod 500 d",
         Make("d/e"),
@@ -130,7 +130,7 @@ pub(crate) const CASES: &[Held] = &[
     )
     .leaves("ls", "d\n"),
     held(
-        "unpacked where nobody may",
+        "unpacked where no program may",
         By("file-user"),
         "mkdir out; chmod 500 out",
         Unpack(EntryType::Regular, "f", "", 0o644),

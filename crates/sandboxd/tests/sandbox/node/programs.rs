@@ -65,7 +65,7 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "an error in a microtask",
         "queueMicrotask(() => { throw new RangeError('micro') })",
     ),
-    ("a rejection", "Promise.reject(new Error('nobody waits'))"),
+    ("a rejection", "Promise.reject(new Error('without a handler'))"),
     ("a rejection of a value", "Promise.reject(7)"),
     (
         "a rejection that is handled late",
@@ -385,7 +385,7 @@ pub(crate) const MODULES: &[(&str, &str)] = &[
     ("import of what is not there", "import { x } from './nothing.mjs'"),
     ("import of no such name", "import { nope } from './lib/two.mjs'"),
     ("an error", "console.log('before'); throw new Error('thrown')"),
-    ("a rejection", "Promise.reject(new Error('nobody'))"),
+    ("a rejection", "Promise.reject(new Error('unhandled'))"),
     ("a syntax error", "let x = ;"),
     ("exit", "process.exitCode = 6"),
     (

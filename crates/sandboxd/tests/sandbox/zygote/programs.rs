@@ -90,11 +90,11 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     ),
     ("no output object", "import sys\nsys.stdout = None\nprint('x')"),
     (
-        "an output object of one's own",
+        "an output object that the program made",
         "import sys\nclass O:\n    def write(self, s): sys.__stdout__.write(s.upper())\n    def flush(self): sys.__stdout__.write('!')\nsys.stdout = O()\nprint('x')",
     ),
     (
-        "an error object of one's own",
+        "an error object that the program made",
         "import sys, io\nsys.stderr = io.StringIO()\n1 / 0",
     ),
     (
@@ -254,11 +254,11 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "import sys\nb = len(sys.modules)\nimport json, random\nprint(list(sys.modules)[b:])",
     ),
     (
-        "a module of one's own among those that another needs",
+        "a module of the program among those that another needs",
         "import sys, types, numbers\nmine = types.ModuleType('numbers'); vars(mine).update(vars(numbers)); sys.modules['numbers'] = mine\nimport fractions, statistics\nprint(sys.modules['numbers'] is mine, fractions.Fraction(1, 3))",
     ),
     (
-        "a file of one's own that is not one",
+        "a file of the program that is not a file",
         "import os, sys\nos.mkfifo('numbers.py'); open('heapq.txt', 'w').close()\nb = len(sys.modules)\nimport statistics\nprint(list(sys.modules)[b:])",
     ),
     (
@@ -278,15 +278,15 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "import collections, sys\ncollections.abc = 'mine'\nimport typing, statistics\nprint(collections.abc)",
     ),
     (
-        "a file of its own that a module needs",
+        "a separate file that a module needs",
         "open('bisect.py', 'w').write('print(__file__)\\ndef bisect(*a): pass\\ninsort = bisect')\nimport sys, random\nprint(sys.modules['bisect'].__file__)",
     ),
     (
-        "a directory of its own that is called as a module",
+        "a separate directory that is called as a module",
         "import os\nos.mkdir('bisect')\nimport bisect, random\nprint(bisect.__spec__.origin)",
     ),
     (
-        "a finder of its own",
+        "a separate finder",
         "import sys\nseen = []\nclass F:\n    def find_spec(self, name, path=None, target=None): seen.append(name)\nsys.meta_path.insert(0, F())\nimport json, random\nprint(sorted(set(seen)))",
     ),
     (

@@ -205,7 +205,7 @@ libc.syscall(60, 0)"#),
         "EPERM",
     ),
     case(
-        "layout of its own memory",
+        "layout of the program's memory",
         By("filter"),
         Call("sc(157, 35, 0, 0, 0, 1)"),
         "EPERM",

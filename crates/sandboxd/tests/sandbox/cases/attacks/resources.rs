@@ -199,7 +199,7 @@ for i in range(20):
         let exact = out.total == 120_000 && out.gap == 120_000 - 65_536 && out.head.starts_with(b"\xff\x00\x1b[2J\xff");
         if exact { Ok(()) } else { Err(format!("total {} gap {}", out.total, out.gap)) }
     }),
-    case("input that nobody reads", Layers("input is fed beside the run"), Sh("echo ok"), "ok").with(|r| r.stdin = vec![b'x'; 4 << 20].into()),
+    case("input that no process reads", Layers("input is fed beside the run"), Sh("echo ok"), "ok").with(|r| r.stdin = vec![b'x'; 4 << 20].into()),
 ];
 
 /// A limit of processor time that is reached first, even on a machine with no processor time to spare.

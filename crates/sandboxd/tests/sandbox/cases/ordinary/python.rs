@@ -41,7 +41,7 @@ f = open('l', 'w'); fcntl.flock(f, 2)
 if os.fork() == 0:
     g = open('l'); print(attempt(fcntl.flock, g, 2 | 4)); sys.stdout.flush(); os._exit(0)
 os.wait()"#), "EAGAIN"),
-    works("resource limits of its own", Py("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)); import signal; signal.signal(25, signal.SIG_IGN)\nopen('x', 'wb', 0).write(b'a' * 10); print(attempt(lambda: open('x', 'ab', 0).write(b'b')), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 0)"), "EFBIG True"),
+    works("resource limits that it sets", Py("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)); import signal; signal.signal(25, signal.SIG_IGN)\nopen('x', 'wb', 0).write(b'a' * 10); print(attempt(lambda: open('x', 'ab', 0).write(b'b')), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 0)"), "EFBIG True"),
     works("traceback and exit code", Py("1 / 0"), "").checked(|r| {
         let errors = crate::support::text(&r.stderr);
         if r.exit_code == Some(1) && errors.ends_with("ZeroDivisionError: division by zero\n") { Ok(()) } else { Err(errors) }
@@ -50,7 +50,7 @@ os.wait()"#), "EAGAIN"),
     works("exit handlers", Py("import atexit\natexit.register(print, 'bye'); print('hi')"), "hi\nbye"),
     works("decimal, dates and statistics", Py("import decimal, datetime, statistics, zoneinfo\nprint(decimal.Decimal(1) / 3, datetime.date(2024, 2, 29).isoweekday(), statistics.median([3, 1, 2]), datetime.datetime(2024, 7, 1, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin')).utcoffset())"), "4 2 2:00:00").needs("/usr/share/zoneinfo/Europe/Berlin"),
     works("data formats", Py("import json, csv, configparser, tomllib, pickle, base64, struct, io\nprint(tomllib.loads('a = 1'), pickle.loads(pickle.dumps([1])), list(csv.reader(io.StringIO('a,b'))), struct.unpack('<I', base64.b64decode('AQAAAA==')))"), "{'a': 1} [1] [['a', 'b']] (1,)"),
-    works("code of its own", Py("import ast, inspect, importlib\nopen('mod.py', 'w').write('x = 5'); sys.path.insert(0, '.'); print(importlib.import_module('mod').x, eval(compile(ast.parse('2 + 3', mode='eval'), '', 'eval')))"), "5 5"),
+    works("code that it writes", Py("import ast, inspect, importlib\nopen('mod.py', 'w').write('x = 5'); sys.path.insert(0, '.'); print(importlib.import_module('mod').x, eval(compile(ast.parse('2 + 3', mode='eval'), '', 'eval')))"), "5 5"),
     works("script with arguments", Sh("echo 'import sys; print(sys.argv, __name__, __file__)' > s.py; python3 s.py a b"), "['s.py', 'a', 'b'] __main__ /work/s.py"),
     works("module as a program", Sh("mkdir p; echo 'print(\"package\")' > p/__main__.py; python3 -m p; echo '{\"a\": 1}' | python3 -m json.tool --compact"), "package\n{\"a\":1}"),
     works("program from standard input", Sh("echo 'print(7)' | python3 -"), "7\n"),

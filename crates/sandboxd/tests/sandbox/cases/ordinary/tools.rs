@@ -8,7 +8,7 @@ pub(crate) const CASES: &[Case] = &[
     works("C", Sh("echo '#include <stdio.h>\nint main(void) { int a, b; scanf(\"%d %d\", &a, &b); printf(\"%d\\n\", a + b); }' > a.c; gcc -O1 a.c -o a && echo 3 4 | ./a"), "7\n").needs("/usr/bin/gcc"),
     works("C with threads", Sh("echo '#include <pthread.h>\n#include <stdio.h>\nvoid *f(void *p) { *(int *)p = 5; return 0; }\nint main(void) { int x = 0; pthread_t t; pthread_create(&t, 0, f, &x); pthread_join(t, 0); printf(\"%d\\n\", x); }' > a.c; gcc a.c -o a -pthread && ./a"), "5\n").needs("/usr/bin/gcc"),
     works("C that fails to compile", Sh("echo 'int main(' > a.c; gcc a.c"), "").checked(|r| exit_code(r, 1)).needs("/usr/bin/gcc"),
-    works("C with a library of its own", Sh("echo 'int f(void) { return 9; }' > f.c; gcc -shared -fPIC f.c -o libf.so && python3 -c 'import ctypes; print(ctypes.CDLL(\"./libf.so\").f())'"), "9\n").needs("/usr/bin/gcc"),
+    works("C with a library that it builds", Sh("echo 'int f(void) { return 9; }' > f.c; gcc -shared -fPIC f.c -o libf.so && python3 -c 'import ctypes; print(ctypes.CDLL(\"./libf.so\").f())'"), "9\n").needs("/usr/bin/gcc"),
     works("C++", Sh("echo '#include <iostream>\n#include <vector>\nint main() { std::vector<int> v{1, 2, 3}; std::cout << v.size() << std::endl; }' > a.cc; g++ a.cc -o a && ./a"), "3\n").needs("/usr/bin/g++").with(|r| limits(r, |l| { l.memory_bytes = Some(512 << 20); l.cpu_ms = Some(9000); l.wall_ms = Some(15_000); })),
     works("make", Sh("printf 'all: b\\n\\t@cat b\\nb: a\\n\\t@sed s/x/y/ a > b\\n' > Makefile; echo x > a; make -s"), "y\n").needs("/usr/bin/make"),
     works("node", Sh("node -e 'console.log([1, 2, 3].map((x) => x * 2).join())'"), "2,4,6\n").needs("/usr/bin/node").with(large),
