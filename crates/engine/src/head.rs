@@ -102,15 +102,8 @@ pub(crate) struct Scored {
 }
 
 /// Log-probabilities (and entropies) of targets, given hidden states `[T, width]` after the final norm.
-pub(crate) fn score(
-    compute: &Compute,
-    head: &Packed,
-    hidden: &[f32],
-    width: usize,
-    targets: &[Target],
-    entropies: bool,
-) -> Scored {
-    let (count, vocab) = (targets.len(), head.n());
+pub(crate) fn score(compute: &Compute, head: &Packed, hidden: &[f32], targets: &[Target], entropies: bool) -> Scored {
+    let (count, width, vocab) = (targets.len(), head.k(), head.n());
     let mut scored = Scored {
         logprobs: vec![0.0; count],
         entropies: if entropies { vec![0.0; count] } else { Vec::new() },

@@ -178,13 +178,16 @@ fn sequences_that_begin_alike_score_as_each_does_alone() {
     }
 }
 
+fn is_input(error: EngineError) {
+    assert_eq!(error.code(), "PRL_ENGINE_INPUT", "{error}");
+}
+
 #[test]
 fn arguments_that_do_not_fit_are_errors() {
     let folder = tempfile::tempdir().expect("a folder");
     write_model(folder.path(), QWEN3, 2);
     let pool = compute(1, prl_engine::Tier::detect());
     let model = Model::load(folder.path(), &pool).expect("the model loads");
-    let is_input = |error: EngineError| assert_eq!(error.code(), "PRL_ENGINE_INPUT", "{error}");
 
     for (ids, cu) in [
         (&[1u32, 2, 37][..], &[0u32, 3][..]),
@@ -248,7 +251,12 @@ fn arguments_that_do_not_fit_are_errors() {
     model
         .forward_cached(&pool, &[next(&[0, 2]), next(&[0, 3])], &mut cache)
         .expect("both run");
+}
 
+#[test]
+fn batches_that_do_not_fit_are_errors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_model(folder.path(), QWEN3, 2);
     let mut trainer = open(folder.path(), 1, prl_engine::Tier::detect(), ActivationPolicy::Auto);
     let good = Columns::random(&[5, 6], 37, 1);
     let spoilers: [fn(&mut Columns); 7] = [

@@ -92,80 +92,29 @@ fn min_tokens_keeps_ending_tokens_away_and_ignore_eos_makes_them_ordinary() {
 #[test]
 fn bad_requests_get_an_error_each_and_the_others_go_on() {
     let fixture = fixture(GeneratorOptions::default());
-    let base = GenerateRequest::new("", vec![1], 4);
+    let changed = |change: fn(&mut GenerateRequest)| {
+        let mut request = GenerateRequest::new("", vec![1], 4);
+        change(&mut request);
+        request
+    };
     let bad = [
-        (
-            "empty",
-            GenerateRequest {
-                prompt_token_ids: vec![],
-                ..base.clone()
-            },
-            "prompt_token_ids",
-        ),
+        ("empty", changed(|one| one.prompt_token_ids.clear()), "prompt_token_ids"),
         (
             "vocabulary",
-            GenerateRequest {
-                prompt_token_ids: vec![1, VOCAB],
-                ..base.clone()
-            },
+            changed(|one| one.prompt_token_ids = vec![1, VOCAB]),
             "prompt_token_ids[1]",
         ),
         (
             "long",
-            GenerateRequest {
-                prompt_token_ids: vec![1; MAX_LEN],
-                ..base.clone()
-            },
+            changed(|one| one.prompt_token_ids = vec![1; MAX_LEN]),
             "max_model_len",
         ),
-        (
-            "none",
-            GenerateRequest {
-                max_tokens: 0,
-                ..base.clone()
-            },
-            "max_tokens",
-        ),
-        (
-            "min",
-            GenerateRequest {
-                min_tokens: 5,
-                ..base.clone()
-            },
-            "min_tokens",
-        ),
-        (
-            "cold",
-            GenerateRequest {
-                temperature: -1.0,
-                ..base.clone()
-            },
-            "temperature",
-        ),
-        (
-            "nan",
-            GenerateRequest {
-                temperature: f32::NAN,
-                ..base.clone()
-            },
-            "temperature",
-        ),
-        (
-            "top p",
-            GenerateRequest {
-                top_p: 0.0,
-                ..base.clone()
-            },
-            "top_p",
-        ),
-        (
-            "top k",
-            GenerateRequest {
-                top_k: -2,
-                ..base.clone()
-            },
-            "top_k",
-        ),
+        ("none", changed(|one| one.max_tokens = 0), "max_tokens"),
+        ("min", changed(|one| one.min_tokens = 5), "min_tokens"),
+        ("cold", changed(|one| one.temperature = -1.0), "temperature"),
+        ("nan", changed(|one| one.temperature = f32::NAN), "temperature"),
+        ("top p", changed(|one| one.top_p = 0.0), "top_p"),
+        ("top k", changed(|one| one.top_k = -2), "top_k"),
     ];
     let mut requests: Vec<_> = bad
         .iter()

@@ -56,7 +56,7 @@ struct Shadow {
 }
 
 impl Shadow {
-    fn sgd(&mut self, gradient: &[f64], momentum: f64, nesterov: bool, decay: f64, first: bool) {
+    fn sgd(&mut self, gradient: &[f64], (momentum, nesterov): (f64, bool), decay: f64, first: bool) {
         for (i, gradient) in gradient.iter().enumerate() {
             let gradient = gradient + decay * self.values[i];
             self.buffer[i] = if first {
@@ -172,7 +172,7 @@ fn sgd_is_torchs_with_momentum_and_nesterov() {
         let method = OptimMethod::Sgd { momentum, nesterov };
         compare(QWEN2, optim(method, false), 1e-5, |tensor, shape, gradient, step| {
             let decay = if shape.len() > 1 { WEIGHT_DECAY } else { 0.0 };
-            tensor.sgd(gradient, momentum, nesterov, decay, step == 1);
+            tensor.sgd(gradient, (momentum, nesterov), decay, step == 1);
         });
     }
 }

@@ -88,6 +88,45 @@ fn logits_and_logprobs_match_transformers() {
     }
 }
 
+/// Compares the gradients that are in the fixture. `at`: the model and the tier.
+fn gradients_match(trainer: &Trainer, expected: &Expected, at: &str) {
+    let mut compared = 0;
+    for parameter in trainer.parameter_names() {
+        let key = format!("grad.{parameter}");
+        if expected.0.names().any(|known| known == key) {
+            let found = trainer.gradient(&parameter).expect("it is there");
+            let (error, scale) = difference(&found, &expected.floats(&key));
+            assert!(error < 1e-5 * scale + 1e-6, "{at}: {key} differs by {error} of {scale}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 8, "{at}: {compared} gradients are in the fixture");
+}
+
+/// Compares the parameters after all steps.
+fn parameters_match(trainer: &Trainer, before: &Checkpoint, expected: &Expected, at: &str) {
+    for parameter in trainer.parameter_names() {
+        let found = trainer.parameter(&parameter).expect("it is there");
+        let expected = expected.floats(&format!("after.{parameter}"));
+        let bytes = before.tensor(&parameter).expect("the tensor is there").data;
+        let before: Vec<f32> = bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|bytes| f32::from_le_bytes(*bytes))
+            .collect();
+        // A first step is lr * sign(gradient): elements with a gradient near 0 may differ by a part of a step.
+        let (error, _) = difference(&found, &expected);
+        let mean = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum::<f32>() / found.len() as f32;
+        let moved = difference(&before, &expected).0;
+        assert!(moved > 1e-3, "{at}: {parameter} moved by {moved} only");
+        assert!(
+            error < 1e-4 && mean < 1e-6,
+            "{at}: {parameter} differs by {error}, {mean} on average"
+        );
+    }
+}
+
 #[test]
 fn loss_gradients_and_three_adamw_steps_match_torch() {
     let versions = std::fs::read_to_string(fixtures().join("versions.json")).expect("the file is there");
@@ -143,6 +182,7 @@ fn loss_gradients_and_three_adamw_steps_match_torch() {
                 optim,
                 ..TrainerOptions::default()
             };
+            let at = format!("{name} {tier:?}");
             let mut trainer =
                 Trainer::open(&fixtures().join(name), &compute(2, tier), options).expect("the trainer opens");
             for (step, norm) in expected.floats("grad_norm").into_iter().enumerate() {
@@ -154,20 +194,7 @@ fn loss_gradients_and_three_adamw_steps_match_torch() {
                         "{name} {tier:?}: loss {} {loss}",
                         stats.loss
                     );
-                    let mut compared = 0;
-                    for parameter in trainer.parameter_names() {
-                        let key = format!("grad.{parameter}");
-                        if expected.0.names().any(|known| known == key) {
-                            let found = trainer.gradient(&parameter).expect("it is there");
-                            let (error, scale) = difference(&found, &expected.floats(&key));
-                            assert!(
-                                error < 1e-5 * scale + 1e-6,
-                                "{name} {tier:?}: {key} differs by {error} of {scale}"
-                            );
-                            compared += 1;
-                        }
-                    }
-                    assert!(compared > 8, "{name}: {compared} gradients are in the fixture");
+                    gradients_match(&trainer, &expected, &at);
                 }
                 let found = trainer.step(None).expect("the step runs");
                 assert!(
@@ -176,26 +203,7 @@ fn loss_gradients_and_three_adamw_steps_match_torch() {
                 );
             }
             let before = Checkpoint::open(&fixtures().join(name)).expect("the model opens");
-            for parameter in trainer.parameter_names() {
-                let found = trainer.parameter(&parameter).expect("it is there");
-                let expected = expected.floats(&format!("after.{parameter}"));
-                let bytes = before.tensor(&parameter).expect("the tensor is there").data;
-                let before: Vec<f32> = bytes
-                    .as_chunks::<4>()
-                    .0
-                    .iter()
-                    .map(|bytes| f32::from_le_bytes(*bytes))
-                    .collect();
-                // A first step is lr * sign(gradient): elements with a gradient near 0 may differ by a part of a step.
-                let (error, _) = difference(&found, &expected);
-                let mean = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum::<f32>() / found.len() as f32;
-                let moved = difference(&before, &expected).0;
-                assert!(moved > 1e-3, "{name}: {parameter} moved by {moved} only");
-                assert!(
-                    error < 1e-4 && mean < 1e-6,
-                    "{name} {tier:?}: {parameter} differs by {error}, {mean} on average"
-                );
-            }
+            parameters_match(&trainer, &before, &expected, &at);
         }
     }
 }

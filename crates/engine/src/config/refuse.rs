@@ -6,57 +6,69 @@ use super::Architecture;
 use super::lookup::optional;
 use crate::error::EngineError;
 
+/// Keys that may only be false.
+const MUST_BE_FALSE: [&str; 6] = [
+    "mlp_bias",
+    "use_sliding_window",
+    "use_mrope",
+    "is_encoder_decoder",
+    "clip_qkv",
+    "use_bidirectional_attention",
+];
+/// Factors that change nothing when they are 1.
+const MUST_BE_ONE: [&str; 10] = [
+    "partial_rotary_factor",
+    "logit_scale",
+    "logits_scaling",
+    "embedding_multiplier",
+    "residual_multiplier",
+    "scale_emb",
+    "scale_depth",
+    "lm_head_multiplier",
+    "mup_base_width",
+    "rope_ratio",
+];
+/// Rates of dropout.
+const MUST_BE_ZERO: [&str; 6] = [
+    "attention_dropout",
+    "hidden_dropout",
+    "resid_pdrop",
+    "embd_pdrop",
+    "attn_pdrop",
+    "residual_dropout",
+];
+/// Keys of other architectures and formats.
+const MUST_BE_ABSENT: [&str; 14] = [
+    "quantization_config",
+    "compression_config",
+    "attention_multiplier",
+    "query_pre_attn_scalar",
+    "attn_logit_softcapping",
+    "final_logit_softcapping",
+    "num_experts",
+    "num_local_experts",
+    "n_routed_experts",
+    "attention_chunk_size",
+    "no_rope_layers",
+    "kv_lora_rank",
+    "adapter_config",
+    "dual_chunk_attention_config",
+];
+
 /// Keys that must be absent, null, or have the one value under which they change nothing.
 pub(super) fn refuse_what_changes_the_mathematics(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
-    const MUST_BE_FALSE: [&str; 6] = [
-        "mlp_bias",
-        "use_sliding_window",
-        "use_mrope",
-        "is_encoder_decoder",
-        "clip_qkv",
-        "use_bidirectional_attention",
-    ];
-    const MUST_BE_ONE: [&str; 10] = [
-        "partial_rotary_factor",
-        "logit_scale",
-        "logits_scaling",
-        "embedding_multiplier",
-        "residual_multiplier",
-        "scale_emb",
-        "scale_depth",
-        "lm_head_multiplier",
-        "mup_base_width",
-        "rope_ratio",
-    ];
-    const MUST_BE_ZERO: [&str; 6] = [
-        "attention_dropout",
-        "hidden_dropout",
-        "resid_pdrop",
-        "embd_pdrop",
-        "attn_pdrop",
-        "residual_dropout",
-    ];
-    const MUST_BE_ABSENT: [&str; 14] = [
-        "quantization_config",
-        "compression_config",
-        "attention_multiplier",
-        "query_pre_attn_scalar",
-        "attn_logit_softcapping",
-        "final_logit_softcapping",
-        "num_experts",
-        "num_local_experts",
-        "n_routed_experts",
-        "attention_chunk_size",
-        "no_rope_layers",
-        "kv_lora_rank",
-        "adapter_config",
-        "dual_chunk_attention_config",
-    ];
-    let refuse = |key: &str, value: &Value, must: &str| {
-        Err(EngineError::ConfigUnsupported(format!(
-            "{key} = {value} is not supported: it must be {must}"
-        )))
-    };
+    refuse_other_values(raw)?;
+    refuse_other_attention(raw, architecture)
+}
+
+fn refuse(key: &str, value: &Value, must: &str) -> Result<(), EngineError> {
+    Err(EngineError::ConfigUnsupported(format!(
+        "{key} = {value} is not supported: it must be {must}"
+    )))
+}
+
+/// Refuses the keys that have one allowed value, whatever the architecture.
+fn refuse_other_values(raw: &Value) -> Result<(), EngineError> {
     for key in MUST_BE_FALSE {
         if let Some(value) = optional(raw, key)
             && value.as_bool() != Some(false)
@@ -90,6 +102,11 @@ pub(super) fn refuse_what_changes_the_mathematics(raw: &Value, architecture: Arc
             return refuse(key, value, "\"silu\"");
         }
     }
+    Ok(())
+}
+
+/// Refuses biases and windows of attention, whose keys mean different things in different architectures.
+fn refuse_other_attention(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
     if let Some(value) = optional(raw, "attention_bias") {
         // Qwen2 always has biases on q, k and v and never on o; its class does not read the key.
         let harmless = architecture == Architecture::Qwen2 && value.is_boolean();

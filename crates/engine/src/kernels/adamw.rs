@@ -23,6 +23,7 @@ pub(crate) struct AdamWStep {
 
 tiered! {
     /// Decoupled AdamW (Loshchilov & Hutter 2019) in the order of `torch.optim.AdamW`; updates parameters and both moments.
+    #[expect(clippy::too_many_arguments, reason = "the operands of an optimizer step, and the tier")]
     pub(crate) fn adamw(step: AdamWStep, parameters: &mut [f32], gradients: &[f32], first: &mut [f32], second: &mut [f32]) = adamw_body
 }
 

@@ -68,6 +68,10 @@ impl<'a> Left<'a> {
 ///
 /// # Panics
 /// When an operand is too short.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the operands of a product and how it is stored"
+)]
 pub(crate) fn gemm(compute: &Compute, m: usize, a: Left<'_>, b: &Packed, c: &mut [f32], accumulate: bool) {
     assert_eq!(c.len(), m * b.n(), "C has m * n elements");
     let c = Shared::new(c);
@@ -107,6 +111,7 @@ pub(crate) fn gemm(compute: &Compute, m: usize, a: Left<'_>, b: &Packed, c: &mut
 }
 
 /// The rows `first_row..first_row + rows` of a product on the calling thread, into `c [rows, b.n()]`.
+#[expect(clippy::too_many_arguments, reason = "the operands of a product and its rows")]
 pub(crate) fn gemm_rows(tier: Tier, a: Left<'_>, first_row: usize, rows: usize, b: &Packed, c: &mut [f32]) {
     assert_eq!(c.len(), rows * b.n(), "C has rows * n elements");
     let mut done = 0;
@@ -290,6 +295,7 @@ fn tile_height(left: usize, full: usize) -> usize {
 }
 
 /// Copies rows of A into `tile[k][row]`.
+#[expect(clippy::too_many_arguments, reason = "a tile of an operand has this many bounds")]
 fn pack_tile(
     tier: Tier,
     a: Left<'_>,

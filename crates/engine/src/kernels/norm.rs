@@ -9,6 +9,7 @@ tiered! {
 
 tiered! {
     /// Gradients of rows: adds the one of `x` to `grad_x` and the one of the weight to `grad_weight`.
+    #[expect(clippy::too_many_arguments, reason = "the operands of a norm and its gradients")]
     pub(crate) fn rms_norm_backward(
         x: &[f32],
         weight: &[f32],
@@ -51,6 +52,7 @@ fn rms_norm_body<L: Lanes>(x: &[f32], weight: &[f32], eps: f32, out: &mut [f32])
 }
 
 /// One row's backward: with g = grad * weight and r = 1 / rms, grad_x += r * g - x * r^3 * sum(g * x) / width.
+#[expect(clippy::too_many_arguments, reason = "the operands of a norm and its gradients")]
 #[inline(always)]
 pub(crate) fn rms_norm_row_backward<L: Lanes>(
     row: &[f32],
@@ -86,6 +88,7 @@ pub(crate) fn rms_norm_row_backward<L: Lanes>(
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "the operands of a norm and its gradients")]
 #[inline(always)]
 fn rms_norm_backward_body<L: Lanes>(
     x: &[f32],

@@ -24,6 +24,7 @@ tiered! {
 tiered! {
     /// The backward of [`apply_rope`]: overwrites `grad` (of the outputs) by the gradient of `x`, and adds to the norm's gradient.
     /// `scratch` holds one head.
+    #[expect(clippy::too_many_arguments, reason = "the operands of the rotation and their gradients")]
     pub(crate) fn apply_rope_backward(
         turn: Turn<'_>,
         x: &[f32],

@@ -33,6 +33,7 @@ tiered! {
 
 tiered! {
     /// Overwrites logits by the gradient `scale * (onehot(token) - softmax(row / temperature))`.
+    #[expect(clippy::too_many_arguments, reason = "the operands of a row's gradient, and the tier")]
     pub(crate) fn row_gradient(row: &mut [f32], temperature: f32, token: usize, scale: f32, statistics: RowStatistics) = row_gradient_body
 }
 

@@ -33,7 +33,7 @@ use crate::error::EngineError;
 use aggregation::Scope;
 use metrics::Metrics;
 use params::{PolicyParams, read_stream_params};
-use streams::StreamSum;
+use streams::{Reference, StreamSum};
 
 /// prime-rl's default: DPPO with a binary total-variation mask, and the squared log ratio as KL term.
 pub const LOSS_DEFAULT: &str = "default";
@@ -188,19 +188,15 @@ pub fn policy_loss<F: Real>(
         );
     }
     if has_ref_kl {
-        let reference = inputs.reference_logprobs.ok_or_else(|| {
+        let logprobs = inputs.reference_logprobs.ok_or_else(|| {
             EngineError::LossInput("the reference KL stream needs reference_logprobs, which are absent".to_owned())
         })?;
-        let divide = denominator(counts.ref_kl);
-        let stream = streams::reference_kl(
-            inputs,
-            reference,
-            ref_kl_absent,
+        let reference = Reference {
+            logprobs,
             log_ratio_clamp,
-            divide,
-            &mut grad,
-            &mut metrics,
-        );
+        };
+        let divide = denominator(counts.ref_kl);
+        let stream = streams::reference_kl(inputs, reference, ref_kl_absent, divide, &mut grad, &mut metrics);
         add(stream, counts.ref_kl);
     }
     Ok(LossOutput {

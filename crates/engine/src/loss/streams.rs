@@ -56,17 +56,27 @@ pub(super) fn cross_entropy<F: Real>(
     total
 }
 
-/// Adds the reference-KL stream. `absent` is the weight on the mask when the stream is not given; `reference` has one entry
-/// per token.
+/// What the reference-KL stream compares with.
+pub(super) struct Reference<'a, F> {
+    /// The reference's log-probability of each token.
+    pub(super) logprobs: &'a [F],
+    pub(super) log_ratio_clamp: f64,
+}
+
+/// Adds the reference-KL stream. `absent` is the weight on the mask when the stream is not given.
+#[expect(clippy::too_many_arguments, reason = "as the other streams, and the reference")]
 pub(super) fn reference_kl<F: Real>(
     inputs: &LossInputs<'_, F>,
-    reference: &[F],
+    reference: Reference<'_, F>,
     absent: F,
-    log_ratio_clamp: f64,
     denominator: F,
     grad: &mut [F],
     metrics: &mut Metrics,
 ) -> StreamSum {
+    let Reference {
+        logprobs: reference,
+        log_ratio_clamp,
+    } = reference;
     let limit = F::from_f64(log_ratio_clamp);
     let (low, tau) = (F::from_f64(REF_KL_MASK_LOW), F::from_f64(REF_KL_TAU));
     let mut total = StreamSum::default();

@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 
 use super::cache::LayerStore;
-use super::rows::Rows;
-use crate::compute::Compute;
-use crate::config::ModelConfig;
+use super::layer::Pass;
 use crate::isa::Tier;
 use crate::kernels::attention::{Keys, MOST_ROWS, Tile, attend, padded, row_stride};
 use crate::kernels::buffer::{Buffer, Shared};
@@ -46,14 +44,10 @@ pub(crate) fn tile_rows(tier: Tier, left: usize) -> usize {
 }
 
 /// Attention of every row: queries `turned [N, q_width + kv_width]` over the keys and values in `store`, into `out [N, q_width]`.
-pub(crate) fn attend_rows(
-    compute: &Compute,
-    config: &ModelConfig,
-    rows: &Rows,
-    store: &LayerStore,
-    turned: &[f32],
-    out: &mut [f32],
-) {
+pub(crate) fn attend_rows(pass: Pass<'_>, store: &LayerStore, turned: &[f32], out: &mut [f32]) {
+    let Pass {
+        compute, config, rows, ..
+    } = pass;
     let group = config.num_heads / config.num_kv_heads;
     let mut units = Vec::new();
     for (at, span) in rows.spans.iter().enumerate() {
@@ -75,26 +69,20 @@ pub(crate) fn attend_rows(
         let range = units.len() * group / groups..units.len() * (group + 1) / groups;
         SCRATCH.with_borrow_mut(|scratch| {
             for unit in &units[range] {
-                attend_unit(compute.tier(), config, rows, store, turned, out, unit, scratch);
+                attend_unit(pass, (store, turned), out, unit, scratch);
             }
         });
     });
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the operands of a layer's attention, and the scratch"
-)]
 fn attend_unit(
-    tier: Tier,
-    config: &ModelConfig,
-    rows: &Rows,
-    store: &LayerStore,
-    turned: &[f32],
+    pass: Pass<'_>,
+    (store, turned): (&LayerStore, &[f32]),
     out: Shared<'_, f32>,
     unit: &Unit,
     scratch: &mut Scratch,
 ) {
+    let (tier, config, rows) = (pass.compute.tier(), pass.config, pass.rows);
     let (dim, width) = (config.head_dim, padded(config.head_dim));
     let group = config.num_heads / config.num_kv_heads;
     let (turned_width, q_width) = (config.q_width() + config.kv_width(), config.q_width());

@@ -121,6 +121,10 @@ fn activate(compute: &Compute, gate_up: &[f32], ffn: usize, activated: &mut Buff
 }
 
 /// Runs one layer: reads `acts.x`, fills the other activations and the layer's keys and values, writes `out [M, H]` (M rows put out).
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each caller keeps the three buffers in another struct"
+)]
 pub(crate) fn forward(
     pass: Pass<'_>,
     weights: &LayerWeights,
@@ -198,7 +202,7 @@ fn attention_half(
     }
 
     acts.attended.resize(n * q);
-    attend_rows(compute, config, rows, store, &acts.turned, &mut acts.attended);
+    attend_rows(pass, store, &acts.turned, &mut acts.attended);
 
     let count = pass.output_rows();
     acts.middle.resize(count * hidden);

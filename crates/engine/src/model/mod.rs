@@ -94,14 +94,7 @@ impl Model {
         head::check_temperatures(temperatures, input_ids.len())?;
         let hidden = self.forward_packed(compute, input_ids, cu_seqlens)?;
         let targets = head::all_targets(input_ids, cu_seqlens, temperatures);
-        let scored = head::score(
-            compute,
-            &self.weights.head,
-            &hidden,
-            self.config.hidden_size,
-            &targets,
-            false,
-        );
+        let scored = head::score(compute, &self.weights.head, &hidden, &targets, false);
         let mut logprobs = vec![0f32; input_ids.len()];
         for (target, logprob) in targets.iter().zip(&scored.logprobs) {
             logprobs[target.token_at] = *logprob;

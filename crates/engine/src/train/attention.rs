@@ -7,7 +7,6 @@ use std::cell::RefCell;
 
 use crate::compute::Compute;
 use crate::config::ModelConfig;
-use crate::isa::Tier;
 use crate::kernels::LANES;
 use crate::kernels::attention::{BLOCK_TOKENS, padded, row_stride};
 use crate::kernels::attention_backward::{BackwardGrads, BackwardKeys, BackwardTile, attend_backward};
@@ -15,6 +14,7 @@ use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::transpose;
 use crate::kernels::norm::add;
 use crate::model::attend::tile_rows;
+use crate::model::layer::Pass;
 use crate::model::rows::{Rows, Span};
 
 /// Most query rows of a tile: each needs three accumulators.
@@ -39,6 +39,25 @@ struct Scratch {
     weights: Buffer,
 }
 
+impl Scratch {
+    /// `stride`: elements of a row of weights.
+    fn make_room_for_a_tile(&mut self, dim: usize, stride: usize) {
+        let width = padded(dim);
+        for (buffer, len) in [
+            (&mut self.queries, MOST_ROWS * dim),
+            (&mut self.grads, MOST_ROWS * dim),
+            (&mut self.query_rows, MOST_ROWS * width),
+            (&mut self.grad_rows, MOST_ROWS * width),
+            (&mut self.grad_queries, MOST_ROWS * width),
+            (&mut self.weights, 2 * MOST_ROWS * stride),
+        ] {
+            buffer.resize(len);
+        }
+        self.query_rows.fill(0.0);
+        self.grad_rows.fill(0.0);
+    }
+}
+
 /// A layer's arrays around attention, all of N rows. W is the width of q, k and v side by side.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'a> {
@@ -52,13 +71,14 @@ pub(crate) struct Around<'a> {
 
 /// Writes the gradient of (turned q, turned k, v) into `grad_qkv [N, W]`. Every sequence starts at position 0.
 pub(crate) fn attention_backward(
-    compute: &Compute,
-    config: &ModelConfig,
-    rows: &Rows,
+    pass: Pass<'_>,
     around: Around<'_>,
     grad_qkv: &mut [f32],
     grad_inherited: &mut Buffer,
 ) {
+    let Pass {
+        compute, config, rows, ..
+    } = pass;
     let heads = config.num_kv_heads;
     grad_inherited.resize(rows.inherited.len() * 2 * config.kv_width());
     let out = Out {
@@ -67,7 +87,7 @@ pub(crate) fn attention_backward(
     };
     compute.run(rows.spans.len() * heads, |task| {
         let (span, head) = (&rows.spans[task / heads], task % heads);
-        SCRATCH.with_borrow_mut(|scratch| one_head(compute.tier(), config, (rows, span), head, around, out, scratch));
+        SCRATCH.with_borrow_mut(|scratch| one_head(pass, (span, head), around, out, scratch));
     });
     add_inherited(compute, config, rows, out);
 }
@@ -101,35 +121,14 @@ fn add_inherited(compute: &Compute, config: &ModelConfig, rows: &Rows, out: Out<
     });
 }
 
-fn one_head(
-    tier: Tier,
-    config: &ModelConfig,
-    (rows, span): (&Rows, &Span),
-    head: usize,
-    around: Around<'_>,
-    out: Out<'_>,
-    scratch: &mut Scratch,
-) {
+fn one_head(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, out: Out<'_>, scratch: &mut Scratch) {
+    let (tier, config) = (pass.compute.tier(), pass.config);
     let (dim, width) = (config.head_dim, padded(config.head_dim));
     let (q, kv, all) = (config.q_width(), config.kv_width(), config.qkv_width());
     let group = config.num_heads / config.num_kv_heads;
     let scale = 1.0 / (dim as f32).sqrt();
-    load_keys(tier, config, (rows, span), head, around, scratch);
-    for (buffer, len) in [
-        (&mut scratch.queries, MOST_ROWS * dim),
-        (&mut scratch.grads, MOST_ROWS * dim),
-        (&mut scratch.query_rows, MOST_ROWS * width),
-        (&mut scratch.grad_rows, MOST_ROWS * width),
-        (&mut scratch.grad_queries, MOST_ROWS * width),
-        (
-            &mut scratch.weights,
-            2 * MOST_ROWS * row_stride(span.start + span.len - 1),
-        ),
-    ] {
-        buffer.resize(len);
-    }
-    scratch.query_rows.fill(0.0);
-    scratch.grad_rows.fill(0.0);
+    load_keys(pass, (span, head), around, scratch);
+    scratch.make_room_for_a_tile(dim, row_stride(span.start + span.len - 1));
     let mut positions = [0usize; MOST_ROWS];
     let (mut first, total) = (0, span.len * group);
     while first < total {
@@ -186,6 +185,13 @@ fn one_head(
         }
         first += count;
     }
+    write_key_gradients(pass, (span, head), out, scratch);
+}
+
+/// Writes the gradients of a head's keys and values: those of the sequence's rows, and those that it inherited.
+fn write_key_gradients(pass: Pass<'_>, (span, head): (&Span, usize), out: Out<'_>, scratch: &Scratch) {
+    let (dim, width) = (pass.config.head_dim, padded(pass.config.head_dim));
+    let (q, kv, all) = (pass.config.q_width(), pass.config.kv_width(), pass.config.qkv_width());
     for position in 0..span.start + span.len {
         let (grads, keys_at, values_at) = match position.checked_sub(span.start) {
             Some(token) => {
@@ -205,14 +211,8 @@ fn one_head(
 }
 
 /// Lays out a head's keys and values for the kernel, pads zeroed, and clears their gradients.
-fn load_keys(
-    tier: Tier,
-    config: &ModelConfig,
-    (rows, span): (&Rows, &Span),
-    head: usize,
-    around: Around<'_>,
-    scratch: &mut Scratch,
-) {
+fn load_keys(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, scratch: &mut Scratch) {
+    let (tier, config, rows) = (pass.compute.tier(), pass.config, pass.rows);
     let (dim, width) = (config.head_dim, padded(config.head_dim));
     let (q, kv, all) = (config.q_width(), config.kv_width(), config.qkv_width());
     let length = span.start + span.len;

@@ -11,7 +11,7 @@ use crate::kernels::pack::Packed;
 use crate::kernels::softmax::{row_gradient, row_statistics};
 use crate::model::layer::for_rows;
 
-use super::layer_backward::weight_gradient;
+use super::layer_backward::{Matrix, weight_gradient};
 
 /// Logits of a chunk: 8 MiB, or more for [`LEAST_TARGETS`] rows.
 const CHUNK_LOGITS: usize = 1 << 21;
@@ -94,6 +94,12 @@ pub(crate) fn head_backward(
         for (item, row) in items.iter().zip(work.grad_rows.chunks_exact(width)) {
             add(compute.tier(), &mut grad_hidden[item.row * width..][..width], row);
         }
-        weight_gradient(compute, &work.logits, vocab, &work.rows, width, grad_head, packed);
+        weight_gradient(
+            compute,
+            Matrix::new(&work.logits, vocab),
+            Matrix::new(&work.rows, width),
+            grad_head,
+            packed,
+        );
     }
 }

@@ -78,38 +78,54 @@ pub(crate) struct Layer<'a> {
     pub(crate) ranges: &'a LayerRanges,
 }
 
-/// Replaces the gradient `grad [M, H]` of the layer's output by the gradient `[N, H]` of its input, and adds the gradients of the layer's
-/// parameters to `grads`. `acts.gate_up` is overwritten.
+/// Where the gradients of a backward pass are.
+pub(crate) struct Gradients<'a> {
+    /// `[M, H]` of a layer's output, then `[N, H]` of its input.
+    pub(crate) passing: &'a mut Buffer,
+    /// Those of the flat parameters, to which each layer adds.
+    pub(crate) parameters: &'a mut [f32],
+}
+
+/// Replaces the gradient `[M, H]` of the layer's output by the gradient `[N, H]` of its input, and adds the gradients of the layer's
+/// parameters. `acts.gate_up` is overwritten.
 pub(crate) fn backward(
     pass: Pass<'_>,
     layer: Layer<'_>,
     acts: &mut Activations,
-    grad: &mut Buffer,
-    grads: &mut [f32],
+    grads: &mut Gradients<'_>,
     work: &mut Workspace,
 ) {
-    let Pass {
-        compute,
-        config,
-        rope,
-        rows,
-        outputs,
-    } = pass;
+    feed_forward_half(pass, layer, acts, grads, work);
+    output_projection(pass, layer, acts, grads, work);
+    work.grad_qkv.resize(pass.rows.len() * pass.config.qkv_width());
+    let around = Around {
+        turned: &acts.turned,
+        qkv: &acts.qkv,
+        grad_attended: &work.grad_attended,
+    };
+    attention_backward(pass, around, &mut work.grad_qkv, &mut work.grad_inherited);
+    rope_and_bias(pass, layer, acts, grads, work);
+    input_projection(pass, layer, acts, grads, work);
+}
+
+/// The feed-forward network and its norm: the gradient then is that of `acts.middle`.
+fn feed_forward_half(
+    pass: Pass<'_>,
+    layer: Layer<'_>,
+    acts: &mut Activations,
+    grads: &mut Gradients<'_>,
+    work: &mut Workspace,
+) {
+    let Pass { compute, config, .. } = pass;
     let Layer { weights, packs, ranges } = layer;
     let (n, hidden, ffn) = (pass.output_rows(), config.hidden_size, config.intermediate_size);
-    let (q, kv, all, eps) = (
-        config.q_width(),
-        config.kv_width(),
-        config.qkv_width(),
-        config.rms_norm_eps,
-    );
+    let eps = config.rms_norm_eps;
 
-    // ---- feed-forward ----
     work.grad_activated.resize(n * ffn);
     gemm(
         compute,
         n,
-        Left::rows(&*grad, hidden),
+        Left::rows(&*grads.passing, hidden),
         &packs.down,
         &mut work.grad_activated,
         false,
@@ -132,11 +148,9 @@ pub(crate) fn backward(
     }
     weight_gradient(
         compute,
-        grad,
-        hidden,
-        &work.passing.activated,
-        ffn,
-        &mut grads[ranges.down.clone()],
+        Matrix::new(grads.passing, hidden),
+        Matrix::new(&work.passing.activated, ffn),
+        &mut grads.parameters[ranges.down.clone()],
         &mut work.packed,
     );
     work.grad_normed.resize(n * hidden);
@@ -149,68 +163,77 @@ pub(crate) fn backward(
         false,
     );
     norm_into(compute, &acts.middle, &weights.post_norm, eps, &mut work.passing.normed);
-    let out = &mut grads[ranges.gate_up.clone()];
     weight_gradient(
         compute,
-        &acts.gate_up,
-        2 * ffn,
-        &work.passing.normed,
-        hidden,
-        out,
+        Matrix::new(&acts.gate_up, 2 * ffn),
+        Matrix::new(&work.passing.normed, hidden),
+        &mut grads.parameters[ranges.gate_up.clone()],
         &mut work.packed,
     );
-    let out = &mut grads[ranges.post_norm.clone()];
     norm_backward(
         compute,
         &acts.middle,
         &weights.post_norm,
         eps,
         &work.grad_normed,
-        grad,
-        out,
+        grads.passing,
+        &mut grads.parameters[ranges.post_norm.clone()],
         &mut work.partial,
     );
+}
 
-    // ---- attention ----
+/// The projection behind attention. Rows that were not put out have a gradient of 0 then.
+fn output_projection(
+    pass: Pass<'_>,
+    layer: Layer<'_>,
+    acts: &Activations,
+    grads: &mut Gradients<'_>,
+    work: &mut Workspace,
+) {
+    let Pass { compute, config, .. } = pass;
+    let Layer { packs, ranges, .. } = layer;
+    let (n, hidden, q) = (pass.output_rows(), config.hidden_size, config.q_width());
     work.grad_attended.resize(n * q);
     gemm(
         compute,
         n,
-        Left::rows(&*grad, hidden),
+        Left::rows(&*grads.passing, hidden),
         &packs.o,
         &mut work.grad_attended,
         false,
     );
     weight_gradient(
         compute,
-        grad,
-        hidden,
-        &acts.attended,
-        q,
-        &mut grads[ranges.o.clone()],
+        Matrix::new(grads.passing, hidden),
+        Matrix::new(&acts.attended, q),
+        &mut grads.parameters[ranges.o.clone()],
         &mut work.packed,
     );
-
-    let n = rows.len();
-    if let Some(outputs) = outputs {
+    if let Some(outputs) = pass.outputs {
+        let n = pass.rows.len();
         expand(outputs, n, &mut work.grad_attended, q, &mut work.expanded);
-        expand(outputs, n, grad, hidden, &mut work.expanded);
+        expand(outputs, n, grads.passing, hidden, &mut work.expanded);
     }
-    work.grad_qkv.resize(n * all);
-    let around = Around {
-        turned: &acts.turned,
-        qkv: &acts.qkv,
-        grad_attended: &work.grad_attended,
-    };
-    attention_backward(
+}
+
+/// Rotation, the norms of q and k, and the bias of q, k and v: `work.grad_qkv` then is the gradient of the projection's output.
+fn rope_and_bias(
+    pass: Pass<'_>,
+    layer: Layer<'_>,
+    acts: &Activations,
+    grads: &mut Gradients<'_>,
+    work: &mut Workspace,
+) {
+    let Pass {
         compute,
         config,
+        rope,
         rows,
-        around,
-        &mut work.grad_qkv,
-        &mut work.grad_inherited,
-    );
-
+        ..
+    } = pass;
+    let Layer { weights, ranges, .. } = layer;
+    let (n, q, kv, all) = (rows.len(), config.q_width(), config.kv_width(), config.qkv_width());
+    let eps = config.rms_norm_eps;
     let dim = config.head_dim;
     let norms = if weights.q_norm.is_empty() { 0 } else { 2 * dim };
     let grad_qkv = Shared::new(&mut work.grad_qkv);
@@ -244,7 +267,7 @@ pub(crate) fn backward(
     })
     .enumerate_into(|at, value| {
         let range = if at < dim { &ranges.q_norm } else { &ranges.k_norm };
-        grads[range.start + at % dim] += value;
+        grads.parameters[range.start + at % dim] += value;
     });
     if !weights.qkv_bias.is_empty() {
         let grad_qkv: &[f32] = &work.grad_qkv;
@@ -253,9 +276,22 @@ pub(crate) fn backward(
                 add(compute.tier(), partial, row);
             }
         })
-        .enumerate_into(|at, value| grads[ranges.qkv_bias.start + at] += value);
+        .enumerate_into(|at, value| grads.parameters[ranges.qkv_bias.start + at] += value);
     }
+}
 
+/// The projection to q, k and v, and the layer's first norm.
+fn input_projection(
+    pass: Pass<'_>,
+    layer: Layer<'_>,
+    acts: &Activations,
+    grads: &mut Gradients<'_>,
+    work: &mut Workspace,
+) {
+    let Pass { compute, config, .. } = pass;
+    let Layer { weights, packs, ranges } = layer;
+    let (n, hidden, all) = (pass.rows.len(), config.hidden_size, config.qkv_width());
+    let eps = config.rms_norm_eps;
     work.grad_normed.resize(n * hidden);
     gemm(
         compute,
@@ -266,25 +302,21 @@ pub(crate) fn backward(
         false,
     );
     norm_into(compute, &acts.x, &weights.input_norm, eps, &mut work.passing.normed);
-    let out = &mut grads[ranges.qkv.clone()];
     weight_gradient(
         compute,
-        &work.grad_qkv,
-        all,
-        &work.passing.normed,
-        hidden,
-        out,
+        Matrix::new(&work.grad_qkv, all),
+        Matrix::new(&work.passing.normed, hidden),
+        &mut grads.parameters[ranges.qkv.clone()],
         &mut work.packed,
     );
-    let out = &mut grads[ranges.input_norm.clone()];
     norm_backward(
         compute,
         &acts.x,
         &weights.input_norm,
         eps,
         &work.grad_normed,
-        grad,
-        out,
+        grads.passing,
+        &mut grads.parameters[ranges.input_norm.clone()],
         &mut work.partial,
     );
 }
@@ -299,18 +331,30 @@ fn expand(outputs: &[usize], n: usize, compact: &mut Buffer, width: usize, spare
     std::mem::swap(compact, spare);
 }
 
+/// Rows of `width` values without gaps.
+#[derive(Clone, Copy)]
+pub(crate) struct Matrix<'a> {
+    values: &'a [f32],
+    width: usize,
+}
+
+impl<'a> Matrix<'a> {
+    pub(crate) fn new(values: &'a [f32], width: usize) -> Self {
+        Self { values, width }
+    }
+}
+
 /// Adds `grad_out^T . x` to a weight's gradient: `grad_out [N, outputs]`, `x [N, inputs]`, `out [outputs, inputs]`.
 pub(crate) fn weight_gradient(
     compute: &Compute,
-    grad_out: &[f32],
-    outputs: usize,
-    x: &[f32],
-    inputs: usize,
+    grad_out: Matrix<'_>,
+    x: Matrix<'_>,
     out: &mut [f32],
     packed: &mut Packed,
 ) {
-    packed.pack(compute, x, x.len() / inputs, inputs);
-    gemm(compute, outputs, Left::columns(grad_out, outputs), packed, out, true);
+    packed.pack(compute, x.values, x.values.len() / x.width, x.width);
+    let left = Left::columns(grad_out.values, grad_out.width);
+    gemm(compute, grad_out.width, left, packed, out, true);
 }
 
 /// Adds the gradient of an RMSNorm's input to `grad_x [N, width]` and that of its weight to `grad_weight`.

@@ -4,7 +4,7 @@
 //! This module knows no loss by name.
 
 use super::batch::Bin;
-use super::statistics::Statistics;
+use super::statistics::{Scores, Statistics};
 use super::{StepStats, TrainBatch, Trainer};
 use crate::error::EngineError;
 use crate::head;
@@ -23,8 +23,9 @@ impl Trainer {
             sequences,
             ..batch.counts
         };
+        let mut loss = |inputs: &LossInputs<'_, f32>| loss(inputs, counts);
         for bin in &bins {
-            self.run_bin(batch, bin, counts, loss, &mut statistics)?;
+            self.run_bin(batch, bin, &mut loss, &mut statistics)?;
         }
         Ok(statistics.finish())
     }
@@ -33,15 +34,13 @@ impl Trainer {
         &mut self,
         batch: &TrainBatch<'_>,
         bin: &Bin,
-        counts: Counts,
-        loss: &mut LossFunction<'_>,
+        loss: &mut impl FnMut(&LossInputs<'_, f32>) -> Result<LossOutput<f32>, EngineError>,
         statistics: &mut Statistics,
     ) -> Result<(), EngineError> {
         let trains = !bin.targets.is_empty();
         let kept = if trains { self.forward(bin) } else { 0 };
-        let width = self.config().hidden_size;
         let head = &self.model.weights.head;
-        let scored = head::score(&self.compute, head, &self.buffers.hidden, width, &bin.targets, true);
+        let scored = head::score(&self.compute, head, &self.buffers.hidden, &bin.targets, true);
         let mut logprobs = vec![0f32; bin.tokens.len()];
         for (target, logprob) in bin.targets.iter().zip(&scored.logprobs) {
             logprobs[target.token_at] = *logprob;
@@ -74,9 +73,13 @@ impl Trainer {
             ce_weights: ce.as_deref(),
             ref_kl_weights: ref_kl.as_deref(),
         };
-        let loss = loss(&inputs, counts)?;
+        let loss = loss(&inputs)?;
         let gradients = gradient_of_targets(&loss, bin)?;
-        statistics.add(batch, bin, &logprobs, &scored.entropies, &loss);
+        let scores = Scores {
+            logprobs: &logprobs,
+            entropies: &scored.entropies,
+        };
+        statistics.add(batch, bin, scores, &loss);
         if !loss.loss.is_finite() || gradients.iter().any(|gradient| !gradient.is_finite()) {
             return Err(EngineError::NonFinite(format!(
                 "the loss of tokens {}..{} is {}{}: the parameters were left as they were",

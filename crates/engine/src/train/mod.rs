@@ -38,8 +38,8 @@ use crate::model::rows::Rows;
 use crate::model::{Model, weights};
 use batch::Bin;
 use head_backward::{Head, HeadWorkspace, head_backward};
-use layer_backward::{BackwardPacks, Layer, Workspace, backward, norm_backward};
-use optimizer::Optimizer;
+use layer_backward::{BackwardPacks, Gradients, Layer, Workspace, backward, norm_backward};
+use optimizer::{Optimizer, Parameters};
 
 /// A model in training: f32 parameters, gradients and moments.
 pub struct Trainer {
@@ -198,9 +198,12 @@ impl Trainer {
         if !(lr >= 0.0 && lr.is_finite()) {
             return Err(EngineError::Input(format!("the learning rate is {lr}")));
         }
-        let norm = self
-            .optimizer
-            .step(&self.compute, &self.layout, &mut self.flat, &self.grads, lr);
+        let parameters = Parameters {
+            layout: &self.layout,
+            values: &mut self.flat,
+            gradients: &self.grads,
+        };
+        let norm = self.optimizer.step(&self.compute, parameters, lr);
         clear(&self.compute, &mut self.grads);
         if norm.is_ok() {
             self.model
@@ -303,6 +306,24 @@ impl Trainer {
     }
 
     fn backward(&mut self, bin: &Bin, grad_logprobs: &[f32], kept: usize) {
+        if !self.packs_current {
+            self.packs
+                .pack(&self.compute, &self.model.config, &self.layout, &self.flat);
+            self.packs_current = true;
+        }
+        self.head_and_norm_backward(bin, grad_logprobs);
+        self.layers_backward(bin, kept);
+        embedding_gradient(
+            &self.compute,
+            &bin.rows,
+            &self.buffers.grad,
+            self.model.config.hidden_size,
+            &mut self.grads[self.layout.embedding.clone()],
+        );
+    }
+
+    /// Fills `buffers.grad` with the gradient of the last layer's output.
+    fn head_and_norm_backward(&mut self, bin: &Bin, grad_logprobs: &[f32]) {
         let Self {
             compute,
             model,
@@ -310,19 +331,9 @@ impl Trainer {
             layout,
             grads,
             packs,
-            packs_current,
-            flat,
-            store,
             ..
         } = self;
-        let config = &*model.config;
-        let rows = &bin.rows;
-        let (width, eps) = (config.hidden_size, config.rms_norm_eps);
-        if !*packs_current {
-            packs.pack(compute, config, layout, flat);
-            *packs_current = true;
-        }
-
+        let (width, eps) = (model.config.hidden_size, model.config.rms_norm_eps);
         buffers.grad_hidden.resize(bin.outputs.len() * width);
         head_backward(
             compute,
@@ -351,17 +362,31 @@ impl Trainer {
             ..
         } = buffers;
         norm_backward(compute, last, norm, eps, grad_hidden, grad, out, partial);
+    }
 
-        let rope = model.rope.up_to(rows.longest);
-        let pass = |layer: usize| Pass {
-            outputs: (layer + 1 == config.num_layers).then_some(&*bin.outputs),
+    /// Makes `buffers.grad` the gradient of the first layer's input. Layers that kept no activations run forward again.
+    fn layers_backward(&mut self, bin: &Bin, kept: usize) {
+        let Self {
             compute,
-            config,
-            rope: &rope,
-            rows,
-        };
+            model,
+            buffers,
+            layout,
+            grads,
+            packs,
+            store,
+            ..
+        } = self;
+        let config = &*model.config;
+        let rope = model.rope.up_to(bin.rows.longest);
         let recomputed = config.num_layers - kept;
         for index in (0..config.num_layers).rev() {
+            let pass = Pass {
+                outputs: (index + 1 == config.num_layers).then_some(&*bin.outputs),
+                compute,
+                config,
+                rope: &rope,
+                rows: &bin.rows,
+            };
             let Buffers {
                 layers,
                 inputs,
@@ -374,22 +399,19 @@ impl Trainer {
             let weights = &model.weights.layers[index];
             if let Some(store) = store.as_mut().filter(|_| index < recomputed) {
                 std::mem::swap(&mut acts.x, &mut inputs[index]);
-                layer::forward(pass(index), weights, store, acts, &mut work.passing, last);
+                layer::forward(pass, weights, store, acts, &mut work.passing, last);
             }
             let layer = Layer {
                 weights,
                 packs: &packs.layers[index],
                 ranges: &layout.layers[index],
             };
-            backward(pass(index), layer, acts, grad, grads, work);
+            let mut grads = Gradients {
+                passing: grad,
+                parameters: grads,
+            };
+            backward(pass, layer, acts, &mut grads, work);
         }
-        embedding_gradient(
-            compute,
-            rows,
-            &buffers.grad,
-            width,
-            &mut grads[layout.embedding.clone()],
-        );
     }
 }
 

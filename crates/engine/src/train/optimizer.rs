@@ -26,6 +26,23 @@ pub(crate) struct Optimizer {
     update: Vec<f32>,
 }
 
+/// The flat parameters and their gradients.
+pub(crate) struct Parameters<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) values: &'a mut [f32],
+    pub(crate) gradients: &'a [f32],
+}
+
+/// The inputs of one step.
+struct Step<'a> {
+    compute: &'a Compute,
+    parameters: &'a mut [f32],
+    gradients: &'a [f32],
+    lr: f64,
+    /// The factor that clips the gradients.
+    scale: f32,
+}
+
 impl Optimizer {
     pub(crate) fn new(config: OptimConfig, parameters: usize) -> Self {
         Self {
@@ -69,14 +86,12 @@ impl Optimizer {
     ///
     /// # Errors
     /// [`EngineError::NonFinite`] when the norm is not finite; nothing is changed then.
-    pub(crate) fn step(
-        &mut self,
-        compute: &Compute,
-        layout: &Layout,
-        parameters: &mut [f32],
-        gradients: &[f32],
-        lr: f64,
-    ) -> Result<f32, EngineError> {
+    pub(crate) fn step(&mut self, compute: &Compute, parameters: Parameters<'_>, lr: f64) -> Result<f32, EngineError> {
+        let Parameters {
+            layout,
+            values,
+            gradients,
+        } = parameters;
         let norm = norm(compute, gradients);
         if !norm.is_finite() {
             return Err(EngineError::NonFinite(format!(
@@ -89,25 +104,24 @@ impl Optimizer {
             .config
             .max_norm
             .map_or(1.0, |most| (most / (norm + NORM_EPS)).min(1.0)) as f32;
+        let mut step = Step {
+            compute,
+            parameters: values,
+            gradients,
+            lr,
+            scale,
+        };
         match self.config.method {
-            OptimMethod::AdamW => self.adamw(compute, &layout.slots, parameters, gradients, lr, scale),
-            OptimMethod::Sgd { momentum, nesterov } => {
-                self.sgd(
-                    &layout.slots,
-                    parameters,
-                    gradients,
-                    (lr as f32, scale),
-                    (momentum as f32, nesterov),
-                );
-            }
+            OptimMethod::AdamW => self.adamw(&mut step, &layout.slots),
+            OptimMethod::Sgd { momentum, nesterov } => self.sgd(&mut step, &layout.slots, momentum as f32, nesterov),
             OptimMethod::Muon { momentum } => {
                 let inside =
                     |slot: &&Slot| slot.shape.len() == 2 && slot.range != layout.embedding && slot.range != layout.head;
                 let (matrices, others): (Vec<&Slot>, Vec<&Slot>) = layout.slots.iter().partition(inside);
                 let others: Vec<Slot> = others.into_iter().cloned().collect();
-                self.adamw(compute, &others, parameters, gradients, lr, scale);
+                self.adamw(&mut step, &others);
                 for slot in matrices {
-                    self.muon(compute, slot, parameters, gradients, (lr, scale), momentum as f32);
+                    self.muon(&mut step, slot, momentum as f32);
                 }
             }
         }
@@ -118,23 +132,17 @@ impl Optimizer {
         slot.shape.len() > 1 || self.config.decay_1d
     }
 
-    fn adamw(
-        &mut self,
-        compute: &Compute,
-        slots: &[Slot],
-        parameters: &mut [f32],
-        gradients: &[f32],
-        lr: f64,
-        scale: f32,
-    ) {
+    fn adamw(&mut self, step: &mut Step<'_>, slots: &[Slot]) {
+        let (compute, gradients, lr) = (step.compute, step.gradients, step.lr);
         let OptimConfig {
             betas: (beta1, beta2),
             eps,
             weight_decay,
             ..
         } = self.config;
+        let parameters = Shared::new(&mut *step.parameters);
         let step = AdamWStep {
-            gradient_scale: scale,
+            gradient_scale: step.scale,
             keep: 1.0,
             beta2: beta2 as f32,
             rest1: (1.0 - beta1) as f32,
@@ -154,7 +162,6 @@ impl Optimizer {
                 chunks.push((start, CHUNK.min(slot.range.end - start), step));
             }
         }
-        let parameters = Shared::new(parameters);
         let (first, second) = (Shared::new(&mut self.first), Shared::new(&mut self.second));
         compute.run(chunks.len(), |index| {
             let (start, len, step) = chunks[index];
@@ -178,14 +185,9 @@ impl Optimizer {
     }
 
     /// torch.optim.SGD: weight decay is added to the gradient, the buffer begins as the first gradient.
-    fn sgd(
-        &mut self,
-        slots: &[Slot],
-        parameters: &mut [f32],
-        gradients: &[f32],
-        (lr, scale): (f32, f32),
-        (momentum, nesterov): (f32, bool),
-    ) {
+    fn sgd(&mut self, step: &mut Step<'_>, slots: &[Slot], momentum: f32, nesterov: bool) {
+        let (parameters, gradients) = (&mut *step.parameters, step.gradients);
+        let (lr, scale) = (step.lr as f32, step.scale);
         let begins = self.steps == 1;
         for slot in slots {
             let decay = if self.decays(slot) {
@@ -213,15 +215,15 @@ impl Optimizer {
         }
     }
 
-    fn muon(
-        &mut self,
-        compute: &Compute,
-        slot: &Slot,
-        parameters: &mut [f32],
-        gradients: &[f32],
-        (lr, scale): (f64, f32),
-        momentum: f32,
-    ) {
+    fn muon(&mut self, step: &mut Step<'_>, slot: &Slot, momentum: f32) {
+        let Step {
+            compute,
+            parameters,
+            gradients,
+            lr,
+            scale,
+        } = step;
+        let (lr, scale) = (*lr, *scale);
         let [rows, columns] = slot.shape[..] else { return };
         let buffer = &mut self.first[slot.range.clone()];
         self.update.clear();

@@ -38,16 +38,19 @@ struct OnPolicy {
     max_abs_diff: f64,
 }
 
+/// What the head computed for a bin.
+#[derive(Clone, Copy)]
+pub(crate) struct Scores<'a> {
+    /// One for each token.
+    pub(crate) logprobs: &'a [f32],
+    /// One for each target.
+    pub(crate) entropies: &'a [f32],
+}
+
 impl Statistics {
-    /// Adds a bin: `logprobs` of its tokens, `entropies` of its targets.
-    pub(crate) fn add(
-        &mut self,
-        batch: &TrainBatch<'_>,
-        bin: &Bin,
-        logprobs: &[f32],
-        entropies: &[f32],
-        loss: &LossOutput<f32>,
-    ) {
+    /// Adds a bin.
+    pub(crate) fn add(&mut self, batch: &TrainBatch<'_>, bin: &Bin, scores: Scores<'_>, loss: &LossOutput<f32>) {
+        let Scores { logprobs, entropies } = scores;
         self.loss += f64::from(loss.loss);
         merge_metrics(&mut self.sums, &loss.metrics);
         for &entropy in entropies {

@@ -15,6 +15,10 @@ pub(super) type TileKernel =
 ///
 /// # Safety
 /// As for [`TileKernel`].
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the operands of a kernel with their dimensions"
+)]
 #[inline(always)]
 unsafe fn tile<L: Lanes, const MR: usize, const NR: usize>(
     length: usize,
@@ -57,6 +61,7 @@ macro_rules! tile_kernels {
         }
     };
     (@one $name:ident, $lanes:ty, $rows:literal, $columns:literal, $(#[$feature:meta])*) => {
+        #[expect(clippy::too_many_arguments, reason = "as of `TileKernel`")]
         $(#[$feature])*
         unsafe fn $name(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool) {
             // SAFETY: the caller keeps the contract of `tile`, which is the same.
