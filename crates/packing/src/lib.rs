@@ -42,40 +42,25 @@
 //! This crate knows tokens and weights of tokens. Its callers know how rewards become advantages, which samples belong to a
 //! step and when a batch is shipped.
 
-mod balance;
 mod batch;
 mod build;
-mod check;
-mod columns;
-mod cost;
 mod error;
 mod experts;
-mod file;
-mod fill;
-mod first_fit;
-mod flops;
-mod metadata;
 mod plan;
-mod rollout;
-mod room;
-mod sample;
-mod sample_set;
+mod samples;
 mod scan;
-mod spare;
-mod split;
-mod trace_streams;
 
+pub use batch::file::{BatchFile, WrittenBatch, batch_from_bytes, batch_to_bytes, batch_to_file};
+pub use batch::metadata::{BATCH_FORMAT, BatchMetadata};
 pub use batch::{Batch, BatchView, Counts, UNSAMPLED};
+pub use build::sample::{Advantages, SampleRef};
+pub use build::spare::SpareBatches;
 pub use build::{BuildOptions, build_batch, build_batch_reusing};
-pub use cost::Cost;
 pub use error::PackError;
 pub use experts::{ExpertShape, ExpertWidth, NO_EXPERT_BYTE, RoutedExperts, RoutedExpertsBuf};
-pub use file::{BatchFile, WrittenBatch, batch_from_bytes, batch_to_bytes, batch_to_file};
-pub use flops::FlopModel;
-pub use metadata::{BATCH_FORMAT, BatchMetadata};
+pub use plan::cost::Cost;
+pub use plan::flops::FlopModel;
 pub use plan::{MAX_RANKS, PackOptions, pack_sequences};
-pub use rollout::{Rollout, RolloutSample};
-pub use sample::{Advantages, SampleRef};
-pub use sample_set::{SampleSet, Worth, pack_batches};
-pub use spare::SpareBatches;
-pub use trace_streams::TraceStreams;
+pub use samples::rollout::{Rollout, RolloutSample};
+pub use samples::trace_streams::TraceStreams;
+pub use samples::{SampleSet, Worth, pack_batches};

@@ -10,26 +10,7 @@ use std::path::{Path, PathBuf};
 type Names = BTreeSet<String>;
 
 /// Circles that still exist: for each crate, the modules of each circle. Remove an entry when you open its circle.
-const KNOWN: [(&str, &[&str]); 7] = [
-    // The options of a build are defined beside the build, and filling the columns reads them.
-    ("packing", &["build", "fill"]),
-    // A file is opened by its header, and a header gives out views of the file.
-    ("weights", &["file", "header", "header_json"]),
-    // Checkpoints, adapters and versions are written by one path, which notes what it wrote in a version's manifest.
-    (
-        "weights",
-        &[
-            "adapter",
-            "checkpoint",
-            "manifest",
-            "shards",
-            "sparse",
-            "verified",
-            "write",
-        ],
-    ),
-    // Resharding reads a version's files, and the folder of versions refuses a share of one.
-    ("weights", &["companions", "reshard", "versions"]),
+const KNOWN: [(&str, &[&str]); 3] = [
     // Both ends of a connection share their window sizes and pings.
     ("transport", &["link", "server"]),
     // The client has methods in every module that it keeps state for.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::adapter::{self, ADAPTER_CONFIG_FILE, Adapter};
-use crate::checkpoint::Checkpoint;
-use crate::file::TensorView;
+use crate::checkpoints::Checkpoint;
+use crate::checkpoints::adapter::{self, ADAPTER_CONFIG_FILE, Adapter};
+use crate::files::TensorView;
 use crate::{Dtype, WeightsError, encode_tensor, parallel};
 
 /// How a tensor of two sets of weights differs.

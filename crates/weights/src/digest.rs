@@ -96,17 +96,18 @@ impl VersionHasher {
 
     /// Adds one tensor; `shape` in elements, `bytes` row-major and little endian.
     pub fn add(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) {
-        self.add_hash(name, dtype, shape, bytes.len(), XxHash3_64::oneshot(bytes));
+        self.add_hash(name, dtype, shape, (bytes.len(), XxHash3_64::oneshot(bytes)));
     }
 
     /// Adds one tensor by the digest of its bytes. Returns `None` when `digest` is no digest or the size overflows.
     pub fn add_digest(&mut self, name: &str, dtype: Dtype, shape: &[usize], digest: &str) -> Option<()> {
         let hash = is_digest(digest).then(|| u64::from_str_radix(digest, 16).ok())??;
-        self.add_hash(name, dtype, shape, dtype.byte_len(shape)?, hash);
+        self.add_hash(name, dtype, shape, (dtype.byte_len(shape)?, hash));
         Some(())
     }
 
-    fn add_hash(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: usize, hash: u64) {
+    /// Adds one tensor by the length and the hash of its bytes.
+    fn add_hash(&mut self, name: &str, dtype: Dtype, shape: &[usize], (bytes, hash): (usize, u64)) {
         let mut record = Vec::with_capacity(40 + name.len() + 8 * shape.len());
         push_counted(&mut record, name.as_bytes());
         push_counted(&mut record, dtype.name().as_bytes());

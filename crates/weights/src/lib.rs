@@ -36,54 +36,46 @@
 //! This crate knows bytes, not models. Its callers decide which tensors a model needs, how dtypes are converted, and who may
 //! read a version when.
 
-mod adapter;
-mod checkpoint;
-mod companions;
+mod checkpoints;
 mod diff;
 mod digest;
 mod dtype;
-mod durable;
 mod error;
-mod file;
-mod header;
-mod header_json;
-mod load;
+mod files;
 mod manifest;
 mod parallel;
 mod reshard;
-mod shards;
 mod sparse;
-mod verified;
 mod versions;
-mod write;
-mod writeback;
 
-pub use adapter::{ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter};
-pub use checkpoint::Checkpoint;
-pub use companions::companion_files;
+pub use checkpoints::Checkpoint;
+pub use checkpoints::adapter::{ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter};
+pub use checkpoints::load::{ALIGN_BYTES, LoadedWeights};
+pub use checkpoints::shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
 pub use diff::{Change, TensorDiff, diff, diff_folders};
 pub use digest::{Hasher, VersionHasher, digest, digest_file, is_digest, version_digest};
 pub use dtype::Dtype;
-pub use durable::{replace_file, sync_directory};
 pub use error::WeightsError;
-pub use file::{SafetensorsFile, TensorView};
-pub use header::{Header, MAX_HEADER_BYTES, TensorInfo, parse};
-pub use load::{ALIGN_BYTES, LoadedWeights};
+pub use files::durable::{replace_file, sync_directory};
+pub use files::header::{Header, MAX_HEADER_BYTES, TensorInfo, parse};
+pub use files::write::{
+    TensorToWrite, WriteOptions, WrittenFile, data_digest, encode_header, to_bytes, write_safetensors,
+};
+pub use files::writeback::Writeback;
+pub use files::{SafetensorsFile, Shard, TensorView};
+pub use manifest::companions::{companion_files, version_files};
+pub use manifest::verified::mark_verified;
 pub use manifest::{
-    BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest,
+    BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, read_manifest, write_manifest,
 };
 pub use reshard::{
     Cut, Layout, LayoutRules, Part, Region, ReshardPlan, Resharded, Rule, TensorShape, Transfer, rank_directory,
     reshard_folders,
 };
-pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
 pub use sparse::{
     Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,
 };
-pub use verified::mark_verified;
 pub use versions::{
     Lease, Published, PublisherOptions, Received, Staged, WeightPublisher, WeightReceiver, published_versions,
-    remove_version, request_full, retain_versions, version_directory, version_files,
+    remove_version, request_full, retain_versions, version_directory,
 };
-pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, encode_header, to_bytes, write_safetensors};
-pub use writeback::Writeback;

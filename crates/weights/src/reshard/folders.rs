@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use super::rules::{Cut, LayoutRules};
 use super::share::{FOLDER, WholeShapes, check_count, check_shares, notes};
 use super::{Layout, ReshardPlan, TensorShape};
-use crate::checkpoint::Checkpoint;
-use crate::shards::write_noted;
-use crate::versions::version_files;
-use crate::write::TensorToWrite;
+use crate::checkpoints::Checkpoint;
+use crate::checkpoints::shards::write_noted;
+use crate::files::write::TensorToWrite;
+use crate::manifest::companions::version_files;
 use crate::{WeightsError, WrittenCheckpoint};
 
 /// The directory with the part of a rank.

@@ -10,9 +10,9 @@ use std::path::Path;
 use super::TensorShape;
 use super::rules::LayoutRules;
 use crate::WeightsError;
-use crate::checkpoint::Checkpoint;
-use crate::file::SafetensorsFile;
-use crate::write::TensorToWrite;
+use crate::checkpoints::Checkpoint;
+use crate::files::SafetensorsFile;
+use crate::files::write::TensorToWrite;
 
 const RANK: &str = "prl.rank";
 const LAYOUT: &str = "prl.layout";

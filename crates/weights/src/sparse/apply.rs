@@ -7,11 +7,11 @@ use std::path::Path;
 use super::blocks::{BLOCK_BYTES, decode_block};
 use super::shard::{Coding, SparseRecord, SparseVersion, malformed};
 use super::tensor::BlockIndex;
-use crate::checkpoint::Checkpoint;
-use crate::file::{SafetensorsFile, TensorView};
-use crate::header::TensorInfo;
-use crate::manifest::Shard;
-use crate::shards::{INDEX_FILE, WrittenCheckpoint};
+use crate::checkpoints::Checkpoint;
+use crate::checkpoints::shards::{INDEX_FILE, WrittenCheckpoint};
+use crate::files::Shard;
+use crate::files::header::TensorInfo;
+use crate::files::{SafetensorsFile, TensorView};
 use crate::{Hasher, WeightsError, digest_file, parallel};
 
 /// Bytes that a thread reads, patches, digests and writes at a time: whole blocks that stay in its cache.

@@ -5,11 +5,11 @@ use std::path::Path;
 use super::blocks::BLOCK_BYTES;
 use super::shard::{Coding, FORMAT, RECORDS, SparseRecord};
 use super::tensor::{CodedBlocks, join};
-use crate::checkpoint::Checkpoint;
-use crate::manifest::Shard;
+use crate::checkpoints::Checkpoint;
+use crate::checkpoints::shards::{WrittenCheckpoint, group_by_size};
+use crate::files::Shard;
+use crate::files::write::{TensorToWrite, WriteOptions, write_safetensors};
 use crate::parallel;
-use crate::shards::{WrittenCheckpoint, group_by_size};
-use crate::write::{TensorToWrite, WriteOptions, write_safetensors};
 use crate::{Dtype, VersionHasher, WeightsError, digest};
 
 /// Bytes that one thread codes at a time: whole blocks, few enough that a large tensor keeps every core busy.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::SafetensorsFile;
+use crate::files::SafetensorsFile;
 use crate::manifest::{BaseVersion, Encoding, Manifest};
 use crate::{Dtype, VersionHasher, WeightsError, is_digest};
 

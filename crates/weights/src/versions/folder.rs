@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::publisher::make_empty;
 use super::{Published, Staged, WeightPublisher};
-use crate::adapter::Adapter;
-use crate::checkpoint::Checkpoint;
-use crate::manifest::{Canary, MANIFEST_FILE, Shard, is_plain_file_name};
+use crate::checkpoints::Checkpoint;
+use crate::checkpoints::adapter::Adapter;
+use crate::files::{Shard, is_plain_file_name};
+use crate::manifest::{Canary, MANIFEST_FILE};
 use crate::reshard::refuse_share;
 use crate::{WeightsError, digest_file, parallel};
 

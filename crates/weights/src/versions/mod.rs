@@ -10,6 +10,7 @@ mod publisher;
 mod receiver;
 mod resume;
 mod retention;
+mod verify;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,8 @@ pub use receiver::{Received, WeightReceiver};
 pub use retention::{remove_version, retain_versions};
 
 use crate::WeightsError;
-use crate::durable::replace_file;
-use crate::manifest::{MANIFEST_FILE, is_plain_file_name};
+use crate::files::durable::replace_file;
+use crate::manifest::MANIFEST_FILE;
 
 /// With this file in a root a receiver that cannot use the newest version asks for it in full.
 const FULL_REQUEST_FILE: &str = "full.request";
@@ -69,22 +70,4 @@ pub fn published_versions(root: &Path) -> Result<Vec<u64>, WeightsError> {
 /// [`WeightsError::Io`] when the root cannot be written to.
 pub fn request_full(root: &Path) -> Result<(), WeightsError> {
     replace_file(&root.join(FULL_REQUEST_FILE), |_| Ok(()))
-}
-
-/// Names of the plain files in `directory` that belong to a version, without the manifest, in ascending order.
-///
-/// # Errors
-/// [`WeightsError::Io`] when it cannot be read.
-pub fn version_files(directory: &Path) -> Result<Vec<String>, WeightsError> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(directory).map_err(WeightsError::io("list", directory))? {
-        let entry = entry.map_err(WeightsError::io("list", directory))?;
-        let kind = entry.file_type().map_err(WeightsError::io("list", directory))?;
-        let name = entry.file_name().into_string().unwrap_or_default();
-        if kind.is_file() && name != MANIFEST_FILE && is_plain_file_name(&name) && !name.starts_with('.') {
-            names.push(name);
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
 }

@@ -8,15 +8,17 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FULL_REQUEST_FILE, published_versions, remove_version, retain_versions, version_directory, version_files};
-use crate::adapter::{self, Adapter};
-use crate::checkpoint::Checkpoint;
-use crate::companions::companion_files;
-use crate::durable::sync_directory;
-use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest};
+use super::{FULL_REQUEST_FILE, published_versions, remove_version, retain_versions, version_directory};
+use crate::checkpoints::Checkpoint;
+use crate::checkpoints::adapter::{self, Adapter};
+use crate::files::Shard;
+use crate::files::durable::sync_directory;
+use crate::files::write::TensorToWrite;
+use crate::manifest::companions::companion_files;
+use crate::manifest::companions::version_files;
+use crate::manifest::verified::mark_written;
+use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, read_manifest, write_manifest};
 use crate::sparse::{SparseOptions, write_sparse};
-use crate::verified::mark_written;
-use crate::write::TensorToWrite;
 use crate::{Lease, WeightsError, WrittenCheckpoint};
 
 const OWN_DIRECTORY: &str = ".publisher";

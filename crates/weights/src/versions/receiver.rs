@@ -11,12 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::retention::remove_version;
-use super::{Lease, published_versions, request_full, version_directory, version_files};
+use super::{Lease, published_versions, request_full, version_directory};
 use crate::WeightsError;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoints::Checkpoint;
+use crate::manifest::companions::version_files;
+use crate::manifest::verified::mark_verified;
 use crate::manifest::{BaseVersion, Encoding, MANIFEST_FILE, Manifest, at, read_manifest};
 use crate::sparse::{SparseVersion, apply_sparse};
-use crate::verified::mark_verified;
 
 /// So many folders stay in the state directory: the newest, and the one before it for engines that still load it.
 const KEPT_FOLDERS: usize = 2;

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::publisher::Newest;
 use super::{Lease, WeightPublisher, WeightReceiver, published_versions, version_directory};
 use crate::WeightsError;
-use crate::checkpoint::Checkpoint;
-use crate::companions::companion_files;
+use crate::checkpoints::Checkpoint;
+use crate::manifest::companions::companion_files;
 use crate::manifest::{Encoding, Manifest, read_manifest};
 
 impl WeightPublisher {

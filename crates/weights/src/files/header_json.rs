@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::header::{METADATA_KEY, TensorInfo};
 use crate::Dtype;
-use crate::header::{METADATA_KEY, TensorInfo};
 
 pub(crate) struct RawHeader {
     pub(crate) metadata: BTreeMap<String, String>,

@@ -1,7 +1,15 @@
-//! A safetensors file, mapped into memory.
+//! Safetensors files: reading one that is mapped into memory (here), its `header`, and writing one durably.
 //!
 //! The header and the length of the file are validated before [`SafetensorsFile::open`] returns, so that no tensor
 //! reaches past the end. Pages are read when touched; several processes that open one file share its memory.
+
+pub(crate) mod durable;
+pub(crate) mod header;
+mod header_json;
+mod shard;
+pub(crate) mod write;
+pub(crate) mod writeback;
+pub(crate) mod written;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,8 +18,11 @@ use std::path::{Path, PathBuf};
 
 use memmap2::{MmapMut, MmapOptions};
 
-use crate::header::{Header, parse};
 use crate::{Dtype, WeightsError};
+use header::{Header, parse};
+
+pub use shard::Shard;
+pub(crate) use shard::is_plain_file_name;
 
 /// A validated safetensors file.
 ///

@@ -1,4 +1,10 @@
 //! The weights of a Hugging Face folder, single or sharded, as one set of named tensors.
+//!
+//! `shards` writes such folders, `load` reads one into new memory, and `adapter` has the folders of PEFT.
+
+pub(crate) mod adapter;
+pub(crate) mod load;
+pub(crate) mod shards;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -6,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::adapter::{self, Adapter};
-use crate::file::{SafetensorsFile, TensorView};
-use crate::manifest::is_plain_file_name;
-use crate::shards::{INDEX_FILE, SINGLE_FILE};
+use crate::files::is_plain_file_name;
+use crate::files::{SafetensorsFile, TensorView};
 use crate::{VersionHasher, WeightsError};
+use adapter::Adapter;
+use shards::{INDEX_FILE, SINGLE_FILE};
 
 /// Far above the size of any real index, which has one line per tensor.
 const MAX_INDEX_BYTES: u64 = 256 << 20;

@@ -3,6 +3,9 @@
 //! It is written last, so a version exists exactly when its manifest does. Shard digests are of the files' bytes. The
 //! version's digest is of the weights alone ([`crate::version_digest`]) and does not depend on encoding and sharding.
 
+pub(crate) mod companions;
+pub(crate) mod verified;
+
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
@@ -10,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::durable::{replace_file, sync_directory};
-use crate::{
-    ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter, Checkpoint, SparseVersion, WeightsError, is_digest, parallel,
-};
+use crate::checkpoints::adapter::{ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE};
+use crate::files::durable::{replace_file, sync_directory};
+use crate::files::{Shard, is_plain_file_name};
+use crate::{WeightsError, is_digest, parallel};
 
 /// Name of the manifest in a version's directory.
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -70,18 +73,6 @@ pub struct BaseVersion {
     pub digest: String,
 }
 
-/// One file of a version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Shard {
-    /// Its name in the version's directory.
-    pub file: String,
-    /// Its length.
-    pub bytes: u64,
-    /// Digest of its bytes.
-    pub digest: String,
-}
-
 /// Log-probabilities of a fixed prompt under the weights, at temperature 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -125,30 +116,6 @@ impl Manifest {
         let threads = parallel::thread_count(0);
         parallel::map(self.shards.len(), threads, |index| self.shards[index].verify(directory))?;
         Ok(())
-    }
-
-    /// Compares the version digest with `directory`: with the weights of a full version, with an adapter and its config,
-    /// or with the digests that a sparse version promises for its tensors.
-    ///
-    /// # Errors
-    /// [`WeightsError::Digest`] when they differ, and the errors of [`Checkpoint::open`], [`Adapter::open`] and
-    /// [`SparseVersion::open`].
-    pub fn verify_version(&self, directory: &Path) -> Result<(), WeightsError> {
-        if self.encoding == Encoding::Sparse {
-            return SparseVersion::open(directory, self.clone()).map(drop);
-        }
-        let found = match self.encoding {
-            Encoding::Peft => Adapter::open(directory)?.version_digest()?,
-            Encoding::Full | Encoding::Sparse => Checkpoint::open(directory)?.version_digest()?,
-        };
-        if found == self.digest {
-            return Ok(());
-        }
-        Err(WeightsError::Digest {
-            path: directory.to_path_buf(),
-            expected: self.digest.clone(),
-            found,
-        })
     }
 
     /// Writes the manifest, without a sync, into a directory that is not visible yet and can be made again.
@@ -298,11 +265,6 @@ fn sync_files(directory: &Path) -> Result<(), WeightsError> {
         }
     }
     sync_directory(directory)
-}
-
-/// Whether `name` stays within any directory that it is joined to.
-pub(crate) fn is_plain_file_name(name: &str) -> bool {
-    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0', ':'])
 }
 
 pub(crate) fn at(directory: &Path, reason: String) -> WeightsError {

@@ -2,7 +2,7 @@
 
 use prl_weights::{Dtype, Header, TensorToWrite};
 
-use crate::batch::{BatchView, Counts};
+use super::{BatchView, Counts};
 use crate::experts::{ExpertShape, ExpertWidth, RoutedExperts};
 
 const ROUTED_EXPERTS: &str = "routed_experts";

@@ -10,7 +10,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use crate::cost::Ordered;
+use super::cost::Ordered;
 
 /// Most bins that the exchange looks at.
 const MAX_EXCHANGE_WORK: usize = 20_000_000;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::checkpoint::Checkpoint;
-use crate::manifest::Shard;
-use crate::shards::{INDEX_FILE, SINGLE_FILE};
+use super::Checkpoint;
+use super::shards::{INDEX_FILE, SINGLE_FILE};
+use crate::files::Shard;
 use crate::{Dtype, VersionHasher, WeightsError, digest};
 
 /// Name of an adapter's configuration.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::writeback::WriteBehind;
 use crate::WeightsError;
-use crate::writeback::WriteBehind;
 
 const MAX_NAME_ATTEMPTS: u32 = 1000;
 

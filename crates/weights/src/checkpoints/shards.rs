@@ -9,9 +9,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::durable::{replace_unsynced_name, sync_directory};
-use crate::manifest::Shard;
-use crate::write::{Digesting, TensorToWrite, WriteOptions, write_digesting};
+use crate::files::Shard;
+use crate::files::durable::{replace_unsynced_name, sync_directory};
+use crate::files::write::{Digesting, TensorToWrite, WriteOptions, write_digesting};
 use crate::{VersionHasher, WeightsError, parallel};
 
 /// Name of the weights when they fit one file.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use prl_weights::digest;
 
-use crate::batch::Counts;
+use super::Counts;
 
 /// The `format` in the metadata of a batch.
 pub const BATCH_FORMAT: &str = "prl-batch/1";

@@ -7,9 +7,9 @@ use std::io;
 use std::path::Path;
 use std::thread;
 
-use crate::durable::{parent_directory, replace_unsynced_name, sync_directory};
-use crate::header::{LENGTH_BYTES, MAX_HEADER_BYTES, METADATA_KEY};
-use crate::verified::note_written;
+use super::durable::{parent_directory, replace_unsynced_name, sync_directory};
+use super::header::{LENGTH_BYTES, MAX_HEADER_BYTES, METADATA_KEY};
+use super::written::note_written;
 use crate::{Dtype, Hasher, VersionHasher, WeightsError};
 
 /// A chunk of this size stays in the cache between two digests and the write.

@@ -8,20 +8,19 @@
 //! system's clock (some milliseconds) as the one before it. It is stored beside the manifest; a process that can write one
 //! can write the other. A lost or unreadable mark costs only time.
 
-use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::Manifest;
 use crate::WeightsError;
-use crate::manifest::{Manifest, Shard};
+use crate::files::Shard;
+use crate::files::written::{self, Stamp};
 
 const MARK_FILE: &str = ".verified.json";
 const TURN_FILE: &str = ".verifying";
@@ -30,11 +29,6 @@ const MAX_MARK_BYTES: u64 = 16 << 20;
 /// Another reader that digests for longer than this has hung.
 const TURN_DEADLINE: Duration = Duration::from_secs(600);
 const TURN_POLL: Duration = Duration::from_millis(2);
-
-/// Files that this process digested while it wrote them, the newest last.
-static WRITTEN: Mutex<VecDeque<(Stamp, String)>> = Mutex::new(VecDeque::new());
-/// Far more entries than a version has shards.
-const MAX_WRITTEN: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
@@ -48,30 +42,6 @@ struct Marked {
     file: String,
     digest: String,
     stamp: Stamp,
-}
-
-/// Distinguishes a file from any other file, and from itself before and after a write.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    /// Seconds and nanoseconds.
-    written: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(path: &Path) -> io::Result<Self> {
-        let found = fs::metadata(path)?;
-        Ok(Self {
-            device: found.dev(),
-            inode: found.ino(),
-            bytes: found.len(),
-            written: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        })
-    }
 }
 
 impl Mark {
@@ -119,27 +89,12 @@ pub fn mark_verified(directory: &Path, shards: &[Shard]) {
     }
 }
 
-/// Records that the file at `path` was digested while it was written.
-pub(crate) fn note_written(path: &Path, digest: &str) {
-    let Ok(stamp) = Stamp::of(path) else { return };
-    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if written.len() == MAX_WRITTEN {
-        written.pop_front();
-    }
-    written.push_back((stamp, digest.to_owned()));
-}
-
 /// Marks files of `directory` when this process has written them all, with the digests that `shards` says.
 pub(crate) fn mark_written(directory: &Path, shards: &[Shard]) {
     let Some(mark) = Mark::now(directory, shards) else {
         return;
     };
-    let written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_written = |file: &Marked| {
-        let noted = |(stamp, digest): &(Stamp, String)| *stamp == file.stamp && *digest == file.digest;
-        written.iter().rev().any(noted)
-    };
-    if mark.files.iter().all(is_written) {
+    if written::knows_all(mark.files.iter().map(|file| (&file.stamp, &*file.digest))) {
         mark.leave(directory);
     }
 }
@@ -211,6 +166,7 @@ fn take_turn(directory: &Path) -> Option<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::written::note_written;
     use crate::manifest::Encoding;
     use crate::{MANIFEST_FORMAT, digest};
 

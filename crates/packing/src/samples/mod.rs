@@ -1,15 +1,19 @@
-//! The samples of a step, chosen among rollouts in native memory.
+//! The samples of a step, chosen among rollouts in native memory (`rollout`), and the values that an algorithm gives to
+//! each of their tokens (`trace_streams`).
+
+pub(crate) mod rollout;
+pub(crate) mod trace_streams;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::build::sample::{Advantages, SampleRef};
 use crate::build::{BuildOptions, build_batch, build_batch_reusing};
-use crate::cost::Cost;
+use crate::plan::cost::Cost;
 use crate::plan::{PackOptions, pack_sequences};
-use crate::rollout::Rollout;
-use crate::sample::{Advantages, SampleRef};
-use crate::trace_streams::{TraceStreams, part};
 use crate::{Batch, PackError};
+use rollout::Rollout;
+use trace_streams::{TraceStreams, part};
 
 /// Samples of rollouts, each with its [`Worth`]. The set refers to the rollouts and copies nothing.
 #[derive(Debug, Default)]

@@ -1,10 +1,18 @@
 //! The plan of a step: which samples share a bin, and which rank runs it.
+//!
+//! `first_fit` fills the bins, `split` gives every rank as many, and `balance` gives all ranks similar work by the `cost`.
+
+mod balance;
+pub(crate) mod cost;
+mod first_fit;
+pub(crate) mod flops;
+mod split;
 
 use crate::PackError;
-use crate::balance::balance_ranks;
-use crate::cost::Cost;
-use crate::first_fit::first_fit_decreasing;
-use crate::split::split_to_multiple;
+use balance::balance_ranks;
+use cost::Cost;
+use first_fit::first_fit_decreasing;
+use split::split_to_multiple;
 
 /// Most ranks that a plan is made for.
 pub const MAX_RANKS: u32 = 1 << 16;

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use memmap2::{MmapMut, MmapOptions};
 use prl_weights::{Hasher, Header, WeightsError, WriteOptions, data_digest, encode_header, parse, replace_file};
 
+use super::columns::{Column, Columns, columns};
+use super::metadata::{self, BatchMetadata};
+use super::{Batch, BatchView, Counts};
 use crate::PackError;
-use crate::batch::{Batch, BatchView, Counts};
-use crate::columns::{Column, Columns, columns};
-use crate::metadata::{self, BatchMetadata};
 
 /// A chunk of this size stays in the cache between the copy and the hash.
 const CACHED_CHUNK_BYTES: usize = 1 << 18;

@@ -2,11 +2,11 @@
 
 use std::ops::Add;
 
+use super::sample::{Advantages, SampleRef};
+use super::{BuildOptions, used};
 use crate::PackError;
 use crate::batch::{Batch, Counts, UNSAMPLED};
-use crate::build::{BuildOptions, used};
 use crate::experts::{ExpertShape, NO_EXPERT_BYTE, RoutedExperts};
-use crate::sample::{Advantages, SampleRef};
 use crate::scan::{count, count_pairs};
 
 const PADDING_TEMPERATURE: f32 = 1.0;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::batch::{BatchView, Counts};
+use super::{BatchView, Counts};
 use crate::scan::{count, count_pairs, first, first_pair};
 
 /// Tokens whose columns stay in a core's cache between the passes over them.

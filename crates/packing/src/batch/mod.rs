@@ -4,6 +4,11 @@
 //! [`BatchView`] borrows them from a batch or from a file; `check` has the invariants of both. Code that makes or
 //! reads a batch checks it; consumers rely on the invariants and check nothing again.
 
+mod check;
+mod columns;
+pub(crate) mod file;
+pub(crate) mod metadata;
+
 use std::ops::Add;
 
 use crate::PackError;

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::balance::Bin;
-use crate::cost::Ordered;
+use super::balance::Bin;
+use super::cost::Ordered;
 
 /// Halves the heaviest bins with several samples until the number of bins is a multiple of `ranks`. When every bin has one
 /// sample only, empty bins are added. The result is in descending order of cost, empty bins last.

@@ -3,12 +3,31 @@
 //! A model's output depends on them as much as on the weights, so the manifest has their digests too. A
 //! sparse version has none of them in its directory: it uses those of its base.
 
+use std::fs;
 use std::path::Path;
 
-use crate::manifest::{Encoding, Manifest, Shard, at};
-use crate::shards::INDEX_FILE;
-use crate::versions::version_files;
+use super::{Encoding, MANIFEST_FILE, Manifest, at};
+use crate::checkpoints::shards::INDEX_FILE;
+use crate::files::{Shard, is_plain_file_name};
 use crate::{WeightsError, digest_file};
+
+/// Names of the plain files in `directory` that belong to a version, without the manifest, in ascending order.
+///
+/// # Errors
+/// [`WeightsError::Io`] when it cannot be read.
+pub fn version_files(directory: &Path) -> Result<Vec<String>, WeightsError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory).map_err(WeightsError::io("list", directory))? {
+        let entry = entry.map_err(WeightsError::io("list", directory))?;
+        let kind = entry.file_type().map_err(WeightsError::io("list", directory))?;
+        let name = entry.file_name().into_string().unwrap_or_default();
+        if kind.is_file() && name != MANIFEST_FILE && is_plain_file_name(&name) && !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
 
 /// The plain files of `directory` except weights (`shards` and their index) and manifest, with length and digest.
 ///

@@ -1,17 +1,22 @@
-//! From samples and a plan to one [`Batch`] per rank.
+//! From samples and a plan to one [`Batch`] per rank. The samples are borrowed from their owner (`sample`).
 //!
 //! The place of every bin in the columns is known before anything is copied, so bins are filled independently, by
 //! several threads when there is much to copy.
+
+mod fill;
+mod room;
+pub(crate) mod sample;
+pub(crate) mod spare;
 
 use std::ops::Range;
 use std::thread;
 
 use crate::batch::{Batch, Counts};
 use crate::experts::RoutedExpertsBuf;
-use crate::fill::{Bin, ColumnsMut, Shape, Streams};
-use crate::room::column;
-use crate::sample::SampleRef;
 use crate::{MAX_RANKS, PackError};
+use fill::{Bin, ColumnsMut, Shape, Streams};
+use room::column;
+use sample::SampleRef;
 
 /// Most tokens of `pad_to_multiple_of`: far above any kernel's tile, and small enough that an empty bin stays cheap.
 const MAX_PADDING_MULTIPLE: u32 = 1 << 16;

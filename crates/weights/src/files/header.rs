@@ -11,8 +11,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::file::TensorView;
-use crate::header_json::RawHeader;
+use super::TensorView;
+use super::header_json::RawHeader;
 use crate::{Dtype, WeightsError};
 
 /// Longest header that is read or written, in bytes: the limit of the reference implementation.

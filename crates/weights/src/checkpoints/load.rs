@@ -18,8 +18,8 @@ use std::sync::Mutex;
 
 use memmap2::MmapMut;
 
-use crate::checkpoint::Checkpoint;
-use crate::file::TensorView;
+use super::Checkpoint;
+use crate::files::TensorView;
 use crate::{Dtype, WeightsError, parallel};
 
 /// Tensors begin at multiples of this many bytes: a cache line, the widest vector register.

@@ -1,0 +1,6 @@
+//! A publisher and its receivers: every version arrives whole, even when files are deleted, damaged or late.
+
+mod encodings;
+mod place;
+mod publishers;
+mod receivers;

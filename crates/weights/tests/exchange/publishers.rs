@@ -1,0 +1,129 @@
+//! Publishers that follow each other in one root, and versions that another trainer wrote.
+
+use std::fs;
+use std::path::Path;
+
+use prl_weights::{
+    Canary, Dtype, Encoding, Lease, Staged, TensorToWrite, WeightPublisher, published_versions, write_checkpoint,
+};
+
+use crate::place::{ELEMENTS, Place, SPARSE, weights};
+
+#[test]
+fn a_second_publisher_is_refused_and_a_new_one_starts_full() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    place.stage(2);
+    let error = WeightPublisher::open(place.path(), SPARSE).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_IO");
+    assert!(error.to_string().contains("another publisher"), "{error}");
+    let Place { root, publisher, .. } = place;
+    drop(publisher);
+    let publisher = WeightPublisher::open(root.path(), SPARSE).unwrap();
+    let mut place = Place {
+        root,
+        publisher,
+        dtype: Dtype::BF16,
+        period: 60,
+        jump: 1,
+        config: "{\"rope_theta\": 10000}",
+    };
+    assert!(!place.path().join(".publisher/step_2").exists());
+    assert_eq!(place.publish(2, false), Encoding::Full);
+}
+
+#[test]
+fn versions_of_an_earlier_attempt_are_gone_as_soon_as_theirs_is_staged_again() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let reader = Lease::take(&place.directory(1)).unwrap().unwrap();
+    assert!(reader.is_current().unwrap());
+    place.publish(2, false);
+    place.period = 50;
+    let staged = place.stage(1);
+    assert_eq!(published_versions(place.path()).unwrap(), [0]);
+    assert!(!reader.is_current().unwrap());
+    assert_eq!(
+        place
+            .publisher
+            .publish(1, staged, None, false)
+            .unwrap()
+            .manifest
+            .encoding,
+        Encoding::Full
+    );
+    assert_eq!(place.publish(1, false), Encoding::Full);
+    let (_state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(1).unwrap(), 1);
+}
+
+#[test]
+fn staged_weights_that_are_not_what_was_promised_are_not_published() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    let staged = place.stage(1);
+    let wrong = Staged {
+        digest: "0123456789abcdef".to_owned(),
+        ..staged
+    };
+    let error = place.publisher.publish(1, wrong, None, false).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_DIGEST");
+    assert_eq!(published_versions(place.path()).unwrap(), [0]);
+    assert_eq!(place.publish(1, false), Encoding::Sparse);
+}
+
+/// Readers race with the publisher and with retention. Each gets the whole version that it asked for.
+
+/// Publishes a folder with the weights of `version` by a new publisher.
+fn publish_folder(place: &Place, folder: &Path, version: u64) -> Encoding {
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("config.json"), place.config).unwrap();
+    let data = weights(version, place.period, place.jump);
+    let tensor = TensorToWrite {
+        name: "w",
+        dtype: Dtype::BF16,
+        shape: &[ELEMENTS],
+        data: &data,
+    };
+    write_checkpoint(folder, &[tensor], u64::MAX).unwrap();
+    let mut publisher = WeightPublisher::open(place.path(), SPARSE).unwrap();
+    let canary = Canary {
+        token_ids: vec![1],
+        logprobs: vec![-(version as f32)],
+        isa: "avx2".to_owned(),
+        dtype: "bfloat16".to_owned(),
+    };
+    let published = publisher.publish_folder(version, folder, Some(canary), false).unwrap();
+    published.manifest.encoding
+}
+
+#[test]
+fn a_folder_is_compared_with_the_newest_version_whoever_published_it() {
+    let mut place = Place::new(SPARSE);
+    let folder = tempfile::tempdir().unwrap();
+    // Another publisher holds the root.
+    place.publisher = WeightPublisher::open(folder.path(), SPARSE).unwrap();
+    let source = folder.path().join("source");
+    let (_state, mut receiver) = place.receiver();
+    for version in 0..5 {
+        let expected = if version == 0 { Encoding::Full } else { Encoding::Sparse };
+        assert_eq!(publish_folder(&place, &source, version), expected, "version {version}");
+        place.check(&receiver.receive(version).unwrap(), version);
+    }
+    let (_late, mut late) = place.receiver();
+    place.check(&late.receive(4).unwrap(), 4);
+    // The publishers leave nothing but their own folder.
+    place.config = "{\"rope_theta\": 500000}";
+    assert_eq!(publish_folder(&place, &source, 5), Encoding::Full);
+    assert_eq!(publish_folder(&place, &source, 6), Encoding::Sparse);
+    place.check(&late.receive(6).unwrap(), 6);
+    // A damaged version is no base; the version after it mends the root.
+    let path = place.directory(5).join("model.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(publish_folder(&place, &source, 7), Encoding::Full);
+    place.check(&late.receive(7).unwrap(), 7);
+}

@@ -1,0 +1,162 @@
+//! Receivers that are late, read for long, or find damage.
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use prl_weights::{
+    Encoding, Lease, MANIFEST_FILE, PublisherOptions, WeightReceiver, published_versions, retain_versions,
+};
+
+use crate::place::{Place, SPARSE};
+
+#[test]
+fn a_full_version_is_digested_once_on_a_machine_and_again_when_it_was_touched() {
+    let mut place = Place::new(SPARSE);
+    assert_eq!(place.publish(0, true), Encoding::Full);
+    let directory = place.directory(0);
+    assert!(directory.join(".verified.json").is_file(), "the publisher digested it");
+    let (_state, mut receiver) = place.receiver();
+    let received = receiver.receive(0).unwrap();
+    received.manifest.verify_shards_once(&received.directory).unwrap();
+    thread::sleep(std::time::Duration::from_millis(25));
+    let shard = directory.join("model.safetensors");
+    let mut bytes = fs::read(&shard).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&shard, bytes).unwrap();
+    let error = received.manifest.verify_shards_once(&received.directory).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_DIGEST");
+}
+
+#[test]
+fn a_late_receiver_and_one_that_missed_versions_catch_up() {
+    let mut place = Place::new(SPARSE);
+    let (_state, mut sleepy) = place.receiver();
+    for version in 0..8 {
+        place.publish(version, version == 4);
+        if version == 5 {
+            place.check(&sleepy.receive(5).unwrap(), 5);
+        }
+    }
+    place.check(&sleepy.receive(7).unwrap(), 7);
+    let (_state, mut late) = place.receiver();
+    place.check(&late.receive(7).unwrap(), 7);
+    // Versions 6 and 7 are built on 4, which is full.
+    assert_eq!(published_versions(place.path()).unwrap(), [4, 5, 6, 7]);
+    assert_eq!(late.receive(3).unwrap_err().code(), "PRL_WEIGHTS_MANIFEST");
+}
+
+#[test]
+fn what_someone_reads_is_not_removed_until_he_is_done() {
+    let mut place = Place::new(PublisherOptions {
+        keep: 1,
+        sparse: false,
+        threads: 1,
+    });
+    place.publish(0, false);
+    let (_state, mut receiver) = place.receiver();
+    let received = receiver.receive(0).unwrap();
+    for version in 1..4 {
+        place.publish(version, false);
+    }
+    assert_eq!(published_versions(place.path()).unwrap(), [0, 3]);
+    place.check(&received, 0);
+    drop(received);
+    assert_eq!(retain_versions(place.path(), 1).unwrap(), [0]);
+    assert!(!place.directory(0).exists());
+    assert!(Lease::take(&place.directory(0)).unwrap().is_none());
+}
+
+#[test]
+fn a_damaged_folder_of_the_receiver_is_made_again() {
+    let mut place = Place::new(SPARSE);
+    for version in 0..3 {
+        place.publish(version, false);
+    }
+    let (state, mut receiver) = place.receiver();
+    let directory = receiver.receive(2).unwrap().directory.clone();
+    assert!(directory.starts_with(state.path()));
+    let path = directory.join("model.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let mut restarted = WeightReceiver::open(place.path(), state.path(), 2).unwrap();
+    place.check(&restarted.receive(2).unwrap(), 2);
+    // Another one was left unfinished by a kill.
+    fs::create_dir(state.path().join(".step_3")).unwrap();
+    place.publish(3, false);
+    place.check(&restarted.receive(3).unwrap(), 3);
+}
+
+#[test]
+fn damage_on_the_way_has_a_name_and_a_full_version_mends_it() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let path = place.directory(1).join("delta.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let (_state, mut receiver) = place.receiver();
+    assert_eq!(receiver.receive(1).unwrap_err().code(), "PRL_WEIGHTS_DIGEST");
+    receiver.request_full().unwrap();
+    place.publisher.serve_full_request().unwrap().unwrap();
+    place.check(&receiver.receive(1).unwrap(), 1);
+}
+
+#[test]
+fn readers_never_see_half_a_version() {
+    const VERSIONS: u64 = 25;
+    let mut place = Place::new(PublisherOptions { keep: 1, ..SPARSE });
+    place.publish(0, false);
+    let newest = AtomicU64::new(0);
+    let root = place.path().to_path_buf();
+    let shared = tempfile::tempdir().unwrap();
+    let read = |number: u64| {
+        let own = tempfile::tempdir().unwrap();
+        // Two share a state directory, the others have their own.
+        let state = if number < 2 { shared.path() } else { own.path() };
+        let mut receiver = WeightReceiver::open(&root, state, 1).unwrap();
+        let mut count = 0;
+        while newest.load(Ordering::Relaxed) < VERSIONS {
+            let version = newest.load(Ordering::Relaxed);
+            match receiver.receive(version) {
+                Ok(received) => {
+                    assert_eq!(received.manifest.version, version);
+                    received.manifest.verify_shards(&received.directory).unwrap();
+                    received.manifest.verify_version(&received.directory).unwrap();
+                    assert!(received.directory.join(MANIFEST_FILE).exists());
+                    count += 1;
+                }
+                // The version was superseded and removed before it was leased.
+                Err(error) => assert!(
+                    ["PRL_WEIGHTS_MANIFEST", "PRL_WEIGHTS_BASE"].contains(&error.code()),
+                    "{error}"
+                ),
+            }
+        }
+        count
+    };
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..4).map(|number| scope.spawn(move || read(number))).collect();
+        for version in 1..=VERSIONS {
+            place.publish(version, version % 6 == 0);
+            newest.store(version, Ordering::Relaxed);
+        }
+        for reader in readers {
+            assert!(reader.join().unwrap() > 0);
+        }
+    });
+}
+
+#[test]
+fn a_base_whose_config_was_changed_gives_no_folder() {
+    let mut place = Place::new(SPARSE);
+    for version in 0..2 {
+        place.publish(version, false);
+    }
+    fs::write(place.directory(0).join("config.json"), "{\"rope_theta\": 1}").unwrap();
+    let (_state, mut receiver) = place.receiver();
+    let error = receiver.receive(1).unwrap_err();
+    assert!(error.to_string().contains("config.json"), "{error}");
+}
