@@ -146,6 +146,7 @@ impl NativeSampleSet {
 
     /// Adds every sample of a rollout, or of one `trace` of it, and returns how many these are. `streams` gives each token of the trace its
     /// own values.
+    #[expect(clippy::too_many_arguments, reason = "JavaScript passes them one by one")]
     #[napi(catch_unwind)]
     pub fn add(
         &mut self,

@@ -117,8 +117,7 @@ async fn main() -> Result<(), Failure> {
             }
             write(
                 &format!("run_once_{name}_{quantile}"),
-                "ms",
-                "lower",
+                ("ms", "lower"),
                 millis(&mut ours, percent),
                 &rivals,
                 &machine,
@@ -130,7 +129,7 @@ async fn main() -> Result<(), Failure> {
     if bubblewrap {
         rivals.push(("bubblewrap", burst(BUBBLEWRAP)?));
     }
-    write("run_once_burst", "runs/s", "higher", ours, &rivals, &machine)?;
+    write("run_once_burst", ("runs/s", "higher"), ours, &rivals, &machine)?;
     // SAFETY: our own child, not reaped yet.
     unsafe { libc::kill(i32::try_from(daemon.id())?, libc::SIGTERM) };
     daemon.wait()?;
@@ -225,8 +224,7 @@ fn millis(samples: &mut [Duration], percent: usize) -> f64 {
 #[expect(clippy::print_stdout, reason = "a bench reports on standard output")]
 fn write(
     name: &str,
-    unit: &str,
-    better: &str,
+    (unit, better): (&str, &str),
     ours: f64,
     rivals: &[(&str, f64)],
     machine: &serde_json::Value,

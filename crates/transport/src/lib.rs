@@ -37,7 +37,7 @@ mod error;
 mod incoming;
 mod link;
 #[rustfmt::skip]
-#[expect(unreachable_pub, clippy::allow_attributes, reason = "generated code")]
+#[expect(unreachable_pub, clippy::allow_attributes, clippy::too_many_lines, reason = "generated code")]
 mod pb;
 mod retry;
 mod rollouts;

@@ -130,7 +130,7 @@ fn killing_sender_and_receiver_loses_and_repeats_nothing() {
         ("KILL_LISTEN", address.as_str()),
     ];
     let sent: BTreeMap<u64, Vec<u8>> = (1..=STEPS)
-        .map(|step| (step, write_batch(&spool, 1, step, 0, BATCH_BYTES, step)))
+        .map(|step| (step, write_batch(&spool, (1, step, 0), BATCH_BYTES, step)))
         .collect();
     let sent = Arc::new(sent);
     let (done, watching) = watch(&inbox, &sent);

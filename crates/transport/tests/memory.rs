@@ -72,7 +72,7 @@ async fn readers_of_weights(dir: &Path) {
 }
 
 async fn a_batch_that_nobody_takes(dir: &Path) {
-    write_batch(&dir.join("spool"), 1, 1, 0, LENGTH, 1);
+    write_batch(&dir.join("spool"), (1, 1, 0), LENGTH, 1);
     let inbox = Inbox::new(dir.join("inbox"), "run");
     let receiver = RolloutReceiver::listen("127.0.0.1:0", inbox, &Credentials::default(), PATIENT).await;
     let receiver = receiver.expect("a receiver");

@@ -74,7 +74,7 @@ async fn delivers_every_rank_in_order_and_empties_the_spool() {
     let mut sent = Vec::new();
     for step in 1..=3 {
         for rank in 0..2 {
-            let bytes = write_batch(&place.spool, 1, step, rank, 3_000_000 * rank as usize + 17, step);
+            let bytes = write_batch(&place.spool, (1, step, rank), 3_000_000 * rank as usize + 17, step);
             sent.push((step, rank, bytes));
         }
     }
@@ -94,11 +94,11 @@ async fn acknowledges_the_same_batch_again_and_refuses_another_with_its_key() {
     let place = place();
     let receiver = receiver(&place.inbox).await;
     let sender = sender(&place.spool, &[receiver.address()], QUICK);
-    let first = write_batch(&place.spool, 1, 5, 0, 5000, 1);
+    let first = write_batch(&place.spool, (1, 5, 0), 5000, 1);
     sender.deliver().await.expect("delivered");
-    write_batch(&place.spool, 1, 5, 0, 5000, 1);
+    write_batch(&place.spool, (1, 5, 0), 5000, 1);
     sender.deliver().await.expect("acknowledged again");
-    write_batch(&place.spool, 1, 5, 0, 5000, 2);
+    write_batch(&place.spool, (1, 5, 0), 5000, 2);
     let error = sender.deliver().await.expect_err("another batch");
     assert_eq!(error.code(), "PRL_TRANSPORT_CONFLICT");
     assert!(error.to_string().contains("attempt 1, step 5, rank 0"), "{error}");
@@ -111,11 +111,11 @@ async fn a_newer_attempt_supersedes_and_an_older_one_is_refused() {
     let place = place();
     let receiver = receiver(&place.inbox).await;
     let sender = sender(&place.spool, &[receiver.address()], QUICK);
-    write_batch(&place.spool, 1, 2, 0, 4000, 1);
+    write_batch(&place.spool, (1, 2, 0), 4000, 1);
     sender.deliver().await.expect("delivered");
-    let newer = write_batch(&place.spool, 2, 2, 0, 4000, 2);
+    let newer = write_batch(&place.spool, (2, 2, 0), 4000, 2);
     sender.deliver().await.expect("supersedes");
-    write_batch(&place.spool, 1, 2, 0, 4000, 1);
+    write_batch(&place.spool, (1, 2, 0), 4000, 1);
     let error = sender.deliver().await.expect_err("an old attempt");
     assert_eq!(error.code(), "PRL_TRANSPORT_SUPERSEDED");
     assert!(fs::read(batch_path(&place.inbox, 2, 0)).expect("a batch") == newer);
@@ -134,7 +134,7 @@ async fn refuses_another_runs_batch_and_a_file_that_says_another_key() {
     .await
     .expect("a receiver");
     let sender = sender(&place.spool, &[receiver.address()], QUICK);
-    write_batch(&place.spool, 1, 1, 0, 100, 1);
+    write_batch(&place.spool, (1, 1, 0), 100, 1);
     let error = sender.deliver().await.expect_err("of another run");
     assert_eq!(error.code(), "PRL_TRANSPORT_KEY");
     fs::rename(
@@ -154,7 +154,7 @@ async fn demands_the_token_and_refuses_to_be_reachable_without_one() {
     let receiver = RolloutReceiver::listen("127.0.0.1:0", Inbox::new(&place.inbox, "run"), &token, QUICK)
         .await
         .expect("a receiver");
-    write_batch(&place.spool, 1, 1, 0, 100, 1);
+    write_batch(&place.spool, (1, 1, 0), 100, 1);
     let error = sender(&place.spool, &[receiver.address()], QUICK)
         .deliver()
         .await
@@ -180,7 +180,7 @@ async fn demands_the_token_and_refuses_to_be_reachable_without_one() {
 #[tokio::test]
 async fn names_a_receiver_that_does_not_answer() {
     let place = place();
-    write_batch(&place.spool, 1, 1, 0, 100, 1);
+    write_batch(&place.spool, (1, 1, 0), 100, 1);
     let nobody = std::net::TcpListener::bind("127.0.0.1:0")
         .expect("a port")
         .local_addr()
@@ -205,7 +205,7 @@ async fn resumes_where_the_connection_broke_instead_of_sending_all_again() {
     // A cut connection loses the bytes that a slow receiver has not read, and they are sent again. Some of the tries lose almost nothing.
     let mut carried = Vec::new();
     for step in 1..=20 {
-        let bytes = write_batch(&place.spool, 1, step, 0, 12 * CHUNK_BYTES as usize + 5, 1);
+        let bytes = write_batch(&place.spool, (1, step, 0), 12 * CHUNK_BYTES as usize + 5, 1);
         let proxy = Proxy::start(receiver.address(), [Plan::up(Fault::Cut(10 * CHUNK_BYTES))]).await;
         sender(&place.spool, &[proxy.address()], QUICK)
             .deliver()
@@ -224,7 +224,7 @@ async fn resumes_where_the_connection_broke_instead_of_sending_all_again() {
 async fn a_receiver_that_comes_back_goes_on_with_what_it_had() {
     let place = place();
     let first = receiver(&place.inbox).await;
-    let bytes = write_batch(&place.spool, 1, 1, 0, 6 * CHUNK_BYTES as usize, 1);
+    let bytes = write_batch(&place.spool, (1, 1, 0), 6 * CHUNK_BYTES as usize, 1);
     let proxy = Proxy::start(first.address(), [Plan::up(Fault::Hang(4 * CHUNK_BYTES))]).await;
     let sender = sender(&place.spool, &[proxy.address()], QUICK);
     let delivery = async { sender.deliver().await };
@@ -244,7 +244,7 @@ async fn a_receiver_that_comes_back_goes_on_with_what_it_had() {
 #[tokio::test]
 async fn a_damaged_beginning_from_an_earlier_process_is_not_believed() {
     let place = place();
-    let bytes = write_batch(&place.spool, 1, 1, 0, 3 * CHUNK_BYTES as usize, 1);
+    let bytes = write_batch(&place.spool, (1, 1, 0), 3 * CHUNK_BYTES as usize, 1);
     let first = receiver(&place.inbox).await;
     // The connection hangs instead of breaking, because a cut one loses what the receiver has not read yet.
     let proxy = Proxy::start(first.address(), [Plan::up(Fault::Hang(2 * CHUNK_BYTES + 5000))]).await;
@@ -284,7 +284,7 @@ async fn a_damaged_beginning_from_an_earlier_process_is_not_believed() {
 #[tokio::test]
 async fn a_changed_spool_file_is_an_error_that_names_it() {
     let place = place();
-    write_batch(&place.spool, 1, 1, 0, 3 * CHUNK_BYTES as usize, 1);
+    write_batch(&place.spool, (1, 1, 0), 3 * CHUNK_BYTES as usize, 1);
     let path = batch_path(&place.spool, 1, 0);
     let receiver = receiver(&place.inbox).await;
     // The connection hangs until the damage is done, however late that is.
@@ -328,7 +328,7 @@ proptest! {
             let proxy = Proxy::start(receiver.address(), plans).await;
             let mut sent = Vec::new();
             for step in 1..=2 {
-                sent.push((step, write_batch(&place.spool, 1, step, 0, length, step)));
+                sent.push((step, write_batch(&place.spool, (1, step, 0), length, step)));
             }
             sender(&place.spool, &[proxy.address()], QUICK).deliver().await.expect("delivered");
             for (step, bytes) in sent {

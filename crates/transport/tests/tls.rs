@@ -160,7 +160,7 @@ async fn batches_travel_encrypted_and_certificates_replace_the_token_beyond_this
         }),
         times: QUICK,
     });
-    let bytes = support::write_batch(&spool, 1, 1, 0, 3 << 20, 1);
+    let bytes = support::write_batch(&spool, (1, 1, 0), 3 << 20, 1);
     assert_eq!(sender.deliver().await.expect("delivered"), 1);
     assert!(std::fs::read(support::batch_path(&inbox, 1, 0)).expect("a batch") == bytes);
     let encrypting = TlsOptions {

@@ -106,8 +106,8 @@ async fn a_sparse_version_brings_its_chain_as_far_as_it_is_not_held() {
     let dir = TempDir::new().expect("a folder");
     let from = dir.path().join("from");
     publish(&from, 1, 1, 9000, 1);
-    publish_on(&from, 2, Some(1), 1, 800, 1);
-    publish_on(&from, 3, Some(2), 1, 700, 1);
+    publish_on(&from, (2, Some(1)), 1, 800, 1);
+    publish_on(&from, (3, Some(2)), 1, 700, 1);
     let (_publisher, address) = publisher(&from).await;
     let all = node(dir.path().join("all"));
     all.pull(&version(3), &[to(address)]).await.expect("pulled");
@@ -144,7 +144,7 @@ async fn a_sparse_version_brings_its_chain_as_far_as_it_is_not_held() {
 async fn a_sparse_version_whose_base_is_gone_is_asked_for_in_full() {
     let dir = TempDir::new().expect("a folder");
     let from = dir.path().join("from");
-    publish_on(&from, 2, Some(1), 1, 800, 1);
+    publish_on(&from, (2, Some(1)), 1, 800, 1);
     let (_publisher, address) = publisher(&from).await;
     let receiver = node(dir.path().join("into"));
     let wanted = version(2);
@@ -164,7 +164,7 @@ async fn a_sparse_version_whose_base_is_gone_is_asked_for_in_full() {
 async fn a_full_version_that_will_never_come_is_named_by_its_publisher_and_by_no_relay() {
     let dir = TempDir::new().expect("a folder");
     let from = dir.path().join("from");
-    publish_on(&from, 2, Some(1), 1, 800, 1);
+    publish_on(&from, (2, Some(1)), 1, 800, 1);
     let (_publisher, address) = publisher(&from).await;
     // A relay has a newer version that its publisher does not know.
     let ahead = dir.path().join("ahead");

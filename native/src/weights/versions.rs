@@ -102,6 +102,7 @@ impl NativeWeightPublisher {
     }
 
     /// Publishes the staged version. `canary` is JSON or null.
+    #[expect(clippy::too_many_arguments, reason = "JavaScript passes them one by one")]
     #[napi(catch_unwind)]
     pub fn publish<'env>(
         &self,
@@ -131,6 +132,7 @@ impl NativeWeightPublisher {
     }
 
     /// Publishes a copy of a folder. `canary` is JSON or null.
+    #[expect(clippy::too_many_arguments, reason = "JavaScript passes them one by one")]
     #[napi(catch_unwind)]
     pub fn publish_folder<'env>(
         &self,
@@ -325,6 +327,7 @@ pub struct NativeResharded {
 }
 
 /// Rewrites the folders of one set of ranks for another. A layout is `whole`, `fsdp:<n>`, `tp:<n>` or rules as JSON.
+#[expect(clippy::too_many_arguments, reason = "JavaScript passes them one by one")]
 #[napi(catch_unwind)]
 pub fn reshard_weights(
     env: &Env,

@@ -73,8 +73,8 @@ pub fn batch_path(root: &Path, step: u64, rank: u32) -> PathBuf {
         .join(format!("rank_{rank}.safetensors"))
 }
 
-/// Writes a batch of about `length` bytes and returns its bytes.
-pub fn write_batch(root: &Path, attempt: u32, step: u64, rank: u32, length: usize, seed: u64) -> Vec<u8> {
+/// Writes the batch of (attempt, step, rank) with about `length` bytes and returns its bytes.
+pub fn write_batch(root: &Path, (attempt, step, rank): (u32, u64, u32), length: usize, seed: u64) -> Vec<u8> {
     let path = batch_path(root, step, rank);
     fs::create_dir_all(path.parent().expect("a parent")).expect("the folder of a step");
     let data = noise(length, seed);
@@ -97,14 +97,13 @@ pub fn write_batch(root: &Path, attempt: u32, step: u64, rank: u32, length: usiz
 
 /// Publishes a full version of `shards` files of `length` bytes each below `root`; returns the contents of its files by name.
 pub fn publish(root: &Path, version: u64, shards: usize, length: usize, seed: u64) -> BTreeMap<String, Vec<u8>> {
-    publish_on(root, version, None, shards, length, seed)
+    publish_on(root, (version, None), shards, length, seed)
 }
 
 /// Publishes a version: sparse when it has a base, else full.
 pub fn publish_on(
     root: &Path,
-    version: u64,
-    base: Option<u64>,
+    (version, base): (u64, Option<u64>),
     shards: usize,
     length: usize,
     seed: u64,

@@ -49,19 +49,11 @@ async fn execs_of_one_box_run_side_by_side_and_die_alone() -> Outcome {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_end_is_told_as_it_was() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
-        return Ok(());
-    };
-    if !daemon.is_full() {
-        crate::support::skip("no limits of a whole process tree here");
-        return Ok(());
-    }
-    let client = made(&daemon, "one").await?;
+/// Programs that end in every way: name, command, limits, and the cause of the end.
+fn ends() -> [(&'static str, Vec<&'static str>, Limits, Cause); 9] {
     let bomb = "f() { f | f & }; f; sleep 30";
     let hog = "x = []\nwhile True: x.append(bytearray(1 << 20))";
-    let cases: [(&str, Vec<&str>, Limits, Cause); 9] = [
+    [
         ("exit", vec!["bash", "-c", "exit 137"], Limits::default(), Cause::Exited),
         (
             "signal",
@@ -118,8 +110,20 @@ async fn every_end_is_told_as_it_was() -> Outcome {
             Limits::default(),
             Cause::Signaled,
         ),
-    ];
-    for (name, argv, limits, wanted) in cases {
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_end_is_told_as_it_was() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        crate::support::skip("no limits of a whole process tree here");
+        return Ok(());
+    }
+    let client = made(&daemon, "one").await?;
+    for (name, argv, limits, wanted) in ends() {
         let began = Instant::now();
         let request = ExecRequest {
             limits: Some(limits),

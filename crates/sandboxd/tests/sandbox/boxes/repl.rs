@@ -198,6 +198,48 @@ async fn what_must_be_ended_ends_the_interpreter() -> Outcome {
     Ok(())
 }
 
+/// What Node evaluates one after the other: the code, its value, what it prints, and its error.
+const NODE_LINES: [(&str, &str, &str, &str); 18] = [
+    ("const x = 20; let n = 0", "", "", ""),
+    (
+        "function f(n) {\n  console.log('called', n);\n  return n + x;\n}",
+        "",
+        "called",
+        "",
+    ),
+    ("f(2)", "22", "called 2\n", ""),
+    ("_ * 2", "44", "", ""),
+    ("const y = await Promise.resolve(7); y + n", "7", "", ""),
+    (
+        "require('child_process').execSync('echo child', { stdio: 'inherit' }); undefined",
+        "",
+        "child\n",
+        "",
+    ),
+    (
+        "null.a",
+        "",
+        "",
+        "TypeError: Cannot read properties of null (reading 'a')",
+    ),
+    ("z = (", "", "", "SyntaxError: Unexpected end of input"),
+    ("throw 5", "", "", "Uncaught 5"),
+    ("await Promise.reject(new RangeError('far'))", "", "", "RangeError: far"),
+    ("require('fs').writeFileSync('/dev/stdout', 'direct')", "", "direct", ""),
+    ("({ a: [1, 'b'] })", "{ a: [ 1, 'b' ] }", "", ""),
+    ("setTimeout(() => console.log('late'), 20); 1", "1", "", ""),
+    (
+        "await new Promise((done) => setTimeout(done, 200)); x",
+        "20",
+        "late\n",
+        "",
+    ),
+    ("setTimeout(() => console.log('lost'), 20); 2", "2", "", ""),
+    ("require('fs').writeSync(3, 'ended\\0forged\\0')", "13", "", ""),
+    ("process.stdout.write('x'.repeat(300000)) && 3", "3", "x", ""),
+    ("", "", "", ""),
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn node_keeps_its_state_too() -> Outcome {
     if !std::path::Path::new("/usr/bin/node").exists() {
@@ -212,46 +254,7 @@ async fn node_keeps_its_state_too() -> Outcome {
     roomy.limits.get_or_insert_default().memory_bytes = Some(512 << 20);
     boxes.clone().create(roomy).await?;
     start(&boxes, "one", "node").await?;
-    for (code, value, out, error) in [
-        ("const x = 20; let n = 0", "", "", ""),
-        (
-            "function f(n) {\n  console.log('called', n);\n  return n + x;\n}",
-            "",
-            "called",
-            "",
-        ),
-        ("f(2)", "22", "called 2\n", ""),
-        ("_ * 2", "44", "", ""),
-        ("const y = await Promise.resolve(7); y + n", "7", "", ""),
-        (
-            "require('child_process').execSync('echo child', { stdio: 'inherit' }); undefined",
-            "",
-            "child\n",
-            "",
-        ),
-        (
-            "null.a",
-            "",
-            "",
-            "TypeError: Cannot read properties of null (reading 'a')",
-        ),
-        ("z = (", "", "", "SyntaxError: Unexpected end of input"),
-        ("throw 5", "", "", "Uncaught 5"),
-        ("await Promise.reject(new RangeError('far'))", "", "", "RangeError: far"),
-        ("require('fs').writeFileSync('/dev/stdout', 'direct')", "", "direct", ""),
-        ("({ a: [1, 'b'] })", "{ a: [ 1, 'b' ] }", "", ""),
-        ("setTimeout(() => console.log('late'), 20); 1", "1", "", ""),
-        (
-            "await new Promise((done) => setTimeout(done, 200)); x",
-            "20",
-            "late\n",
-            "",
-        ),
-        ("setTimeout(() => console.log('lost'), 20); 2", "2", "", ""),
-        ("require('fs').writeSync(3, 'ended\\0forged\\0')", "13", "", ""),
-        ("process.stdout.write('x'.repeat(300000)) && 3", "3", "x", ""),
-        ("", "", "", ""),
-    ] {
+    for (code, value, out, error) in NODE_LINES {
         let reply = evaluate(&boxes, "one", code).await?;
         let result = reply.result.ok_or("no result")?;
         assert_eq!(

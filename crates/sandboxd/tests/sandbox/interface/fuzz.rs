@@ -158,6 +158,28 @@ impl Decoder for Raw {
     }
 }
 
+/// Methods that understand the message of a path, more or less.
+const OF_PATHS: [&str; 18] = [
+    "/prl.sandbox.v1.Boxes/Renew",
+    "/prl.sandbox.v1.Boxes/SetLifetime",
+    "/prl.sandbox.v1.Boxes/List",
+    "/prl.sandbox.v1.Boxes/ListProcesses",
+    "/prl.sandbox.v1.Boxes/Attach",
+    "/prl.sandbox.v1.Boxes/Input",
+    "/prl.sandbox.v1.Boxes/SignalProcess",
+    "/prl.sandbox.v1.Boxes/ResizePty",
+    "/prl.sandbox.v1.Boxes/Evaluate",
+    "/prl.sandbox.v1.Boxes/Stat",
+    "/prl.sandbox.v1.Boxes/ListDirectory",
+    "/prl.sandbox.v1.Boxes/MakeDirectory",
+    "/prl.sandbox.v1.Boxes/Move",
+    "/prl.sandbox.v1.Boxes/Remove",
+    "/prl.sandbox.v1.Boxes/ReadArchive",
+    "/prl.sandbox.v1.Boxes/Snapshot",
+    "/prl.sandbox.v1.Boxes/DeleteSnapshot",
+    "/prl.sandbox.v1.Boxes/Close",
+];
+
 /// Methods, each with a message that it understands. The programs are short, even when the message is changed.
 fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let once = prl_sandbox_proto::RunOnceRequest {
@@ -228,26 +250,7 @@ fn messages() -> Vec<(&'static str, Vec<u8>)> {
         ("/prl.sandbox.v1.Boxes/NoSuchMethod", path.clone()),
         ("/no.such.Service/Method", path.clone()),
     ];
-    for method in [
-        "/prl.sandbox.v1.Boxes/Renew",
-        "/prl.sandbox.v1.Boxes/SetLifetime",
-        "/prl.sandbox.v1.Boxes/List",
-        "/prl.sandbox.v1.Boxes/ListProcesses",
-        "/prl.sandbox.v1.Boxes/Attach",
-        "/prl.sandbox.v1.Boxes/Input",
-        "/prl.sandbox.v1.Boxes/SignalProcess",
-        "/prl.sandbox.v1.Boxes/ResizePty",
-        "/prl.sandbox.v1.Boxes/Evaluate",
-        "/prl.sandbox.v1.Boxes/Stat",
-        "/prl.sandbox.v1.Boxes/ListDirectory",
-        "/prl.sandbox.v1.Boxes/MakeDirectory",
-        "/prl.sandbox.v1.Boxes/Move",
-        "/prl.sandbox.v1.Boxes/Remove",
-        "/prl.sandbox.v1.Boxes/ReadArchive",
-        "/prl.sandbox.v1.Boxes/Snapshot",
-        "/prl.sandbox.v1.Boxes/DeleteSnapshot",
-        "/prl.sandbox.v1.Boxes/Close",
-    ] {
+    for method in OF_PATHS {
         all.push((method, path.clone()));
     }
     all

@@ -217,6 +217,26 @@ async fn each_end_is_counted_under_its_cause() -> Outcome {
     Ok(())
 }
 
+/// Sends three runs to a daemon that runs one at a time and lets one wait.
+async fn one_waits_and_one_is_refused(daemon: &Daemon) -> Outcome {
+    let runs = daemon.client().await?;
+    let calls: Vec<_> = (0..2)
+        .map(|_| {
+            let mut caller = runs.clone();
+            tokio::spawn(async move { caller.run_once(command(&["sleep", "1"])).await })
+        })
+        .collect();
+    until("queued", async || {
+        Ok(of(&page(daemon).await?.0, "prl_sandbox_queued") == 1.0)
+    })
+    .await?;
+    assert!(runs.clone().run_once(command(&["true"])).await.is_err());
+    for call in calls {
+        call.await??;
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn boxes_births_and_waits_are_counted_and_nothing_tells_of_callers() -> Outcome {
     let arguments = [
@@ -270,22 +290,7 @@ async fn boxes_births_and_waits_are_counted_and_nothing_tells_of_callers() -> Ou
     })
     .await?;
 
-    // One runs, one waits, one is refused.
-    let runs = daemon.client().await?;
-    let calls: Vec<_> = (0..2)
-        .map(|_| {
-            let mut caller = runs.clone();
-            tokio::spawn(async move { caller.run_once(command(&["sleep", "1"])).await })
-        })
-        .collect();
-    until("queued", async || {
-        Ok(of(&page(&daemon).await?.0, "prl_sandbox_queued") == 1.0)
-    })
-    .await?;
-    assert!(runs.clone().run_once(command(&["true"])).await.is_err());
-    for call in calls {
-        call.await??;
-    }
+    one_waits_and_one_is_refused(&daemon).await?;
     let (values, _) = page(&daemon).await?;
     assert_eq!(
         of(&values, "prl_sandbox_errors_total{code=\"PRL_SANDBOX_OVERLOADED\"}"),

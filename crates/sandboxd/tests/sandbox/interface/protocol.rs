@@ -165,95 +165,34 @@ async fn wrong_requests_are_refused_by_name() -> Outcome {
         }]
     };
     let base = || command(&["true"]);
+    let with = |change: &dyn Fn(&mut RunOnceRequest)| {
+        let mut request = base();
+        change(&mut request);
+        request
+    };
     for (request, needle) in [
+        (with(&|request| request.command.clear()), "command is empty"),
+        (with(&|request| request.command = vec!["a\0b".to_owned()]), "NUL"),
+        (with(&|request| request.files = file("../x")), "../x"),
+        (with(&|request| request.files = file("/etc/x")), "/etc/x"),
+        (with(&|request| request.files = file("a/../x")), "a/../x"),
+        (with(&|request| request.files = file("")), "file path"),
+        (with(&|request| request.files = file("a\0")), "file path"),
+        (with(&|request| request.cwd = "../up".to_owned()), "../up"),
         (
-            RunOnceRequest {
-                command: Vec::new(),
-                ..base()
-            },
-            "command is empty",
-        ),
-        (
-            RunOnceRequest {
-                command: vec!["a\0b".to_owned()],
-                ..base()
-            },
-            "NUL",
-        ),
-        (
-            RunOnceRequest {
-                files: file("../x"),
-                ..base()
-            },
-            "../x",
-        ),
-        (
-            RunOnceRequest {
-                files: file("/etc/x"),
-                ..base()
-            },
-            "/etc/x",
-        ),
-        (
-            RunOnceRequest {
-                files: file("a/../x"),
-                ..base()
-            },
-            "a/../x",
-        ),
-        (
-            RunOnceRequest {
-                files: file(""),
-                ..base()
-            },
-            "file path",
-        ),
-        (
-            RunOnceRequest {
-                files: file("a\0"),
-                ..base()
-            },
-            "file path",
-        ),
-        (
-            RunOnceRequest {
-                cwd: "../up".to_owned(),
-                ..base()
-            },
-            "../up",
-        ),
-        (
-            RunOnceRequest {
-                env: [("A=B".to_owned(), String::new())].into(),
-                ..base()
-            },
+            with(&|request| request.env = [("A=B".to_owned(), String::new())].into()),
             "A=B",
         ),
         (
-            RunOnceRequest {
-                limits: Some(Limits {
-                    wall_ms: Some(0),
-                    ..Limits::default()
-                }),
-                ..base()
-            },
+            with(&|request| request.limits.get_or_insert_default().wall_ms = Some(0)),
             "wall_ms",
         ),
         (
-            RunOnceRequest {
-                limits: Some(Limits {
-                    memory_bytes: Some(1),
-                    ..Limits::default()
-                }),
-                ..base()
-            },
+            with(&|request| request.limits.get_or_insert_default().memory_bytes = Some(1)),
             "memory_bytes",
         ),
         (
-            RunOnceRequest {
-                idempotency_key: "k".repeat(1000),
-                ..base()
-            },
+            with(&|request| request.idempotency_key = "k".repeat(1000)),
             "idempotency_key",
         ),
     ] {

@@ -192,6 +192,24 @@ async fn a_file_on_a_parked_node_is_as_one_that_is_executed() -> Outcome {
     Ok(())
 }
 
+/// Commands that only a new Node understands.
+const NOT_PARKED: [&[&str]; 14] = [
+    &["node", "missing.js"],
+    &["node", "--max-old-space-size=64", "main.js"],
+    &["node", "--no-warnings", "-e", "1"],
+    &["node", "-p", "1 + 1"],
+    &["node", "-e", "console.log(1)", "--no-warnings"],
+    &["node", "-e"],
+    &["node", "-e", "-1"],
+    &["node", "--", "main.js"],
+    &["node", "--check", "main.js"],
+    &["node", "-"],
+    &["node"],
+    &["node", "-e", "console.log(typeof performance.now())"],
+    &["node", "-e", "console.log(process.uptime() < 60)"],
+    &["/usr/bin/node", "main.js"],
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_no_parked_node_can_run_is_executed() -> Outcome {
     let Some((_daemon, client)) = warm().await? else {
@@ -204,22 +222,7 @@ async fn what_no_parked_node_can_run_is_executed() -> Outcome {
         request
     };
     let mut executed = Vec::new();
-    for argv in [
-        &["node", "missing.js"][..],
-        &["node", "--max-old-space-size=64", "main.js"],
-        &["node", "--no-warnings", "-e", "1"],
-        &["node", "-p", "1 + 1"],
-        &["node", "-e", "console.log(1)", "--no-warnings"],
-        &["node", "-e"],
-        &["node", "-e", "-1"],
-        &["node", "--", "main.js"],
-        &["node", "--check", "main.js"],
-        &["node", "-"],
-        &["node"],
-        &["node", "-e", "console.log(typeof performance.now())"],
-        &["node", "-e", "console.log(process.uptime() < 60)"],
-        &["/usr/bin/node", "main.js"],
-    ] {
+    for argv in NOT_PARKED {
         executed.push((argv.join(" "), with(argv, |_| {})));
     }
     let environment = |name: &str, value: &str| {

@@ -174,6 +174,29 @@ async fn another_interpreter_is_the_python_of_every_program() -> Outcome {
     Ok(())
 }
 
+fn write_libraries(site_packages: &std::path::Path) -> Outcome {
+    std::fs::write(site_packages.join("of_the_venv.py"), "ANSWER = 42\n")?;
+    // A library in editable mode has a finder behind all others.
+    let finder = "import sys; sys.meta_path.append(type('Finder', (), {'find_spec': lambda *_: None})())\n";
+    std::fs::write(site_packages.join("editable.pth"), finder)?;
+    // A library whose imports cannot be recorded, and a broken one that it can do without.
+    for (path, content) in [
+        (
+            "unseen/__init__.py",
+            "import importlib\nimportlib.import_module('unseen.part')\nimportlib.import_module('textwrap')\ntry:\n    import broken\nexcept ImportError:\n    pass\n",
+        ),
+        ("unseen/part.py", ""),
+        ("broken/__init__.py", "from . import a\nraise ImportError\n"),
+        ("broken/a.py", "from . import b\n"),
+        ("broken/b.py", ""),
+    ] {
+        let path = site_packages.join(path);
+        std::fs::create_dir_all(path.parent().ok_or("no directory")?)?;
+        std::fs::write(path, content)?;
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
     let home = std::env::home_dir().ok_or("no home")?;
@@ -194,25 +217,7 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
         .output()?;
     let site = String::from_utf8(site.stdout)?;
     let site_packages = std::path::Path::new(site.trim());
-    std::fs::write(site_packages.join("of_the_venv.py"), "ANSWER = 42\n")?;
-    // A library in editable mode has a finder behind all others.
-    let finder = "import sys; sys.meta_path.append(type('Finder', (), {'find_spec': lambda *_: None})())\n";
-    std::fs::write(site_packages.join("editable.pth"), finder)?;
-    // A library whose imports cannot be recorded, and a broken one that it can do without.
-    for (path, content) in [
-        (
-            "unseen/__init__.py",
-            "import importlib\nimportlib.import_module('unseen.part')\nimportlib.import_module('textwrap')\ntry:\n    import broken\nexcept ImportError:\n    pass\n",
-        ),
-        ("unseen/part.py", ""),
-        ("broken/__init__.py", "from . import a\nraise ImportError\n"),
-        ("broken/a.py", "from . import b\n"),
-        ("broken/b.py", ""),
-    ] {
-        let path = site_packages.join(path);
-        std::fs::create_dir_all(path.parent().ok_or("no directory")?)?;
-        std::fs::write(path, content)?;
-    }
+    write_libraries(site_packages)?;
     // The interpreter is named by another of its names than programs use.
     let own = venv.join("bin/python").to_string_lossy().into_owned();
     let arguments = [
