@@ -1,5 +1,10 @@
 //! Rollouts in native memory, and batches that are packed from them without making a JavaScript object per sample.
 
+#![expect(
+    clippy::too_many_arguments,
+    reason = "JavaScript passes the arguments of an export one by one"
+)]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -146,7 +151,6 @@ impl NativeSampleSet {
 
     /// Adds every sample of a rollout, or of one `trace` of it, and returns how many these are. `streams` gives each token of the trace its
     /// own values.
-    #[expect(clippy::too_many_arguments, reason = "JavaScript passes them one by one")]
     #[napi(catch_unwind)]
     pub fn add(
         &mut self,

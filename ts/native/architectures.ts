@@ -1,4 +1,4 @@
-/** The architectures that the engine runs, by config.json's `model_type` and `architectures` (crates/engine/src/config.rs). */
+/** The architectures that the engine runs, by config.json's `model_type` and `architectures` (crates/engine/src/config/mod.rs). */
 import { PrlError } from "../errors.ts";
 
 /** `model_type` and the class in `architectures` of each. */

@@ -18,8 +18,8 @@ use tonic::transport::{Channel, ClientTlsConfig, Endpoint, Uri};
 use tower::service_fn;
 
 use crate::credentials::{Bearer, Credentials};
-use crate::daemon::Ending;
-use crate::status::{Verdict, verdict, with_sources};
+use crate::ending::Ending;
+use crate::status::{ConnectionOver, Verdict, verdict, with_sources};
 use crate::{Address, ClientError};
 
 /// Large results stream without waiting for window updates.
@@ -44,11 +44,6 @@ pub(crate) struct Connection {
     /// Reports the end of the process at the other end, if it is the embedded daemon.
     ending: Option<Ending>,
 }
-
-/// The connection is over: the request was not sent.
-#[derive(Debug, thiserror::Error)]
-#[error("the connection is over")]
-pub(crate) struct ConnectionOver;
 
 impl Connection {
     /// Connects and asks for the daemon's instance id.

@@ -18,6 +18,7 @@ mod client;
 mod connection;
 mod credentials;
 mod daemon;
+mod ending;
 mod error;
 mod fleet;
 mod log_tail;

@@ -10,7 +10,7 @@ use tonic::metadata::MetadataMap;
 
 use crate::connection::Connection;
 use crate::credentials::Credentials;
-use crate::daemon::Ending;
+use crate::ending::Ending;
 use crate::{Address, ClientError, EmbeddedDaemon};
 
 /// Deadline for reconnecting.

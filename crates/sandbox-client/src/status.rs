@@ -6,8 +6,12 @@ use prl_sandbox_proto::{ERROR_CODE_KEY, RETRY_AFTER_KEY};
 use tonic::{Code, Status};
 
 use crate::ClientError;
-use crate::connection::ConnectionOver;
 use crate::outcome::{Infra, RunOutcome};
+
+/// The connection is over: the request was not sent.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection is over")]
+pub(crate) struct ConnectionOver;
 
 /// The meaning of an error status.
 #[derive(Debug)]

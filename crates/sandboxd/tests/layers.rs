@@ -10,13 +10,9 @@ use std::path::{Path, PathBuf};
 type Names = BTreeSet<String>;
 
 /// Circles that still exist: for each crate, the modules of each circle. Remove an entry when you open its circle.
-const KNOWN: [(&str, &[&str]); 3] = [
-    // Both ends of a connection share their window sizes and pings.
-    ("transport", &["link", "server"]),
-    // The client has methods in every module that it keeps state for.
+const KNOWN: [(&str, &[&str]); 1] = [
+    // The client keeps the leases of its boxes, and a box asks its client for the daemon that it is on.
     ("sandbox-client", &["boxes", "client", "run"]),
-    // A connection owns the daemon process that it started, and errors name the connection that is over.
-    ("sandbox-client", &["connection", "daemon", "status"]),
 ];
 
 /// The dependencies that `sandbox-guest` may have. None of these starts a thread or opens a connection.
@@ -219,19 +215,15 @@ fn circles_and_references_are_found() {
     assert_eq!(found, [["b", "c"].map(str::to_owned).into()]);
 }
 
-/// Crates where a module with parts may still be a file beside its folder.
-const TWO_STYLES: [&str; 2] = ["engine", "native"];
-
 #[test]
 fn a_module_with_parts_is_a_folder() {
     for member in members() {
-        let name = member.file_name().unwrap().to_str().unwrap();
         let beside: Vec<PathBuf> = sources(&member.join("src"))
             .into_iter()
             .filter(|file| file.with_extension("").is_dir())
             .collect();
         assert!(
-            beside.is_empty() || TWO_STYLES.contains(&name),
+            beside.is_empty(),
             "these lie beside the folders of their parts, instead of being their mod.rs: {beside:?}"
         );
     }

@@ -1,4 +1,4 @@
-//! One connection to one node. It never reconnects: its user gets the failure and knows where to resume.
+//! One connection to one node, and the sizes that both of its ends use. It never reconnects: its user gets the failure and knows where to resume.
 
 use std::time::Duration;
 
@@ -6,8 +6,12 @@ use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
 
 use crate::error::Fault;
-use crate::server::{FRAME_BYTES, STREAM_WINDOW_BYTES};
 use crate::{Address, Credentials, Times, TransportError};
+
+/// Window of a stream: several chunks can be in flight.
+pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
+/// Size of a frame: a chunk takes few of them.
+pub(crate) const FRAME_BYTES: u32 = 1 << 18;
 
 /// Connects, encrypted when the credentials name an authority.
 ///

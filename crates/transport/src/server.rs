@@ -12,13 +12,9 @@ use tonic::service::Routes;
 use tonic::transport::Server as GrpcServer;
 use tonic::transport::server::TcpIncoming;
 
-use crate::link::{ping_interval, with_sources};
+use crate::link::{FRAME_BYTES, STREAM_WINDOW_BYTES, ping_interval, with_sources};
 use crate::{Credentials, Times, TransportError};
 
-/// Window of a stream: several chunks can be in flight.
-pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
-/// Size of a frame: a chunk takes few of them.
-pub(crate) const FRAME_BYTES: u32 = 1 << 18;
 /// Most calls of one connection at the same time.
 const MAX_STREAMS: u32 = 16;
 /// When the server closes, running calls get this long to end.

@@ -1,5 +1,10 @@
 //! Publishing, receiving, checking and comparing weight versions.
 
+#![expect(
+    clippy::too_many_arguments,
+    reason = "JavaScript passes the arguments of an export one by one"
+)]
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -102,7 +107,6 @@ impl NativeWeightPublisher {
     }
 
     /// Publishes the staged version. `canary` is JSON or null.
-    #[expect(clippy::too_many_arguments, reason = "JavaScript passes them one by one")]
     #[napi(catch_unwind)]
     pub fn publish<'env>(
         &self,
@@ -132,7 +136,6 @@ impl NativeWeightPublisher {
     }
 
     /// Publishes a copy of a folder. `canary` is JSON or null.
-    #[expect(clippy::too_many_arguments, reason = "JavaScript passes them one by one")]
     #[napi(catch_unwind)]
     pub fn publish_folder<'env>(
         &self,
@@ -327,7 +330,6 @@ pub struct NativeResharded {
 }
 
 /// Rewrites the folders of one set of ranks for another. A layout is `whole`, `fsdp:<n>`, `tp:<n>` or rules as JSON.
-#[expect(clippy::too_many_arguments, reason = "JavaScript passes them one by one")]
 #[napi(catch_unwind)]
 pub fn reshard_weights(
     env: &Env,

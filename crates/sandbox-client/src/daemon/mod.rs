@@ -16,13 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::credentials::Credentials;
+use crate::ending::Ending;
 use crate::log_tail::LogTail;
 use crate::{Address, ClientError};
 
 use budget::Budget;
 use folder::PrivateFolder;
 use process::DaemonProcess;
-pub(crate) use process::Ending;
 
 /// Default of the longest wait for a start.
 const START_DEADLINE: Duration = Duration::from_secs(20);

@@ -13,6 +13,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use super::DaemonOptions;
+use crate::ending::Ending;
 use crate::log_tail::LogTail;
 
 /// Longest wait for an orderly end, before it is killed.
@@ -28,37 +29,6 @@ pub(super) struct DaemonProcess {
     /// The lifeline: the daemon stops when this end is closed, by a drop or by the death of this process.
     _stdin: Option<ChildStdin>,
     ending: Ending,
-}
-
-/// Reports how a process ends, to those who had work there.
-#[derive(Debug, Clone)]
-pub(crate) struct Ending {
-    exit: watch::Receiver<Option<ExitStatus>>,
-    log: Arc<LogTail>,
-}
-
-impl Ending {
-    pub(crate) fn is_over(&self) -> bool {
-        self.exit.borrow().is_some()
-    }
-
-    /// Waits for the end and returns how the process ended.
-    pub(super) async fn status(&self) -> String {
-        let mut exit = self.exit.clone();
-        match exit.wait_for(Option::is_some).await {
-            Ok(status) => status.map_or_else(String::new, |status| status.to_string()),
-            Err(_) => "its end was not observed".to_owned(),
-        }
-    }
-
-    /// How the process ended, with its last lines, if it did within `notice`.
-    pub(crate) async fn within(&self, notice: Duration) -> Option<String> {
-        let status = timeout(notice, self.status()).await.ok()?;
-        Some(format!(
-            "the sandbox daemon ended ({status}); the end of its log:\n{}",
-            self.log.text()
-        ))
-    }
 }
 
 impl DaemonProcess {
@@ -86,7 +56,7 @@ impl DaemonProcess {
             pid,
             pidfd: Arc::new(pidfd),
             _stdin: stdin,
-            ending: Ending { exit, log },
+            ending: Ending::new(exit, log),
         })
     }
 

@@ -24,7 +24,7 @@ use tokio::sync::{Mutex, watch};
 use super::processes::Process;
 use super::sandbox_box::{End, SandboxBox};
 use crate::error::SandboxError;
-use crate::plan;
+use crate::plan::{self, RunLimits};
 use crate::runs::{Exec, Flood, Watched, follow, judge, record, record_part};
 use crate::sandbox::{Packets, pipes};
 
@@ -172,6 +172,20 @@ async fn answer(socket: &Packets, repl: &Repl, evaluation: &str) -> io::Result<O
     }
 }
 
+/// The limits of an evaluation that the box allows.
+fn check(code: &str, asked: Limits, held: &SandboxBox) -> Result<RunLimits, SandboxError> {
+    if code.len() > MAX_CODE_BYTES {
+        return Err(SandboxError::TooLarge(format!(
+            "code of {} bytes; at most {MAX_CODE_BYTES}",
+            code.len()
+        )));
+    }
+    if asked.cpu_ms.is_some() {
+        return Err(SandboxError::Unsupported("a limit of CPU time of one evaluation"));
+    }
+    plan::limits_of_evaluation(asked, held.request.limits)
+}
+
 /// Runs code in a process that was started with `repl`.
 pub(crate) async fn evaluate(
     held: &Arc<SandboxBox>,
@@ -180,17 +194,7 @@ pub(crate) async fn evaluate(
     limits: Option<Limits>,
 ) -> Result<EvaluateReply, SandboxError> {
     let repl = process.repl()?;
-    if code.len() > MAX_CODE_BYTES {
-        return Err(SandboxError::TooLarge(format!(
-            "code of {} bytes; at most {MAX_CODE_BYTES}",
-            code.len()
-        )));
-    }
-    let asked = limits.unwrap_or_default();
-    if asked.cpu_ms.is_some() {
-        return Err(SandboxError::Unsupported("a limit of CPU time of one evaluation"));
-    }
-    let limits = plan::limits_of_evaluation(asked, held.request.limits)?;
+    let limits = check(code, limits.unwrap_or_default(), held)?;
     let setup = |source| SandboxError::Setup {
         step: "streams of an evaluation".to_owned(),
         source,

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::support::{Daemon, Outcome, cause, command, running, skip, tcp, tell, text, until};
 use prl_sandbox_proto::sandboxes_client::SandboxesClient;
 use prl_sandbox_proto::{
-    CancelRequest, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthRequest, InputFile, Isolation, Limits,
-    RETRY_AFTER_KEY, RunOnceRequest,
+    CancelRequest, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthRequest, InputFile, Isolation, RETRY_AFTER_KEY,
+    RunOnceRequest,
 };
 use tonic::Code;
 
