@@ -74,8 +74,6 @@ fn staged_weights_that_are_not_what_was_promised_are_not_published() {
     assert_eq!(place.publish(1, false), Encoding::Sparse);
 }
 
-/// Readers race with the publisher and with retention. Each gets the whole version that it asked for.
-
 /// Publishes a folder with the weights of `version` by a new publisher.
 fn publish_folder(place: &Place, folder: &Path, version: u64) -> Encoding {
     fs::create_dir_all(folder).unwrap();

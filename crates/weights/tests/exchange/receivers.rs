@@ -104,6 +104,7 @@ fn damage_on_the_way_has_a_name_and_a_full_version_mends_it() {
     place.check(&receiver.receive(1).unwrap(), 1);
 }
 
+/// Readers race with the publisher and with retention. Each gets the whole version that it asked for.
 #[test]
 fn readers_never_see_half_a_version() {
     const VERSIONS: u64 = 25;
