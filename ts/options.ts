@@ -51,8 +51,8 @@ export function checkOptions(code: ErrorCode, what: string, schema: z.ZodType, v
     return issue.keys.map((key) => `${place === "" ? "" : `${place}.`}${shortened(key)} ${issue.message}`);
   });
   const more = problems.length - SHOWN_PROBLEMS;
-  const told = problems.slice(0, SHOWN_PROBLEMS).join("; ");
-  throw new PrlError(code, `${what}: ${told}${more > 0 ? `; and ${more} more` : ""}`);
+  const shown = problems.slice(0, SHOWN_PROBLEMS).join("; ");
+  throw new PrlError(code, `${what}: ${shown}${more > 0 ? `; and ${more} more` : ""}`);
 }
 
 /** `["optim", "betas", 0]` as `optim.betas[0]`. */

@@ -117,9 +117,9 @@ describe("prl rl --resume", () => {
       const unknown = await prl([...again, "9"], options());
       expect(unknown.code).toBe(2);
       expect(unknown.stderr).toContain("there are 2, 1");
-      const nobody = await prl([...args, "--run.name", "nobody", "--resume"], options());
-      expect(nobody.code).toBe(2);
-      expect(nobody.stderr).toContain("PRL_RUN_UNKNOWN");
+      const missing = await prl([...args, "--run.name", "nobody", "--resume"], options());
+      expect(missing.code).toBe(2);
+      expect(missing.stderr).toContain("PRL_RUN_UNKNOWN");
 
       await truncate(join(runDir("mine"), "checkpoints/step_2/trainer/optimizer.safetensors"), 1000);
       const run = await prl([...again, "--max-steps", "3"], options());

@@ -38,7 +38,7 @@ function whole(command: string, runDir: string, ...more: string[]): Running {
   const running = start([command, "@", SYNC, "--run-dir", runDir, ...shared, ...more], {
     ...options(),
     // Nothing is made already.
-    cache: join(place.dir, "cache-by-hand"),
+    cache: join(place.dir, "cache-standalone"),
   });
   parts.push(running);
   return running;
@@ -82,7 +82,7 @@ test(
   { timeout: 240_000 },
   async () => {
     const { expected } = await launched();
-    const runDir = join(place.dir, "by-hand");
+    const runDir = join(place.dir, "standalone");
     const servers = [whole("inference", runDir), whole("env-server", runDir)];
     const ending = [whole("trainer", runDir), whole("orchestrator", runDir)];
     const ended = await Promise.all(ending.map(({ finished }) => finished));
@@ -135,11 +135,11 @@ test(
     whole("inference", runDir, ...more);
     whole("env-server", runDir, ...more);
     const orchestrator = whole("orchestrator", runDir, ...more);
-    await new Promise<void>((told) => {
+    await new Promise<void>((seen) => {
       let text = "";
       orchestrator.child.stderr?.on("data", (piece) => {
         text += String(piece);
-        if (text.includes("a trainer failed here before")) told();
+        if (text.includes("a trainer failed here before")) seen();
       });
     });
     await Promise.all([ready(runDir, "inference-0"), ready(runDir, "env-worker-0")]);

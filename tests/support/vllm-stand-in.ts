@@ -253,7 +253,7 @@ export class VllmStandIn {
       return { ...entry, top_logprobs: [entry] };
     });
     const hasLogprobs = typeof sampling.logprobs === "number" && this.#options.withoutLogprobs !== true;
-    const told = (this.#options.release ?? RELEASE) === RELEASE ? { weight_versions: spans } : {};
+    const reported = (this.#options.release ?? RELEASE) === RELEASE ? { weight_versions: spans } : {};
     return {
       index: 0,
       finish_reason: reason,
@@ -261,7 +261,7 @@ export class VllmStandIn {
       token_ids: ids,
       routed_experts: null,
       sampling_mask: null,
-      ...told,
+      ...reported,
       logprobs: hasLogprobs ? { content } : null,
     };
   }

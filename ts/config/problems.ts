@@ -17,7 +17,7 @@ export interface ConfigProblem {
 }
 
 /** Most problems that are listed; the others show when these are repaired. */
-const MOST_TOLD = 20;
+const MOST_SHOWN = 20;
 
 /**
  * Throws all problems as one error; its code is theirs when they agree.
@@ -38,9 +38,9 @@ export function throwProblems(problems: readonly ConfigProblem[]): void {
 
 /** The first problems, and the number of the others. */
 function fewOf(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
-  if (problems.length <= MOST_TOLD + 1) return problems;
-  const rest = problems.slice(MOST_TOLD).reduce((sum, { count = 1 }) => sum + count, 0);
-  return [...problems.slice(0, MOST_TOLD), andMore(rest)];
+  if (problems.length <= MOST_SHOWN + 1) return problems;
+  const rest = problems.slice(MOST_SHOWN).reduce((sum, { count = 1 }) => sum + count, 0);
+  return [...problems.slice(0, MOST_SHOWN), andMore(rest)];
 }
 
 function andMore(count: number): ConfigProblem {
@@ -79,7 +79,7 @@ export function problemsOfIssues(issues: readonly z.core.$ZodIssue[], checked: C
   const single = issues.flatMap((issue): SingleIssue[] =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => ({ issue, key })) : [{ issue, key: null }],
   );
-  const told = single.slice(0, MOST_TOLD).map(({ issue, key }) => {
+  const shown = single.slice(0, MOST_SHOWN).map(({ issue, key }) => {
     const path = issue.path as (string | number)[];
     if (key !== null) {
       const full = [...path, key];
@@ -97,7 +97,7 @@ export function problemsOfIssues(issues: readonly z.core.$ZodIssue[], checked: C
     }
     return problemAt(origin, [...prefix, ...path], wrongText(issue, schema, path, value));
   });
-  return single.length > MOST_TOLD ? [...told, andMore(single.length - MOST_TOLD)] : told;
+  return single.length > MOST_SHOWN ? [...shown, andMore(single.length - MOST_SHOWN)] : shown;
 }
 
 /**

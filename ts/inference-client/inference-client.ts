@@ -308,7 +308,7 @@ export class InferenceClient {
     }
   }
 
-  #completion(answer: WireResponse, told?: [number, number][]): Completion {
+  #completion(answer: WireResponse, versionSpans?: [number, number][]): Completion {
     const choice = answer.choices?.[0];
     if (choice === undefined || !Array.isArray(choice.token_ids))
       throw this.#nonsense("choices[0].token_ids is missing");
@@ -317,7 +317,7 @@ export class InferenceClient {
       throw this.#nonsense("choices[0].logprobs.content does not fit token_ids");
     }
     const { finish_reason: finishReason } = choice;
-    const policyVersions = told ?? choice.policy_versions;
+    const policyVersions = versionSpans ?? choice.policy_versions;
     if (!Array.isArray(policyVersions) || (content.length > 0 && policyVersions[0]?.[0] !== 0)) {
       throw this.#nonsense("it does not say which version sampled the first token");
     }

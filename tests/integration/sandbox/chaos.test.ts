@@ -131,11 +131,11 @@ test("no result is wrong while daemons are killed under load", { timeout: 60_000
     }
     // Each of those that were started anew is given work again.
     for (const until = Date.now() + DEADLINE_MS; Date.now() < until; await sleep(50)) {
-      const { daemons: told } = await pool.health();
-      if (told.length === DAEMONS && told.every(({ completed }) => completed > 0)) break;
+      const { daemons: reports } = await pool.health();
+      if (reports.length === DAEMONS && reports.every(({ completed }) => completed > 0)) break;
     }
-    const { daemons: told } = await pool.health();
-    expect(told.map(({ completed }) => completed > 0)).toEqual(Array.from({ length: DAEMONS }, () => true));
+    const { daemons: reports } = await pool.health();
+    expect(reports.map(({ completed }) => completed > 0)).toEqual(Array.from({ length: DAEMONS }, () => true));
   } finally {
     stop.abort();
     await Promise.all(load);

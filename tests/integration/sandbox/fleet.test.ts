@@ -43,8 +43,8 @@ test("share the work, report common capabilities, and each hold boxes", async ()
   const health = await pool.health();
   expect(health).toMatchObject({ serving: true, completed: 60 });
   for (const { completed } of health.daemons) expect(completed).toBeGreaterThan(0);
-  const { daemons: told, maxRunning } = await pool.capabilities();
-  expect(told).toHaveLength(3);
+  const { daemons: reports, maxRunning } = await pool.capabilities();
+  expect(reports).toHaveLength(3);
   expect(maxRunning % 3).toBe(0);
   const boxes = await Promise.all(Array.from({ length: 9 }, () => pool.create({ labels: { test: "fleet" } })));
   const snapshot = await boxes[0]?.snapshot();

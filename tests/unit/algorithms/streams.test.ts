@@ -99,14 +99,14 @@ describe("distillation", () => {
     const own = columns([0, 1]);
     expect(sftStreams(own)).toEqual({ rlWeights: new Float32Array(2), ceWeights: Float32Array.of(0, 1) });
     const algo = algoBlock.parse({ type: "sft", min_reward: 0.5 });
-    const lesson = (reward: number) =>
+    const streamsFor = (reward: number) =>
       lossStreamsOf(
         algo,
         { trace: { reward } as EpisodeTrace, advantage: 0, columns: () => own, reference: null },
         true,
       );
-    expect(lesson(0.4)).toBeNull();
-    expect(lesson(0.5)).toEqual({ streams: sftStreams(own) });
+    expect(streamsFor(0.4)).toBeNull();
+    expect(streamsFor(0.5)).toEqual({ streams: sftStreams(own) });
   });
 
   test("opsd puts the hint before the first message of the user, or before a raw text", () => {

@@ -187,7 +187,7 @@ describe("an endpoint that streams", () => {
     expect(mock.requests).toHaveLength(3);
   });
 
-  it("what somebody has heard is not said again", async () => {
+  it("text that a listener has received is not sent again", async () => {
     const begun = wire(chatCompletions.stream(reply, request).end(reply).slice(0, 3));
     const { mock, ask } = await connect([streamed(begun, "cut"), streamed(good)]);
     const heard: string[] = [];

@@ -186,7 +186,7 @@ describe("tools of an MCP address", () => {
     expect(errors).toEqual([]);
     expect(answers[0]).toBe("3");
     expect(answers[1]).toContain("no luck");
-    const nobody = await run([mcpTools({ url: "http://127.0.0.1:9/mcp" })], caller([["count"]]));
-    expect(nobody.errors).toMatchObject([{ class: "infra", code: "PRL_TOOL_SERVER" }]);
+    const unreachable = await run([mcpTools({ url: "http://127.0.0.1:9/mcp" })], caller([["count"]]));
+    expect(unreachable.errors).toMatchObject([{ class: "infra", code: "PRL_TOOL_SERVER" }]);
   });
 });

@@ -72,10 +72,10 @@ describe("a reply that is heard while it is sampled", () => {
       fc.property(cases, ({ begun, said, stop, thinks, family, isText }) => {
         const { codec, tokenizer, renderer } = codecOfFamily(family);
         const before = Uint32Array.from(isText ? [] : codec.encode(begun));
-        const told = { content: "", reasoning: "" };
+        const emitted = { content: "", reasoning: "" };
         const tell = ({ content = "", reasoning = "" }: ReplyDelta): void => {
-          told.content += content;
-          told.reasoning += reasoning;
+          emitted.content += content;
+          emitted.reasoning += reasoning;
         };
         const hear = listenerOf({ tokenizer, renderer }, isText ? "text" : { begun: before, thinks }, stop, tell);
         const stream = codec.decodeStream({ skipSpecialTokens: true, stop });
@@ -92,9 +92,9 @@ describe("a reply that is heard while it is sampled", () => {
           ? { content: textBefore(codec, whole, stopReason), reasoning: null }
           : parseReply(renderer, whole, thinks, stoppedBy(stopReason, before.length));
         // A block of thinking that only its end shows makes thinking of what looked like content.
-        if (told.content !== "" && reasoning?.startsWith(told.content) === true) return;
-        expect(content.startsWith(told.content)).toBe(true);
-        expect((reasoning ?? "").startsWith(told.reasoning)).toBe(true);
+        if (emitted.content !== "" && reasoning?.startsWith(emitted.content) === true) return;
+        expect(content.startsWith(emitted.content)).toBe(true);
+        expect((reasoning ?? "").startsWith(emitted.reasoning)).toBe(true);
       }),
       { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 2000 : 100_000 },
     );
@@ -103,12 +103,12 @@ describe("a reply that is heard while it is sampled", () => {
   test("is looked at once: a few tokens are decoded for each that is sampled", () => {
     slowly();
     const { codec, tokenizer, renderer, decoded } = codecOfFamily("qwen3");
-    let told = "";
-    const tell = ({ content = "" }: ReplyDelta) => void (told += content);
+    let emitted = "";
+    const tell = ({ content = "" }: ReplyDelta) => void (emitted += content);
     const hear = listenerOf({ tokenizer, renderer }, { begun: new Uint32Array(0), thinks: false }, [], tell);
     const ids = codec.encode("words".repeat(800));
     for (const id of ids) hear([id]);
-    expect(told).toBe("words".repeat(800));
+    expect(emitted).toBe("words".repeat(800));
     expect(decoded()).toBeLessThan(10 * ids.length);
   });
 });

@@ -201,17 +201,17 @@ describe("a rollout", () => {
   });
 
   it("aborts the signal of a reward that does not end, and ends it", async () => {
-    let told = false;
+    let aborted = false;
     const slow = reward<Row>(
       1,
-      ({ signal }) => new Promise(() => signal.addEventListener("abort", () => (told = true))),
+      ({ signal }) => new Promise(() => signal.addEventListener("abort", () => (aborted = true))),
       {
         timeoutMs: 5,
       },
     );
     const { episode } = await run(environment({ rewards: { slow } }), policy("cba"));
     expect(episode.errors).toMatchObject([{ class: "environment", code: "PRL_ENVIRONMENT_TIMEOUT" }]);
-    expect(told).toBe(true);
+    expect(aborted).toBe(true);
   });
 
   it("blames the environment for its exceptions, its silence and its hanging", async () => {

@@ -49,13 +49,13 @@ function stoppedAt(decode: (ids: number[]) => string, ids: readonly number[], st
 }
 
 /** A block of thinking that only its end shows makes thinking of what looked like content. */
-function turnsOut(reply: { content: string; reasoning: string | null }, told: { content: string }): boolean {
-  return told.content !== "" && reply.reasoning?.startsWith(told.content) === true;
+function turnsOut(reply: { content: string; reasoning: string | null }, emitted: { content: string }): boolean {
+  return emitted.content !== "" && reply.reasoning?.startsWith(emitted.content) === true;
 }
 
-function collect(told: { content: string; reasoning: string }, delta: ReplyDelta | null): void {
-  told.content += delta?.content ?? "";
-  told.reasoning += delta?.reasoning ?? "";
+function collect(emitted: { content: string; reasoning: string }, delta: ReplyDelta | null): void {
+  emitted.content += delta?.content ?? "";
+  emitted.reasoning += delta?.reasoning ?? "";
 }
 
 const STOP_IDS = new Set([STOP_ID]);
@@ -73,11 +73,11 @@ describe("a growing reply", () => {
           { tokenizer: codec, family, stopIds: STOP_IDS },
           { tools, thinks, stop: ["STOP"] },
         );
-        const told = { content: "", reasoning: "" };
+        const emitted = { content: "", reasoning: "" };
         let start = 0;
         for (const cut of cuts.toSorted((a, b) => a - b)) {
           // Text behind a stop string is cut before it is given.
-          if (stopped === null || cut < ids.length) collect(told, growing.push(ids.slice(start, cut)));
+          if (stopped === null || cut < ids.length) collect(emitted, growing.push(ids.slice(start, cut)));
           start = Math.max(start, cut);
         }
         const whole = {
@@ -91,9 +91,9 @@ describe("a growing reply", () => {
           parse: (...of: Read) => parseCompletion({ tokenizer: codec, family, stopIds: STOP_IDS }, ...of),
         };
         const reply = readReply(renderer, whole, { tools, oneCall: false, thinks, id: "x", begun: new Uint32Array(0) });
-        if (turnsOut(reply, told)) return;
-        collect(told, growing.rest(reply));
-        expect(told).toEqual({ content: reply.content, reasoning: reply.reasoning ?? "" });
+        if (turnsOut(reply, emitted)) return;
+        collect(emitted, growing.rest(reply));
+        expect(emitted).toEqual({ content: reply.content, reasoning: reply.reasoning ?? "" });
       }),
       { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 3000 : 100_000 },
     );
@@ -107,9 +107,9 @@ describe("a growing reply", () => {
   ) => {
     const given = { tools: true, thinks: false, stop: ["STOP"], ...options };
     const growing = new GrowingReply({ tokenizer: codec, family: FAMILIES[family], stopIds: STOP_IDS }, given);
-    const told = { content: "", reasoning: "" };
-    for (const id of codec.encode(text)) collect(told, growing.push([id]));
-    return told;
+    const emitted = { content: "", reasoning: "" };
+    for (const id of codec.encode(text)) collect(emitted, growing.push([id]));
+    return emitted;
   };
 
   it("gives thinking and content as they come", () => {

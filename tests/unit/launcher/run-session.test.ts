@@ -32,9 +32,9 @@ test("a batch that is smaller for lack of advantages is noted once, with advice 
     }
     await session.finish(undefined);
     expect(events.filter(({ type }) => type === "step")).toHaveLength(3);
-    const told = events.flatMap((event) => (event.type === "note" ? [event.message] : []));
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatch(/smaller batches.*step 2 trains 12 of 16 traces.*batch\/zero_advantage.*advantage_range/u);
+    const notes = events.flatMap((event) => (event.type === "note" ? [event.message] : []));
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toMatch(/smaller batches.*step 2 trains 12 of 16 traces.*batch\/zero_advantage.*advantage_range/u);
   } finally {
     await rm(path, { recursive: true, force: true });
   }

@@ -121,9 +121,9 @@ describe("plain lines", () => {
   it("has a line for every supervised step that validated", () => {
     const written: string[] = [];
     const view = new PlainProgress((text) => written.push(text));
-    const told = { maxSteps: 1000, loss: 1, tokensPerSecond: 1, learningRate: 1 };
-    view.show({ type: "sft-step", step: { step: 7, ...told } });
-    view.show({ type: "sft-step", step: { step: 8, ...told, valLoss: 0.5 } });
+    const common = { maxSteps: 1000, loss: 1, tokensPerSecond: 1, learningRate: 1 };
+    view.show({ type: "sft-step", step: { step: 7, ...common } });
+    view.show({ type: "sft-step", step: { step: 8, ...common, valLoss: 0.5 } });
     view.end();
     expect(written.map((text) => text.includes("SFT step 8/1000 | Loss 1"))).toEqual([true]);
     expect(written[0]).toMatch(/Val loss 0\.50*/u);
@@ -187,8 +187,8 @@ describe("live block", () => {
     expect(liveBlock({ ...state, load, frame: -1 }, 100, false).join("\n")).not.toContain("Next");
   });
   it("shows a supervised stage by itself, with its validation", () => {
-    const told = { maxSteps: 100, tokensPerSecond: 1234, learningRate: 0.001, seconds: 2 };
-    const sft = [1, 2, 3].map((n) => ({ ...told, step: n, loss: 4 - n, valLoss: n === 3 ? undefined : 5 - n }));
+    const common = { maxSteps: 100, tokensPerSecond: 1234, learningRate: 0.001, seconds: 2 };
+    const sft = [1, 2, 3].map((n) => ({ ...common, step: n, loss: 4 - n, valLoss: n === 3 ? undefined : 5 - n }));
     const text = liveBlock({ ...state, steps: [], sft }, 100, false).join("\n");
     for (const part of [
       "SFT",

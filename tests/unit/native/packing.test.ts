@@ -124,11 +124,11 @@ describe("rollouts in native memory", () => {
   test("no samples give no batch; numbers out of range are refused", async () => {
     expect(await new SampleSet().pack({})).toEqual([]);
     const set = new SampleSet();
-    const worth = { advantage: 1, temperature: 1, envId: 0 };
+    const values = { advantage: 1, temperature: 1, envId: 0 };
     const samples = rollout(trace(1, 1));
-    expect(() => set.add(samples, { ...worth, advantage: Number.NaN })).toThrow(inputError("advantage is NaN"));
-    expect(() => set.add(samples, { ...worth, temperature: Infinity })).toThrow(inputError("temperature is Infinity"));
-    expect(() => set.add(samples, { ...worth, envId: 65536 })).toThrow(inputError("envId is 65536"));
+    expect(() => set.add(samples, { ...values, advantage: Number.NaN })).toThrow(inputError("advantage is NaN"));
+    expect(() => set.add(samples, { ...values, temperature: Infinity })).toThrow(inputError("temperature is Infinity"));
+    expect(() => set.add(samples, { ...values, envId: 65536 })).toThrow(inputError("envId is 65536"));
   });
 });
 

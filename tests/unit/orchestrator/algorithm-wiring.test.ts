@@ -64,10 +64,10 @@ describe("an algorithm's config", () => {
            reward > 1 ? Float32Array.of(reward) : Float32Array.from(columns().mask, (on, t) => on * t));`,
     );
     const own = config({ type: "custom", path });
-    const worth = new AdvantageEstimation(own.orchestrator.train.source);
-    await worth.load();
+    const estimation = new AdvantageEstimation(own.orchestrator.train.source);
+    await estimation.load();
     const failed = { episode: { ...rollout(0).episode, ok: false }, samples: null };
-    const batch = await buildTrainBatch([group(rollout(3), failed, rollout(1))], { config: own, estimation: worth });
+    const batch = await buildTrainBatch([group(rollout(3), failed, rollout(1))], { config: own, estimation });
     await rm(folder, { recursive: true });
     expect(batch.advantages).toEqual([[3, 0, 1.5]]);
     const columns = batch.batches[0]?.columns();

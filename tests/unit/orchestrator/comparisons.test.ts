@@ -99,8 +99,8 @@ describe("a batch of several agents", () => {
     ]);
     expect(batch.samples).toBe(4);
     const columns = batch.batches[0]?.columns();
-    const worth = [...(columns?.inputIds ?? [])].map((id, index) => [id, columns?.advantages[index]]);
-    expect(worth.filter(([id]) => id !== 9)).toEqual([
+    const trained = [...(columns?.inputIds ?? [])].map((id, index) => [id, columns?.advantages[index]]);
+    expect(trained.filter(([id]) => id !== 9)).toEqual([
       [10, 0.5],
       [10, -0.5],
       [11, 0.5],

@@ -47,13 +47,13 @@ function faulty({
   lies,
   deaths,
   tries,
-}: Faults): Pick<SimulationOptions, "distort" | "outcome"> & { told: Set<string> } {
-  const told = new Set<string>();
+}: Faults): Pick<SimulationOptions, "distort" | "outcome"> & { distorted: Set<string> } {
+  const distorted = new Set<string>();
   const names = Object.keys(LIES);
   let before: ReceivedEpisode | undefined;
   const luck = (request: RunRequest) => (request.seed % 997) / 997;
   return {
-    told,
+    distorted,
     outcome: (task, sample, attempt, request) =>
       luck(request) > 1 - deaths && attempt < tries ? "infra" : rewardByHash(task, sample),
     distort(answer, request) {
@@ -61,7 +61,7 @@ function faulty({
       const isLie = answer.episode.ok && luck(request) < lies && attempt < tries;
       const name = names[request.seed % names.length] ?? "";
       const given = isLie ? (LIES[name]?.(answer, before) ?? answer) : answer;
-      if (given !== answer) told.add(name);
+      if (given !== answer) distorted.add(name);
       before = answer;
       return given;
     },

@@ -110,13 +110,13 @@ describe("buildTrainBatch", () => {
 
   test("the averages of rae live on from batch to batch, and a failed rollout moves nothing", async () => {
     const resolved = config({ algo: { type: "rae", decay: 0.5 } });
-    const worth = new AdvantageEstimation(resolved.orchestrator.train.source);
+    const estimation = new AdvantageEstimation(resolved.orchestrator.train.source);
     const first = await buildTrainBatch([group(0, [rollout(1), errored(request, "environment")])], {
       config: resolved,
-      estimation: worth,
+      estimation,
     });
     expect(first.advantages).toEqual([[1, 0]]);
-    const saved = new AdvantageEstimation(resolved.orchestrator.train.source, worth.state);
+    const saved = new AdvantageEstimation(resolved.orchestrator.train.source, estimation.state);
     const second = await buildTrainBatch([group(1, [rollout(1), rollout(0)])], { config: resolved, estimation: saved });
     expect(second.advantages).toEqual([[0.5, -0.75]]);
   });

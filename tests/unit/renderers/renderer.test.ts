@@ -260,8 +260,8 @@ describe("parse", () => {
       const ids = Uint32Array.of(...before, start, ...after, start);
       expect(renderer.parse(ids).content).toBe("hi there");
       const growing = renderer.grow({ thinks: false, tools: false, stop: [] });
-      const told = Array.from(ids, (id) => growing.push([id])?.content ?? "").join("");
-      expect(told + (growing.rest(renderer.parse(ids))?.content ?? "")).toBe("hi there");
+      const recognised = Array.from(ids, (id) => growing.push([id])?.content ?? "").join("");
+      expect(recognised + (growing.rest(renderer.parse(ids))?.content ?? "")).toBe("hi there");
       const called = tokenizer.encode('<tool_call>{"name": "f", "arguments": {}}</tool_call>');
       const calls = renderer.parse(Uint32Array.of(start, ...called)).toolCalls;
       expect(calls.map(({ status }) => status)).toEqual(name === "chatml" ? calls.map(() => "ok") : ["ok"]);
@@ -384,9 +384,12 @@ describe("loadRenderer", () => {
   it("the example's folder makes other servers render as prl does without an option", async () => {
     const { chatTemplates } = await readTokenizerConfig(EXAMPLE);
     expect(chatTemplates.get("default")).toBe(FAMILIES.chatml.template);
-    const [told, untold] = await Promise.all([loadRenderer(EXAMPLE), loadRenderer(EXAMPLE, { name: "chatml" })]);
-    expect(told.stopTokenIds).toEqual(untold.stopTokenIds);
-    expect(told.callBeginning("find")).toBe(untold.callBeginning("find"));
+    const [recognised, explicit] = await Promise.all([
+      loadRenderer(EXAMPLE),
+      loadRenderer(EXAMPLE, { name: "chatml" }),
+    ]);
+    expect(recognised.stopTokenIds).toEqual(explicit.stopTokenIds);
+    expect(recognised.callBeginning("find")).toBe(explicit.callBeginning("find"));
   });
 
   it("gives the same renderer with other variables for the template, and renders off the event loop", async () => {

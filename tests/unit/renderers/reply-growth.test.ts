@@ -10,21 +10,21 @@ describe("the certain part of a growing reply", () => {
       fc.property(texts, texts, fc.array(fc.nat(40)), (said, thought, cuts) => {
         const [content, reasoning] = [said.trim(), thought.trim()];
         const growth = new ReplyGrowth(["</a>", "ab"]);
-        const told = { content: "", reasoning: "" };
+        const emitted = { content: "", reasoning: "" };
         const take = (delta: { content?: string; reasoning?: string } | null): void => {
-          told.content += delta?.content ?? "";
-          told.reasoning += delta?.reasoning ?? "";
+          emitted.content += delta?.content ?? "";
+          emitted.reasoning += delta?.reasoning ?? "";
         };
         for (const cut of cuts.toSorted((a, b) => a - b)) {
           take(growth.take({ content: "", reasoning: reasoning.slice(0, cut) }));
-          expect(reasoning.startsWith(told.reasoning)).toBe(true);
+          expect(reasoning.startsWith(emitted.reasoning)).toBe(true);
         }
         for (const cut of cuts.toSorted((a, b) => a - b)) {
           take(growth.take({ content: content.slice(0, cut).trim(), reasoning }));
-          expect(content.startsWith(told.content)).toBe(true);
+          expect(content.startsWith(emitted.content)).toBe(true);
         }
         take(growth.rest({ content, reasoning }));
-        expect(told).toEqual({ content, reasoning });
+        expect(emitted).toEqual({ content, reasoning });
       }),
     );
   });

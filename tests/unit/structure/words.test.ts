@@ -5,11 +5,24 @@ import { describe, expect, test } from "vitest";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 
+type Allowance = readonly [file: string, part: string, reason: string];
+
 /** Words that hide the subject of a sentence. Name the process, the caller or the file that does something instead. */
 const BANNED = /\b(?:told|telling|by hand|of its own|of one[’']s own|whoever|nobody)\b/iu;
 
+/** Words that are no names in code: the field and the glossary of ARCHITECTURE.md have a word for each thing. */
+const BANNED_NAMES = /\b(?:told|untold|telling|asking|lessons?|worth|shop|byHand|BY_HAND\w*|nobody|whoever)\b/u;
+
+/** Lines that may hold such a name: the file, a part of the line, and the reason. */
+const ALLOWED_NAMES: readonly Allowance[] = [
+  ["ts/orchestrator/checkpoint/resume.ts", "worth: z.record(", "a key of saved checkpoints"],
+  ["ts/orchestrator/orchestrator-parts.ts", "worth: after.baselines", "a key of saved checkpoints"],
+  ["ts/orchestrator/orchestrator-parts.ts", "baselines: resume", "a key of saved checkpoints"],
+  ["tests/unit/structure/words.test.ts", "", "this list"],
+];
+
 /** Lines that may hold such a word: the file, a part of the line, and the reason. */
-const ALLOWED: readonly (readonly [file: string, part: string, reason: string])[] = [
+const ALLOWED: readonly Allowance[] = [
   ["ts/environments/builtin/gsm8k/index.ts", "in a last line of its own", "a prompt; another text gives other replies"],
   ["ts/environments/in-an-afternoon.md", '?? "nobody"', "an answer of the example's tool"],
   ["ts/verify/instructions/english-words.ts", "whoever whomever", "a list of English words"],
@@ -37,9 +50,9 @@ function passages(source: string, pattern: RegExp): Passage[] {
   return [...source.matchAll(pattern)].map(({ 0: text, index: at }) => ({ text, at }));
 }
 
-const typescript = commentsAndTexts(
-  /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\}|\$(?!\{)|[^`\\$])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//gu,
-);
+const TYPESCRIPT_TOKENS =
+  /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\}|\$(?!\{)|[^`\\$])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//gu;
+const typescript = commentsAndTexts(TYPESCRIPT_TOKENS);
 const rust = commentsAndTexts(
   /'(?:\\[^\n']*|[^'\\\n])'|\br#+"[\s\S]*?"#+|"(?:\\[\s\S]|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//gu,
 );
@@ -75,6 +88,24 @@ function bannedLines(file: string, source: string): string[] {
   });
 }
 
+/** `file:line: text` of each line of a TypeScript source whose code, without comments and texts, has a banned name. */
+function linesWithBannedNames(file: string, source: string): string[] {
+  const blank = (text: string) => text.replace(/[^\n]/gu, " ");
+  const code = source.replace(TYPESCRIPT_TOKENS, blank).split("\n");
+  const lines = source.split("\n");
+  return code.flatMap((line, index) =>
+    BANNED_NAMES.test(line) ? [`${file}:${index + 1}: ${(lines[index] ?? "").trim()}`] : [],
+  );
+}
+
+/** Titles of tests: the first text of `test(...)`, `it(...)` and `describe(...)`, also of `test.each(...)(...)`. */
+function titlesOf(source: string): string[] {
+  const calls = source.matchAll(
+    /^\s*(?:\](?:\s*as const)?\)|(?:test|it|describe)\b[^("`\n]*(?:\([^\n]*\))?)\(("(?:\\.|[^"\\\n])*"|`[^`]*`),/gmu,
+  );
+  return [...calls].map(([, title = ""]) => title.slice(1, -1));
+}
+
 /** Files that are tracked or new, and are read by people. */
 function documents(): string[] {
   const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
@@ -87,13 +118,36 @@ function documents(): string[] {
     .filter((file) => existsSync(join(ROOT, file)));
 }
 
+const isAllowed = (line: string, allowed: readonly Allowance[]): boolean =>
+  allowed.some(([file, part]) => line.startsWith(`${file}:`) && line.includes(part));
+
 describe("the words of comments, documents and messages", () => {
   const found = documents()
     .flatMap((file) => bannedLines(file, readFileSync(join(ROOT, file), "utf8")))
-    .filter((line) => !ALLOWED.some(([file, part]) => line.startsWith(`${file}:`) && line.includes(part)));
+    .filter((line) => !isAllowed(line, ALLOWED));
 
   test("say who does what", () => {
     expect(found).toEqual([]);
+  });
+
+  test("are not names in TypeScript either", () => {
+    const sources = documents().filter((file) => /^(?:ts|tests)\/.*\.ts$/u.test(file));
+    const lines = sources.flatMap((file) => linesWithBannedNames(file, readFileSync(join(ROOT, file), "utf8")));
+    expect(lines.filter((line) => !isAllowed(line, ALLOWED_NAMES))).toEqual([]);
+  });
+
+  test("a title of a test names a behaviour, and does not begin with what", () => {
+    const tests = documents().filter((file) => file.endsWith(".test.ts"));
+    const titles = tests.flatMap((file) =>
+      titlesOf(readFileSync(join(ROOT, file), "utf8")).map((title) => `${file}: ${title}`),
+    );
+    expect(titles.length).toBeGreaterThan(1500);
+    expect(titles.filter((title) => /: what\b/iu.test(title))).toEqual([]);
+  });
+
+  test("a banned name in code is found, and one in a text or comment is not", () => {
+    expect(linesWithBannedNames("a.ts", "const told = 1;")).toEqual(["a.ts:1: const told = 1;"]);
+    expect(linesWithBannedNames("a.ts", 'run("told"); // worth it')).toEqual([]);
   });
 
   test.each([

@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 const question = (path: string, mostBytes = 1 << 20): Question => ({ method: "GET", path, mostBytes });
-const textOf = async (asking: PendingResponse): Promise<string> => Buffer.from((await asking.answer).body).toString();
+const textOf = async (pending: PendingResponse): Promise<string> => Buffer.from((await pending.answer).body).toString();
 
 /** Holds requests back until they are let go. */
 function holding() {
@@ -84,10 +84,10 @@ describe("connections", () => {
           const ends = await Promise.all(
             all.map(async ([kind, ms], i) => {
               const path = `/${kind}/${ms}/${i}`;
-              const asking = new PendingResponse(connections, question(path));
-              if (kind === "cancel") setTimeout(() => asking.cancel(new Error("not wanted")), ms / 2);
+              const pending = new PendingResponse(connections, question(path));
+              if (kind === "cancel") setTimeout(() => pending.cancel(new Error("not wanted")), ms / 2);
               try {
-                return (await textOf(asking)) === path;
+                return (await textOf(pending)) === path;
               } catch {
                 return false;
               }
@@ -111,8 +111,8 @@ describe("connections", () => {
   test("fail the running, waiting and later requests when they end", async () => {
     const { answer, until } = holding();
     const connections = new Connections(await serve(answer), { connections: 1 });
-    const askings = ["/a", "/b"].map((path) => new PendingResponse(connections, question(path)));
-    const ends = Promise.allSettled(askings.map((asking) => asking.answer));
+    const allPending = ["/a", "/b"].map((path) => new PendingResponse(connections, question(path)));
+    const ends = Promise.allSettled(allPending.map((pending) => pending.answer));
     await until(1);
     await connections.destroy();
     expect((await ends).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
@@ -141,7 +141,7 @@ describe("connections", () => {
   });
 });
 
-describe("asking", () => {
+describe("a pending response", () => {
   test("gives status and bytes of an answer in one piece or in many", async () => {
     const url = await serve(async (request, response) => {
       response.statusCode = request.url === "/teapot" ? 418 : 200;
@@ -165,10 +165,10 @@ describe("asking", () => {
     const gone: string[] = [];
     const url = await serve(({ url: path = "" }, response) => void response.on("close", () => gone.push(path)));
     const connections = new Connections(url, { connections: 1 });
-    const askings = ["/under-way", "/waiting"].map((path) => new PendingResponse(connections, question(path)));
-    const ends = askings.map((asking) => expect(asking.answer).rejects.toThrow("enough"));
+    const allPending = ["/under-way", "/waiting"].map((path) => new PendingResponse(connections, question(path)));
+    const ends = allPending.map((pending) => expect(pending.answer).rejects.toThrow("enough"));
     await sleep(50);
-    for (const asking of askings.toReversed()) asking.cancel(new Error("enough"));
+    for (const pending of allPending.toReversed()) pending.cancel(new Error("enough"));
     await Promise.all(ends);
     while (gone.length === 0) await sleep(2);
     await sleep(20);

@@ -49,8 +49,8 @@ export class Report {
       ([rival, value]) => `${rival} ${format(value)} (${ratioTo(value).toFixed(2)}x)`,
     );
     const bars = figure.bars.map((bar) => ({ ...bar, ...judge(figure, bar) }));
-    const told = bars.map(({ text, reached }) => `${reached ? "ok" : "MISSED"}: ${text}`);
-    this.#out.write(`${[`${name} ${format(ours)} ${unit}`, ...beside, ...told].join(" | ")}\n`);
+    const verdicts = bars.map(({ text, reached }) => `${reached ? "ok" : "MISSED"}: ${text}`);
+    this.#out.write(`${[`${name} ${format(ours)} ${unit}`, ...beside, ...verdicts].join(" | ")}\n`);
     if (bars.some(({ reached }) => !reached)) this.missed.push(name);
     this.figures.push(figure);
     const ratios = Object.values(rivals).map(ratioTo);

@@ -9,10 +9,10 @@ type Part = Record<string, unknown>;
 /** Items come one after the other: reasoning, message, calls. */
 export function responsesStream(head: ReplyHead): StreamWriter {
   const growth = new ReplyGrowth([]);
-  const told = { reasoning: "", message: "" };
+  const sent = { reasoning: "", message: "" };
   let sequence = 0;
   let index = -1;
-  let open: keyof typeof told | null = null;
+  let open: keyof typeof sent | null = null;
   let isBegun = false;
   const numbered = (parts: readonly Part[]): StreamEvent[] =>
     parts.map((data) => ({ event: String(data["type"]), data: { ...data, sequence_number: sequence++ } }));
@@ -28,11 +28,11 @@ export function responsesStream(head: ReplyHead): StreamWriter {
       { type: "response.in_progress", response },
     ];
   };
-  const grown = (kind: keyof typeof told, delta: string): Part[] => {
+  const grown = (kind: keyof typeof sent, delta: string): Part[] => {
     const parts: Part[] = [];
     if (open !== kind) parts.push(...close(), ...begun(textItem(head.id, kind, "", "in_progress"), ++index));
     open = kind;
-    told[kind] += delta;
+    sent[kind] += delta;
     return [
       ...parts,
       { ...placeOf(head.id, kind, index), type: `response.${KINDS[kind].text}.delta`, delta, logprobs: [] },
@@ -42,7 +42,7 @@ export function responsesStream(head: ReplyHead): StreamWriter {
     if (open === null) return [];
     const kind = open;
     open = null;
-    const [text, item] = [told[kind], textItem(head.id, kind, told[kind], status)];
+    const [text, item] = [sent[kind], textItem(head.id, kind, sent[kind], status)];
     const place = placeOf(head.id, kind, index);
     return [
       { ...place, type: `response.${KINDS[kind].text}.done`, text, logprobs: [] },

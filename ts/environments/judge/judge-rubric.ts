@@ -61,21 +61,21 @@ export function readVerdicts(answer: string, criteria: readonly RubricCriterion[
   return verdicts.length === criteria.length ? verdicts : null;
 }
 
-/** The weighted mean, and the worth of each verdict. */
+/** The weighted mean, and the value of each verdict. */
 export function rubricScore(
   criteria: readonly RubricCriterion[],
   verdicts: readonly RubricVerdict[],
 ): { score: number; criteria: Record<string, number> } {
   let [sum, weights] = [0, 0];
-  const worth: Record<string, number> = {};
+  const values: Record<string, number> = {};
   for (const { name, weight = 1, choices = CHOICES } of criteria) {
     const verdict = verdicts.find((one) => one.name === name)?.verdict ?? "";
     const value = choices.indexOf(verdict) / (choices.length - 1);
-    worth[name] = value;
+    values[name] = value;
     sum += weight * value;
     weights += weight;
   }
-  return { score: sum / weights, criteria: worth };
+  return { score: sum / weights, criteria: values };
 }
 
 function checkRubric(criteria: readonly RubricCriterion[]): void {

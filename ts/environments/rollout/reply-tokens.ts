@@ -12,7 +12,7 @@ interface Codec {
 
 export const NOTHING = new Uint32Array(0);
 /** Listeners read the whole reply each time, so they are not called at every token. */
-const TELL_EVERY_MS = 30;
+const SHOW_EVERY_MS = 30;
 
 /** Tokens to put behind the prompt, which `thinks` at its end or not, before what is sampled. Throws PRL_ENVIRONMENT_UNSUPPORTED where the model's family has no calls. */
 export function beginning(
@@ -44,7 +44,7 @@ export function listenerOf(
   const growing = reply === "text" ? null : renderer.grow({ thinks: reply.thinks, tools: true, stop });
   const ids = reply === "text" ? [] : [...reply.begun];
   let content = "";
-  let told = 0;
+  let lastShown = 0;
   const news = (): ReplyDelta | null => {
     const said = content;
     content = "";
@@ -58,8 +58,8 @@ export function listenerOf(
       else if (!text.stopped) ids.push(id);
     }
     const now = performance.now();
-    if (now - told < TELL_EVERY_MS) return;
-    told = now;
+    if (now - lastShown < SHOW_EVERY_MS) return;
+    lastShown = now;
     const delta = news();
     if (delta !== null) tell(delta);
   };

@@ -2,7 +2,7 @@
 import { parseReply, stoppedBy } from "../../renderers/internal.ts";
 import type { Renderer, Tokenizer } from "../../renderers/index.ts";
 import type { ParsedRequest } from "../requests/request.ts";
-import { type Completion, toldLogprob } from "../requests/response.ts";
+import { type Completion, wireLogprob } from "../requests/response.ts";
 
 export interface ChatToolCall {
   index: number;
@@ -100,7 +100,7 @@ export function chatLogprobs(
 ): object {
   const content = Array.from(tokenIds, (id, index) => {
     const token = tokenizer.decode([id]);
-    const entry = { token, logprob: toldLogprob(logprobs[index] ?? Number.NaN), bytes: [...Buffer.from(token)] };
+    const entry = { token, logprob: wireLogprob(logprobs[index] ?? Number.NaN), bytes: [...Buffer.from(token)] };
     return { ...entry, top_logprobs: top > 0 ? [entry] : [] };
   });
   return { content, refusal: null };

@@ -103,12 +103,12 @@ function quoted(reason: string | null): string {
 }
 
 function logprobText(value: number): string {
-  const told = toldLogprob(value);
-  return Object.is(told, -0) ? "-0" : String(told);
+  const logprobOnWire = wireLogprob(value);
+  return Object.is(logprobOnWire, -0) ? "-0" : String(logprobOnWire);
 }
 
 /** A log-probability for an answer: finite. Errors: PRL_INFERENCE_FAILED for NaN. */
-export function toldLogprob(value: number): number {
+export function wireLogprob(value: number): number {
   if (!Number.isNaN(value)) return Math.max(value, LEAST_LOGPROB);
   throw new PrlError(
     "PRL_INFERENCE_FAILED",

@@ -18,7 +18,7 @@ import {
   toGenerate,
 } from "../openai/request.ts";
 import type { ParsedRequest } from "../requests/request.ts";
-import { type Completion, toldLogprob } from "../requests/response.ts";
+import { type Completion, wireLogprob } from "../requests/response.ts";
 
 export function registerCompletions(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/completions", async (request, reply) => {
@@ -120,11 +120,11 @@ function textLogprobs(tokenizer: Tokenizer, { tokenIds, logprobs }: Completion):
     offset += token.length;
     return at;
   });
-  const told = Array.from(logprobs, toldLogprob);
+  const logprobOnWire = Array.from(logprobs, wireLogprob);
   return {
     tokens,
-    token_logprobs: told,
-    top_logprobs: tokens.map((token, index) => ({ [token]: told[index] })),
+    token_logprobs: logprobOnWire,
+    top_logprobs: tokens.map((token, index) => ({ [token]: logprobOnWire[index] })),
     text_offset: offsets,
   };
 }

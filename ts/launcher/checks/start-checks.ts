@@ -61,7 +61,7 @@ export function rlWarnings(config: RlConfig, provenance: Provenance | undefined)
     ...transportRemarks(config),
     ...(gpus === null ? [] : [{ key: ["deployment"], text: gpus }]),
   ];
-  return remarks.map((remark) => told(remark, provenance));
+  return remarks.map((remark) => remarkText(remark, provenance));
 }
 
 /** The same for supervised training. */
@@ -71,7 +71,7 @@ export function sftWarnings(config: SftConfig, provenance: Provenance | undefine
     ...warmupRemark(config.scheduler, config.max_steps, ["scheduler"]),
     ...threadRemark(config.threads, 1, ["threads"]),
   ];
-  return remarks.map((remark) => told(remark, provenance));
+  return remarks.map((remark) => remarkText(remark, provenance));
 }
 
 function optimRemarks({ type, lr, weight_decay: decay }: SftConfig["optim"], at: KeyPath): Remark[] {
@@ -112,10 +112,10 @@ function transportRemarks(config: RlConfig): Remark[] {
   });
 }
 
-function told({ key, text }: Remark, provenance: Provenance | undefined): string {
+function remarkText({ key, text }: Remark, provenance: Provenance | undefined): string {
   return `${placeOf(key, provenance)}: ${text}`;
 }
 
 function invalid(remark: Remark, provenance: Provenance | undefined): PrlError {
-  return new PrlError("PRL_CONFIG_INVALID", told(remark, provenance));
+  return new PrlError("PRL_CONFIG_INVALID", remarkText(remark, provenance));
 }

@@ -71,7 +71,7 @@ export async function throughItsEnd(run: StandaloneRun, work: (signal: AbortSign
 /** Rejects when the trainer was there and is gone before its last version exists, and when it fails before it is ready. */
 async function watchTrainer(run: StandaloneRun, end: AbortSignal): Promise<void> {
   let seen: { pid: number; started: string } | null = null;
-  let told: FailureNote | null = null;
+  let reported: FailureNote | null = null;
   while (!end.aborted) {
     const { pid, readyAt } = await trainerReady(run.runDir);
     const started = pid === null ? null : await processStart(pid);
@@ -82,8 +82,8 @@ async function watchTrainer(run: StandaloneRun, end: AbortSignal): Promise<void>
     else if (cameAndWent && !(await isLastVersionThere(run))) throw trainerDeath(pid, note);
     else if (seen !== null && seen.pid === pid && !(await isLastVersionThere(run))) throw trainerDeath(seen.pid, note);
     else if (seen === null && note !== null && note.at >= performance.timeOrigin) throw trainerDeath(note.pid, note);
-    else if (seen === null && note !== null && note.pid !== told?.pid) {
-      told = note;
+    else if (seen === null && note !== null && note.pid !== reported?.pid) {
+      reported = note;
       process.stderr.write(`prl: a trainer failed here before (${note.message}): this waits for another one\n`);
     }
     await sleep(WATCH_MS, undefined, { signal: end }).catch(() => undefined);

@@ -15,7 +15,7 @@ const INPUT = "PRL_PACKING_INPUT";
 export type { TraceColumns, TraceStreams } from "./columns.ts";
 
 /** The values with which a rollout's tokens train. */
-export interface RolloutWorth {
+export interface TrainValues {
   /** Advantage of its sampled tokens. */
   advantage: number;
   /** Temperature of the sampling. */
@@ -64,7 +64,7 @@ export class RolloutSamples {
   /** @internal */
   addTo(
     set: NativeSampleSet,
-    { advantage, temperature, envId }: RolloutWorth,
+    { advantage, temperature, envId }: TrainValues,
     trace?: number,
     streams?: TraceStreams,
   ): number {
@@ -88,10 +88,10 @@ export class SampleSet {
    * Adds every sample of a rollout, or of one of its traces; with `streams` each token of the trace has its own weights. Errors:
    * PRL_PACKING_INPUT when a stream does not have one entry per token.
    */
-  add(rollout: RolloutSamples, worth: RolloutWorth, trace?: number, streams?: TraceStreams): void {
-    const advantage = finite(INPUT, "advantage", worth.advantage);
-    const temperature = finite(INPUT, "temperature", worth.temperature);
-    const envId = whole(INPUT, "envId", worth.envId, { max: 0xffff });
+  add(rollout: RolloutSamples, values: TrainValues, trace?: number, streams?: TraceStreams): void {
+    const advantage = finite(INPUT, "advantage", values.advantage);
+    const temperature = finite(INPUT, "temperature", values.temperature);
+    const envId = whole(INPUT, "envId", values.envId, { max: 0xffff });
     this.#size += rollout.addTo(this.#native, { advantage, temperature, envId }, trace, streams);
   }
 

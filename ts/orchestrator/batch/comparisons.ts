@@ -1,5 +1,5 @@
 /**
- * Says which traces of a batch are compared with one another to find what each is worth.
+ * Says which traces of a batch are compared with one another to find their advantages.
  *
  * Traces of one agent over the rollouts of a group have the same task and are one comparison. Where an agent has several traces in an
  * episode (the solvers of one proposer's problem), each episode has another problem, and so each episode is a comparison. Traces that do not

@@ -108,9 +108,9 @@ export class EngineDirectory {
     signal: AbortSignal,
   ): Promise<void> {
     const known = new Map(placed.map((engine) => [indexOf(engine), engine]));
-    const told = (type: string, url: string, error: unknown): void =>
+    const logAddress = (type: string, url: string, error: unknown): void =>
       metrics.event(type, { engine: url, reason: messageOf(error) });
-    for (const { url, error } of silent) told("engine_missing", url, error);
+    for (const { url, error } of silent) logAddress("engine_missing", url, error);
     const admit = async ({ index, url }: RunningServers["silent"][number]): Promise<void> => {
       while (!signal.aborted) {
         try {
@@ -120,7 +120,7 @@ export class EngineDirectory {
         } catch (error) {
           if (signal.aborted) return;
           // The run goes on with the others: a server of another kind is no reason to end it now.
-          if (!isPassing(error)) return told("engine_refused", url, error);
+          if (!isPassing(error)) return logAddress("engine_refused", url, error);
         }
         await sleep(ANSWER_POLL_MS, undefined, { signal }).catch(() => undefined);
       }

@@ -127,19 +127,19 @@ async function runOn(workers: EnvWorkerSet, request: RunRequest, signal: AbortSi
   } catch (error) {
     return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", messageOf(error));
   }
-  const asking = ask(worker.rollouts, "/run", request);
+  const pending = ask(worker.rollouts, "/run", request);
   const latest = request.deadline_ms + RUN_GRACE_MS;
-  const deadline = setTimeout(() => asking.cancel(new Error(`no answer within ${latest} ms`)), latest);
+  const deadline = setTimeout(() => pending.cancel(new Error(`no answer within ${latest} ms`)), latest);
   let grace: NodeJS.Timeout | undefined;
   const onAbort = () => {
-    const end = () => asking.cancel(new Error("it was cancelled"));
+    const end = () => pending.cancel(new Error("it was cancelled"));
     grace = setTimeout(end, CANCEL_GRACE_MS);
     // There is no answer to wait for from a worker that does not know the rollout, or does not answer.
     cancel(worker.control, request.episode_id).then((isAtWork) => isAtWork || end(), end);
   };
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    return await episodeIn(await asking.answer, request.episode_id);
+    return await episodeIn(await pending.answer, request.episode_id);
   } catch (error) {
     if (error instanceof PrlError && error.code === "PRL_ENVIRONMENT_FAILED") throw error;
     if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", messageOf(signal.reason));

@@ -30,12 +30,12 @@ function* withAdvantages(groups: readonly Group[], advantages: TrainBatch["trace
   for (const [g, { rollouts }] of groups.entries()) {
     for (const [i, { episode }] of rollouts.entries()) {
       const own = advantages[g]?.[i] ?? [];
-      yield { ...episode, ...worthOf(episode, own) };
+      yield { ...episode, ...advantagesOf(episode, own) };
     }
   }
 }
 
-function worthOf({ ok, traces }: Episode, own: readonly (number | undefined)[]): object {
+function advantagesOf({ ok, traces }: Episode, own: readonly (number | undefined)[]): object {
   if (traces.length < 2) return { advantage: ok ? (own[0] ?? null) : 0 };
   return { advantage: null, advantages: traces.map((_, t) => own[t] ?? null) };
 }

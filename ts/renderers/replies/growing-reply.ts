@@ -8,7 +8,7 @@
 import type { Family } from "../families.ts";
 import { JsonObjectEnd, type ReplyForm } from "./parse-completion.ts";
 import { type Piece, PieceStream } from "./pieces.ts";
-import { type ReplyDelta, settled, untold } from "./reply-growth.ts";
+import { type ReplyDelta, settled, notEmitted } from "./reply-growth.ts";
 
 export interface GrowingReplyOptions {
   /** The prompt ends inside a block of thinking. */
@@ -29,7 +29,7 @@ export class GrowingReply {
   readonly #family: Family;
   readonly #stopIds: ReadonlySet<number>;
   readonly #options: GrowingReplyOptions;
-  readonly #told = { content: "", reasoning: "" };
+  readonly #emitted = { content: "", reasoning: "" };
   readonly #object = new JsonObjectEnd();
   #part: Part = "start";
   /** Text of the part that has not been given yet. */
@@ -65,7 +65,7 @@ export class GrowingReply {
 
   /** The text of the whole reply that has not been given yet. */
   rest(reply: { content: string; reasoning: string | null }): ReplyDelta | null {
-    return untold(reply, this.#told);
+    return notEmitted(reply, this.#emitted);
   }
 
   #take(piece: Piece, delta: ReplyDelta): void {
@@ -88,7 +88,7 @@ export class GrowingReply {
   }
 
   #open(): boolean {
-    const isBlank = this.#text.trim() === "" && this.#told.reasoning === "";
+    const isBlank = this.#text.trim() === "" && this.#emitted.reasoning === "";
     if (this.#part === "start" || (this.#part === "reasoning" && !this.#isOpened && isBlank)) {
       [this.#part, this.#isOpened, this.#text] = ["reasoning", true, ""];
       return true;
@@ -127,11 +127,11 @@ export class GrowingReply {
   }
 
   #tell(key: "content" | "reasoning", delta: ReplyDelta, isWhole = false): void {
-    const text = this.#told[key] === "" ? this.#text.trimStart() : this.#text;
+    const text = this.#emitted[key] === "" ? this.#text.trimStart() : this.#text;
     const certain = isWhole ? text.trimEnd() : settled(text, this.#options.stop);
     this.#text = text.slice(certain.length);
     if (certain === "") return;
-    this.#told[key] += certain;
+    this.#emitted[key] += certain;
     delta[key] = (delta[key] ?? "") + certain;
   }
 }

@@ -14,7 +14,7 @@ export interface ReplyDelta {
 
 export class ReplyGrowth {
   readonly #withheld: readonly string[];
-  readonly #told = { content: "", reasoning: "" };
+  readonly #emitted = { content: "", reasoning: "" };
 
   /** `withheld`: strings whose beginnings at the end of the text are held back. */
   constructor(withheld: readonly string[]) {
@@ -24,19 +24,19 @@ export class ReplyGrowth {
   /** Takes the reply so far and returns its new text. Null when nothing is new, or when it does not continue the given text. */
   take({ content, reasoning }: { content: string; reasoning: string | null }): ReplyDelta | null {
     const thought = reasoning ?? "";
-    return untold(
+    return notEmitted(
       {
         content: settled(content, this.#withheld),
         // Content behind the thinking shows that the thinking is complete.
         reasoning: content === "" ? settled(thought, this.#withheld) : thought,
       },
-      this.#told,
+      this.#emitted,
     );
   }
 
   /** Takes the whole reply and returns the remaining text. */
   rest(reply: { content: string; reasoning: string | null }): ReplyDelta | null {
-    return untold(reply, this.#told);
+    return notEmitted(reply, this.#emitted);
   }
 }
 
@@ -44,16 +44,16 @@ export class ReplyGrowth {
  * The text of `reply` beyond the given one, which then counts as given; null when there is none, or when it does not continue the given
  * text.
  */
-export function untold(
+export function notEmitted(
   reply: { content: string; reasoning: string | null },
-  told: { content: string; reasoning: string },
+  emitted: { content: string; reasoning: string },
 ): ReplyDelta | null {
   const delta: ReplyDelta = {};
   for (const key of ["reasoning", "content"] as const) {
     const text = reply[key] ?? "";
-    if (text.length <= told[key].length || !text.startsWith(told[key])) continue;
-    delta[key] = text.slice(told[key].length);
-    told[key] = text;
+    if (text.length <= emitted[key].length || !text.startsWith(emitted[key])) continue;
+    delta[key] = text.slice(emitted[key].length);
+    emitted[key] = text;
   }
   return Object.keys(delta).length === 0 ? null : delta;
 }

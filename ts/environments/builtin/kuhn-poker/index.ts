@@ -54,7 +54,10 @@ export default defineEnvironment({
   async rollout({ task, config: { retries, brief }, agent }) {
     const seats = [agent("player0"), agent("player1")] as const;
     const said: [string[], string[]] = [[], []];
-    const messages: [Message[], Message[]] = [[told(task.cards[0], 0, brief)], [told(task.cards[1], 1, brief)]];
+    const messages: [Message[], Message[]] = [
+      [cardMessage(task.cards[0], 0, brief)],
+      [cardMessage(task.cards[1], 1, brief)],
+    ];
     for (;;) {
       const hand = replay(said, retries);
       const player = hand.next;
@@ -103,7 +106,7 @@ function played({ traces, config: { retries } }: Context): Hand {
 }
 
 /** The first message to a player. */
-function told(card: Card, player: Player, brief: boolean): Message {
+function cardMessage(card: Card, player: Player, brief: boolean): Message {
   const seat = player === 0 ? "first" : "second";
   if (brief) return { role: "system", content: `Kuhn poker, ${seat} player, card ${card}.` };
   const content =
@@ -118,7 +121,7 @@ function told(card: Card, player: Player, brief: boolean): Message {
 function* demonstrations(brief: boolean, rng: Rng): Generator<Demonstration> {
   for (const { cards } of ofSplit(rows(rng), "demonstrations", (row) => row.hand)) {
     const said: [string[], string[]] = [[], []];
-    const messages: [Message[], Message[]] = [[told(cards[0], 0, brief)], [told(cards[1], 1, brief)]];
+    const messages: [Message[], Message[]] = [[cardMessage(cards[0], 0, brief)], [cardMessage(cards[1], 1, brief)]];
     let hand = replay(said, 0);
     for (; hand.next !== null; hand = replay(said, 0)) {
       const content = `[${rng.pick(legalActions(hand.history))}]`;
