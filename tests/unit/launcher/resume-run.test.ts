@@ -8,7 +8,7 @@ const config = { ckpt: { path: null }, output_dir: ".", model: { name: "m" } } a
 
 describe("--resume of a directory without the config of a run", () => {
   test.each([
-    ["nothing but logs", { "logs/attempt_1/launcher.log": "" }, /has no configs\/rl\.json.*start it without --resume/u],
+    ["files of somebody else", { "notes/thesis.txt": "" }, /has no configs\/rl\.json.*start it without --resume/u],
     ["a run of another kind", { "configs/sft-run.json": {} }, /configs\/sft-run\.json is there.*a run of prl sft/u],
     [
       "what a run has made",
@@ -21,6 +21,13 @@ describe("--resume of a directory without the config of a run", () => {
     const runDir = await writeRun(folder, "a", files);
     const resumed = findResumedRun("rl", config, runDir, "latest");
     await expect(resumed).rejects.toMatchObject({ code: "PRL_RUN_UNKNOWN", message: expect.stringMatching(message) });
+  });
+
+  test("begins at step 0 where the run ended before it wrote its config", async () => {
+    const folder = await temporaryFolder();
+    const runDir = await writeRun(folder, "a", { "logs/attempt_1/launcher.log": "", "run/launcher.lock": "" });
+    const resumed = await findResumedRun("rl", config, runDir, "latest");
+    expect(resumed).toEqual({ checkpoint: null, attempt: 2, changed: [] });
   });
 
   test("says that there is no such directory", async () => {

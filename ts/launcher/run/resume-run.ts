@@ -96,7 +96,9 @@ export async function findResumedRun(
 ): Promise<ResumedRun> {
   const { file, fixed } = KINDS[kind];
   const earlier = await earlierConfig(file, runDir);
-  const differences = differingKeys(earlier, config).filter((key) => !isBelow(key, IRRELEVANT));
+  const differences = (earlier === null ? [] : differingKeys(earlier, config)).filter(
+    (key) => !isBelow(key, IRRELEVANT),
+  );
   const drift = differences.filter((key) => isBelow(key, fixed));
   if (drift.length > 0) {
     const advice = `resume with the values of the earlier attempt (configs/${file}), or start a new run`;
@@ -181,16 +183,23 @@ export async function clearLaterSteps(
 
 /** What a run leaves that it could not be started anew beside. */
 const REMAINS = ["checkpoints", "weights", "rollouts", "model"];
+/** What a run makes before it writes its config. */
+const BEGUN = ["configs", "events.jsonl", "logs", "run"];
 const CONFIG_FILES: Readonly<Record<string, string>> = {
   "rl.json": "prl rl",
   "sft-run.json": "prl sft",
   "eval.json": "prl eval",
 };
 
+/** The config of the run in `runDir`; null where the run ended before it wrote one, so that it begins at step 0. */
 async function earlierConfig(file: string, runDir: string): Promise<unknown> {
   const path = join(runDir, "configs", file);
   const text = await ifThere(readFile(path, "utf8"), path);
-  if (text === null) throw new PrlError("PRL_RUN_UNKNOWN", await whyNoRun(file, runDir));
+  if (text === null) {
+    const reason = await whyNoRun(file, runDir);
+    if (reason === null) return null;
+    throw new PrlError("PRL_RUN_UNKNOWN", reason);
+  }
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -199,16 +208,20 @@ async function earlierConfig(file: string, runDir: string): Promise<unknown> {
   }
 }
 
-/** What a directory without the config of a run has instead, and what to do. */
-async function whyNoRun(file: string, runDir: string): Promise<string> {
+/** What a directory without the config of a run has instead, and what to do; null where a run has not made anything yet. */
+async function whyNoRun(file: string, runDir: string): Promise<string | null> {
   if (!(await isThere(runDir))) return `there is no run ${runDir} to resume: start it without --resume`;
   const missing = `${runDir} has no configs/${file}, which says what run it is`;
   const others = (await listed(join(runDir, "configs"))).filter((name) => name in CONFIG_FILES);
   const [other] = others;
   if (other !== undefined) return `${missing}: configs/${other} is there, so it is a run of ${CONFIG_FILES[other]}`;
   const remains = (await listed(runDir)).filter((name) => REMAINS.includes(name));
-  if (remains.length === 0)
-    return `${missing}, and nothing that a run has made: start it without --resume, with --clean if files lie there`;
+  if (remains.length === 0) {
+    const isBegun = (await listed(runDir)).every((name) => BEGUN.includes(name));
+    return isBegun
+      ? null
+      : `${missing}, and nothing that a run has made: start it without --resume, with --clean if files lie there`;
+  }
   return `${missing}, but ${remains.join(", ")}: put the file back to go on, or start the run again with --clean, which deletes all of it`;
 }
 
