@@ -19,7 +19,7 @@ mod random;
 mod train;
 
 pub use compute::Compute;
-pub use config::{Architecture, ModelConfig, RopeScaling};
+pub use config::{Architecture, Llama3, ModelConfig, RopeScaling, Yarn};
 pub use error::EngineError;
 pub use isa::Tier;
 pub use model::{CachedSequence, KvCache, Model};

@@ -64,6 +64,9 @@ impl Reference {
                 if scaling["type"] == "linear" {
                     return frequency / number("factor");
                 }
+                if scaling["rope_type"] == "yarn" {
+                    return yarn(frequency, pair as f64, theta, dim as f64, scaling);
+                }
                 let (factor, low, high) = (number("factor"), number("low_freq_factor"), number("high_freq_factor"));
                 let original = number("original_max_position_embeddings");
                 let turns = original * frequency / (2.0 * std::f64::consts::PI);
@@ -79,6 +82,15 @@ impl Reference {
             .collect()
     }
 
+    /// The factor of cosines and sines.
+    fn attention_factor(&self) -> f64 {
+        let scaling = &self.config["rope_scaling"];
+        match scaling["rope_type"] == "yarn" {
+            true => 0.1 * scaling["factor"].as_f64().expect("a number").ln() + 1.0,
+            false => 1.0,
+        }
+    }
+
     fn head(&self, x: &[f64], norm: &str, position: usize, frequencies: &[f64]) -> Vec<f64> {
         let x = if self.get(norm).is_some() {
             self.norm(norm, x)
@@ -86,9 +98,11 @@ impl Reference {
             x.to_vec()
         };
         let half = x.len() / 2;
+        let factor = self.attention_factor();
         let mut out = vec![0.0; x.len()];
         for i in 0..half {
             let (sin, cos) = (position as f64 * frequencies[i]).sin_cos();
+            let (sin, cos) = (factor * sin, factor * cos);
             out[i] = x[i] * cos - x[i + half] * sin;
             out[i + half] = x[i + half] * cos + x[i] * sin;
         }
@@ -217,6 +231,18 @@ impl Reference {
         loss_at(before);
         slope
     }
+}
+
+/// YaRN (Peng et al. 2023, section 3.2): pairs that turn often in the original context keep their frequency, those that turn rarely are
+/// divided, and the share of both in between is linear in the pair's number.
+fn yarn(frequency: f64, pair: f64, theta: f64, dim: f64, scaling: &Value) -> f64 {
+    let number = |key: &str, default: f64| scaling[key].as_f64().unwrap_or(default);
+    let original = number("original_max_position_embeddings", f64::NAN);
+    let pair_with = |turns: f64| dim * (original / (turns * std::f64::consts::TAU)).log(theta) / 2.0;
+    let first = pair_with(number("beta_fast", 32.0)).floor().max(0.0);
+    let last = pair_with(number("beta_slow", 1.0)).ceil().min(dim - 1.0);
+    let divided = ((pair - first) / (last - first)).clamp(0.0, 1.0);
+    frequency * (1.0 - divided) + frequency / number("factor", f64::NAN) * divided
 }
 
 #[test]

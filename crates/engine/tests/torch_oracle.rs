@@ -7,12 +7,12 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use prl_engine::loss::Counts;
-use prl_engine::{LossConfig, Model, OptimConfig, TrainBatch, Trainer, TrainerOptions};
+use prl_engine::{LossConfig, Model, ModelConfig, OptimConfig, TrainBatch, Trainer, TrainerOptions};
 use prl_weights::{Checkpoint, Dtype, SafetensorsFile};
 use serde_json::{Value, json};
 use support::{compute, tiers};
 
-const MODELS: [&str; 3] = ["qwen3", "qwen2", "llama"];
+const MODELS: [&str; 4] = ["qwen3", "qwen2", "llama", "yarn"];
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/engine")
@@ -61,6 +61,31 @@ fn difference(found: &[f32], expected: &[f32]) -> (f32, f32) {
         largest(&mut found.iter().zip(expected).map(|(a, b)| a - b)),
         largest(&mut expected.iter().copied()),
     )
+}
+
+#[test]
+fn rotary_frequencies_match_transformers() {
+    let table = std::fs::read_to_string(fixtures().join("rope.json")).expect("the file is there");
+    let table: Vec<Value> = serde_json::from_str(&table).expect("it parses");
+    let mut yarn = 0;
+    for row in table {
+        let config = ModelConfig::from_json(&row["config"].to_string()).expect("the config parses");
+        let numbers = row["inverse_frequencies"].as_array().expect("a list").iter();
+        let expected: Vec<f32> = numbers.map(|value| value.as_f64().expect("a number") as f32).collect();
+        let found = config.inverse_frequencies();
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            // torch's power in f32 is off by some units in the last place.
+            assert!(
+                (found - expected).abs() <= 5e-7 * expected,
+                "{found} {expected} of {row}"
+            );
+        }
+        let factor = row["attention_factor"].as_f64().expect("a number") as f32;
+        assert_eq!(config.rope_attention_factor(), factor, "{row}");
+        yarn += u32::from(factor != 1.0);
+    }
+    assert!(yarn > 4);
 }
 
 #[test]

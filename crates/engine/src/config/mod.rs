@@ -4,6 +4,7 @@
 //! mathematics. Keys that only describe (versions, token ids, initialisation) are kept but not interpreted.
 
 mod difference;
+mod frequencies;
 mod lookup;
 mod refuse;
 mod rope;
@@ -13,6 +14,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::error::EngineError;
+pub use frequencies::{Llama3, Yarn};
 use lookup::{flag, number, optional, size, token_ids};
 use refuse::refuse_what_changes_the_mathematics;
 use rope::rope;
@@ -60,15 +62,13 @@ pub enum RopeScaling {
         factor: f64,
     },
     /// Llama 3: low frequencies divided by `factor`, high ones kept, those between interpolated.
-    Llama3 {
-        /// The divisor of low frequencies.
+    Llama3(Llama3),
+    /// YaRN: as Llama 3 with other bounds; cosines and sines have a factor too.
+    Yarn(Yarn),
+    /// Frequencies that fall with the length of a sequence beyond `max_position_embeddings`; up to there they stay as they are.
+    Dynamic {
+        /// How fast they fall.
         factor: f64,
-        /// Wavelengths above `original_max_position_embeddings / low_freq_factor` are low frequencies.
-        low_freq_factor: f64,
-        /// Wavelengths below `original_max_position_embeddings / high_freq_factor` are high frequencies.
-        high_freq_factor: f64,
-        /// The context length before scaling.
-        original_max_position_embeddings: f64,
     },
 }
 
@@ -194,7 +194,12 @@ impl ModelConfig {
                 "head_dim {head_dim} is odd: rotary embedding needs an even one"
             )));
         }
-        let (rope_theta, rope_scaling) = rope(&raw)?;
+        let max_position_embeddings = match optional(&raw, "max_position_embeddings") {
+            Some(_) => size(&raw, "max_position_embeddings")?,
+            None if architecture == Architecture::Llama => 2048,
+            None => 32768,
+        };
+        let (rope_theta, rope_scaling) = rope(&raw, max_position_embeddings)?;
         let eps = number(&raw, "rms_norm_eps", 1e-6)?;
         if !(eps > 0.0 && eps < 1.0) {
             return Err(EngineError::Config(format!(
@@ -213,11 +218,7 @@ impl ModelConfig {
             rms_norm_eps: eps as f32,
             rope_theta,
             rope_scaling,
-            max_position_embeddings: match optional(&raw, "max_position_embeddings") {
-                Some(_) => size(&raw, "max_position_embeddings")?,
-                None if architecture == Architecture::Llama => 2048,
-                None => 32768,
-            },
+            max_position_embeddings,
             tie_word_embeddings: flag(&raw, "tie_word_embeddings")?,
             initializer_range: number(&raw, "initializer_range", 0.02)?,
             eos_token_ids: token_ids(&raw, "eos_token_id")?,
@@ -279,39 +280,16 @@ impl ModelConfig {
         self.q_width() + 2 * self.kv_width()
     }
 
-    /// The rotary frequencies of the `head_dim / 2` pairs, in radians per token.
-    ///
-    /// Rounded to f32 where transformers rounds (`_compute_default_rope_parameters`, `_compute_llama3_parameters`).
-    pub fn inverse_frequencies(&self) -> Vec<f32> {
-        let half = self.head_dim / 2;
-        (0..half)
-            .map(|pair| {
-                let exponent = (2 * pair) as f32 / self.head_dim as f32;
-                let base = (1.0 / self.rope_theta.powf(f64::from(exponent))) as f32;
-                match self.rope_scaling {
-                    RopeScaling::None => base,
-                    RopeScaling::Linear { factor } => base / factor as f32,
-                    RopeScaling::Llama3 {
-                        factor,
-                        low_freq_factor,
-                        high_freq_factor,
-                        original_max_position_embeddings,
-                    } => {
-                        let frequency = f64::from(base);
-                        let wavelength = 2.0 * std::f64::consts::PI / frequency;
-                        if wavelength > original_max_position_embeddings / low_freq_factor {
-                            (frequency / factor) as f32
-                        } else if wavelength < original_max_position_embeddings / high_freq_factor {
-                            base
-                        } else {
-                            let smooth = (original_max_position_embeddings / wavelength - low_freq_factor)
-                                / (high_freq_factor - low_freq_factor);
-                            ((1.0 - smooth) * frequency / factor + smooth * frequency) as f32
-                        }
-                    }
-                }
-            })
-            .collect()
+    /// Refuses a sequence of `tokens` tokens whose numbers would depend on more than the tokens before each.
+    pub(crate) fn check_length(&self, tokens: usize) -> Result<(), EngineError> {
+        if matches!(self.rope_scaling, RopeScaling::Dynamic { .. }) && tokens > self.max_position_embeddings {
+            // The frequencies of all tokens would change with every further one: keys in the cache and shared beginnings would be wrong.
+            return Err(EngineError::Input(format!(
+                "a sequence of {tokens} tokens: with rope_type \"dynamic\" the engine computes at most max_position_embeddings = {}",
+                self.max_position_embeddings
+            )));
+        }
+        Ok(())
     }
 
     /// Refuses, before anything is allocated, shapes whose parameter count overflows sizes in memory.

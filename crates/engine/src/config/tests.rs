@@ -99,12 +99,25 @@ fn rotary_parameters_are_read_from_either_place() {
     let scaled = json!({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
         "original_max_position_embeddings": 8192});
     let llama3 = with(Architecture::Llama, "rope_scaling", scaled).expect("it parses");
-    assert!(matches!(llama3.rope_scaling, RopeScaling::Llama3 { factor: 8.0, .. }));
+    assert!(matches!(
+        llama3.rope_scaling,
+        RopeScaling::Llama3(Llama3 { factor: 8.0, .. })
+    ));
     for (block, code) in [
         (
-            json!({"rope_type": "yarn", "factor": 4.0}),
+            json!({"rope_type": "longrope", "factor": 4.0}),
             "PRL_ENGINE_CONFIG_UNSUPPORTED",
         ),
+        (json!({"rope_type": "yarn"}), "PRL_ENGINE_CONFIG"),
+        (
+            json!({"rope_type": "yarn", "factor": 4.0, "truncate": 1}),
+            "PRL_ENGINE_CONFIG",
+        ),
+        (
+            json!({"rope_type": "yarn", "factor": 4.0, "mscale": -9.0, "mscale_all_dim": 1.0}),
+            "PRL_ENGINE_CONFIG",
+        ),
+        (json!({"rope_type": "dynamic"}), "PRL_ENGINE_CONFIG"),
         (json!({"rope_type": "linear"}), "PRL_ENGINE_CONFIG"),
         (json!({"rope_type": "llama3", "factor": 8.0}), "PRL_ENGINE_CONFIG"),
         (
@@ -211,4 +224,37 @@ fn null_key_value_heads_are_one_per_query_head_and_more_layers_than_memory_holds
     assert_eq!(config.num_kv_heads, 4);
     let error = with(Architecture::Llama, "num_hidden_layers", json!(2_000_000_000)).expect_err("refused");
     assert!(error.to_string().contains("num_hidden_layers"), "{error}");
+}
+
+#[test]
+fn an_original_context_beside_another_in_the_block_is_refused() {
+    let mut config = base(Architecture::Qwen2);
+    config["rope_scaling"] = json!({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096});
+    ModelConfig::from_json(&config.to_string()).expect("it parses");
+    config["original_max_position_embeddings"] = json!(2048);
+    let error = ModelConfig::from_json(&config.to_string()).expect_err("refused");
+    assert_eq!(error.code(), "PRL_ENGINE_CONFIG_UNSUPPORTED");
+    assert!(
+        error.to_string().contains("original_max_position_embeddings = 2048"),
+        "{error}"
+    );
+}
+
+#[test]
+fn dynamic_scaling_ends_with_the_positions_of_the_model() {
+    let config = with(
+        Architecture::Llama,
+        "rope_scaling",
+        json!({"type": "dynamic", "factor": 4.0}),
+    )
+    .expect("it parses");
+    let plain = ModelConfig::from_json(&base(Architecture::Llama).to_string()).expect("it parses");
+    assert_eq!(config.inverse_frequencies(), plain.inverse_frequencies());
+    config.check_length(2048).expect("the frequencies are the plain ones");
+    plain
+        .check_length(5000)
+        .expect("plain frequencies do not depend on the length");
+    let error = config.check_length(2049).expect_err("refused");
+    assert_eq!(error.code(), "PRL_ENGINE_INPUT");
+    assert!(error.to_string().contains("max_position_embeddings = 2048"), "{error}");
 }

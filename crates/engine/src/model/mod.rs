@@ -115,6 +115,7 @@ impl Model {
     ) -> Result<Vec<f32>, EngineError> {
         kv.check(&self.config, sequences)?;
         let rows = Rows::cached(sequences, self.config.vocab_size)?;
+        self.config.check_length(rows.longest)?;
         let (stores, scratch) = kv.parts_mut();
         Ok(self.forward_rows(compute, &rows, stores, scratch))
     }
@@ -150,7 +151,7 @@ impl Model {
         input_ids: &[u32],
         cu_seqlens: &[u32],
     ) -> Result<Vec<f32>, EngineError> {
-        check_packed(input_ids, cu_seqlens, self.config.vocab_size)?;
+        check_packed(input_ids, cu_seqlens, &self.config)?;
         let width = self.config.hidden_size;
         let mut store = LayerStore::new(&self.config, 0);
         let mut scratch = Scratch::default();

@@ -7,7 +7,7 @@ use crate::config::ModelConfig;
 /// Positions that the first table holds.
 const FIRST_POSITIONS: usize = 512;
 
-/// `cos` and `sin` of position * frequency for positions `0..positions`.
+/// `cos` and `sin` of position * frequency, times the attention factor, for positions `0..positions`.
 pub(crate) struct RopeTable {
     half: usize,
     positions: usize,
@@ -26,14 +26,20 @@ impl RopeTable {
 /// The growing table of a model. Entries are a function of the position alone.
 pub(crate) struct Rope {
     frequencies: Vec<f32>,
+    factor: f32,
     table: RwLock<Arc<RopeTable>>,
 }
 
 impl Rope {
     pub(crate) fn new(config: &ModelConfig) -> Self {
         let frequencies = config.inverse_frequencies();
-        let table = RwLock::new(Arc::new(build(&frequencies, FIRST_POSITIONS)));
-        Self { frequencies, table }
+        let factor = config.rope_attention_factor();
+        let table = RwLock::new(Arc::new(build(&frequencies, factor, FIRST_POSITIONS)));
+        Self {
+            frequencies,
+            factor,
+            table,
+        }
     }
 
     /// A table of at least `positions` positions.
@@ -46,22 +52,22 @@ impl Rope {
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         if table.positions < positions {
-            *table = Arc::new(build(&self.frequencies, positions.next_power_of_two()));
+            *table = Arc::new(build(&self.frequencies, self.factor, positions.next_power_of_two()));
         }
         Arc::clone(&table)
     }
 }
 
-/// Angles are products in f32, as in transformers; their cosines and sines are taken in f64 and rounded once.
-fn build(frequencies: &[f32], positions: usize) -> RopeTable {
+/// Angles are products in f32, as in transformers; their cosines and sines are taken in f64 and rounded once, then multiplied.
+fn build(frequencies: &[f32], factor: f32, positions: usize) -> RopeTable {
     let half = frequencies.len();
     let mut cos = Vec::with_capacity(positions * half);
     let mut sin = Vec::with_capacity(positions * half);
     for position in 0..positions {
         for frequency in frequencies {
             let angle = f64::from(position as f32 * frequency);
-            cos.push(angle.cos() as f32);
-            sin.push(angle.sin() as f32);
+            cos.push(angle.cos() as f32 * factor);
+            sin.push(angle.sin() as f32 * factor);
         }
     }
     RopeTable {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use crate::config::ModelConfig;
 use crate::error::EngineError;
 use crate::kernels::attention::BLOCK_TOKENS;
 use crate::model::cache::CachedSequence;
@@ -166,10 +167,13 @@ impl Packing {
 /// Checks packed sequences.
 ///
 /// # Errors
-/// [`EngineError::Input`] when `cu_seqlens` does not ascend from 0 to the number of tokens or an id is not below `vocab_size`.
-pub(crate) fn check_packed(token_ids: &[u32], cu_seqlens: &[u32], vocab_size: usize) -> Result<(), EngineError> {
+/// [`EngineError::Input`] when `cu_seqlens` does not ascend from 0 to the number of tokens, an id is not below the vocabulary's size, or a
+/// sequence is longer than the model's rotary frequencies allow.
+pub(crate) fn check_packed(token_ids: &[u32], cu_seqlens: &[u32], config: &ModelConfig) -> Result<(), EngineError> {
     check_cu_seqlens(cu_seqlens, token_ids.len())?;
-    check_ids(token_ids, vocab_size)
+    check_ids(token_ids, config.vocab_size)?;
+    let lengths = cu_seqlens.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+    config.check_length(lengths.max().unwrap_or(0))
 }
 
 /// Checks that ids are below the vocabulary's size.

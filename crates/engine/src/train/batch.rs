@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::config::ModelConfig;
 use crate::error::EngineError;
 use crate::head::{Target, check_temperatures};
 use crate::loss::{Counts, check_finite, check_logprobs};
@@ -61,8 +62,8 @@ pub(crate) struct Bin {
 
 impl TrainBatch<'_> {
     /// Checks every column and cuts the batch into bins.
-    pub(crate) fn bins(&self, vocab_size: usize) -> Result<Vec<Bin>, EngineError> {
-        self.check(vocab_size)?;
+    pub(crate) fn bins(&self, config: &ModelConfig) -> Result<Vec<Bin>, EngineError> {
+        self.check(config)?;
         let last = self.cu_seqlens.len() - 1;
         let whole = [0, last as u32];
         let offsets = self.bin_seq_offsets.unwrap_or(&whole);
@@ -135,7 +136,7 @@ impl TrainBatch<'_> {
         self.cu_seqlens.windows(2).filter(trains).count() as f64
     }
 
-    fn check(&self, vocab_size: usize) -> Result<(), EngineError> {
+    fn check(&self, config: &ModelConfig) -> Result<(), EngineError> {
         let tokens = self.input_ids.len();
         let columns = [
             ("inference_logprobs", Some(self.inference_logprobs.len())),
@@ -157,7 +158,7 @@ impl TrainBatch<'_> {
         }
         self.check_values()?;
         check_temperatures(self.temperatures, tokens)?;
-        check_packed(self.input_ids, self.cu_seqlens, vocab_size)?;
+        check_packed(self.input_ids, self.cu_seqlens, config)?;
         let sequences = self.cu_seqlens.len() - 1;
         if let Some(ids) = self.env_ids
             && ids.len() != sequences

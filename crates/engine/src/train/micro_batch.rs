@@ -16,7 +16,7 @@ impl Trainer {
         batch: &TrainBatch<'_>,
         loss: &mut LossFunction<'_>,
     ) -> Result<StepStats, EngineError> {
-        let bins = batch.bins(self.config().vocab_size)?;
+        let bins = batch.bins(self.config())?;
         let mut statistics = Statistics::default();
         let sequences = batch.counts.sequences.or_else(|| Some(batch.sequences_that_train()));
         let counts = Counts {

@@ -36,13 +36,20 @@ pub(crate) const WIDE: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_
     "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "rope_scaling": {"type": "linear", "factor": 2.0},
     "max_position_embeddings": 128, "tie_word_embeddings": true}"#;
 
+/// YaRN with pairs that are kept, interpolated and divided.
+pub(crate) const YARN: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 21, "hidden_size": 12,
+    "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16,
+    "rms_norm_eps": 1e-6, "rope_theta": 1000.0, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 4.0,
+    "original_max_position_embeddings": 64}, "max_position_embeddings": 256, "tie_word_embeddings": true}"#;
+
 /// All models above.
-pub(crate) const CONFIGS: [(&str, &str); 5] = [
+pub(crate) const CONFIGS: [(&str, &str); 6] = [
     ("qwen3", QWEN3),
     ("qwen2", QWEN2),
     ("llama", LLAMA),
     ("narrow", NARROW),
     ("wide", WIDE),
+    ("yarn", YARN),
 ];
 
 /// A small generator for test data: SplitMix64.
