@@ -4,6 +4,7 @@ import { PrlError } from "../errors.ts";
 /** `model_type` and the class in `architectures` of each. */
 export const ARCHITECTURES: Readonly<Record<string, string>> = {
   llama: "LlamaForCausalLM",
+  mistral: "MistralForCausalLM",
   qwen2: "Qwen2ForCausalLM",
   qwen3: "Qwen3ForCausalLM",
 };

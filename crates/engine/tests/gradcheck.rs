@@ -82,6 +82,16 @@ impl Reference {
             .collect()
     }
 
+    /// How many keys a query of the layer sees, up to its own.
+    fn window(&self, layer: usize) -> usize {
+        let types = &self.config["layer_types"];
+        let slides = types.is_null() || types[layer] == "sliding_attention";
+        match self.config["sliding_window"].as_u64() {
+            Some(window) if slides => window as usize,
+            _ => usize::MAX,
+        }
+    }
+
     /// The factor of cosines and sines.
     fn attention_factor(&self) -> f64 {
         let scaling = &self.config["rope_scaling"];
@@ -142,19 +152,21 @@ impl Reference {
                 ));
                 values.push(self.linear(&at("self_attn.v_proj"), &normed));
             }
+            let window = self.window(layer);
             for position in 0..ids.len() {
+                let first = (position + 1).saturating_sub(window);
                 let mut attended = Vec::new();
                 for (head, query) in queries[position].iter().enumerate() {
                     let kv = head / (heads / kv_heads);
                     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-                    let scores: Vec<f64> = (0..=position)
+                    let scores: Vec<f64> = (first..=position)
                         .map(|j| (dot(query, &keys[j][kv]) / (dim as f64).sqrt()).exp())
                         .collect();
                     let total: f64 = scores.iter().sum();
                     for d in 0..dim {
                         attended.push(
-                            (0..=position)
-                                .map(|j| scores[j] / total * values[j][kv * dim + d])
+                            (first..=position)
+                                .map(|j| scores[j - first] / total * values[j][kv * dim + d])
                                 .sum(),
                         );
                     }

@@ -12,7 +12,7 @@ use prl_weights::{Checkpoint, Dtype, SafetensorsFile};
 use serde_json::{Value, json};
 use support::{compute, tiers};
 
-const MODELS: [&str; 4] = ["qwen3", "qwen2", "llama", "yarn"];
+const MODELS: [&str; 6] = ["qwen3", "qwen2", "llama", "yarn", "mistral", "windows"];
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/engine")

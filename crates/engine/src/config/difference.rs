@@ -12,7 +12,7 @@ impl ModelConfig {
         self.keys().into_iter().zip(other.keys()).find_map(differs)
     }
 
-    fn keys(&self) -> [(&'static str, String); 14] {
+    fn keys(&self) -> [(&'static str, String); 15] {
         let mut ends = self.eos_token_ids.clone();
         ends.sort_unstable();
         [
@@ -28,6 +28,7 @@ impl ModelConfig {
             ("rms_norm_eps", self.rms_norm_eps.to_string()),
             ("rope_theta", self.rope_theta.to_string()),
             ("rope_scaling", format!("{:?}", self.rope_scaling)),
+            ("sliding_window", format!("{:?}", self.sliding_windows)),
             ("eos_token_id", format!("{ends:?}")),
             ("architectures", format!("{:?}", self.architecture)),
         ]

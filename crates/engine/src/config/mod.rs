@@ -8,6 +8,7 @@ mod frequencies;
 mod lookup;
 mod refuse;
 mod rope;
+mod windows;
 
 use std::path::Path;
 
@@ -18,12 +19,15 @@ pub use frequencies::{Llama3, Yarn};
 use lookup::{flag, number, optional, size, token_ids};
 use refuse::refuse_what_changes_the_mathematics;
 use rope::rope;
+use windows::windows;
 
 /// The supported families.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Architecture {
     /// `LlamaForCausalLM`: no biases, no QK-norm.
     Llama,
+    /// `MistralForCausalLM`: Llama with a sliding window.
+    Mistral,
     /// `Qwen2ForCausalLM` (Qwen2 and 2.5): biases on q, k, v.
     Qwen2,
     /// `Qwen3ForCausalLM`: RMSNorm on the heads of q and k.
@@ -31,12 +35,13 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    const ALL: [Self; 3] = [Self::Llama, Self::Qwen2, Self::Qwen3];
+    const ALL: [Self; 4] = [Self::Llama, Self::Mistral, Self::Qwen2, Self::Qwen3];
 
     /// `model_type` of config.json.
     pub fn model_type(self) -> &'static str {
         match self {
             Self::Llama => "llama",
+            Self::Mistral => "mistral",
             Self::Qwen2 => "qwen2",
             Self::Qwen3 => "qwen3",
         }
@@ -45,6 +50,7 @@ impl Architecture {
     fn class_name(self) -> &'static str {
         match self {
             Self::Llama => "LlamaForCausalLM",
+            Self::Mistral => "MistralForCausalLM",
             Self::Qwen2 => "Qwen2ForCausalLM",
             Self::Qwen3 => "Qwen3ForCausalLM",
         }
@@ -97,6 +103,8 @@ pub struct ModelConfig {
     pub rope_theta: f64,
     /// Change of the rotary frequencies.
     pub rope_scaling: RopeScaling,
+    /// Per layer how many keys a query sees, its own among them; None where it sees all before it.
+    pub sliding_windows: Vec<Option<usize>>,
     /// The longest sequence that the model was made for, in tokens.
     pub max_position_embeddings: usize,
     /// Whether the head shares the embedding's weights.
@@ -166,9 +174,10 @@ impl ModelConfig {
 
         let hidden_size = size(&raw, "hidden_size")?;
         let num_heads = size(&raw, "num_attention_heads")?;
-        // As in transformers: null means one per query head, and Qwen's classes replace an absent key by 32.
+        // As in transformers: null means one per query head, and Qwen's classes replace an absent key by 32, Mistral's by 8.
         let num_kv_heads = match (raw.get("num_key_value_heads"), architecture) {
             (None, Architecture::Qwen2 | Architecture::Qwen3) => 32,
+            (None, Architecture::Mistral) => 8,
             (None | Some(Value::Null), _) => num_heads,
             (Some(_), _) => size(&raw, "num_key_value_heads")?,
         };
@@ -197,27 +206,30 @@ impl ModelConfig {
         let max_position_embeddings = match optional(&raw, "max_position_embeddings") {
             Some(_) => size(&raw, "max_position_embeddings")?,
             None if architecture == Architecture::Llama => 2048,
+            None if architecture == Architecture::Mistral => 131_072,
             None => 32768,
         };
         let (rope_theta, rope_scaling) = rope(&raw, max_position_embeddings)?;
+        let num_layers = size(&raw, "num_hidden_layers")?;
         let eps = number(&raw, "rms_norm_eps", 1e-6)?;
         if !(eps > 0.0 && eps < 1.0) {
             return Err(EngineError::Config(format!(
                 "rms_norm_eps {eps} is not between 0 and 1"
             )));
         }
-        let config = Self {
+        let mut config = Self {
             architecture,
             vocab_size: size(&raw, "vocab_size")?,
             hidden_size,
             intermediate_size: size(&raw, "intermediate_size")?,
-            num_layers: size(&raw, "num_hidden_layers")?,
+            num_layers,
             num_heads,
             num_kv_heads,
             head_dim,
             rms_norm_eps: eps as f32,
             rope_theta,
             rope_scaling,
+            sliding_windows: Vec::new(),
             max_position_embeddings,
             tie_word_embeddings: flag(&raw, "tie_word_embeddings")?,
             initializer_range: number(&raw, "initializer_range", 0.02)?,
@@ -225,6 +237,7 @@ impl ModelConfig {
             raw,
         };
         config.check_size()?;
+        config.sliding_windows = windows(&config.raw, architecture, num_layers)?;
         Ok(config)
     }
 
@@ -263,6 +276,11 @@ impl ModelConfig {
     /// Whether the heads of q and k are normalised.
     pub fn qk_norm(&self) -> bool {
         self.architecture == Architecture::Qwen3
+    }
+
+    /// How many keys a query of the layer sees, up to its own; more than any sequence has where it sees all.
+    pub(crate) fn window(&self, layer: usize) -> usize {
+        self.sliding_windows[layer].unwrap_or(usize::MAX)
     }
 
     /// Width of all query heads together.

@@ -7,9 +7,8 @@ use super::lookup::optional;
 use crate::error::EngineError;
 
 /// Keys that may only be false.
-const MUST_BE_FALSE: [&str; 6] = [
+const MUST_BE_FALSE: [&str; 5] = [
     "mlp_bias",
-    "use_sliding_window",
     "use_mrope",
     "is_encoder_decoder",
     "clip_qkv",
@@ -61,7 +60,7 @@ pub(super) fn refuse_what_changes_the_mathematics(raw: &Value, architecture: Arc
     refuse_other_attention(raw, architecture)
 }
 
-fn refuse(key: &str, value: &Value, must: &str) -> Result<(), EngineError> {
+pub(super) fn refuse<T>(key: &str, value: &Value, must: &str) -> Result<T, EngineError> {
     Err(EngineError::ConfigUnsupported(format!(
         "{key} = {value} is not supported: it must be {must}"
     )))
@@ -105,7 +104,7 @@ fn refuse_other_values(raw: &Value) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Refuses biases and windows of attention, whose keys mean different things in different architectures.
+/// Refuses biases of attention, whose keys mean different things in different architectures.
 fn refuse_other_attention(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
     if let Some(value) = optional(raw, "attention_bias") {
         // Qwen2 always has biases on q, k and v and never on o; its class does not read the key.
@@ -117,20 +116,6 @@ fn refuse_other_attention(raw: &Value, architecture: Architecture) -> Result<(),
                 "false or absent (a bias on o_proj is not implemented)",
             );
         }
-    }
-    if let Some(value) = optional(raw, "layer_types") {
-        let full = value
-            .as_array()
-            .is_some_and(|types| types.iter().all(|t| t.as_str() == Some("full_attention")));
-        if !full {
-            return refuse("layer_types", value, "\"full_attention\" for every layer");
-        }
-    }
-    if let Some(value) = optional(raw, "sliding_window")
-        && optional(raw, "use_sliding_window").is_none()
-        && architecture == Architecture::Llama
-    {
-        return refuse("sliding_window", value, "null or absent");
     }
     Ok(())
 }

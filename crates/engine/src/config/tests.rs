@@ -25,6 +25,10 @@ fn defaults_are_those_of_the_architecture_s_class_in_transformers() {
     let qwen2 = ModelConfig::from_json(&base(Architecture::Qwen2).to_string()).expect("it parses");
     assert!(qwen2.qkv_bias() && !qwen2.qk_norm());
     let qwen3 = ModelConfig::from_json(&base(Architecture::Qwen3).to_string()).expect("it parses");
+    let mistral = ModelConfig::from_json(&base(Architecture::Mistral).to_string()).expect("it parses");
+    assert_eq!((mistral.head_dim, mistral.max_position_embeddings), (16, 131_072));
+    assert_eq!(mistral.sliding_windows, [Some(4096); 2]);
+    assert!(!mistral.qkv_bias() && !mistral.qk_norm());
     assert_eq!((qwen3.head_dim, qwen3.max_position_embeddings), (128, 32768));
     assert!(!qwen3.qkv_bias() && qwen3.qk_norm());
 }
@@ -257,4 +261,96 @@ fn dynamic_scaling_ends_with_the_positions_of_the_model() {
     let error = config.check_length(2049).expect_err("refused");
     assert_eq!(error.code(), "PRL_ENGINE_INPUT");
     assert!(error.to_string().contains("max_position_embeddings = 2048"), "{error}");
+}
+
+#[test]
+fn windows_are_those_of_the_architecture_s_class_in_transformers() {
+    let windows = |architecture: Architecture, keys: Value| {
+        let mut config = base(architecture);
+        let all = config.as_object_mut().expect("an object");
+        all.extend(keys.as_object().expect("an object").clone());
+        ModelConfig::from_json(&config.to_string()).map(|config| config.sliding_windows)
+    };
+    use Architecture::{Llama, Mistral, Qwen2, Qwen3};
+    let (full, slides) = ("full_attention", "sliding_attention");
+    for (architecture, keys, expected) in [
+        (
+            Llama,
+            json!({"use_sliding_window": false, "sliding_window": 64}),
+            [None; 2],
+        ),
+        (Mistral, json!({"sliding_window": 8}), [Some(8); 2]),
+        (Mistral, json!({"sliding_window": null}), [None; 2]),
+        (
+            Mistral,
+            json!({"sliding_window": 8, "layer_types": [slides, slides]}),
+            [Some(8); 2],
+        ),
+        (Qwen2, json!({"sliding_window": 8}), [None; 2]),
+        (
+            Qwen2,
+            json!({"sliding_window": 8, "use_sliding_window": true}),
+            [None; 2],
+        ),
+        (
+            Qwen2,
+            json!({"sliding_window": 8, "use_sliding_window": true, "max_window_layers": 1}),
+            [None, Some(8)],
+        ),
+        (
+            Qwen3,
+            json!({"use_sliding_window": true, "max_window_layers": 0}),
+            [Some(4096); 2],
+        ),
+        (
+            Qwen3,
+            json!({"use_sliding_window": true, "sliding_window": null, "max_window_layers": 0}),
+            [None; 2],
+        ),
+        (
+            Qwen3,
+            json!({"use_sliding_window": true, "sliding_window": 5, "layer_types": [slides, full]}),
+            [Some(5), None],
+        ),
+    ] {
+        assert_eq!(
+            windows(architecture, keys.clone()).expect("it parses"),
+            expected,
+            "{keys}"
+        );
+    }
+    for (architecture, keys, code) in [
+        (
+            Mistral,
+            json!({"layer_types": [slides, full]}),
+            "PRL_ENGINE_CONFIG_UNSUPPORTED",
+        ),
+        (
+            Mistral,
+            json!({"use_sliding_window": false}),
+            "PRL_ENGINE_CONFIG_UNSUPPORTED",
+        ),
+        (Mistral, json!({"sliding_window": 0}), "PRL_ENGINE_CONFIG"),
+        (
+            Qwen3,
+            json!({"layer_types": [slides, full]}),
+            "PRL_ENGINE_CONFIG_UNSUPPORTED",
+        ),
+        (
+            Qwen3,
+            json!({"layer_types": ["chunked_attention", full]}),
+            "PRL_ENGINE_CONFIG_UNSUPPORTED",
+        ),
+        (Qwen3, json!({"layer_types": [full]}), "PRL_ENGINE_CONFIG"),
+        (
+            Qwen3,
+            json!({"use_sliding_window": true, "max_window_layers": -1}),
+            "PRL_ENGINE_CONFIG",
+        ),
+    ] {
+        let error = windows(architecture, keys.clone()).expect_err("refused");
+        assert_eq!(error.code(), code, "{keys}: {error}");
+        let key = keys.as_object().and_then(|keys| keys.keys().last()).expect("a key");
+        assert!(error.to_string().contains(key), "{error}");
+    }
 }

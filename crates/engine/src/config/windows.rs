@@ -23,7 +23,10 @@ pub(super) fn windows(
     match (architecture, types) {
         (Architecture::Qwen2 | Architecture::Qwen3, Some(types)) => {
             if window.is_none() && types.contains(&true) {
-                return refuse_types(raw, "\"full_attention\" for every layer without use_sliding_window and sliding_window");
+                return refuse_types(
+                    raw,
+                    "\"full_attention\" for every layer without use_sliding_window and sliding_window",
+                );
             }
             Ok(types.into_iter().map(|slides| window.filter(|_| slides)).collect())
         }

@@ -1,8 +1,10 @@
 //! Causal attention of a few query rows over the keys of one sequence and one key-value head.
 //!
 //! Keys and values live in blocks of [`BLOCK_TOKENS`] tokens found through a block table, the same for training, prefill and decode. For a
-//! query at position p every sum runs over the keys 0..=p in ascending order (the normaliser: key j to accumulator j % LANES), so its bits
-//! depend on the sequence alone: not on how many queries share a tile, where a chunk of the prompt ended, or which blocks hold the keys.
+//! query at position p every sum runs over the keys that it sees in ascending order (the normaliser: its key i to accumulator i % LANES), so
+//! its bits depend on the sequence alone: not on how many queries share a tile, where a chunk of the prompt ended, or which blocks hold the
+//! keys. It sees the keys first..=p, where first is 0 or, in a layer with a window of W tokens, p + 1 - W. Blocks before the tile's first key
+//! are not read.
 //!
 //! Legend: R rows of a tile, D head width, P head width padded to a multiple of LANES, B = BLOCK_TOKENS.
 
@@ -50,19 +52,35 @@ impl Keys<'_> {
         let size = padded(self.head_dim) * BLOCK_TOKENS;
         &self.values[(self.table[block] as usize * self.heads + self.head) * size..][..size]
     }
+
+    /// LANES columns of the value of a key.
+    #[inline(always)]
+    fn value(&self, key: usize, width: usize, column: usize) -> &[f32; LANES] {
+        vector(
+            self.value_block(key / BLOCK_TOKENS),
+            key % BLOCK_TOKENS * width + column,
+        )
+    }
 }
 
 /// One tile of query rows.
 pub(crate) struct Tile<'a> {
     /// `[D, R]`: queries, transposed.
     pub(crate) queries: &'a [f32],
-    /// Position of each row: it sees keys `0..=position`. Ascending.
+    /// Position of each row, ascending.
     pub(crate) positions: &'a [usize],
+    /// How many keys a row sees, up to its own.
+    pub(crate) window: usize,
     /// 1 / sqrt(D).
     pub(crate) scale: f32,
 }
 
-/// Attention of a tile: `out [R, P]` (columns past D are unspecified). `weights` holds `R * row_stride(last position)`.
+/// The first key that a query at `position` sees.
+pub(crate) fn first_key(position: usize, window: usize) -> usize {
+    (position + 1).saturating_sub(window)
+}
+
+/// Attention of a tile: `out [R, P]` (columns past D are unspecified). `weights` holds `R * row_stride(positions, window)`.
 ///
 /// # Panics
 /// When the tile has other than 1, 2, 4 or 8 rows.
@@ -81,49 +99,69 @@ tiered! { fn attend_2(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out
 tiered! { fn attend_4(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) = attend_rows<4> }
 tiered! { fn attend_8(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) = attend_rows<8> }
 
-/// Elements of a row of attention weights for a query at `position`.
-pub(crate) fn row_stride(position: usize) -> usize {
-    (position + 1).next_multiple_of(BLOCK_TOKENS)
+/// Elements of a row of attention weights for queries at the positions `first..=last`: whole blocks of keys.
+pub(crate) fn row_stride(first: usize, last: usize, window: usize) -> usize {
+    (last + 1).next_multiple_of(BLOCK_TOKENS) - first_block(first, window) * BLOCK_TOKENS
+}
+
+/// The block of the first key that a query at `position` sees.
+pub(crate) fn first_block(position: usize, window: usize) -> usize {
+    first_key(position, window) / BLOCK_TOKENS
 }
 
 #[inline(always)]
 fn attend_rows<L: Lanes, const R: usize>(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) {
     let (first, last) = (tile.positions[0], tile.positions[R - 1]);
-    let stride = row_stride(last);
+    let stride = row_stride(first, last, tile.window);
+    let base = first_block(first, tile.window);
     let width = padded(keys.head_dim);
     let weights = &mut weights[..R * stride];
     for block in 0..stride / BLOCK_TOKENS {
         scores::<L, R>(
             tile.queries,
-            keys.key_block(block),
+            keys.key_block(base + block),
             tile.scale,
             &mut weights[block * BLOCK_TOKENS..],
             stride,
         );
     }
+    // From here on keys are counted from the first one of block `base`.
+    let begin = base * BLOCK_TOKENS;
     let mut sums = [0f32; R];
+    let mut seen = [(0, 0); R];
     for row in 0..R {
-        sums[row] = exponentials::<L>(&mut weights[row * stride..][..tile.positions[row] + 1]).1;
+        let position = tile.positions[row];
+        seen[row] = (first_key(position, tile.window) - begin, position + 1 - begin);
+        sums[row] = exponentials::<L>(&mut weights[row * stride..][seen[row].0..seen[row].1]).1;
     }
+    // The keys that every row sees; behind all keys when there are none.
+    let common = match (seen[R - 1].0, seen[0].1) {
+        (from, to) if from < to => (from, to),
+        _ => (stride, stride),
+    };
     let out = &mut out[..R * width];
     for column in (0..width).step_by(LANES) {
         let mut totals = [[0f32; LANES]; R];
-        // First the keys that every row sees, then the rest of each row: for each element this is one ascending chain.
-        for block in 0..(first + 1).div_ceil(BLOCK_TOKENS) {
-            let seen = BLOCK_TOKENS.min(first + 1 - block * BLOCK_TOKENS);
-            let values = keys.value_block(block);
-            for j in 0..seen {
-                let value: &[f32; LANES] = vector(values, j * width + column);
-                let at = block * BLOCK_TOKENS + j;
+        // Each row's keys before the common ones, those, then the rest: for each element this is one ascending chain.
+        for_each_row!(R, |row| {
+            for j in seen[row].0..common.0.min(seen[row].1) {
+                let value = keys.value(begin + j, width, column);
+                multiply_add::<L, LANES>(&mut totals[row], weights[row * stride + j], value);
+            }
+        });
+        for block in common.0 / BLOCK_TOKENS..common.1.div_ceil(BLOCK_TOKENS) {
+            let at = block * BLOCK_TOKENS;
+            let values = keys.value_block(base + block);
+            for j in common.0.max(at)..common.1.min(at + BLOCK_TOKENS) {
+                let value: &[f32; LANES] = vector(values, (j - at) * width + column);
                 for_each_row!(R, |row| {
-                    multiply_add::<L, LANES>(&mut totals[row], weights[row * stride + at], value);
+                    multiply_add::<L, LANES>(&mut totals[row], weights[row * stride + j], value);
                 });
             }
         }
         for_each_row!(R, |row| {
-            for j in first + 1..=tile.positions[row] {
-                let values = keys.value_block(j / BLOCK_TOKENS);
-                let value: &[f32; LANES] = vector(values, j % BLOCK_TOKENS * width + column);
+            for j in common.1..seen[row].1 {
+                let value = keys.value(begin + j, width, column);
                 multiply_add::<L, LANES>(&mut totals[row], weights[row * stride + j], value);
             }
             let out = &mut out[row * width + column..][..LANES];

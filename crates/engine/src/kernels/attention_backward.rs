@@ -1,11 +1,11 @@
 //! Gradients of causal attention for a tile of query rows, recomputing the weights from queries and keys.
 //!
 //! With p = softmax(s), s = scale * q.k and o = sum p v: dv_j += p_j do, dp_j = do.v_j, ds_j = p_j (dp_j - sum p dp) scale,
-//! dq = sum ds_j k_j, dk_j += ds_j q. Every sum runs over ascending keys (or ascending query rows, for keys and values).
+//! dq = sum ds_j k_j, dk_j += ds_j q. Every sum runs over the ascending keys that a query sees (or ascending query rows, for keys and values).
 //!
 //! Legend as in the forward kernel: R rows of a tile, D head width, P padded head width, B tokens of a block, K keys.
 
-use super::attention::{BLOCK_TOKENS, exponentials, padded, row_stride, scores, vector};
+use super::attention::{BLOCK_TOKENS, exponentials, first_block, first_key, padded, row_stride, scores, vector};
 use super::{LANES, Lanes, for_each_row, multiply_add, sum_lanes, tiered};
 use crate::isa::Tier;
 
@@ -21,6 +21,8 @@ pub(crate) struct BackwardTile<'a> {
     pub(crate) grad_rows: &'a [f32],
     /// Position of each row, ascending.
     pub(crate) positions: &'a [usize],
+    /// How many keys a row sees, up to its own.
+    pub(crate) window: usize,
     /// 1 / sqrt(D).
     pub(crate) scale: f32,
 }
@@ -46,7 +48,7 @@ pub(crate) struct BackwardGrads<'a> {
     pub(crate) values: &'a mut [f32],
 }
 
-/// Gradients of a tile of 1, 2 or 4 rows. `weights` holds `2 * R * row_stride(last position)`.
+/// Gradients of a tile of 1, 2 or 4 rows. `weights` holds `2 * R * row_stride(positions, window)`.
 ///
 /// # Panics
 /// When the tile has another number of rows.
@@ -84,28 +86,36 @@ fn backward_rows<L: Lanes, const R: usize>(
     weights: &mut [f32],
     grads: &mut BackwardGrads<'_>,
 ) {
-    let last = tile.positions[R - 1];
-    let stride = row_stride(last);
+    let (first, last) = (tile.positions[0], tile.positions[R - 1]);
+    let stride = row_stride(first, last, tile.window);
+    let base = first_block(first, tile.window);
     let width = padded(keys.head_dim);
     let block_size = keys.head_dim * BLOCK_TOKENS;
     let (weights, grad_weights) = weights[..2 * R * stride].split_at_mut(R * stride);
     for block in 0..stride / BLOCK_TOKENS {
         let at = block * BLOCK_TOKENS;
         let (key, value) = (
-            &keys.keys[block * block_size..][..block_size],
-            &keys.values[block * block_size..][..block_size],
+            &keys.keys[(base + block) * block_size..][..block_size],
+            &keys.values[(base + block) * block_size..][..block_size],
         );
         scores::<L, R>(tile.queries, key, tile.scale, &mut weights[at..], stride);
         scores::<L, R>(tile.grads, value, 1.0, &mut grad_weights[at..], stride);
     }
+    // From here on keys are counted from the first one of block `base`.
+    let begin = base * BLOCK_TOKENS;
     for row in 0..R {
-        let seen = tile.positions[row] + 1;
-        let (p, unseen) = weights[row * stride..][..stride].split_at_mut(seen);
-        let (ds, unseen_ds) = grad_weights[row * stride..][..stride].split_at_mut(seen);
-        let (_, sum) = exponentials::<L>(p);
-        softmax_backward::<L>(p, ds, sum, tile.scale);
-        unseen.fill(0.0);
-        unseen_ds.fill(0.0);
+        let position = tile.positions[row];
+        let seen = first_key(position, tile.window) - begin..position + 1 - begin;
+        let (p, ds) = (
+            &mut weights[row * stride..][..stride],
+            &mut grad_weights[row * stride..][..stride],
+        );
+        let (_, sum) = exponentials::<L>(&mut p[seen.clone()]);
+        softmax_backward::<L>(&mut p[seen.clone()], &mut ds[seen.clone()], sum, tile.scale);
+        for unseen in [0..seen.start, seen.end..stride] {
+            p[unseen.clone()].fill(0.0);
+            ds[unseen].fill(0.0);
+        }
     }
 
     for column in (0..width).step_by(LANES) {
@@ -116,8 +126,8 @@ fn backward_rows<L: Lanes, const R: usize>(
             query[row] = *vector(tile.query_rows, row * width + column);
             grad[row] = *vector(tile.grad_rows, row * width + column);
         });
-        for j in 0..=last {
-            let at = j * width + column;
+        for j in first_key(first, tile.window) - begin..last + 1 - begin {
+            let at = (begin + j) * width + column;
             let key = vector(keys.key_rows, at);
             let mut grad_key = *vector(grads.keys, at);
             let mut grad_value = *vector(grads.values, at);

@@ -96,18 +96,18 @@ fn attend_unit(
         head: unit.head,
     };
     let scale = 1.0 / (dim as f32).sqrt();
+    let position = |row: usize| span.start + row / group;
     scratch.queries.resize(MOST_ROWS * dim);
     scratch.out.resize(MOST_ROWS * width);
     scratch
         .weights
-        .resize(MOST_ROWS * row_stride(span.start + (unit.last - 1) / group));
+        .resize(MOST_ROWS * row_stride(position(unit.first), position(unit.last - 1), pass.window));
     let mut positions = [0usize; MOST_ROWS];
     let mut first = unit.first;
     while first < unit.last {
         let count = tile_rows(tier, unit.last - first);
-        for (i, position) in positions[..count].iter_mut().enumerate() {
-            let token = (first + i) / group;
-            *position = span.start + token;
+        for (i, at) in positions[..count].iter_mut().enumerate() {
+            *at = position(first + i);
         }
         let query = |i: usize| {
             let (token, member) = ((first + i) / group, (first + i) % group);
@@ -117,6 +117,7 @@ fn attend_unit(
         let tile = Tile {
             queries: &scratch.queries[..count * dim],
             positions: &positions[..count],
+            window: pass.window,
             scale,
         };
         attend(tier, &tile, &keys, &mut scratch.weights, &mut scratch.out);

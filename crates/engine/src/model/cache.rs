@@ -21,6 +21,9 @@ pub struct CachedSequence<'a> {
 }
 
 /// Paged keys and values of all layers.
+///
+/// In layers with a sliding window, blocks behind the window stay: all layers share a sequence's block table, and a beginning that requests
+/// share may be needed by a later one.
 pub struct KvCache {
     num_blocks: usize,
     layers: Vec<LayerStore>,

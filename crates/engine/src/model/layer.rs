@@ -22,6 +22,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) config: &'a ModelConfig,
     pub(crate) rope: &'a RopeTable,
     pub(crate) rows: &'a Rows,
+    /// How many keys a query of the layer sees, up to its own.
+    pub(crate) window: usize,
     /// The rows whose output is needed, ascending; None for all. Attention's inputs are computed for every row. The rest of the layer is
     /// computed for these rows alone, and its arrays hold as many rows.
     pub(crate) outputs: Option<&'a [usize]>,
@@ -150,6 +152,7 @@ fn attention_half(
         rope,
         rows,
         outputs,
+        ..
     } = pass;
     let (n, hidden) = (rows.len(), config.hidden_size);
     let (q, kv, eps) = (config.q_width(), config.kv_width(), config.rms_norm_eps);

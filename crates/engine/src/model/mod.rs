@@ -176,11 +176,12 @@ impl Model {
     ) -> Vec<f32> {
         self.check_tier(compute);
         let rope = self.rope.up_to(rows.longest);
-        let pass = Pass {
+        let pass = |layer: usize| Pass {
             compute,
             config: &self.config,
             rope: &rope,
             rows,
+            window: self.config.window(layer),
             outputs: None,
         };
         let Scratch { acts, passing, out } = scratch;
@@ -188,7 +189,7 @@ impl Model {
         let count = stores.len();
         for (index, weights) in self.weights.layers.iter().enumerate() {
             let store = &mut stores[index % count];
-            layer::forward(pass, weights, store, acts, passing, out);
+            layer::forward(pass(index), weights, store, acts, passing, out);
             std::mem::swap(&mut acts.x, out);
         }
         let mut hidden = vec![0f32; acts.x.len()];

@@ -128,7 +128,7 @@ fn one_head(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, ou
     let group = config.num_heads / config.num_kv_heads;
     let scale = 1.0 / (dim as f32).sqrt();
     load_keys(pass, (span, head), around, scratch);
-    scratch.make_room_for_a_tile(dim, row_stride(span.start + span.len - 1));
+    scratch.make_room_for_a_tile(dim, row_stride(span.start, span.start + span.len - 1, pass.window));
     let mut positions = [0usize; MOST_ROWS];
     let (mut first, total) = (0, span.len * group);
     while first < total {
@@ -158,6 +158,7 @@ fn one_head(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, ou
             grads: &scratch.grads[..count * dim],
             grad_rows: &scratch.grad_rows,
             positions: &positions[..count],
+            window: pass.window,
             scale,
         };
         let keys = BackwardKeys {

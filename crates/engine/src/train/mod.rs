@@ -275,6 +275,7 @@ impl Trainer {
             config,
             rope: &rope,
             rows,
+            window: config.window(layer),
         };
         let store = store.get_or_insert_with(|| LayerStore::new(config, 0));
         store.reserve(rows.num_blocks());
@@ -386,6 +387,7 @@ impl Trainer {
                 config,
                 rope: &rope,
                 rows: &bin.rows,
+                window: config.window(index),
             };
             let Buffers {
                 layers,

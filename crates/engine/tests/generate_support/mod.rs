@@ -18,23 +18,30 @@ pub(crate) const MAX_LEN: usize = 512;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Family {
     Llama,
+    Mistral,
     Qwen2,
     Qwen3,
 }
 
 impl Family {
-    pub(crate) const ALL: [Self; 3] = [Self::Llama, Self::Qwen2, Self::Qwen3];
+    pub(crate) const ALL: [Self; 4] = [Self::Llama, Self::Mistral, Self::Qwen2, Self::Qwen3];
 
     fn config(self) -> String {
         let (class, model_type, kv_heads, tied) = match self {
             Self::Llama => ("LlamaForCausalLM", "llama", 4, false),
+            Self::Mistral => ("MistralForCausalLM", "mistral", 2, false),
             Self::Qwen2 => ("Qwen2ForCausalLM", "qwen2", 1, true),
             Self::Qwen3 => ("Qwen3ForCausalLM", "qwen3", 2, true),
+        };
+        let window = if matches!(self, Self::Mistral) {
+            r#""sliding_window":21,"#
+        } else {
+            ""
         };
         format!(
             r#"{{"architectures":["{class}"],"model_type":"{model_type}","vocab_size":{VOCAB},"hidden_size":36,
             "intermediate_size":52,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":{kv_heads},
-            "head_dim":12,"rms_norm_eps":1e-6,"rope_theta":10000.0,"max_position_embeddings":{MAX_LEN},
+            "head_dim":12,{window}"rms_norm_eps":1e-6,"rope_theta":10000.0,"max_position_embeddings":{MAX_LEN},
             "tie_word_embeddings":{tied},"hidden_act":"silu","initializer_range":0.3,"eos_token_id":{EOS}}}"#
         )
     }

@@ -42,14 +42,28 @@ pub(crate) const YARN: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_
     "rms_norm_eps": 1e-6, "rope_theta": 1000.0, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 4.0,
     "original_max_position_embeddings": 64}, "max_position_embeddings": 256, "tie_word_embeddings": true}"#;
 
+/// Mistral: every layer sees a window that is shorter than a block of keys.
+pub(crate) const MISTRAL: &str = r#"{"architectures": ["MistralForCausalLM"], "model_type": "mistral", "vocab_size": 23, "hidden_size": 16,
+    "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "max_position_embeddings": 256, "sliding_window": 6,
+    "tie_word_embeddings": false}"#;
+
+/// Qwen2: a window longer than a block in the second layer of three.
+pub(crate) const WINDOWS: &str = r#"{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "vocab_size": 22, "hidden_size": 20,
+    "intermediate_size": 24, "num_hidden_layers": 3, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 8,
+    "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 256, "use_sliding_window": true, "sliding_window": 17,
+    "layer_types": ["full_attention", "sliding_attention", "full_attention"], "tie_word_embeddings": true}"#;
+
 /// All models above.
-pub(crate) const CONFIGS: [(&str, &str); 6] = [
+pub(crate) const CONFIGS: [(&str, &str); 8] = [
     ("qwen3", QWEN3),
     ("qwen2", QWEN2),
     ("llama", LLAMA),
     ("narrow", NARROW),
     ("wide", WIDE),
     ("yarn", YARN),
+    ("mistral", MISTRAL),
+    ("windows", WINDOWS),
 ];
 
 /// A small generator for test data: SplitMix64.
