@@ -22,12 +22,14 @@ pub(super) const LEAVE: u8 = b'l';
 pub(super) const STAY: u8 = b's';
 
 const ORDER_BYTES: usize = 16 << 10;
+/// The answer to an order that wants one.
+const TAKEN: u8 = b't';
 /// The numbers of its end of the link, and of the socket with the future guest's order.
 const LINK: RawFd = CONTROL;
 const ORDERS: RawFd = LINK + 1;
 /// The number of the descriptor that leads into the guest's memory group.
 const DOOR: RawFd = ORDERS + 1;
-/// A future guest that does not take its order within this time never will.
+/// A future guest that does not take its order, or does not answer it, within this time never will.
 const ORDER_PATIENCE_S: libc::time_t = 2;
 
 /// A leader and its child, which waits to become a guest: the part of an exec that can be done in advance.
@@ -47,16 +49,18 @@ impl Pair {
             tv_sec: ORDER_PATIENCE_S,
             tv_usec: 0,
         };
-        // SAFETY: a live timeval of the stated size.
-        check(unsafe {
-            libc::setsockopt(
-                orders.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_SNDTIMEO,
-                (&raw const patience).cast(),
-                size_of::<libc::timeval>() as libc::socklen_t,
-            )
-        })?;
+        for option in [libc::SO_SNDTIMEO, libc::SO_RCVTIMEO] {
+            // SAFETY: a live timeval of the stated size.
+            check(unsafe {
+                libc::setsockopt(
+                    orders.as_raw_fd(),
+                    libc::SOL_SOCKET,
+                    option,
+                    (&raw const patience).cast(),
+                    size_of::<libc::timeval>() as libc::socklen_t,
+                )
+            })?;
+        }
         // SAFETY: this process has one thread, so the child may go on as it is.
         let leader = check(unsafe { libc::fork() })?;
         if leader == 0 {
@@ -77,6 +81,16 @@ impl Pair {
             sent += send_with_fds(self.orders.as_raw_fd(), bytes.get(sent..).unwrap_or_default(), &[])?;
         }
         Ok(())
+    }
+
+    /// Waits until the future guest has taken an order that wants an answer. A pair that waits for long may have lost its guest: the kernel
+    /// chooses it where memory is full, counts that, and ends it some milliseconds later. An order to such a process is sent without an
+    /// error, and its end would look like that of the program, without a new kill in the count.
+    pub(super) fn taken(&self) -> bool {
+        let mut answer = 0_u8;
+        // SAFETY: a live byte.
+        let got = unsafe { libc::recv(self.orders.as_raw_fd(), (&raw mut answer).cast(), 1, 0) };
+        got == 1 && answer == TAKEN
     }
 }
 
@@ -112,6 +126,11 @@ fn obey(confinement: Confinement<'_>) -> (String, io::Error) {
                 let mut stdio = [0; 3];
                 for (target, stream) in stdio.iter_mut().zip(&streams) {
                     *target = stream.as_raw_fd();
+                }
+                if launching.answered
+                    && let Err(error) = send_with_fds(ORDERS, &[TAKEN], &[])
+                {
+                    return ("order".to_owned(), error);
                 }
                 return child::become_guest(&Launch {
                     program: &launching.program,

@@ -238,6 +238,9 @@ pub struct Launching {
     /// A fourth descriptor becomes its 3.
     #[prost(bool, tag = "4")]
     pub controlled: bool,
+    /// It answers that it has taken this order, or it begins nothing.
+    #[prost(bool, tag = "5")]
+    pub answered: bool,
 }
 
 /// The files to collect when a sandbox ends.

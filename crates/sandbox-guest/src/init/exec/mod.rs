@@ -202,11 +202,16 @@ impl Exec {
             uid,
             terminal: terminal.is_some(),
             controlled: control.is_some(),
+            answered: false,
         };
-        // A waiting pair is in init's mount namespace, so it is of no use for a layer. A guest may also have killed it.
+        // A waiting pair is in init's mount namespace, so it is of no use for a layer. A guest, or the kernel, may also have killed it.
         let waiting = if namespace.is_none() { pair.take() } else { None };
         let streams: Vec<RawFd> = stdio.into_iter().chain(control).collect();
-        let waiting = waiting.filter(|pair| pair.order(&launching, &streams).is_ok());
+        let asked = Launching {
+            answered: true,
+            ..launching.clone()
+        };
+        let waiting = waiting.filter(|pair| pair.order(&asked, &streams).is_ok() && pair.taken());
         let pair = match waiting {
             Some(pair) => pair,
             None => {
