@@ -1,9 +1,7 @@
 /** Finds the files of a split in a dataset's repository. */
 import { PrlError } from "../errors.ts";
+import { download, type HubFile, type HubSettings, hubSettings, openSnapshot } from "../hub/index.ts";
 import { type Format, formatOf, FORMATS } from "./files.ts";
-import { download } from "./hub/download.ts";
-import { type HubFile, openSnapshot } from "./hub/repository.ts";
-import { type HubSettings, hubSettings } from "./hub/settings.ts";
 
 export interface DatasetReference {
   /** `owner/name` on the hub. */

@@ -13,7 +13,7 @@ const LAYERS = [
   ["environments"],
   ["verify", "datasets"],
   ["inference-client"],
-  ["transports", "sandbox", "monitors"],
+  ["transports", "sandbox", "monitors", "hub"],
   ["renderers", "config", "random"],
   ["jinja", "native"],
   ["async", "files"],

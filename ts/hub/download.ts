@@ -8,8 +8,8 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm, stat, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 
-import { PrlError } from "../../errors.ts";
-import { ifThere } from "../../files/file-presence.ts";
+import { PrlError } from "../errors.ts";
+import { ifThere } from "../files/file-presence.ts";
 import { exclusively } from "./cache-file.ts";
 import { datasetRoot, type HubFile, type HubSnapshot } from "./repository.ts";
 import { nextPiece, PassingFailure, request, withRetries } from "./request.ts";

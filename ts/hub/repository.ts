@@ -7,8 +7,8 @@ import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 
-import { PrlError } from "../../errors.ts";
-import { ifThere } from "../../files/file-presence.ts";
+import { PrlError } from "../errors.ts";
+import { ifThere } from "../files/file-presence.ts";
 import { writeWhole } from "./cache-file.ts";
 import { requestJson } from "./request.ts";
 import type { HubSettings } from "./settings.ts";

@@ -1,7 +1,7 @@
 /** Settings of the hub: its address, the token, retries and deadlines, the cache. */
 import { join } from "node:path";
 
-import { cacheDir } from "../../config/index.ts";
+import { cacheDir } from "../config/index.ts";
 
 export interface HubSettings {
   /** Without a slash at its end. */

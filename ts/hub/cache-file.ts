@@ -4,7 +4,7 @@ import { mkdir, open, rename, rm, stat, utimes, writeFile } from "node:fs/promis
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ifThere } from "../../files/file-presence.ts";
+import { ifThere } from "../files/file-presence.ts";
 
 /** Writes beside the file and renames. */
 export async function writeWhole(path: string, content: string): Promise<void> {

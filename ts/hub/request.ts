@@ -1,7 +1,7 @@
 /** One request to the hub: its token, its retries, and the codes of its failures. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { PrlError } from "../../errors.ts";
+import { PrlError } from "../errors.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HubRequest {
