@@ -34,11 +34,10 @@ describe("configs for larger models", () => {
     ["intellect-math", "Qwen/QwQ-32B", { batch_size: 4096, group_size: 16 }],
   ])("%s resolves", { timeout: 180_000 }, async (name, model, orchestrator) => {
     const config = join(ROOT, "configs", name, "rl.toml");
-    const missing = await prl(["rl", config, "--dry-run"], options());
+    const env = { HF_HUB_CACHE: join(place.cache, "hf"), HF_HUB_OFFLINE: "1" };
+    const missing = await prl(["rl", config, "--dry-run"], { ...options(), env });
     expect(missing.code).toBe(2);
-    const folder = join(place.cache, "models", model);
-    expect(missing.stderr).toContain(`there is no model folder ${folder}`);
-    expect(missing.stderr).toContain(`hf download ${model} --local-dir ${folder}`);
+    expect(missing.stderr).toContain(`the model ${model} is not in the cache ${join(place.cache, "hf")}`);
 
     await standIn(join(place.cache, "models", model));
     const { code, stdout, stderr } = await prl(["rl", config, "--dry-run", "--json"], options());

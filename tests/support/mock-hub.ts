@@ -1,4 +1,4 @@
-/** A hub of datasets on this machine that misbehaves as a test tells it. */
+/** A hub of datasets and models on this machine that misbehaves as a test asks. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -36,9 +36,24 @@ const entry = ([path, content]: [string, Buffer]) => ({
     : { lfs: { oid: createHash("sha256").update(content).digest("hex"), size: content.length } }),
 });
 
-/** Several, by their names. */
-export async function mockHubOf(datasets: Readonly<Record<string, Files>>, pageSize = 2): Promise<MockHub> {
-  const commit = "c".repeat(40);
+/** Several datasets, by their names. */
+export function mockHubOf(datasets: Readonly<Record<string, Files>>, pageSize = 2): Promise<MockHub> {
+  return serve(
+    Object.fromEntries(Object.entries(datasets).map(([name, files]) => [`datasets/${name}`, files])),
+    pageSize,
+  );
+}
+
+/** Several models, by their names. */
+export function mockModelHub(models: Readonly<Record<string, Files>>, pageSize = 2): Promise<MockHub> {
+  return serve(Object.fromEntries(Object.entries(models).map(([name, files]) => [`models/${name}`, files])), pageSize);
+}
+
+/** The commit of every repository. */
+export const COMMIT = "c".repeat(40);
+
+/** Repositories by `datasets/owner/name` or `models/owner/name`. Files of models have no folder in their addresses. */
+async function serve(repositories: Readonly<Record<string, Files>>, pageSize: number): Promise<MockHub> {
   const hub: Omit<MockHub, "url" | "close"> = { requests: [], headers: [], trouble: () => false };
   const json = (response: ServerResponse, value: unknown, headers: Record<string, string> = {}) =>
     response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
@@ -48,13 +63,14 @@ export async function mockHubOf(datasets: Readonly<Record<string, Files>>, pageS
     hub.requests.push(`${request.method} ${url.pathname}${range === undefined ? "" : ` ${range}`}`);
     hub.headers.push(request.headers);
     const path = decodeURIComponent(url.pathname);
-    const name = /^(?:\/api)?\/datasets\/([^/]+\/[^/]+)\//u.exec(path)?.[1] ?? "";
-    const files = datasets[name] ?? {};
+    const [, kind, plain = ""] = /^(?:\/api)?\/(?:(datasets|models)\/)?([^/]+\/[^/]+)\//u.exec(path) ?? [];
+    const name = `${kind ?? "models"}/${plain}`;
+    const files = repositories[name] ?? {};
     const content = files[/\/resolve\/c{40}\/(.*)$/u.exec(path)?.[1] ?? ""];
     if (hub.trouble(request, response, content ?? null) !== false) return;
-    if (name in datasets && /\/revision\/(main|v1|refs%2Fconvert%2Fparquet)$/u.test(url.pathname)) {
-      json(response, { sha: commit });
-    } else if (name in datasets && url.pathname.endsWith(`/tree/${commit}`)) {
+    if (name in repositories && /\/revision\/(main|v1|refs%2F[\w%]+)$/u.test(url.pathname)) {
+      json(response, { sha: COMMIT });
+    } else if (name in repositories && url.pathname.endsWith(`/tree/${COMMIT}`)) {
       const entries = Object.entries(files).map(entry);
       const from = Number(url.searchParams.get("cursor") ?? "0");
       const next = from + pageSize;
@@ -65,9 +81,12 @@ export async function mockHubOf(datasets: Readonly<Record<string, Files>>, pageS
         next < entries.length ? link : {},
       );
     } else if (content !== undefined) {
-      const start = Number(/^bytes=(\d+)-$/u.exec(range ?? "")?.[1] ?? "0");
-      const headers = start === 0 ? {} : { "content-range": `bytes ${start}-${content.length - 1}/${content.length}` };
-      response.writeHead(start === 0 ? 200 : 206, headers).end(content.subarray(start));
+      const [, from, to] = /^bytes=(\d+)-(\d*)$/u.exec(range ?? "") ?? [];
+      const start = Number(from ?? "0");
+      const end = to === undefined || to === "" ? content.length : Math.min(content.length, Number(to) + 1);
+      const headers = { "content-range": `bytes ${start}-${end - 1}/${content.length}` };
+      response.writeHead(range === undefined ? 200 : 206, range === undefined ? {} : headers);
+      response.end(content.subarray(start, end));
     } else response.writeHead(404).end();
   };
   const server = createServer(answer);

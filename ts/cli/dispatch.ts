@@ -47,6 +47,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/export.ts"),
   },
   { name: "env", summary: "Make, check, describe and install environments", load: () => import("./commands/env.ts") },
+  {
+    name: "model",
+    summary: "Download, list, examine and remove models",
+    load: () => import("./commands/model.ts"),
+  },
   { name: "chat", summary: "Talk to a model, line by line", load: () => import("./commands/chat.ts") },
   {
     name: "config",

@@ -34,7 +34,7 @@ export async function datasetFiles(
   const paths: string[] = [];
   for (let at = 0; at < files.length; at += DOWNLOADS) {
     const some = files.slice(at, at + DOWNLOADS);
-    paths.push(...(await Promise.all(some.map((file) => download(settings, snapshot, file, signal)))));
+    paths.push(...(await Promise.all(some.map((file) => download(settings, snapshot, file, { signal })))));
   }
   return paths;
 }

@@ -1,4 +1,16 @@
 /** Repositories of the Hugging Face hub: what files they have, and their download into a cache. */
-export { download } from "./download.ts";
-export { type HubFile, type HubSnapshot, openSnapshot } from "./repository.ts";
-export { type HubSettings, hubSettings } from "./settings.ts";
+export { exclusively, writeWhole } from "./cache-file.ts";
+export { blobPath, download, fileUrl, unfinishedPath } from "./download.ts";
+export {
+  commitOf,
+  type HubFile,
+  type HubRepository,
+  type HubSnapshot,
+  isCommit,
+  isRepositoryName,
+  listFiles,
+  openSnapshot,
+  repositoryRoot,
+} from "./repository.ts";
+export { nextPiece, PassingFailure, request, withRetries } from "./request.ts";
+export { type HubSettings, hubSettings, type RepositoryKind } from "./settings.ts";

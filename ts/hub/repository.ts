@@ -1,7 +1,7 @@
 /**
- * The files of a dataset's repository at a revision.
+ * The files of a repository at a revision.
  *
- * A branch or tag becomes a commit once and is then taken from the cache for a while; the list of files of a commit never changes.
+ * A dataset's branch or tag becomes a commit once and is then taken from the cache for a while; the list of files of a commit never changes.
  */
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -11,7 +11,13 @@ import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
 import { writeWhole } from "./cache-file.ts";
 import { requestJson } from "./request.ts";
-import type { HubSettings } from "./settings.ts";
+import type { HubSettings, RepositoryKind } from "./settings.ts";
+
+export interface HubRepository {
+  readonly kind: RepositoryKind;
+  /** `owner/name`. */
+  readonly name: string;
+}
 
 /** A file of the repository and the digest of its content: SHA-256 of large files, git's SHA-1 of small ones. */
 export interface HubFile {
@@ -21,20 +27,38 @@ export interface HubFile {
 }
 
 export interface HubSnapshot {
-  readonly dataset: string;
+  readonly repository: HubRepository;
   readonly commit: string;
   readonly files: readonly HubFile[];
 }
 
 const COMMIT = /^[0-9a-f]{40}$/u;
-const DATASET = /^[\w.-]+\/[\w.-]+$|^[\w-][\w.-]*$/u;
+const NAME = /^[\w.-]+\/[\w.-]+$|^[\w-][\w.-]*$/u;
 
-/** Folder of a dataset in the cache. */
-export function datasetRoot({ root }: HubSettings, dataset: string): string {
-  return join(root, `datasets--${dataset.replaceAll("/", "--")}`);
+/** Whether the hub could have a repository of this name, and the cache a folder for it. */
+export function isRepositoryName(name: string): boolean {
+  return (
+    NAME.test(name) && !name.includes("..") && !name.includes("--") && name.split("/").every((part) => part !== ".")
+  );
+}
+
+/** A full hash of a commit, which never changes its meaning. */
+export function isCommit(revision: string): boolean {
+  return COMMIT.test(revision);
+}
+
+/** For messages: `the dataset owner/name`. */
+export function repositoryText({ kind, name }: HubRepository): string {
+  return `the ${kind} ${name}`;
+}
+
+/** Folder of a repository in the cache. */
+export function repositoryRoot({ caches }: HubSettings, { kind, name }: HubRepository): string {
+  return join(caches[kind], `${kind}s--${name.replaceAll("/", "--")}`);
 }
 
 /**
+ * The files of a dataset, from the cache where it knows them.
  * Errors: PRL_HUB_UNKNOWN (no such dataset or revision), PRL_HUB_AUTH, PRL_HUB_OFFLINE (not in the cache), PRL_HUB_UNREACHABLE, PRL_HUB_ANSWER.
  */
 export async function openSnapshot(
@@ -43,50 +67,63 @@ export async function openSnapshot(
   revision: string,
   signal?: AbortSignal,
 ): Promise<HubSnapshot> {
-  if (!DATASET.test(dataset) || dataset.includes("..")) {
+  const repository: HubRepository = { kind: "dataset", name: dataset };
+  if (!isRepositoryName(dataset)) {
     throw new PrlError("PRL_HUB_UNKNOWN", `"${dataset}" is no name of a dataset; owner/name is one`);
   }
-  const commit = COMMIT.test(revision) ? revision : await commitOf(settings, dataset, revision, signal);
-  const listed = join(datasetRoot(settings, dataset), "trees", `${commit}.json`);
+  const commit = COMMIT.test(revision) ? revision : await cachedCommit(settings, repository, revision, signal);
+  const listed = join(repositoryRoot(settings, repository), "trees", `${commit}.json`);
   const known = await readJson(listed);
-  if (known !== null) return { dataset, commit, files: filesSchema.parse(known) };
-  if (settings.offline) throw offline(dataset, revision);
-  const files = await listFiles(settings, dataset, commit, signal);
+  if (known !== null) return { repository, commit, files: filesSchema.parse(known) };
+  if (settings.offline) throw offline(repository, revision);
+  const files = await listFiles(settings, repository, commit, signal);
   await mkdir(dirname(listed), { recursive: true });
   await writeWhole(listed, JSON.stringify(files));
-  return { dataset, commit, files };
+  return { repository, commit, files };
 }
 
-async function commitOf(
+async function cachedCommit(
   settings: HubSettings,
-  dataset: string,
+  repository: HubRepository,
   revision: string,
   signal: AbortSignal | undefined,
 ): Promise<string> {
-  const path = join(datasetRoot(settings, dataset), "refs", encodeURIComponent(revision));
+  const path = join(repositoryRoot(settings, repository), "refs", encodeURIComponent(revision));
   const [known, age] = await readFile(path, "utf8")
     .then(async (text) => [text.trim(), Date.now() - (await stat(path)).mtimeMs] as const)
     .catch(() => [null, Infinity] as const);
   if (known !== null && COMMIT.test(known) && (settings.offline || age < settings.refMs)) return known;
-  if (settings.offline) throw offline(dataset, revision);
+  if (settings.offline) throw offline(repository, revision);
+  const commit = await commitOf(settings, repository, revision, signal);
+  await mkdir(dirname(path), { recursive: true });
+  await writeWhole(path, commit);
+  return commit;
+}
+
+/** Asks the hub for the commit of a branch, a tag or a commit. Errors: as `openSnapshot`. */
+export async function commitOf(
+  settings: HubSettings,
+  repository: HubRepository,
+  revision: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const what = repositoryText(repository);
   const { value } = await requestJson(settings, {
-    url: `${settings.endpoint}/api/datasets/${dataset}/revision/${encodeURIComponent(revision)}`,
-    what: `the dataset ${dataset} at ${revision}`,
+    url: `${settings.endpoint}/api/${repository.kind}s/${repository.name}/revision/${encodeURIComponent(revision)}`,
+    what: `${what} at ${revision}`,
     signal,
   });
   const answer = z.object({ sha: z.string().regex(COMMIT) }).safeParse(value);
-  if (!answer.success) throw new PrlError("PRL_HUB_ANSWER", `the dataset ${dataset}: the hub names no commit`);
-  await mkdir(dirname(path), { recursive: true });
-  await writeWhole(path, answer.data.sha);
+  if (!answer.success) throw new PrlError("PRL_HUB_ANSWER", `${what}: the hub names no commit`);
   return answer.data.sha;
 }
 
 const entrySchema = z.object({
   type: z.string(),
   path: z.string(),
-  size: z.number().optional(),
+  size: z.int().nonnegative().optional(),
   oid: z.string().optional(),
-  lfs: z.object({ oid: z.string(), size: z.number() }).nullish(),
+  lfs: z.object({ oid: z.string(), size: z.int().nonnegative() }).nullish(),
 });
 
 const filesSchema = z.array(
@@ -99,15 +136,17 @@ const filesSchema = z.array(
 
 const MOST_PAGES = 1000;
 
-async function listFiles(
+/** Asks the hub for the files of a commit. Errors: as `openSnapshot`. */
+export async function listFiles(
   settings: HubSettings,
-  dataset: string,
+  repository: HubRepository,
   commit: string,
   signal: AbortSignal | undefined,
 ): Promise<HubFile[]> {
-  const what = `the files of the dataset ${dataset}`;
+  const what = `the files of ${repositoryText(repository)}`;
   const files: HubFile[] = [];
-  let url: string | null = `${settings.endpoint}/api/datasets/${dataset}/tree/${commit}?recursive=true`;
+  let url: string | null =
+    `${settings.endpoint}/api/${repository.kind}s/${repository.name}/tree/${commit}?recursive=true`;
   for (let page = 0; url !== null; page++) {
     if (page === MOST_PAGES) throw new PrlError("PRL_HUB_ANSWER", `${what}: the list has no end`);
     const { value, headers } = await requestJson(settings, { url, what, signal });
@@ -151,9 +190,9 @@ async function readJson(path: string): Promise<unknown> {
   }
 }
 
-function offline(dataset: string, revision: string): PrlError {
+function offline(repository: HubRepository, revision: string): PrlError {
   return new PrlError(
     "PRL_HUB_OFFLINE",
-    `the dataset ${dataset} at ${revision} is not in the cache and HF_HUB_OFFLINE forbids to fetch it: run once with the network, or name a local file`,
+    `${repositoryText(repository)} at ${revision} is not in the cache and HF_HUB_OFFLINE forbids to fetch it: run once with the network, or name a local file`,
   );
 }

@@ -6,6 +6,7 @@ export { type LoadFile, readLoad, writeLoad } from "./history/load-file.ts";
 export { type LoopLag, watchLoopLag } from "./loop-lag.ts";
 export { EVENTS_FILE, METRICS_FILE, openMetrics } from "./metrics/metrics.ts";
 export type { Metrics, MetricsLine, MetricValues } from "./metrics/metrics.ts";
+export { type Download, DownloadBar, DownloadLines } from "./progress/download-view.ts";
 export { liveBlock, type LiveState } from "./progress/live-block.ts";
 export { LiveProgress, type LiveTerminal } from "./progress/live-progress.ts";
 export { MetricsTail } from "./metrics/metrics-tail.ts";

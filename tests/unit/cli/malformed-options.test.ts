@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 
 import type { CommandOption } from "../../../ts/cli/command.ts";
 import { FORMS as ENV_FORMS } from "../../../ts/cli/commands/env/forms.ts";
+import { FORMS as MODEL_FORMS } from "../../../ts/cli/commands/model/forms.ts";
 import { FORMS as WEIGHTS_FORMS } from "../../../ts/cli/commands/weights/forms.ts";
 import { CHILD_OPTIONS } from "../../../ts/cli/processes/child.ts";
 import { COMMAND_NAMES } from "../../../ts/cli/dispatch.ts";
@@ -69,7 +70,7 @@ async function refusals(before: readonly string[], options: readonly CommandOpti
 }
 
 const PLAIN = COMMAND_NAMES.filter(
-  (name) => !["rl", "sft", "eval", "config", "env", "weights", ...CHILDREN].includes(name),
+  (name) => !["rl", "sft", "eval", "config", "env", "model", "weights", ...CHILDREN].includes(name),
 );
 
 test.each([...PLAIN, "inference"])("prl %s refuses options that are wrong", { timeout: 120_000 }, async (name) => {
@@ -91,6 +92,7 @@ test.each(CHILDREN)(
 
 test.each([
   ...ENV_FORMS.map((form) => ["env", form] as const),
+  ...MODEL_FORMS.map((form) => ["model", form] as const),
   ...WEIGHTS_FORMS.map((form) => ["weights", form] as const),
 ])("prl %s refuses options that are wrong: $1.name", { timeout: 60_000 }, async (command, { name, options }) => {
   const found = await refusals([command, name], options);

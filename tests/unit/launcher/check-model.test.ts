@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { checkModel } from "../../../ts/launcher/models/base-model.ts";
 
+const LOOK = { provenance: undefined, pull: null };
 let folder = "";
 
 beforeAll(async () => {
@@ -16,17 +17,19 @@ afterAll(async () => rm(folder, { recursive: true, force: true }));
 
 test("a folder of named chat templates, which no saved model could have", async () => {
   await mkdir(join(folder, "chat_templates"));
-  await expect(checkModel(folder, undefined)).rejects.toMatchObject({
+  await expect(checkModel(folder, LOOK)).rejects.toMatchObject({
     code: "PRL_ENGINE_CONFIG_UNSUPPORTED",
     message: expect.stringContaining(`model.name: ${folder} has a folder chat_templates`),
   });
   await rm(join(folder, "chat_templates"), { recursive: true });
-  await expect(checkModel(folder, undefined)).rejects.toMatchObject({ code: "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED" });
+  await expect(checkModel(folder, LOOK)).rejects.toMatchObject({
+    code: "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
+  });
 });
 
-test("a name that is no folder, with advice", async () => {
-  await expect(checkModel("someone/model", undefined)).rejects.toMatchObject({
+test("a name that is no folder and no model of the hub, with advice", async () => {
+  await expect(checkModel("some model", LOOK)).rejects.toMatchObject({
     code: "PRL_CONFIG_FILE",
-    message: expect.stringContaining("hf download someone/model"),
+    message: expect.stringContaining("org/name is a model of the Hugging Face hub"),
   });
 });

@@ -150,6 +150,7 @@ describe("live block", () => {
     evaluations: [],
     restarts: 0,
     load: null,
+    download: null,
     elapsed: 61,
     frame: 0,
   };

@@ -12,7 +12,7 @@ const LAYERS = [
   ["algorithms"],
   ["environments"],
   ["verify", "datasets"],
-  ["inference-client"],
+  ["inference-client", "models"],
   ["transports", "sandbox", "monitors", "hub"],
   ["renderers", "config", "random"],
   ["jinja", "native"],

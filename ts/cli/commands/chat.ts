@@ -1,5 +1,4 @@
 /** `prl chat`: a conversation with a model folder, or with any endpoint, line by line. */
-import { basename } from "node:path";
 import { createInterface } from "node:readline/promises";
 
 import { type Message } from "../../message.ts";
@@ -11,14 +10,15 @@ import { numberOption, parseOptions } from "../arguments/args.ts";
 import { untilStopped } from "../processes/child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import { RULES } from "../arguments/option-rule.ts";
-import { atMost, CLOSE_ENGINE_MS, modelFolder, orStopped, serve } from "../processes/serve-model.ts";
+import { modelFolder } from "../processes/model-download.ts";
+import { atMost, CLOSE_ENGINE_MS, orStopped, serve } from "../processes/serve-model.ts";
 
 const OPTIONS = [
   {
     flag: "--base-url",
     value: "<url>",
     rule: { is: "url" },
-    summary: "Talk to the model behind this endpoint; then give its name in place of the folder",
+    summary: "Talk to the model behind this endpoint; then give its name in place of a folder",
   },
   { flag: "--system", value: "<text>", summary: "System message" },
   {
@@ -41,8 +41,9 @@ export const command: Command = {
   name: "chat",
   summary: "Talk to a model, line by line",
   usage:
-    "chat <model folder> [--system <text>] [--temperature <t>] [--max-tokens <n>]\n       prl chat <model> --base-url <url>",
+    "chat <model> [--system <text>] [--temperature <t>] [--max-tokens <n>]\n       prl chat <model> --base-url <url>",
   details:
+    "The model is a folder, or org/name on the Hugging Face hub, which is downloaded (prl model --help).\n" +
     "Each line of stdin is one message. Each reply goes to stdout. The end of stdin (Ctrl-D) ends the conversation.",
   options: OPTIONS,
   run,
@@ -52,7 +53,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { options, positionals } = parseOptions({ name: "chat", options: OPTIONS }, args);
   const [model] = positionals;
   if (model === undefined || positionals.length > 1)
-    throw new PrlError("PRL_CLI_USAGE", "prl chat takes one model folder; see prl chat --help");
+    throw new PrlError("PRL_CLI_USAGE", "prl chat takes one model; see prl chat --help");
   const url = options.get("--base-url");
   return untilStopped(io, () =>
     url === undefined ? chatWithFolder(model, options, io) : orStopped(io.signal, converse(url, model, options, io)),
@@ -60,8 +61,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function chatWithFolder(folder: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<void> {
-  const dir = await modelFolder(folder, io.cwd);
-  const name = basename(dir);
+  const { dir, name } = await modelFolder(folder, io);
   const threads = options.has("--threads") ? numberOption(options, "--threads", 0) : null;
   const config = parseInferenceProcessConfig({ model_dir: dir, inference: { threads, model: { name } } }, "prl chat");
   const model = await orStopped(io.signal, loadModel(dir, await engineOptions(config)));

@@ -1,9 +1,4 @@
 /** Serves a model while a command needs it, and ends the server in order. */
-import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
-
-import { PrlError } from "../../errors.ts";
-import { ifThere } from "../../files/file-presence.ts";
 import { createInferenceServer, type InferenceProcessConfig } from "../../inference/index.ts";
 import type { Model } from "../../native/index.ts";
 import { transportToken, type WeightPuller } from "../../transports/index.ts";
@@ -15,14 +10,6 @@ export const CLOSE_ENGINE_MS = 4_000;
 
 /** For serving until a signal stops the process. */
 export const FOREVER = new Promise<never>(() => undefined);
-
-/** The absolute path of a model's folder. Errors: PRL_CONFIG_FILE. */
-export async function modelFolder(folder: string, cwd: string): Promise<string> {
-  const dir = resolve(cwd, folder);
-  const found = await ifThere(stat(dir), dir);
-  if (found?.isDirectory() !== true) throw new PrlError("PRL_CONFIG_FILE", `${dir} is no folder with a model`);
-  return dir;
-}
 
 /** A loaded model and how it is served. */
 export interface ServedModel {

@@ -81,7 +81,7 @@ export const modelBlock = z
       .min(1)
       .meta({
         description:
-          "Hugging Face folder of the model: a path when it starts with ./, ../ or / (relative to the file), else a name in the cache",
+          "The model: a Hugging Face folder when it starts with ./, ../ or / (relative to the file), else org/name on the Hugging Face hub, with @revision for another one than main (downloaded into its cache), or the name of a folder in prl's cache",
         relativeTo: "model" satisfies PathBase,
       }),
   })

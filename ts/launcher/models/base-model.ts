@@ -3,10 +3,19 @@
  * made from the run's seed and kept in the cache.
  */
 import { readdir, readFile } from "node:fs/promises";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 
-import { cacheDir, type KeyPath, placeOf, type Provenance } from "../../config/index.ts";
+import { type KeyPath, placeOf, type Provenance } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import {
+  ensureModel,
+  locateModel,
+  type ModelReference,
+  modelText,
+  previewModel,
+  type PullOptions,
+} from "../../models/index.ts";
+import { formatBytes } from "../../monitors/index.ts";
 import { checkArchitecture, openSafetensors, randomCheckpoint } from "../../native/index.ts";
 import { loadTokenizer } from "../../renderers/index.ts";
 import { weightsDigest } from "../../trainer/index.ts";
@@ -26,50 +35,80 @@ export interface BaseModel {
   damage: string | null;
 }
 
-/** The folder that `model.name` means: a path, or a name below `models/` in the cache. */
-export function modelFolder(name: string): string {
-  return isAbsolute(name) ? name : join(cacheDir(), "models", name);
+/**
+ * The folder that `model.name` means: a path, a name below `models/` in prl's cache, or a model of the hub that is in the cache.
+ *
+ * @throws PrlError `PRL_CONFIG_FILE` when the model is on the hub only
+ */
+export async function modelFolder(name: string): Promise<string> {
+  const found = await locateModel(name);
+  if (found.dir !== null) return found.dir;
+  throw new PrlError("PRL_CONFIG_FILE", `the model ${name} is not in the cache: prl model pull ${name} downloads it`);
+}
+
+/** How a model is checked that may have to be downloaded first. */
+export interface ModelCheck {
+  readonly provenance: Provenance | undefined;
+  /** Of the model's name. */
+  readonly key?: KeyPath;
+  /** What may be downloaded; null: nothing, the check is all that is wanted. */
+  readonly pull: PullOptions | null;
 }
 
 /**
  * Checks a model without loading its weights, before anything of a run exists: the folder, its config.json, its
- * tokenizer, the headers of its weights.
+ * tokenizer, the headers of its weights. Without a permission to download, of a model that is on the hub only its config.json is checked.
  *
- * @throws PrlError `PRL_CONFIG_FILE`, `PRL_ENGINE_CONFIG`, `PRL_ENGINE_ARCHITECTURE_UNSUPPORTED`, `PRL_TOKENIZER`, `PRL_WEIGHTS_FORMAT`, ..., naming the key and the file
+ * Resolves to what a run would download, in words, for a model that is not on this disk; else to null.
+ *
+ * @throws PrlError `PRL_CONFIG_FILE`, `PRL_ENGINE_CONFIG`, `PRL_ENGINE_ARCHITECTURE_UNSUPPORTED`, `PRL_TOKENIZER`, `PRL_WEIGHTS_FORMAT`,
+ * `PRL_HUB_UNKNOWN`, ..., naming the key and the file
  */
-export async function checkModel(
-  name: string,
-  provenance: Provenance | undefined,
-  key: KeyPath = ["model", "name"],
-): Promise<void> {
+export async function checkModel(name: string, check: ModelCheck): Promise<string | null> {
+  const { provenance, key = ["model", "name"], pull } = check;
   try {
-    const folder = modelFolder(name);
-    const entries = await modelFiles(folder, name);
-    // The engine refuses it too, but only when the trainer opens the model (crates/engine/src/companions.rs).
-    if (entries.includes("chat_templates")) {
-      throw new PrlError(
-        "PRL_ENGINE_CONFIG_UNSUPPORTED",
-        `${folder} has a folder chat_templates, and named chat templates cannot be saved with a trained model; write the one to train with to chat_template.jinja and remove the folder`,
-      );
+    const found = await locateModel(name);
+    if (found.dir === null && pull === null) {
+      return `${placeOf(key, provenance)}: ${await checkOnHub(found.reference)}`;
     }
-    const config = await readModelConfig(join(folder, "config.json"));
-    checkArchitecture(config, join(folder, "config.json"));
-    const { vocab_size: rows } = config;
-    const tokenizer = await loadTokenizer(folder);
-    if (typeof rows === "number" && tokenizer.vocabSize > rows) {
-      throw new PrlError(
-        "PRL_ENGINE_CONFIG",
-        `${folder}: tokenizer.json has ${tokenizer.vocabSize} tokens, config.json a vocab_size of ${rows}: they are of two models`,
-      );
-    }
-    for (const entry of entries) {
-      if (entry.endsWith(".safetensors")) (await openSafetensors(join(folder, entry))).close();
-    }
+    await checkFolder(found.dir ?? (await ensureModel(name, pull ?? {})).dir, name);
+    return null;
   } catch (cause) {
     if (!(cause instanceof PrlError) || cause.code === "PRL_NATIVE_MISSING") throw cause;
     throw new PrlError(cause.code, `${placeOf(key, provenance)}: ${cause.message}`, {
       cause: cause.cause,
     });
+  }
+}
+
+async function checkOnHub(reference: ModelReference): Promise<string> {
+  const { bytes, files, config } = await previewModel(reference);
+  const place = `config.json of the model ${reference.name}`;
+  checkArchitecture(parseModelConfig(config, place), place);
+  return `${modelText(reference)} is not in the cache: a run downloads ${files} files, ${formatBytes(bytes)}`;
+}
+
+async function checkFolder(folder: string, name: string): Promise<void> {
+  const entries = await modelFiles(folder, name);
+  // The engine refuses it too, but only when the trainer opens the model (crates/engine/src/companions.rs).
+  if (entries.includes("chat_templates")) {
+    throw new PrlError(
+      "PRL_ENGINE_CONFIG_UNSUPPORTED",
+      `${folder} has a folder chat_templates, and named chat templates cannot be saved with a trained model; write the one to train with to chat_template.jinja and remove the folder`,
+    );
+  }
+  const config = await readModelConfig(join(folder, "config.json"));
+  checkArchitecture(config, join(folder, "config.json"));
+  const { vocab_size: rows } = config;
+  const tokenizer = await loadTokenizer(folder);
+  if (typeof rows === "number" && tokenizer.vocabSize > rows) {
+    throw new PrlError(
+      "PRL_ENGINE_CONFIG",
+      `${folder}: tokenizer.json has ${tokenizer.vocabSize} tokens, config.json a vocab_size of ${rows}: they are of two models`,
+    );
+  }
+  for (const entry of entries) {
+    if (entry.endsWith(".safetensors")) (await openSafetensors(join(folder, entry))).close();
   }
 }
 
@@ -80,6 +119,10 @@ async function readModelConfig(path: string): Promise<Readonly<Record<string, un
   } catch (cause) {
     throw new PrlError("PRL_CONFIG_FILE", `${path} cannot be read`, { cause });
   }
+  return parseModelConfig(text, path);
+}
+
+function parseModelConfig(text: string, path: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
@@ -89,32 +132,29 @@ async function readModelConfig(path: string): Promise<Readonly<Record<string, un
   throw new PrlError("PRL_ENGINE_CONFIG", `${path} is no JSON object`);
 }
 
-/** Advice for a missing folder: a name like `owner/model` is most likely meant for the Hugging Face Hub. */
-function howToGet(folder: string, name: string): string {
-  if (/^[\w.-]+\/[\w.-]+$/u.test(name))
-    return `prl downloads no models: \`hf download ${name} --local-dir ${folder}\` does (pip install huggingface_hub), or name a folder that has one`;
-  return "A path begins with ./, ../ or /; any other name is that of a folder in prl's cache";
-}
-
 /** Names of the files of a model folder. */
 async function modelFiles(folder: string, name: string): Promise<string[]> {
   let entries: string[];
   try {
     entries = await readdir(folder);
   } catch (cause) {
-    throw new PrlError("PRL_CONFIG_FILE", `there is no model folder ${folder}. ${howToGet(folder, name)}`, { cause });
+    const advice =
+      "A path begins with ./, ../ or /; org/name is a model of the Hugging Face hub; any other name is that of a folder in prl's cache";
+    throw new PrlError("PRL_CONFIG_FILE", `${JSON.stringify(name)}: there is no model folder ${folder}. ${advice}`, {
+      cause,
+    });
   }
   if (entries.includes("config.json")) return entries;
   throw new PrlError("PRL_CONFIG_FILE", `${folder} has no config.json, so it is no Hugging Face model folder`);
 }
 
 /**
- * Resolves `model.name` to a folder with weights.
+ * Resolves `model.name` to a folder with weights, which are downloaded when the model is on the hub only.
  *
- * @throws PrlError `PRL_CONFIG_FILE` when there is no such folder or it has no config.json; what `randomCheckpoint` throws.
+ * @throws PrlError `PRL_CONFIG_FILE` when there is no such folder or it has no config.json; what `pullModel` and `randomCheckpoint` throw.
  */
-export async function ensureBaseModel(name: string, seed: number): Promise<BaseModel> {
-  const folder = modelFolder(name);
+export async function ensureBaseModel(name: string, seed: number, pull: PullOptions = {}): Promise<BaseModel> {
+  const { dir: folder } = await ensureModel(name, pull);
   const entries = await modelFiles(folder, name);
   const weights = await weightsDigest(folder);
   if (entries.some((entry) => entry.endsWith(".safetensors"))) {

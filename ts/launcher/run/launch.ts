@@ -24,7 +24,7 @@ import { ensureWarmStart, runSftProcess, sftProcess } from "../processes/warm-st
 import { makeFolder } from "../../files/make-folder.ts";
 
 /** Aborting `signal` interrupts the run; a string as its reason is named in the error. */
-export interface LaunchOptions extends Omit<PrepareOptions, "hold"> {
+export interface LaunchOptions extends Omit<PrepareOptions, "hold" | "onDownload"> {
   /** Aborting it as well kills the processes that still are stopping. */
   hurry?: AbortSignal;
   onEvent?: (event: RunEvent) => void;
@@ -48,7 +48,7 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
 }
 
 async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise<RunEnd> {
-  const prepared = await prepareRl(given, { ...options, hold: true });
+  const prepared = await prepareRl(given, { ...options, ...atOnce(options) });
   const { config, warmStart } = prepared;
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
@@ -80,7 +80,7 @@ async function warmUp(session: RunSession, config: SftConfig, model: BaseModel, 
 
 /** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
 export async function launchSft(given: SftConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const prepared = await prepareSft(given, { ...options, hold: true });
+  const prepared = await prepareSft(given, { ...options, ...atOnce(options) });
   const { config, directory } = prepared;
   const evaluated = evaluationRun(config);
   const evaluationSources = (evaluated?.orchestrator.eval?.source ?? []).map((source) => source.name);
@@ -101,6 +101,11 @@ export async function launchSft(given: SftConfig, options: LaunchOptions = {}): 
     }
     session.note(`Trained model: ${outDir}`);
   });
+}
+
+/** The options of a preparation that the run follows at once. */
+function atOnce({ onEvent }: LaunchOptions): Pick<PrepareOptions, "hold" | "onDownload"> {
+  return { hold: true, onDownload: (progress) => onEvent?.({ type: "download", ...progress }) };
 }
 
 function eventsOf(session: RunSession): RlProcessEvents {

@@ -20,6 +20,7 @@ import { isThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { assertSameData, readSftPosition } from "../../trainer/index.ts";
 import { refuseCheckpoints } from "../../transports/index.ts";
+import type { DownloadProgress, PullOptions } from "../../models/index.ts";
 import { checkModel } from "../models/base-model.ts";
 import { checkInferenceHost } from "../checks/check-inference-host.ts";
 import {
@@ -52,8 +53,10 @@ export interface PrepareOptions {
   provenance?: Provenance | undefined;
   /** Continue an earlier run. */
   resume?: ResumeRequest | undefined;
-  /** The run follows at once, so it takes the lock of its directory now. */
+  /** The run follows at once, so it takes the lock of its directory now, and its models are downloaded. */
   hold?: boolean;
+  /** Called while a model is downloaded. */
+  onDownload?: (progress: DownloadProgress) => void;
 }
 
 /** A run that may start: it has a name and a directory. */
@@ -83,19 +86,23 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   }
   await checkInferenceHost(config, provenance);
   const code = { provenance, signal: options.signal };
-  const { warmStart, environments } = await interruptible(options, async () => {
+  const { warmStart, environments, absent } = await interruptible(options, async () => {
     const sources = await checkRlEnvironments(config, code);
-    await checkModel(config.model.name, provenance);
+    const check = { provenance, pull: pullOf(options) };
+    const model = await checkModel(config.model.name, check);
     const reference = referenceOf(config.trainer.loss);
-    if (reference !== null && reference !== START_REFERENCE) {
-      await checkModel(reference, provenance, ["trainer", "loss", "reference"]);
-    }
+    const isOther = reference !== null && reference !== START_REFERENCE;
+    const other = isOther ? await checkModel(reference, { ...check, key: ["trainer", "loss", "reference"] }) : null;
     const warm =
       config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft, options.signal);
-    await checkEngineMemory(config, provenance);
+    if (model === null) await checkEngineMemory(config, provenance);
     await checkListeners(config, provenance);
     makePlaces(config, provenance);
-    return { warmStart: warm?.config ?? null, environments: [...sources, ...(warm?.environment ?? [])] };
+    return {
+      warmStart: warm?.config ?? null,
+      environments: [...sources, ...(warm?.environment ?? [])],
+      absent: [model, other].filter((text) => text !== null),
+    };
   });
   const threaded = withThreads(config);
   const names = config.orchestrator.train.source.map((source) => source.name);
@@ -109,7 +116,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
   });
   const needsSandboxes = environments.some(({ sandbox }) => sandbox);
-  const warnings = rlWarnings(config, provenance);
+  const warnings = [...absent, ...rlWarnings(config, provenance)];
   return { config: resolved, warmStart, directory, needsSandboxes, resumed, warnings };
 }
 
@@ -160,14 +167,14 @@ export interface PreparedSft {
 export async function prepareSft(config: SftConfig, options: PrepareOptions = {}): Promise<PreparedSft> {
   const { provenance } = options;
   const code = { provenance, signal: options.signal };
-  const environments = await interruptible(options, async () => {
+  const { environments, absent } = await interruptible(options, async () => {
     const sources = await checkSftEnvironments(config, code);
     const evaluated = evaluationRun(config);
     if (evaluated !== null) sources.push(...(await checkEvaluations(["eval"], evaluated, code)));
-    await checkModel(config.model.name, provenance);
+    const model = await checkModel(config.model.name, { provenance, pull: pullOf(options) });
     if (evaluated !== null) await checkListeners(evaluated, provenance);
     makePlaces(config, provenance);
-    return sources;
+    return { environments: sources, absent: model === null ? [] : [model] };
   });
   const { directory, resumed } = await directoryOf("sft", config, ["sft"], options);
   const named = { ...config, run: { ...config.run, name: directory.name } };
@@ -182,7 +189,8 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
     await writeConfig(directory.path, "environments", environments);
   });
   const needsSandboxes = environments.some(({ sandbox }) => sandbox);
-  return { config: named, directory, resumed, needsSandboxes, warnings: sftWarnings(config, provenance) };
+  const warnings = [...absent, ...sftWarnings(config, provenance)];
+  return { config: named, directory, resumed, needsSandboxes, warnings };
 }
 
 /** Makes the folders that the config names when they are missing. */
@@ -214,6 +222,11 @@ export async function warmStartConfig(
     config: { ...sft, threads: sft.threads ?? availableParallelism() },
     environment,
   };
+}
+
+/** Models are downloaded for a run that follows, not for a check. */
+function pullOf({ hold, signal, onDownload }: PrepareOptions): PullOptions | null {
+  return hold === true ? { signal, onProgress: onDownload } : null;
 }
 
 /** Makes the checks interruptible, because they import modules of the user, which may never return. */

@@ -112,8 +112,9 @@ export async function findResumedRun(
   if (checkpoint === null) await assertNoneWasMade(root, runDir);
   else {
     const half = join(checkpoint.dir, "trainer");
-    await assertSameModel(modelFolder(config.model.name), half);
-    await assertBaseWeights(half, "model", modelFolder(config.model.name));
+    const folder = await modelFolder(config.model.name);
+    await assertSameModel(folder, half);
+    await assertBaseWeights(half, "model", folder);
   }
   const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
   return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };

@@ -13,7 +13,8 @@ import { PrlError } from "../../errors.ts";
 import { tellFailureAt } from "../../failure-note.ts";
 import { ifThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { METRICS_FILE, MetricsTail } from "../../monitors/index.ts";
+import type { DownloadProgress } from "../../models/index.ts";
+import { DownloadLines, METRICS_FILE, MetricsTail } from "../../monitors/index.ts";
 import { type BaseModel, ensureBaseModel } from "../models/base-model.ts";
 import { type ModelDirs, resolveModelDirs, tokenizerDirs } from "../models/model-dirs.ts";
 import { rlChildConfigs, type RunStart, writeConfig } from "../processes/child-configs.ts";
@@ -92,7 +93,9 @@ async function startOf(
   options: StandaloneOptions,
 ): Promise<RunStart> {
   const runId = basename(runDir);
-  const model = await ensureBaseModel(config.model.name, config.seed);
+  const lines = new DownloadLines(options.note);
+  const pull = { signal: options.signal, onProgress: (progress: DownloadProgress) => lines.show(progress) };
+  const model = await ensureBaseModel(config.model.name, config.seed, pull);
   const dirs = component === "trainer" ? await trainerDirs(config, model, { runDir, resume }, options) : null;
   return { runId, checkpoints: checkpointRoot(config, runDir, runId), resume, ...(dirs ?? tokenizerDirs(model)) };
 }

@@ -22,6 +22,8 @@ export type RunPhase = "base model" | "warm start" | "starting" | "training" | "
 export type RunEvent =
   | { type: "started"; runDir: string; maxSteps: number | null }
   | { type: "phase"; phase: RunPhase }
+  /** Bytes of a model that have come from the hub; models are downloaded before the run has a directory. */
+  | { type: "download"; model: string; done: number; total: number }
   /** A note that deserves a line and is not an error. */
   | { type: "note"; message: string }
   /** A process of the run ended and is started again. */

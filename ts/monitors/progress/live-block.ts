@@ -4,7 +4,8 @@
  */
 import { styleText } from "node:util";
 
-import { formatCount, formatNumber, formatSeconds } from "./number-format.ts";
+import type { Download } from "./download-view.ts";
+import { formatBytes, formatCount, formatNumber, formatSeconds } from "./number-format.ts";
 import { stepCount } from "./plain-progress.ts";
 import type { RunPhase, SftStep } from "../history/run-event.ts";
 import type { EvaluationReport, RlStep } from "../history/run-history.ts";
@@ -23,6 +24,8 @@ export interface LiveState {
   evaluations: readonly EvaluationReport[];
   /** Within the step that goes on; null: nothing is known yet. */
   load: RunLoad | null;
+  /** Of a model that the run needs; null: none. */
+  download: Download | null;
   /** Processes of the run that were started again. */
   restarts: number;
   /** Seconds since the run began. */
@@ -67,7 +70,7 @@ function linesOf(state: LiveState, width: number): Line[] {
   const supervised = state.sft.at(-1);
   if (supervised !== undefined && last === undefined) return supervisedLines(state, supervised, width);
   return last === undefined
-    ? [titleLine(state, "RL"), ...loadLines(state, width)]
+    ? [titleLine(state, "RL"), ...downloadLines(state, width), ...loadLines(state, width)]
     : reinforcedLines(state, last, width);
 }
 
@@ -84,6 +87,22 @@ function progressLine(done: number, maxSteps: number | null, secondsPerStep: num
     [maxSteps === null ? "" : bar(done / maxSteps, width), "green"],
     [`  ${formatSeconds(secondsPerStep)}/step`],
     [left === null || left === 0 ? "" : `  ${formatSeconds(left)} to go`, "dim"],
+  ];
+}
+
+function downloadLines({ download }: LiveState, width: number): Line[] {
+  if (download === null) return [];
+  const { model, done, total } = download;
+  const size = ` of ${formatBytes(total)}  `;
+  return [
+    [
+      "Model",
+      [formatBytes(done).padStart(NUMBER_COLUMNS)],
+      [" "],
+      [bar(done / total, width), "blue"],
+      [size],
+      [model, "dim"],
+    ],
   ];
 }
 

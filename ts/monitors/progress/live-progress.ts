@@ -28,7 +28,7 @@ export class LiveProgress implements ProgressView {
   readonly #steps: RlStep[] = [];
   readonly #evaluations: EvaluationReport[] = [];
   #sft: SftStep[] = [];
-  #state: Pick<LiveState, "title" | "phase" | "maxSteps" | "restarts" | "load">;
+  #state: Pick<LiveState, "title" | "phase" | "maxSteps" | "restarts" | "load" | "download">;
   #drawnLines = 0;
   #drawnAt = -Infinity;
   #frame = 0;
@@ -39,7 +39,7 @@ export class LiveProgress implements ProgressView {
   constructor(terminal: LiveTerminal, title: string, elapsed = 0) {
     this.#terminal = terminal;
     this.#started = performance.now() - 1000 * elapsed;
-    this.#state = { title, phase: "starting", maxSteps: null, restarts: 0, load: null };
+    this.#state = { title, phase: "starting", maxSteps: null, restarts: 0, load: null, download: null };
     this.#ticker = setInterval(() => this.#draw(false), REDRAW_INTERVAL_MS * 2);
     this.#ticker.unref();
     terminal.write(HIDE_CURSOR);
@@ -50,6 +50,7 @@ export class LiveProgress implements ProgressView {
     switch (event.type) {
       case "started":
         this.#state.maxSteps = event.maxSteps;
+        this.#state.download = null;
         this.#keep(`Run directory ${event.runDir}`);
         break;
       case "phase":
@@ -57,6 +58,10 @@ export class LiveProgress implements ProgressView {
         // After a warm start another stage begins.
         if (event.phase === "starting") this.#sft = [];
         this.#draw(true);
+        break;
+      case "download":
+        this.#state.download = event;
+        this.#draw(event.done === event.total);
         break;
       case "note":
         this.#keep(event.message);

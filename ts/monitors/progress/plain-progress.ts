@@ -1,4 +1,5 @@
 /** Progress as plain lines, for logs and pipes: one line per step, in prime-rl's form. Writes whole lines and never moves the cursor. */
+import { DownloadLines } from "./download-view.ts";
 import { formatCount, formatNumber, formatSeconds } from "./number-format.ts";
 import type { RunEvent, SftStep } from "../history/run-event.ts";
 import type { EvaluationReport, RlStep } from "../history/run-history.ts";
@@ -65,12 +66,15 @@ export function isReportedSftStep(step: SftStep): boolean {
 
 export class PlainProgress implements ProgressView {
   readonly #write: (text: string) => void;
+  readonly #downloads: DownloadLines;
 
   constructor(write: (text: string) => void) {
     this.#write = write;
+    this.#downloads = new DownloadLines((line) => write(`${line}\n`));
   }
 
   show(event: RunEvent): void {
+    if (event.type === "download") this.#downloads.show(event);
     const line = plainLine(event);
     if (line !== null) this.#write(`${line}\n`);
   }
@@ -91,6 +95,8 @@ export function plainLine(event: RunEvent): string | null {
       return isReportedSftStep(event.step) ? sftLine(event.step) : null;
     case "step":
       return stepLine(event.step);
+    case "download":
+      return null; // `DownloadLines` decides when it deserves one.
     case "load":
       return null; // Lines report only past events.
     case "restart":

@@ -13,7 +13,7 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { type DatasetReference, datasetFiles, splitFiles } from "../../../../ts/datasets/dataset.ts";
-import { type HubSettings, hubSettings } from "../../../../ts/datasets/hub/settings.ts";
+import { type HubSettings, hubSettings } from "../../../../ts/hub/settings.ts";
 import { rows, z } from "../../../../ts/environments/index.ts";
 import { gitDigest, mockHub, type MockHub } from "../../../support/mock-hub.ts";
 

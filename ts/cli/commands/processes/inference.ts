@@ -4,8 +4,6 @@
  * As a process of a run it loads the model, listens, joins the run and serves until SIGTERM or until the launcher is gone; it then ends within
  * 10 s. It knows nothing of the other processes. With a model folder it serves that model until a signal stops it.
  */
-import { basename } from "node:path";
-
 import { PrlError } from "../../../errors.ts";
 import {
   engineOptions,
@@ -21,7 +19,8 @@ import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../.
 import { CHILD_OPTIONS, untilStopped } from "../../processes/child.ts";
 import type { Command, CommandIo } from "../../command.ts";
 import { RULES } from "../../arguments/option-rule.ts";
-import { atMost, CLOSE_ENGINE_MS, FOREVER, modelFolder, orStopped, serve } from "../../processes/serve-model.ts";
+import { modelFolder } from "../../processes/model-download.ts";
+import { atMost, CLOSE_ENGINE_MS, FOREVER, orStopped, serve } from "../../processes/serve-model.ts";
 
 const COMPONENT = "inference";
 const DEFAULT_PORT = 8000;
@@ -33,7 +32,7 @@ const FOLDER_OPTIONS = [
     summary: "Address to listen on (default 127.0.0.1); beyond this machine it needs PRL_TRANSPORT_TOKEN",
   },
   { flag: "--port", value: "<n>", rule: RULES.port, summary: "Port (default 8000); another free one when it is taken" },
-  { flag: "--name", value: "<name>", summary: "Name of the model in requests (default: the folder's)" },
+  { flag: "--name", value: "<name>", summary: "Name of the model in requests (default: org/name, or the folder's)" },
   { flag: "--threads", value: "<n>", rule: RULES.threads, summary: "Threads of the engine (default: all cores)" },
   {
     flag: "--max-model-len",
@@ -47,12 +46,12 @@ export const command: Command = {
   name: COMPONENT,
   summary: "Serve a model over HTTP: token ids in, token ids and log-probabilities out",
   usage:
-    "inference <model folder> [--host 127.0.0.1] [--port 8000] [--name <name>] [--threads <n>] [--max-model-len <n>]\n" +
+    "inference <model> [--host 127.0.0.1] [--port 8000] [--name <name>] [--threads <n>] [--max-model-len <n>]\n" +
     `       prl inference ${STANDALONE_USAGE}\n` +
     "       prl inference --config <file.json> --run-dir <dir> [--index <i>]\n" +
     "       prl inference --bench [<steps>] <file.toml>... [--key value]...",
   details:
-    "With a folder (config.json, weights, tokenizer): serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
+    "With a model, which is a folder (config.json, weights, tokenizer) or org/name on the Hugging Face hub: serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
     "PRL_TRANSPORT_TOKEN is the key that calls which pause the engine or change its weights have to show (authorization: Bearer); sampling\n" +
     "needs none. Without it the server listens on addresses of this machine only.\n" +
     STANDALONE_DETAILS +
@@ -72,9 +71,9 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 async function serveFolder(folder: string, args: readonly string[], io: CommandIo): Promise<number> {
   const { options, positionals } = parseOptions({ name: COMPONENT, options: FOLDER_OPTIONS }, args);
   refusePositionals("inference <folder>", positionals);
-  const dir = await modelFolder(folder, io.cwd);
   const host = options.get("--host") ?? "127.0.0.1";
   await checkHost(host, io);
+  const { dir, name } = await modelFolder(folder, io);
   const number = (flag: string): number | null => (options.has(flag) ? numberOption(options, flag, 0) : null);
   const config = parseInferenceProcessConfig(
     {
@@ -83,7 +82,7 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
         threads: number("--threads"),
         max_model_len: number("--max-model-len"),
         server: { host, port: number("--port") ?? DEFAULT_PORT },
-        model: { name: options.get("--name") ?? basename(dir) },
+        model: { name: options.get("--name") ?? name },
       },
     },
     "prl inference",
