@@ -26,6 +26,8 @@ export declare class NativeEngine {
   logits(ids: Uint32Array, cuSeqlens: Uint32Array): Promise<Float32Array>
   /** Log-probabilities of packed sequences, computed between two decode steps. */
   logprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array): Promise<Float32Array>
+  /** The same with each token's rank and the `top` most probable tokens of its place. */
+  rankedLogprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array, top: number): Promise<NativeRankedScores>
   /** Queues requests. */
   submit(requests: Array<NativeGenerateRequest>): void
   /** Returns every increment since the last call, or waits for one, at most `deadline_ms`. */
@@ -36,6 +38,10 @@ export declare class NativeEngine {
   pause(mode: string): Promise<undefined>
   /** Continues after a pause. */
   resume(): void
+  /** Frees the memory of the key-value cache; requests wait. */
+  sleep(): Promise<undefined>
+  /** Takes the memory again; does nothing when awake. */
+  wakeUp(): Promise<undefined>
   /** Loads other weights between two decode steps. */
   swap(dir: string, version: number, digest?: string | undefined | null): Promise<undefined>
   resetPrefixCache(): void
@@ -604,6 +610,12 @@ export interface NativeGenerateRequest {
   topP: number
   /** -1 switches it off. */
   topK: number
+  /** 0 switches it off. */
+  minP: number
+  /** Null changes no logit. */
+  controls: NativeLogitControls | null
+  /** Each token's rank, and so many of the most likely tokens; null gives neither. */
+  topLogprobs: number | null
   /** 0 to 2^53 - 1. */
   seed: number
   /** Further ids that end the sequence. */
@@ -633,6 +645,8 @@ export interface NativeIncrement {
   tokenIds: Uint32Array
   /** One per token id. */
   logprobs: Float32Array
+  /** Null unless the request has `top_logprobs`. */
+  ranking: NativeRanking | null
   /** Flat pairs (first token of the completion, version). */
   policyVersions: Array<number>
   /** stop | length | abort; null while the request runs. */
@@ -653,6 +667,24 @@ export interface NativeInputFile {
   content: Uint8Array
   /** Permission bits. */
   mode: number
+}
+
+/** What a request changes about logits. */
+export interface NativeLogitControls {
+  /** Null allows every token. */
+  allowedTokenIds: Uint32Array | null
+  /** Token sequences that do not come. */
+  badWords: Array<Array<number>>
+  /** Tokens that have a bias. */
+  biasTokenIds: Uint32Array
+  /** One per token of `bias_token_ids`. */
+  biases: Float32Array
+  /** 1 switches it off. */
+  repetitionPenalty: number
+  /** 0 switches it off. */
+  frequencyPenalty: number
+  /** 0 switches it off. */
+  presencePenalty: number
 }
 
 export interface NativeLoss {
@@ -850,6 +882,22 @@ export interface NativePulledWeights {
   version: number
   /** Version digest. */
   digest: string
+}
+
+/** Log-probabilities of given tokens, and where they stand. */
+export interface NativeRankedScores {
+  logprobs: Float32Array
+  ranking: NativeRanking
+}
+
+/** Where tokens stand among all tokens of their places. */
+export interface NativeRanking {
+  /** One per token: how many tokens are at least as likely, itself included; 0 for a token without a predecessor. */
+  ranks: Uint32Array
+  /** The most likely tokens of each place, one row per token. */
+  topTokenIds: Uint32Array
+  /** Their log-probabilities. */
+  topLogprobs: Float32Array
 }
 
 export interface NativeResharded {

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint32Array};
 use napi_derive::napi;
-use prl_engine::generate::{
-    FinishReason, GenerateRequest, Generator, GeneratorOptions, GeneratorStats, Increment, PauseMode,
-};
+use prl_engine::generate::{Generator, GeneratorOptions, GeneratorStats, PauseMode, Scoring};
 use prl_engine::{Compute, Model, Tier};
 
 use crate::error::NativeError;
+use crate::generation::{
+    NativeGenerateRequest, NativeIncrement, NativeRankedScores, increment, ranked_scores, request,
+};
 use crate::numbers::{size, whole};
 use crate::runtime::blocking;
 
@@ -51,54 +52,6 @@ pub struct NativeEngineInfo {
     pub isa: String,
     pub threads: u32,
     pub config: NativeModelInfo,
-}
-
-/// One prompt to continue.
-#[napi(object, use_nullable = true)]
-pub struct NativeGenerateRequest {
-    pub id: String,
-    pub prompt_token_ids: Uint32Array,
-    pub max_tokens: u32,
-    /// The sequence does not stop before it has so many tokens.
-    pub min_tokens: u32,
-    /// 0 takes the most likely token.
-    pub temperature: f64,
-    /// 1 switches it off.
-    pub top_p: f64,
-    /// -1 switches it off.
-    pub top_k: i64,
-    /// 0 to 2^53 - 1.
-    pub seed: f64,
-    /// Further ids that end the sequence.
-    pub stop_token_ids: Vec<u32>,
-    /// The model's end-of-sequence ids do not end the sequence.
-    pub ignore_eos: bool,
-    /// Requests share cached prefixes only with those of an equal salt.
-    pub cache_salt: Option<String>,
-    /// A lower number runs earlier.
-    pub priority: i64,
-    /// One increment at the end in place of one per step.
-    pub final_only: bool,
-}
-
-/// What one or more steps added to a request.
-#[napi(object, use_nullable = true)]
-pub struct NativeIncrement {
-    /// Id of the request.
-    pub id: String,
-    pub token_ids: Uint32Array,
-    /// One per token id.
-    pub logprobs: Float32Array,
-    /// Flat pairs (first token of the completion, version).
-    pub policy_versions: Vec<f64>,
-    /// stop | length | abort; null while the request runs.
-    pub finish_reason: Option<String>,
-    /// The token id that stopped it.
-    pub stop_reason: Option<u32>,
-    /// How many prompt tokens came from the prefix cache.
-    pub cached_tokens: u32,
-    /// Why the request was refused.
-    pub error: Option<String>,
 }
 
 #[napi(object, use_nullable = true)]
@@ -249,29 +202,31 @@ impl NativeEngine {
         })
     }
 
+    /// The same with each token's rank and the `top` most probable tokens of its place.
+    #[napi(catch_unwind)]
+    pub fn ranked_logprobs<'env>(
+        &self,
+        env: &'env Env,
+        ids: Uint32Array,
+        cu_seqlens: Uint32Array,
+        temperatures: Float32Array,
+        top: u32,
+    ) -> napi::Result<PromiseRaw<'env, NativeRankedScores>> {
+        let inner = self.inner()?;
+        blocking(env, move || {
+            let scoring = Scoring {
+                input_ids: ids.to_vec(),
+                cu_seqlens: cu_seqlens.to_vec(),
+                temperatures: temperatures.to_vec(),
+            };
+            Ok(ranked_scores(inner.generator.score_ranked(scoring, top)?, top))
+        })
+    }
+
     /// Queues requests.
     #[napi(catch_unwind)]
     pub fn submit(&self, requests: Vec<NativeGenerateRequest>) -> napi::Result<()> {
-        let requests = requests
-            .into_iter()
-            .map(|request| {
-                Ok(GenerateRequest {
-                    id: request.id,
-                    prompt_token_ids: request.prompt_token_ids.to_vec(),
-                    max_tokens: request.max_tokens,
-                    min_tokens: request.min_tokens,
-                    temperature: request.temperature as f32,
-                    top_p: request.top_p as f32,
-                    top_k: request.top_k,
-                    seed: whole("seed", request.seed)?,
-                    stop_token_ids: request.stop_token_ids,
-                    ignore_eos: request.ignore_eos,
-                    cache_salt: request.cache_salt,
-                    priority: request.priority,
-                    final_only: request.final_only,
-                })
-            })
-            .collect::<Result<Vec<_>, NativeError>>()?;
+        let requests = requests.into_iter().map(request).collect::<Result<Vec<_>, _>>()?;
         Ok(self.inner()?.generator.submit(requests).map_err(NativeError::from)?)
     }
 
@@ -316,6 +271,20 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn resume(&self) -> napi::Result<()> {
         Ok(self.inner()?.generator.resume().map_err(NativeError::from)?)
+    }
+
+    /// Frees the memory of the key-value cache; requests wait.
+    #[napi(catch_unwind)]
+    pub fn sleep<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        blocking(env, move || Ok(inner.generator.sleep()?))
+    }
+
+    /// Takes the memory again; does nothing when awake.
+    #[napi(catch_unwind)]
+    pub fn wake_up<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        blocking(env, move || Ok(inner.generator.wake_up()?))
     }
 
     /// Loads other weights between two decode steps.
@@ -395,30 +364,6 @@ impl NativeEngine {
 impl Inner {
     fn current(&self) -> Result<Arc<Model>, NativeError> {
         self.model.lock().map(|model| Arc::clone(&model)).map_err(|_| closed())
-    }
-}
-
-fn increment(increment: Increment) -> NativeIncrement {
-    NativeIncrement {
-        id: increment.id,
-        token_ids: Uint32Array::new(increment.token_ids),
-        logprobs: Float32Array::new(increment.logprobs),
-        policy_versions: increment
-            .policy_versions
-            .iter()
-            .flat_map(|&(first, version)| [f64::from(first), version as f64])
-            .collect(),
-        finish_reason: increment.finish_reason.map(|reason| {
-            match reason {
-                FinishReason::Stop => "stop",
-                FinishReason::Length => "length",
-                FinishReason::Abort => "abort",
-            }
-            .to_owned()
-        }),
-        stop_reason: increment.stop_reason,
-        cached_tokens: increment.cached_tokens,
-        error: increment.error,
     }
 }
 

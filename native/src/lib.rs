@@ -5,6 +5,7 @@
 
 mod engine;
 mod error;
+mod generation;
 mod losses;
 mod numbers;
 mod own_loss;

@@ -10,53 +10,12 @@ import { abortSignal, checkOptions, float32, number, only } from "../options.ts"
 import { addon } from "./addon.ts";
 import { whole, wholeOrNull } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
+import type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
 import { IncrementRouter } from "./increment-router.ts";
 
+export type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
 export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/custom-loss.ts";
 export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
-
-/** Exactly one prompt to continue. */
-export interface GenerateRequest {
-  /** Names the request in its increments; unique within its `generate` call. */
-  id: string;
-  promptTokenIds: Uint32Array | number[];
-  /** Most tokens to sample, the stop token included. */
-  maxTokens: number;
-  /** End-of-sequence and stop tokens cannot be sampled before this many tokens. Default 0. */
-  minTokens?: number;
-  /** 0 is argmax (lowest id on ties) and reports log-probabilities at temperature 1. Default 1. */
-  temperature?: number;
-  /** Default 1 (off). */
-  topP?: number;
-  /** Default -1 (off). */
-  topK?: number;
-  /** Up to 2^53 - 1. The same seed gives the same tokens, whatever else runs. Default 0. */
-  seed?: number;
-  stopTokenIds?: number[];
-  ignoreEos?: boolean;
-  /** Requests share cached prefixes only within one salt. */
-  cacheSalt?: string;
-  /** Lower runs earlier. Default 0. */
-  priority?: number;
-  /** One increment at the end instead of one per step. Default false. */
-  finalOnly?: boolean;
-}
-
-export interface GenerateIncrement {
-  id: string;
-  tokenIds: Uint32Array;
-  /** Log-probabilities of the processed distribution (after temperature), one per token. */
-  logprobs: Float32Array;
-  /** `[first token, version]`: which policy version sampled from which token of the completion on. */
-  policyVersions: [number, number][];
-  finishReason: null | "stop" | "length" | "abort";
-  /** The stop token, when one ended it. */
-  stopReason: number | null;
-  /** Prompt tokens whose keys and values came from the prefix cache. */
-  cachedTokens: number;
-  /** Set when this request was refused; the others go on. */
-  error?: PrlError;
-}
 
 export interface ModelInfo {
   modelType: string;
@@ -117,6 +76,16 @@ export interface Model {
     cuSeqlens: Uint32Array,
     options?: { temperature?: number | Float32Array },
   ): Promise<Float32Array>;
+  /**
+   * The same with each token's rank and the `top` most probable tokens of its place, at most 20. The first token of a segment has rank 0 and
+   * a row of zeros.
+   */
+  rankedLogprobs(
+    inputIds: Uint32Array,
+    cuSeqlens: Uint32Array,
+    top: number,
+    options?: { temperature?: number | Float32Array },
+  ): Promise<{ logprobs: Float32Array; ranking: TokenRanking }>;
   /** Samples; calls running at the same time share one batch. Aborting the signal, or leaving the loop, aborts what is unfinished. */
   generate(requests: GenerateRequest[], options?: { signal?: AbortSignal }): AsyncIterable<GenerateIncrement>;
   /**
@@ -132,6 +101,10 @@ export interface Model {
   /** `keep` freezes running requests, `wait` lets them end, `abort` ends them. Resolves when nothing runs any more. */
   pause(mode: "keep" | "wait" | "abort"): Promise<void>;
   resume(): Promise<void>;
+  /** Frees the KV cache's memory. Requests keep their tokens and wait; scoring and changes of the weights go on. */
+  sleep(): Promise<void>;
+  /** Takes the memory again, and requests go on unless the model is paused. Errors: PRL_ENGINE_CAPACITY. */
+  wakeUp(): Promise<void>;
   resetPrefixCache(): Promise<void>;
   stats(): EngineStats;
   close(): Promise<void>;
@@ -192,6 +165,11 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
       checkOptions(CODE, "logprobs", scoringSchema, scoring);
       return nativeAsync(() => engine.logprobs(inputIds, cuSeqlens, perToken(scoring.temperature ?? 1)));
     },
+    rankedLogprobs: async (inputIds, cuSeqlens, top, scoring = {}) => {
+      checkOptions(CODE, "rankedLogprobs", scoringSchema, scoring);
+      const count = whole(CODE, "top", top);
+      return nativeAsync(() => engine.rankedLogprobs(inputIds, cuSeqlens, perToken(scoring.temperature ?? 1), count));
+    },
     generate: (requests, generating = {}) => {
       checkOptions(CODE, "generate", generateSchema, generating);
       return router.generate(requests, generating.signal);
@@ -204,6 +182,8 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
     },
     pause: (mode) => nativeAsync(() => engine.pause(mode)),
     resume: async () => native(() => engine.resume()),
+    sleep: () => nativeAsync(() => engine.sleep()),
+    wakeUp: () => nativeAsync(() => engine.wakeUp()),
     resetPrefixCache: async () => native(() => engine.resetPrefixCache()),
     stats: () => native(() => engine.stats()),
     close: async () => {

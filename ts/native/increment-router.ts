@@ -7,20 +7,21 @@
  */
 
 import type { NativeEngine, NativeIncrement } from "#native";
-import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { checkOptions, number, numbers, only } from "../options.ts";
-import { whole, wholes } from "./checks.ts";
 import { fromNative, native } from "./errors.ts";
-import type { GenerateIncrement, GenerateRequest } from "./engine.ts";
+import {
+  fromNativeIncrement,
+  invalidRequest,
+  refusedIncrement,
+  toNativeRequest,
+  type GenerateIncrement,
+  type GenerateRequest,
+  type NativeRequest,
+} from "./generation.ts";
 
 const PULL_DEADLINE_MS = 1000;
-const MAX_SEED = Number.MAX_SAFE_INTEGER;
-const NO_TOKENS = new Uint32Array(0);
-const NO_LOGPROBS = new Float32Array(0);
-
-type NativeRequest = Parameters<NativeEngine["submit"]>[0][number];
+const ENGINE_GONE = new Set(["PRL_ENGINE_CLOSED", "PRL_NATIVE_PANIC"]);
 
 interface Call {
   queue: GenerateIncrement[];
@@ -92,13 +93,13 @@ export class IncrementRouter {
     const accepted = new Map<string, { id: string; converted: NativeRequest }>();
     for (const request of requests) {
       try {
-        if (ids.has(request.id)) throw invalid(`two requests of one call have the id "${request.id}"`);
+        if (ids.has(request.id)) throw invalidRequest(`two requests of one call have the id "${request.id}"`);
         ids.add(request.id);
         const key = String(this.#submitted++);
-        accepted.set(key, { id: request.id, converted: toNative(request, key) });
+        accepted.set(key, { id: request.id, converted: toNativeRequest(request, key) });
       } catch (error) {
         if (!(error instanceof PrlError)) throw error;
-        call.queue.push(refused(request.id, error));
+        call.queue.push(refusedIncrement(request.id, error));
       }
     }
     return accepted;
@@ -159,78 +160,6 @@ export class IncrementRouter {
   }
 }
 
-const CODE = "PRL_ENGINE_INPUT";
-
-const requestSchema = only<GenerateRequest>({
-  id: z.string(),
-  promptTokenIds: numbers,
-  maxTokens: number,
-  minTokens: number.optional(),
-  temperature: z.number().optional(),
-  topP: z.number().optional(),
-  topK: number.optional(),
-  seed: number.optional(),
-  stopTokenIds: numbers.optional(),
-  ignoreEos: z.boolean().optional(),
-  cacheSalt: z.string().optional(),
-  priority: number.optional(),
-  finalOnly: z.boolean().optional(),
-});
-
-const ENGINE_GONE = new Set(["PRL_ENGINE_CLOSED", "PRL_NATIVE_PANIC"]);
-
 function isLast({ finishReason, error }: GenerateIncrement): boolean {
   return finishReason !== null || error !== undefined;
-}
-
-function toNative(request: GenerateRequest, id: string): NativeRequest {
-  checkOptions(CODE, "generate", requestSchema, request);
-  return {
-    id,
-    promptTokenIds: wholes(CODE, "promptTokenIds", request.promptTokenIds),
-    maxTokens: whole(CODE, "maxTokens", request.maxTokens),
-    minTokens: whole(CODE, "minTokens", request.minTokens ?? 0),
-    temperature: request.temperature ?? 1,
-    topP: request.topP ?? 1,
-    topK: whole(CODE, "topK", request.topK ?? -1, { min: -1 }),
-    seed: whole(CODE, "seed", request.seed ?? 0, { max: MAX_SEED }),
-    stopTokenIds: [...wholes(CODE, "stopTokenIds", request.stopTokenIds ?? [])],
-    ignoreEos: request.ignoreEos ?? false,
-    cacheSalt: request.cacheSalt ?? null,
-    priority: whole(CODE, "priority", request.priority ?? 0, { min: -MAX_SEED, max: MAX_SEED }),
-    finalOnly: request.finalOnly ?? false,
-  };
-}
-
-function fromNativeIncrement(increment: NativeIncrement, id: string, failure: PrlError | null): GenerateIncrement {
-  const pairs = increment.policyVersions;
-  const policyVersions: [number, number][] = [];
-  for (let i = 0; i + 1 < pairs.length; i += 2) policyVersions.push([pairs[i] ?? 0, pairs[i + 1] ?? 0]);
-  return {
-    id,
-    tokenIds: increment.tokenIds,
-    logprobs: increment.logprobs,
-    policyVersions,
-    finishReason: increment.finishReason as GenerateIncrement["finishReason"],
-    stopReason: increment.stopReason,
-    cachedTokens: increment.cachedTokens,
-    ...(increment.error === null ? {} : { error: failure ?? invalid(increment.error) }),
-  };
-}
-
-function invalid(message: string): PrlError {
-  return new PrlError(CODE, message);
-}
-
-function refused(id: string, error: PrlError): GenerateIncrement {
-  return {
-    id,
-    tokenIds: NO_TOKENS,
-    logprobs: NO_LOGPROBS,
-    policyVersions: [],
-    finishReason: null,
-    stopReason: null,
-    cachedTokens: 0,
-    error,
-  };
 }

@@ -10,6 +10,7 @@ export {
   type LoadModelOptions,
   type Model,
   type ModelInfo,
+  type TokenRanking,
 } from "./engine.ts";
 export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
 export {

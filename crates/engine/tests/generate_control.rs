@@ -153,6 +153,34 @@ fn a_swap_while_paused_changes_the_weights_of_everything_after_it() {
 }
 
 #[test]
+fn requests_go_on_with_the_same_bits_after_a_sleep_that_freed_the_cache() {
+    let fixture = fixture(GeneratorOptions::default());
+    let requests = || vec![endless("a", &[1, 2, 3], 400), endless("b", &[1, 2, 3, 4], 300)];
+    let reference = complete(&fixture.generator, requests());
+    fixture.generator.submit(requests()).unwrap();
+    let mut collector = Collector::default();
+    collector.take(fixture.generator.next(soon()).unwrap());
+    fixture.generator.sleep().unwrap();
+    fixture.generator.submit(vec![endless("c", &[5], 3)]).unwrap();
+    let asleep = fixture.generator.stats();
+    assert_eq!((asleep.running, asleep.kv_usage), (0, 0.0));
+    assert_eq!(
+        fixture
+            .generator
+            .score(vec![1, 2], vec![0, 2], vec![1.0])
+            .unwrap()
+            .len(),
+        2
+    );
+    fixture.generator.wake_up().unwrap();
+    fixture.generator.wake_up().unwrap();
+    collector.until_ended(&fixture.generator, 3);
+    for id in ["a", "b"] {
+        assert_eq!(collector.0[id].sampled(), reference[id].sampled());
+    }
+}
+
+#[test]
 fn weights_of_another_shape_are_refused() {
     let fixture = fixture(GeneratorOptions::default());
     let dir = tempfile::tempdir().unwrap();

@@ -13,6 +13,7 @@ const increment = (id: string, end: Partial<NativeIncrement>): NativeIncrement =
   id,
   tokenIds: Uint32Array.of(1),
   logprobs: Float32Array.of(-1),
+  ranking: null,
   policyVersions: [0, 0],
   finishReason: null,
   stopReason: null,

@@ -96,10 +96,48 @@ describe("generate", () => {
     ["promptTokenIds[0]", { promptTokenIds: [2 ** 32] }],
     ["stopTokenIds[0]", { stopTokenIds: [1.5] }],
     ["temperature", { temperature: Number.NaN }],
+    ["min_p", { minP: 2 }],
+    ["logitBias[0]", { logitBias: new Map([[-1, 1]]) }],
+    ["logit_bias", { logitBias: new Map([[1, Number.NaN]]) }],
+    ["badWords[1][0]", { badWords: [[1], [1.5]] }],
+    ["topLogprobs", { topLogprobs: 0.5 }],
   ])("a request with a wrong %s is refused by name, the others go on: %o", async (field, wrong) => {
     const increments = await collect(model.generate([{ ...short("bad"), ...wrong }, short("good")]));
     expect(ends(increments)).toEqual({ bad: "PRL_ENGINE_INPUT", good: "length" });
     expect(increments.find(({ id }) => id === "bad")?.error?.message).toContain(field);
+  });
+
+  test("ranks and the most probable tokens come in every increment of a request that asks for them", async () => {
+    const increments = await collect(model.generate([{ ...short("x"), topLogprobs: 3 }, short("y")]));
+    for (const { id, tokenIds, ranking } of increments) {
+      if (id === "y" || tokenIds.length === 0) expect(ranking).toBeUndefined();
+      else
+        expect(ranking).toMatchObject({
+          ranks: { length: tokenIds.length },
+          topTokenIds: { length: 3 * tokenIds.length },
+        });
+    }
+    const ids = Uint32Array.from([
+      ...PROMPT,
+      ...increments.flatMap(({ id, tokenIds }) => (id === "x" ? [...tokenIds] : [])),
+    ]);
+    const scored = await model.rankedLogprobs(ids, Uint32Array.of(0, ids.length), 3);
+    const of = (part: "ranks" | "topTokenIds" | "topLogprobs") =>
+      increments.flatMap(({ id, ranking }) => (id === "x" ? [...(ranking?.[part] ?? [])] : []));
+    expect([...scored.ranking.ranks.subarray(PROMPT.length)]).toEqual(of("ranks"));
+    expect([...scored.ranking.topTokenIds.subarray(3 * PROMPT.length)]).toEqual(of("topTokenIds"));
+    expect([...scored.ranking.topLogprobs.subarray(3 * PROMPT.length)]).toEqual(of("topLogprobs"));
+    expect([...scored.logprobs]).toEqual([...(await model.logprobs(ids, Uint32Array.of(0, ids.length)))]);
+  });
+
+  test("requests wait while the model sleeps and end as usual when it is awake", async () => {
+    const awake = await collect(model.generate([short("x")]));
+    await model.sleep();
+    const call = collect(model.generate([short("x")]));
+    await expect.poll(() => model.stats().waiting, { interval: 1 }).toBe(1);
+    await model.wakeUp();
+    const tokens = (all: GenerateIncrement[]) => all.flatMap(({ tokenIds }) => [...tokenIds]);
+    expect(tokens(await call)).toEqual(tokens(awake));
   });
 
   test("closing the model ends running calls, and later calls are PRL_ENGINE_CLOSED", async () => {

@@ -200,6 +200,7 @@ impl Content {
                     id: id.to_owned(),
                     token_ids: Vec::new(),
                     logprobs: Vec::new(),
+                    ranked: Vec::new(),
                     policy_versions: Vec::new(),
                     finish_reason: None,
                     stop_reason: None,
@@ -218,6 +219,7 @@ impl Content {
         for (index, token) in (first..).zip(sequence.unsent.drain(..)) {
             increment.token_ids.push(token.id);
             increment.logprobs.push(token.logprob);
+            increment.ranked.extend(token.ranked);
             if increment
                 .policy_versions
                 .last()

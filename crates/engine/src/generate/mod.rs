@@ -5,22 +5,28 @@
 //! sequence holds which part of the cache, and `sampler` draws tokens.
 //!
 //! A request's tokens and log-probabilities depend on its own fields and the weights only: not on what else runs, the
-//! order of arrival, chunking, preemption, cached prefixes or threads. Without top-k, top-p and min_tokens the
+//! order of arrival, chunking, preemption, cached prefixes or threads. Without truncation, changes of logits and min_tokens the
 //! log-probabilities are those of [`Model::logprobs`] bit for bit, for tokens whose keys and values were all computed under
 //! one version.
 
 mod blocks;
+mod controls;
 mod mailbox;
+mod ranking;
 mod request;
 mod sampler;
 mod scheduler;
+mod scoring;
 mod sequence;
 mod step;
 mod worker;
 
+pub use controls::{LogitControls, MAX_BAD_WORD_TOKENS, MAX_BAD_WORDS, MAX_LOGIT_BIASES};
+pub use ranking::{MAX_TOP_LOGPROBS, Ranked};
 pub use request::{
     FinishReason, GenerateRequest, GeneratorOptions, GeneratorStats, Increment, MIN_TEMPERATURE, PauseMode,
 };
+pub use scoring::{RankedScores, Scoring};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -179,6 +185,22 @@ impl Generator {
         self.ask(Command::ResetPrefixCache)
     }
 
+    /// Frees the memory of the key-value cache. Requests keep their tokens and wait, those submitted meanwhile too; scores and swaps go on.
+    ///
+    /// # Errors
+    /// `Closed` or `Failed` when the thread is gone.
+    pub fn sleep(&self) -> Result<(), EngineError> {
+        self.ask(Command::Sleep)
+    }
+
+    /// Takes the memory again after [`Self::sleep`]; does nothing when awake. Requests go on, except while paused.
+    ///
+    /// # Errors
+    /// `Capacity` when the machine does not give the memory any more; `Closed` or `Failed` when the thread is gone.
+    pub fn wake_up(&self) -> Result<(), EngineError> {
+        self.ask(Command::WakeUp)
+    }
+
     /// Returns everything that came since the last call, one increment per request. Waits until there is something or `deadline` has
     /// passed; the result is empty then.
     ///
@@ -204,6 +226,14 @@ impl Generator {
             temperatures,
             reply,
         })
+    }
+
+    /// The same with ranks and the `top` most probable tokens of each place, at most [`MAX_TOP_LOGPROBS`].
+    ///
+    /// # Errors
+    /// Those of [`Model::logprobs`]; `Input` for a larger `top`; `Closed` or `Failed` when the thread is gone.
+    pub fn score_ranked(&self, scoring: Scoring, top: u32) -> Result<RankedScores, EngineError> {
+        self.ask(|reply| Command::ScoreRanked { scoring, top, reply })
     }
 
     /// Fails when the thread has ended.

@@ -2,6 +2,8 @@
 //!
 //! They hold token ids only; stop strings and text belong to the caller. Nothing here touches the model.
 
+use super::controls::LogitControls;
+use super::ranking::{MAX_TOP_LOGPROBS, Ranked};
 use crate::config::ModelConfig;
 
 /// One completion to sample.
@@ -23,6 +25,12 @@ pub struct GenerateRequest {
     pub top_p: f32,
     /// Number of most probable tokens kept; -1 or 0 is off. Parity with the trainer needs it off.
     pub top_k: i64,
+    /// Tokens less probable than this share of the most probable one are left out, 0 to 1; 0 is off. Parity with the trainer needs 0.
+    pub min_p: f32,
+    /// Changes of the logits. Parity with the trainer needs the default.
+    pub controls: LogitControls,
+    /// Reports each token's rank and so many of the most probable tokens, at most [`MAX_TOP_LOGPROBS`]; None reports neither.
+    pub top_logprobs: Option<u32>,
     /// Seed of the draws; token n depends on (seed, n) and the distribution only.
     pub seed: u64,
     /// Tokens that end the completion (and are part of it).
@@ -51,6 +59,9 @@ impl GenerateRequest {
             temperature: 1.0,
             top_p: 1.0,
             top_k: -1,
+            min_p: 0.0,
+            controls: LogitControls::default(),
+            top_logprobs: None,
             seed: 0,
             stop_token_ids: Vec::new(),
             ignore_eos: false,
@@ -106,6 +117,16 @@ impl GenerateRequest {
                 self.top_k
             ));
         }
+        if !(0.0..=1.0).contains(&self.min_p) {
+            return Some(format!("min_p is {}; it must be from 0 to 1", self.min_p));
+        }
+        let most = MAX_TOP_LOGPROBS.min(u32::try_from(vocab).unwrap_or(u32::MAX));
+        if let Some(count) = self.top_logprobs.filter(|count| *count > most) {
+            return Some(format!("top_logprobs is {count}; at most {most} are possible"));
+        }
+        if let Some(problem) = self.controls.reject(vocab) {
+            return Some(problem);
+        }
         if self.min_tokens > 0
             && self
                 .ending_tokens(config)
@@ -149,6 +170,8 @@ pub struct Increment {
     pub token_ids: Vec<u32>,
     /// Log-probability of each new token under the distribution that it was drawn from.
     pub logprobs: Vec<f32>,
+    /// Rank and most probable tokens of each new token; empty unless the request asks for them.
+    pub ranked: Vec<Ranked>,
     /// Ascending rows (index of a token in the whole completion, version that sampled it and the tokens after it). The first row
     /// is for this increment's first token. Empty without tokens.
     pub policy_versions: Vec<(u32, u64)>,

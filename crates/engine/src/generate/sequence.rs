@@ -7,14 +7,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::blocks::{BlockCopy, BlockManager, Predecessor};
+use super::controls::Occurrences;
+use super::ranking::Ranked;
 use super::request::{FinishReason, GenerateRequest};
 use crate::config::ModelConfig;
 
 /// A sampled token that has not been handed to the mailbox yet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct SampledToken {
     pub(super) id: u32,
     pub(super) logprob: f32,
+    pub(super) ranked: Option<Ranked>,
     pub(super) version: u64,
 }
 
@@ -46,13 +49,16 @@ pub(super) struct Sequence {
     /// Sampled tokens not handed over yet.
     pub(super) unsent: Vec<SampledToken>,
     ending_tokens: Vec<u32>,
+    /// Of the tokens so far; empty without penalties.
+    pub(super) occurrences: Occurrences,
     salt: Option<Arc<str>>,
     /// Hash of prompt and salt; equal prompts have equal hashes.
     pub(super) prompt_hash: u64,
 }
 
 impl Sequence {
-    pub(super) fn new(arrival: u64, request: GenerateRequest, config: &ModelConfig) -> Self {
+    pub(super) fn new(arrival: u64, mut request: GenerateRequest, config: &ModelConfig) -> Self {
+        request.controls.prepare();
         let ending_tokens = request.ending_tokens(config);
         let salt: Option<Arc<str>> = request.cache_salt.as_deref().map(Into::into);
         let mut hasher = DefaultHasher::new();
@@ -69,6 +75,7 @@ impl Sequence {
             cached_tokens: None,
             unsent: Vec::new(),
             ending_tokens,
+            occurrences: Occurrences::of_prompt(&request.controls, &request.prompt_token_ids),
             salt,
             request,
         }
@@ -82,6 +89,11 @@ impl Sequence {
     /// Tokens sampled so far.
     pub(super) fn completion_len(&self) -> usize {
         self.tokens.len() - self.request.prompt_token_ids.len()
+    }
+
+    /// The tokens sampled so far.
+    pub(super) fn completion(&self) -> &[u32] {
+        &self.tokens[self.request.prompt_token_ids.len()..]
     }
 
     /// Tokens that a step still has to compute before the next one can be sampled.
@@ -202,13 +214,17 @@ impl Sequence {
 
     /// Appends a sampled token and says whether it ends the completion.
     pub(super) fn push(&mut self, token: SampledToken, config: &ModelConfig, max_model_len: usize) -> Option<Finish> {
-        self.tokens.push(token.id);
+        let id = token.id;
+        self.tokens.push(id);
         self.unsent.push(token);
-        if self.ending_tokens.binary_search(&token.id).is_ok() {
-            let is_eos = !self.request.ignore_eos && config.eos_token_ids.contains(&token.id);
+        if self.request.controls.has_penalties() {
+            self.occurrences.add(id);
+        }
+        if self.ending_tokens.binary_search(&id).is_ok() {
+            let is_eos = !self.request.ignore_eos && config.eos_token_ids.contains(&id);
             return Some(Finish {
                 reason: FinishReason::Stop,
-                stop_token: (!is_eos).then_some(token.id),
+                stop_token: (!is_eos).then_some(id),
             });
         }
         let full = self.completion_len() >= self.request.max_tokens as usize || self.tokens.len() >= max_model_len;

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::sampler::{self, Draw};
+use super::sampler::{self, Changes, Draw, Drawn, Rows, Undrawable};
 use super::scheduler::Share;
 use super::sequence::Sequence;
 use crate::compute::Compute;
@@ -15,14 +15,14 @@ use crate::model::{CachedSequence, KvCache, Model};
 const ROWS_PER_TASK: usize = 4;
 
 /// The result of a share.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Outcome {
     /// Part of the prompt is still to be computed.
     Incomplete,
     /// A token was drawn.
-    Token { id: u32, logprob: f32 },
-    /// A logit is infinite or not a number.
-    NotFinite,
+    Token(Drawn),
+    /// None can be drawn.
+    Failed(Undrawable),
 }
 
 /// Computes the shares of `running` and draws a token for each whose sequence is complete: one entry per share.
@@ -61,34 +61,50 @@ pub(super) fn compute_step(
         let logits = model.head_logits(compute, &last_rows);
         let drawn = draw_rows(compute, &logits, model.config().vocab_size, &sampling);
         for ((at, _), token) in sampling.iter().zip(drawn) {
-            outcomes[*at] = token.map_or(Outcome::NotFinite, |(id, logprob)| Outcome::Token { id, logprob });
+            outcomes[*at] = token.map_or_else(Outcome::Failed, Outcome::Token);
         }
     }
     Ok(outcomes)
 }
 
 /// Draws one token per row of `logits` ([rows, vocab]) on the pool.
-fn draw_rows(compute: &Compute, logits: &[f32], vocab: usize, rows: &[(usize, &Sequence)]) -> Vec<Option<(u32, f32)>> {
-    let mut drawn = vec![None; rows.len()];
+fn draw_rows(
+    compute: &Compute,
+    logits: &[f32],
+    vocab: usize,
+    rows: &[(usize, &Sequence)],
+) -> Vec<Result<Drawn, Undrawable>> {
+    let mut drawn = vec![Err(Undrawable::NotFinite); rows.len()];
     let tasks: Vec<_> = drawn.chunks_mut(ROWS_PER_TASK).map(Mutex::new).collect();
     compute.run(tasks.len(), |task| {
         let mut results = tasks[task].lock().unwrap_or_else(PoisonError::into_inner);
-        let mut scratch = Vec::with_capacity(vocab);
+        let mut scratch = Rows::default();
         for (offset, result) in results.iter_mut().enumerate() {
             let row = task * ROWS_PER_TASK + offset;
-            let sequence = rows[row].1;
-            let request = &sequence.request;
-            let how = Draw {
-                temperature: request.temperature,
-                top_p: request.top_p,
-                top_k: usize::try_from(request.top_k).ok().filter(|k| *k > 0),
-                banned: sequence.banned(),
-                seed: request.seed,
-                position: sequence.completion_len() as u64,
-            };
+            let how = draw_of(rows[row].1);
             *result = sampler::draw(compute, &logits[row * vocab..(row + 1) * vocab], &how, &mut scratch);
         }
     });
     drop(tasks);
     drawn
+}
+
+/// How the next token of a sequence is drawn.
+fn draw_of(sequence: &Sequence) -> Draw<'_> {
+    let request = &sequence.request;
+    Draw {
+        temperature: request.temperature,
+        top_p: request.top_p,
+        top_k: usize::try_from(request.top_k).ok().filter(|k| *k > 0),
+        min_p: request.min_p,
+        banned: sequence.banned(),
+        changes: (!request.controls.is_off()).then(|| Changes {
+            controls: &request.controls,
+            completion: sequence.completion(),
+            occurrences: &sequence.occurrences,
+        }),
+        top_logprobs: request.top_logprobs,
+        seed: request.seed,
+        position: sequence.completion_len() as u64,
+    }
 }

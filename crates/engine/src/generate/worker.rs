@@ -10,7 +10,9 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use super::mailbox::{Mailbox, Post};
 use super::request::{FinishReason, GeneratorStats, PauseMode};
+use super::sampler::Drawn;
 use super::scheduler::{Scheduler, Share};
+use super::scoring::{RankedScores, Scoring, score_ranked};
 use super::sequence::{Finish, SampledToken, Sequence};
 use super::step::{Outcome, compute_step};
 use crate::compute::Compute;
@@ -33,11 +35,18 @@ pub(super) enum Command {
         reply: Reply<()>,
     },
     ResetPrefixCache(Reply<()>),
+    Sleep(Reply<()>),
+    WakeUp(Reply<()>),
     Score {
         input_ids: Vec<u32>,
         cu_seqlens: Vec<u32>,
         temperatures: Vec<f32>,
         reply: Reply<Vec<f32>>,
+    },
+    ScoreRanked {
+        scoring: Scoring,
+        top: u32,
+        reply: Reply<RankedScores>,
     },
     Close,
     #[cfg(test)]
@@ -65,6 +74,8 @@ pub(super) struct Worker {
     pub(super) version: u64,
     pub(super) digest: Option<String>,
     flow: Flow,
+    /// The cache has no memory, so nothing is computed.
+    asleep: bool,
     shares: Vec<Share>,
     steps: u64,
     generation_tokens: u64,
@@ -101,6 +112,7 @@ impl Worker {
             version,
             digest,
             flow: Flow::Running,
+            asleep: false,
             shares: Vec::new(),
             steps: 0,
             generation_tokens: 0,
@@ -144,7 +156,7 @@ impl Worker {
     }
 
     fn has_work(&self) -> bool {
-        self.scheduler.has_before(self.barrier())
+        !self.asleep && self.scheduler.has_before(self.barrier())
     }
 
     fn obey(&mut self, command: Command) {
@@ -178,6 +190,14 @@ impl Worker {
                 self.publish_stats();
                 answer(&reply, Ok(()));
             }
+            Command::Sleep(reply) => {
+                self.scheduler.give_cache_up();
+                self.kv = KvCache::new(self.model.config(), 0);
+                self.asleep = true;
+                self.publish_stats();
+                answer(&reply, Ok(()));
+            }
+            Command::WakeUp(reply) => answer(&reply, self.wake_up()),
             Command::Score {
                 input_ids,
                 cu_seqlens,
@@ -189,6 +209,9 @@ impl Worker {
                     self.model
                         .logprobs(&self.compute, &input_ids, &cu_seqlens, &temperatures),
                 );
+            }
+            Command::ScoreRanked { scoring, top, reply } => {
+                answer(&reply, score_ranked(&self.model, &self.compute, &scoring, top));
             }
             Command::Close => unreachable!("the loop handles close"),
             #[cfg(test)]
@@ -218,6 +241,16 @@ impl Worker {
         self.leave_draining(Flow::Paused, "another pause came before the one that waits was reached");
         self.publish_stats();
         answer(&reply, Ok(()));
+    }
+
+    fn wake_up(&mut self) -> Result<(), EngineError> {
+        if self.asleep {
+            let (config, blocks) = (self.model.config(), self.scheduler.manager.total());
+            KvCache::check_memory(config, blocks)?;
+            self.kv = KvCache::new(config, blocks);
+            self.asleep = false;
+        }
+        Ok(())
     }
 
     fn leave_draining(&mut self, next: Flow, why: &str) {
@@ -285,7 +318,7 @@ impl Worker {
         }
         let running = &self.scheduler.running;
         let ended = match compute_step(&self.model, &self.compute, &mut self.kv, running, &shares) {
-            Ok(drawn) => self.take_in(&shares, &drawn),
+            Ok(drawn) => self.take_in(&shares, drawn),
             Err(error) => shares
                 .iter()
                 .map(|share| Ended {
@@ -298,23 +331,20 @@ impl Worker {
         self.post(ended);
     }
 
-    fn take_in(&mut self, shares: &[Share], outcomes: &[Outcome]) -> Vec<Ended> {
+    fn take_in(&mut self, shares: &[Share], outcomes: Vec<Outcome>) -> Vec<Ended> {
         let mut ended = Vec::new();
         for (share, outcome) in shares.iter().zip(outcomes) {
             self.scheduler.advance(*share);
             let sequence = &mut self.scheduler.running[share.index];
-            let end = match *outcome {
+            let end = match outcome {
                 Outcome::Incomplete => None,
-                Outcome::NotFinite => Some(Err(format!(
-                    "the logits after {} tokens are not finite: the weights of version {} are damaged",
-                    sequence.tokens.len(),
-                    self.version
-                ))),
-                Outcome::Token { id, logprob } => {
+                Outcome::Failed(why) => Some(Err(why.message(sequence.tokens.len(), self.version))),
+                Outcome::Token(Drawn { id, logprob, ranked }) => {
                     self.generation_tokens += 1;
                     let token = SampledToken {
                         id,
                         logprob,
+                        ranked,
                         version: self.version,
                     };
                     sequence.push(token, self.model.config(), self.max_model_len).map(Ok)

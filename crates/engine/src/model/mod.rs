@@ -145,7 +145,7 @@ impl Model {
     }
 
     /// Hidden states `[T, hidden]` of packed sequences, computed a group of whole sequences at a time.
-    fn forward_packed(
+    pub(crate) fn forward_packed(
         &self,
         compute: &Compute,
         input_ids: &[u32],

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prl_engine::generate::{FinishReason, GenerateRequest, Generator, GeneratorOptions, Increment};
+use prl_engine::generate::{FinishReason, GenerateRequest, Generator, GeneratorOptions, Increment, Ranked};
 use prl_engine::{Compute, Model};
 
 pub(crate) const VOCAB: u32 = 40;
@@ -92,6 +92,7 @@ impl Numbers {
 pub(crate) struct Completion {
     pub(crate) token_ids: Vec<u32>,
     pub(crate) logprobs: Vec<f32>,
+    pub(crate) ranked: Vec<Ranked>,
     /// Policy version of each token.
     pub(crate) versions: Vec<u64>,
     pub(crate) finish_reason: Option<FinishReason>,
@@ -129,6 +130,7 @@ impl Completion {
         }
         self.token_ids.extend(increment.token_ids);
         self.logprobs.extend(increment.logprobs);
+        self.ranked.extend(increment.ranked);
         self.finish_reason = increment.finish_reason;
         self.stop_reason = increment.stop_reason;
         self.error = increment.error;

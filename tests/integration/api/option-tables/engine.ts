@@ -81,6 +81,14 @@ export const ENGINE: OptionTable = {
       temperature: Infinity,
       topP: Number.NaN,
       topK: 2 ** 32,
+      minP: Number.NaN,
+      repetitionPenalty: 0,
+      frequencyPenalty: 3,
+      presencePenalty: Number.NaN,
+      logitBias: { 5: 1 },
+      allowedTokenIds: [],
+      badWords: [[]],
+      topLogprobs: 21,
       minTokens: "1",
       seed: -1,
       stopTokenIds: 622,
@@ -94,6 +102,11 @@ export const ENGINE: OptionTable = {
   "Model.logprobs": {
     code: "PRL_ENGINE_INPUT",
     call: (more) => model.logprobs(ids, ends, more),
+    wrong: { temperature: Number.NaN },
+  },
+  "Model.rankedLogprobs": {
+    code: "PRL_ENGINE_INPUT",
+    call: (more) => model.rankedLogprobs(ids, ends, 5, more),
     wrong: { temperature: Number.NaN },
   },
   "Model.swapWeights": {

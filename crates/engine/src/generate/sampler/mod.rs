@@ -1,14 +1,16 @@
 //! From one row of logits to one token and its log-probability.
 //!
-//! Without truncation the log-probability is [`head::row_logprob`]'s, so the trainer computes the same bits for the same row.
+//! Without changes and truncation the log-probability is [`head::row_logprob`]'s, so the trainer computes the same bits for the same row.
 //! The draw inverts the CDF in ascending id order at a uniform number that depends on (seed, position in the completion)
 //! only: neither the batch nor the order of requests can change a token. Weights of the CDF come from an exponential with a
 //! fixed order of operations, so equal logits give equal tokens on every instruction set.
 //!
-//! Order of the filters, as in vLLM: mask of banned tokens, temperature, top-k (ties with the k-th stay), then top-p: the
-//! shortest run of tokens, by falling probability and rising id, whose mass reaches `top_p` of what top-k kept. With any of
-//! them on, the log-probability is that of the filtered, renormalised distribution.
+//! Order, as in vLLM: the request's changes (`controls`) and the mask of banned tokens, temperature, min-p (of the most probable token),
+//! top-k (ties with the k-th stay), then top-p: the shortest run of tokens, by falling probability and rising id, whose mass reaches
+//! `top_p` of what the others kept. With any of them on, the log-probability is that of the changed, filtered, renormalised distribution.
 
+use super::controls::{LogitControls, Occurrences};
+use super::ranking::{Ranked, rank_row};
 use crate::compute::Compute;
 use crate::head;
 
@@ -21,66 +23,169 @@ pub(super) struct Draw<'a> {
     pub(super) top_p: f32,
     /// None switches it off.
     pub(super) top_k: Option<usize>,
+    /// 0 switches it off.
+    pub(super) min_p: f32,
     /// Ids that cannot be drawn.
     pub(super) banned: &'a [u32],
+    /// None changes no logit.
+    pub(super) changes: Option<Changes<'a>>,
+    /// How many of the most probable tokens are reported, with the rank; None reports neither.
+    pub(super) top_logprobs: Option<u32>,
     /// Seed of the request.
     pub(super) seed: u64,
     /// Index of the token in its completion.
     pub(super) position: u64,
 }
 
+/// What a request changes about the logits, and what that depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Changes<'a> {
+    pub(super) controls: &'a LogitControls,
+    /// Tokens sampled before.
+    pub(super) completion: &'a [u32],
+    pub(super) occurrences: &'a Occurrences,
+}
+
+/// A drawn token.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Drawn {
+    pub(super) id: u32,
+    pub(super) logprob: f32,
+    pub(super) ranked: Option<Ranked>,
+}
+
+/// Why no token can be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Undrawable {
+    /// A logit of the model is infinite or not a number.
+    NotFinite,
+    /// The request's own numbers make a logit infinite.
+    Overflow,
+    /// The request excludes every token.
+    Excluded,
+}
+
+impl Undrawable {
+    /// For a request of `tokens` tokens so far, computed by weights of `version`.
+    pub(super) fn message(self, tokens: usize, version: u64) -> String {
+        match self {
+            Self::NotFinite => {
+                format!("the logits after {tokens} tokens are not finite: the weights of version {version} are damaged")
+            }
+            Self::Overflow => {
+                "repetition_penalty or logit_bias makes a logit infinite: use a value nearer to 1 or 0".to_owned()
+            }
+            Self::Excluded => "allowed_token_ids, bad_words and min_tokens together exclude every token".to_owned(),
+        }
+    }
+}
+
+/// Working memory whose content does not matter.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    changed: Vec<f32>,
+    weights: Vec<f32>,
+}
+
 /// Tokens whose weights are added up before the search in the CDF goes on to single tokens.
 const CDF_CHUNK: usize = 64;
 
-/// Draws a token from `logits` and returns it with its log-probability; None when a logit is infinite or not a number, or
-/// every token is banned. `scratch` is working memory whose content does not matter.
-pub(super) fn draw(compute: &Compute, logits: &[f32], draw: &Draw<'_>, scratch: &mut Vec<f32>) -> Option<(u32, f32)> {
+/// Draws a token from `logits`.
+pub(super) fn draw(compute: &Compute, logits: &[f32], draw: &Draw<'_>, rows: &mut Rows) -> Result<Drawn, Undrawable> {
     if !all_finite(logits) {
-        return None;
+        return Err(Undrawable::NotFinite);
     }
     let greedy = draw.temperature == 0.0;
     let temperature = if greedy { 1.0 } else { draw.temperature };
-    let filtered = !draw.banned.is_empty() || (!greedy && (draw.top_k.is_some() || draw.top_p < 1.0));
-    if greedy && !filtered {
-        let token = argmax(logits)?;
-        return Some((token, head::row_logprob(compute, logits, 1.0, token)));
+    let is_changed = !draw.banned.is_empty() || draw.changes.is_some();
+    let is_truncated = !greedy && (draw.top_k.is_some() || draw.top_p < 1.0 || draw.min_p > 0.0);
+    let Rows { changed, weights } = rows;
+    if is_changed || is_truncated {
+        changed.clear();
+        changed.extend_from_slice(logits);
     }
-    let weights = scratch;
-    weights.clear();
-    weights.extend_from_slice(logits);
-    if filtered {
-        for &id in draw.banned {
-            if let Some(logit) = weights.get_mut(id as usize) {
+    if is_changed {
+        change(changed, draw)?;
+    }
+    let source: &[f32] = if is_changed { changed } else { logits };
+    let id = match (greedy, is_truncated) {
+        (true, _) => argmax(source),
+        (false, false) => draw_from(source, weights, draw),
+        (false, true) => draw_truncated(changed, weights, draw),
+    };
+    let id = id.ok_or(Undrawable::Excluded)?;
+    let final_logits: &[f32] = if is_changed || is_truncated { changed } else { logits };
+    let (logprob, ranked) = match draw.top_logprobs {
+        None => (head::row_logprob(compute, final_logits, temperature, id), None),
+        Some(count) => {
+            let (logprob, ranked) = rank_row(compute, final_logits, temperature, id, count as usize);
+            (logprob, Some(ranked))
+        }
+    };
+    Ok(Drawn { id, logprob, ranked })
+}
+
+/// Applies what the request changes, and the mask of banned tokens.
+fn change(logits: &mut [f32], draw: &Draw<'_>) -> Result<(), Undrawable> {
+    for &id in draw.banned {
+        if let Some(logit) = logits.get_mut(id as usize) {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
+    if let Some(changes) = draw.changes {
+        changes.controls.apply(logits, changes.completion, changes.occurrences);
+    }
+    if !logits.iter().all(|logit| *logit < f32::INFINITY) {
+        return Err(Undrawable::Overflow);
+    }
+    if logits.iter().all(|logit| *logit == f32::NEG_INFINITY) {
+        return Err(Undrawable::Excluded);
+    }
+    Ok(())
+}
+
+/// Draws at the request's temperature, without truncation; None when every logit is minus infinity.
+fn draw_from(logits: &[f32], weights: &mut Vec<f32>, draw: &Draw<'_>) -> Option<u32> {
+    fill_weights(logits, weights, draw.temperature)?;
+    Some(invert_cdf(weights, uniform(draw.seed, draw.position)))
+}
+
+/// The same after top-k, min-p and top-p, which make the logits that they leave out minus infinity.
+fn draw_truncated(logits: &mut [f32], weights: &mut Vec<f32>, draw: &Draw<'_>) -> Option<u32> {
+    keep_top_k(logits, draw.top_k);
+    fill_weights(logits, weights, draw.temperature)?;
+    if draw.min_p > 0.0 || draw.top_p < 1.0 {
+        keep_min_p(weights, draw.min_p);
+        keep_top_p(weights, draw.top_p);
+        for (logit, weight) in logits.iter_mut().zip(weights.iter()) {
+            if *weight == 0.0 {
                 *logit = f32::NEG_INFINITY;
             }
         }
-        if !greedy {
-            keep_top_k(weights, draw.top_k);
-        }
     }
-    let best = argmax(weights)?;
-    let largest = weights[best as usize];
+    Some(invert_cdf(weights, uniform(draw.seed, draw.position)))
+}
+
+/// Weights relative to the largest, which gets 1.
+fn fill_weights(logits: &[f32], weights: &mut Vec<f32>, temperature: f32) -> Option<()> {
+    let largest = logits[argmax(logits)? as usize];
     if largest == f32::NEG_INFINITY {
         return None;
     }
+    weights.clear();
+    weights.extend_from_slice(logits);
     for weight in weights.iter_mut() {
         *weight = exp_nonpositive((*weight - largest) / temperature);
     }
-    if filtered && !greedy {
-        keep_top_p(weights, draw.top_p);
+    Some(())
+}
+
+fn keep_min_p(weights: &mut [f32], min_p: f32) {
+    for weight in weights {
+        if *weight < min_p {
+            *weight = 0.0;
+        }
     }
-    let token = if greedy {
-        best
-    } else {
-        invert_cdf(weights, uniform(draw.seed, draw.position))
-    };
-    let logprob = if filtered {
-        let kept: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
-        (f64::from(weights[token as usize]) / kept).ln() as f32
-    } else {
-        head::row_logprob(compute, logits, temperature, token)
-    };
-    Some((token, logprob))
 }
 
 fn all_finite(logits: &[f32]) -> bool {
@@ -227,3 +332,5 @@ fn exp_nonpositive(x: f32) -> f32 {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod torch_oracle;

@@ -6,7 +6,10 @@ const PLAIN: Draw<'static> = Draw {
     temperature: 1.0,
     top_p: 1.0,
     top_k: None,
+    min_p: 0.0,
     banned: &[],
+    changes: None,
+    top_logprobs: None,
     seed: 1,
     position: 0,
 };
@@ -28,9 +31,10 @@ fn softmax(logits: &[f32], temperature: f64) -> Vec<f64> {
 
 fn drawn(logits: &[f32], how: Draw<'_>, positions: u64) -> Vec<(u32, f32)> {
     let compute = Compute::new(1, None).unwrap();
-    let mut scratch = Vec::new();
+    let mut rows = Rows::default();
     (0..positions)
-        .map(|position| draw(&compute, logits, &Draw { position, ..how }, &mut scratch).unwrap())
+        .map(|position| draw(&compute, logits, &Draw { position, ..how }, &mut rows).unwrap())
+        .map(|drawn| (drawn.id, drawn.logprob))
         .collect()
 }
 
@@ -156,6 +160,20 @@ fn top_p_keeps_the_shortest_run_that_reaches_the_mass() {
 }
 
 #[test]
+fn min_p_keeps_what_is_probable_enough_beside_the_most_probable() {
+    let logits: Vec<f32> = [0.5f64, 0.3, 0.15, 0.05].iter().map(|p| p.ln() as f32).collect();
+    for (min_p, kept) in [(0.05, 4), (0.11, 3), (0.31, 2), (0.61, 1), (1.0, 1)] {
+        let draws = drawn(&logits, Draw { min_p, ..PLAIN }, 2000);
+        let mass: f64 = softmax(&logits, 1.0)[..kept].iter().sum();
+        for (token, logprob) in draws {
+            assert!((token as usize) < kept, "min_p {min_p} gave {token}");
+            let expected = softmax(&logits, 1.0)[token as usize] / mass;
+            assert!((f64::from(logprob) - expected.ln()).abs() < 1e-6);
+        }
+    }
+}
+
+#[test]
 fn banned_tokens_never_come_and_the_rest_is_renormalised() {
     let logits = logits(20);
     let probabilities = softmax(&logits, 1.0);
@@ -184,25 +202,35 @@ fn a_draw_depends_on_seed_and_position_only() {
 }
 
 #[test]
-fn rows_that_are_not_finite_or_wholly_banned_give_nothing() {
+fn rows_that_are_not_finite_or_wholly_excluded_give_a_named_reason() {
     let compute = Compute::new(1, None).unwrap();
-    let mut scratch = Vec::new();
+    let mut rows = Rows::default();
     for (at, bad) in [(0, f32::NAN), (7, f32::INFINITY), (17, f32::NEG_INFINITY)] {
         let mut logits = logits(18);
         logits[at] = bad;
-        assert_eq!(draw(&compute, &logits, &PLAIN, &mut scratch), None);
+        assert_eq!(draw(&compute, &logits, &PLAIN, &mut rows), Err(Undrawable::NotFinite));
     }
+    let none = Draw {
+        banned: &[0, 1],
+        ..PLAIN
+    };
+    assert_eq!(draw(&compute, &[0.5, 0.5], &none, &mut rows), Err(Undrawable::Excluded));
+    let controls = LogitControls {
+        logit_bias: vec![(1, f32::MAX)],
+        ..LogitControls::default()
+    };
+    let changes = Changes {
+        controls: &controls,
+        completion: &[],
+        occurrences: &Occurrences::default(),
+    };
+    let huge = Draw {
+        changes: Some(changes),
+        ..PLAIN
+    };
     assert_eq!(
-        draw(
-            &compute,
-            &[0.5, 0.5],
-            &Draw {
-                banned: &[0, 1],
-                ..PLAIN
-            },
-            &mut scratch
-        ),
-        None
+        draw(&compute, &[0.5, f32::MAX], &huge, &mut rows),
+        Err(Undrawable::Overflow)
     );
 }
 

@@ -231,6 +231,14 @@ impl Scheduler {
         }
     }
 
+    /// Forgets every known prefix, and puts every running request back in the queue: the cache is about to lose its contents.
+    pub(super) fn give_cache_up(&mut self) {
+        self.forget_prefixes();
+        while !self.running.is_empty() {
+            self.preempt_last();
+        }
+    }
+
     /// Forgets every known prefix.
     pub(super) fn forget_prefixes(&mut self) {
         self.manager.forget_all();

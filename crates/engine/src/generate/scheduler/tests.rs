@@ -84,6 +84,7 @@ fn take_in(scheduler: &mut Scheduler, shares: &[Share]) -> Vec<u64> {
                     SampledToken {
                         id,
                         logprob: 0.0,
+                        ranked: None,
                         version: 0,
                     },
                     &config,

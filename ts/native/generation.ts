@@ -1,0 +1,190 @@
+/** Requests to the engine and what it gives back, and their conversion to and from native code. */
+
+import type { NativeEngine, NativeIncrement } from "#native";
+import { z } from "zod";
+
+import { PrlError } from "../errors.ts";
+import { checkOptions, number, numbers, only } from "../options.ts";
+import { whole, wholes } from "./checks.ts";
+
+/** Exactly one prompt to continue. */
+export interface GenerateRequest {
+  /** Names the request in its increments; unique within its `generate` call. */
+  id: string;
+  promptTokenIds: Uint32Array | number[];
+  /** Most tokens to sample, the stop token included. */
+  maxTokens: number;
+  /** End-of-sequence and stop tokens cannot be sampled before this many tokens. Default 0. */
+  minTokens?: number;
+  /** 0 is argmax (lowest id on ties) and reports log-probabilities at temperature 1. Default 1. */
+  temperature?: number;
+  /** Default 1 (off). */
+  topP?: number;
+  /** Default -1 (off). */
+  topK?: number;
+  /** Leaves out tokens less probable than this share of the most probable one. Default 0 (off). */
+  minP?: number;
+  /** Divides positive and multiplies negative logits of tokens in prompt or completion. Default 1 (off). */
+  repetitionPenalty?: number;
+  /** Taken off a token's logit for each time it is in the completion, -2 to 2. Default 0. */
+  frequencyPenalty?: number;
+  /** Taken off the logits of tokens in the completion, -2 to 2. Default 0. */
+  presencePenalty?: number;
+  /** Numbers to add to the logits of tokens, at most 1,024. */
+  logitBias?: ReadonlyMap<number, number>;
+  /** The only tokens that can be sampled. */
+  allowedTokenIds?: Uint32Array | number[];
+  /** Token sequences that are not completed: at most 128 with 1,024 tokens. */
+  badWords?: readonly (Uint32Array | number[])[];
+  /** Reports each token's rank and so many of the most probable tokens, 0 to 20. Default: neither. */
+  topLogprobs?: number;
+  /** Up to 2^53 - 1. The same seed gives the same tokens, whatever else runs. Default 0. */
+  seed?: number;
+  stopTokenIds?: number[];
+  ignoreEos?: boolean;
+  /** Requests share cached prefixes only within one salt. */
+  cacheSalt?: string;
+  /** Lower runs earlier. Default 0. */
+  priority?: number;
+  /** One increment at the end instead of one per step. Default false. */
+  finalOnly?: boolean;
+}
+
+/** Where tokens stand among all tokens of their places. */
+export interface TokenRanking {
+  /** One per token: how many tokens are at least as probable, itself included. */
+  ranks: Uint32Array;
+  /** The most probable tokens of each place, falling: one row per token, all of one length. */
+  topTokenIds: Uint32Array;
+  /** Their log-probabilities. */
+  topLogprobs: Float32Array;
+}
+
+export interface GenerateIncrement {
+  id: string;
+  tokenIds: Uint32Array;
+  /** Log-probabilities of the processed distribution (after penalties, biases, temperature and truncation), one per token. */
+  logprobs: Float32Array;
+  /** Set for requests with `topLogprobs`, unless there are no tokens. */
+  ranking?: TokenRanking;
+  /** `[first token, version]`: which policy version sampled from which token of the completion on. */
+  policyVersions: [number, number][];
+  finishReason: null | "stop" | "length" | "abort";
+  /** The stop token, when one ended it. */
+  stopReason: number | null;
+  /** Prompt tokens whose keys and values came from the prefix cache. */
+  cachedTokens: number;
+  /** Set when this request was refused; the others go on. */
+  error?: PrlError;
+}
+
+export type NativeRequest = Parameters<NativeEngine["submit"]>[0][number];
+
+const CODE = "PRL_ENGINE_INPUT";
+const MAX_SEED = Number.MAX_SAFE_INTEGER;
+const NO_TOKENS = new Uint32Array(0);
+const NO_LOGPROBS = new Float32Array(0);
+
+const requestSchema = only<GenerateRequest>({
+  id: z.string(),
+  promptTokenIds: numbers,
+  maxTokens: number,
+  minTokens: number.optional(),
+  temperature: z.number().optional(),
+  topP: z.number().optional(),
+  topK: number.optional(),
+  minP: number.optional(),
+  repetitionPenalty: number.optional(),
+  frequencyPenalty: number.optional(),
+  presencePenalty: number.optional(),
+  logitBias: z.map(number, number, "must be a Map from token ids to numbers").optional(),
+  allowedTokenIds: numbers.optional(),
+  badWords: z.array(numbers).optional(),
+  topLogprobs: number.optional(),
+  seed: number.optional(),
+  stopTokenIds: numbers.optional(),
+  ignoreEos: z.boolean().optional(),
+  cacheSalt: z.string().optional(),
+  priority: number.optional(),
+  finalOnly: z.boolean().optional(),
+});
+
+/** The request under the engine's `id`. Errors: PRL_ENGINE_INPUT naming what is wrong. */
+export function toNativeRequest(request: GenerateRequest, id: string): NativeRequest {
+  checkOptions(CODE, "generate", requestSchema, request);
+  return {
+    id,
+    promptTokenIds: wholes(CODE, "promptTokenIds", request.promptTokenIds),
+    maxTokens: whole(CODE, "maxTokens", request.maxTokens),
+    minTokens: whole(CODE, "minTokens", request.minTokens ?? 0),
+    temperature: request.temperature ?? 1,
+    topP: request.topP ?? 1,
+    topK: whole(CODE, "topK", request.topK ?? -1, { min: -1 }),
+    minP: request.minP ?? 0,
+    controls: toNativeControls(request),
+    topLogprobs: request.topLogprobs === undefined ? null : whole(CODE, "topLogprobs", request.topLogprobs),
+    seed: whole(CODE, "seed", request.seed ?? 0, { max: MAX_SEED }),
+    stopTokenIds: [...wholes(CODE, "stopTokenIds", request.stopTokenIds ?? [])],
+    ignoreEos: request.ignoreEos ?? false,
+    cacheSalt: request.cacheSalt ?? null,
+    priority: whole(CODE, "priority", request.priority ?? 0, { min: -MAX_SEED, max: MAX_SEED }),
+    finalOnly: request.finalOnly ?? false,
+  };
+}
+
+/** What a request changes about logits; null when that is nothing. */
+function toNativeControls(request: GenerateRequest): NativeRequest["controls"] {
+  const { allowedTokenIds, badWords = [], logitBias = new Map<number, number>() } = request;
+  const { repetitionPenalty = 1, frequencyPenalty = 0, presencePenalty = 0 } = request;
+  const isPenalised = repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0;
+  if (allowedTokenIds === undefined && badWords.length === 0 && logitBias.size === 0 && !isPenalised) return null;
+  return {
+    allowedTokenIds: allowedTokenIds === undefined ? null : wholes(CODE, "allowedTokenIds", allowedTokenIds),
+    badWords: badWords.map((word, index) => [...wholes(CODE, `badWords[${index}]`, word)]),
+    biasTokenIds: wholes(CODE, "logitBias", [...logitBias.keys()]),
+    biases: Float32Array.from(logitBias.values()),
+    repetitionPenalty,
+    frequencyPenalty,
+    presencePenalty,
+  };
+}
+
+/** An increment under the caller's `id`. `failure` is why the engine is gone, if it is. */
+export function fromNativeIncrement(
+  increment: NativeIncrement,
+  id: string,
+  failure: PrlError | null,
+): GenerateIncrement {
+  const pairs = increment.policyVersions;
+  const policyVersions: [number, number][] = [];
+  for (let i = 0; i + 1 < pairs.length; i += 2) policyVersions.push([pairs[i] ?? 0, pairs[i + 1] ?? 0]);
+  return {
+    id,
+    tokenIds: increment.tokenIds,
+    logprobs: increment.logprobs,
+    ...(increment.ranking === null ? {} : { ranking: increment.ranking }),
+    policyVersions,
+    finishReason: increment.finishReason as GenerateIncrement["finishReason"],
+    stopReason: increment.stopReason,
+    cachedTokens: increment.cachedTokens,
+    ...(increment.error === null ? {} : { error: failure ?? invalidRequest(increment.error) }),
+  };
+}
+
+export function invalidRequest(message: string): PrlError {
+  return new PrlError(CODE, message);
+}
+
+/** The only increment of a request that never reached the engine. */
+export function refusedIncrement(id: string, error: PrlError): GenerateIncrement {
+  return {
+    id,
+    tokenIds: NO_TOKENS,
+    logprobs: NO_LOGPROBS,
+    policyVersions: [],
+    finishReason: null,
+    stopReason: null,
+    cachedTokens: 0,
+    error,
+  };
+}
