@@ -7,6 +7,7 @@ export const ARCHITECTURES: Readonly<Record<string, string>> = {
   mistral: "MistralForCausalLM",
   qwen2: "Qwen2ForCausalLM",
   qwen3: "Qwen3ForCausalLM",
+  qwen3_moe: "Qwen3MoeForCausalLM",
 };
 /** Most characters of a file's value in a message. */
 const SHOWN_CHARACTERS = 200;

@@ -1,5 +1,5 @@
 /**
- * The embedded engine: scores and samples with a Hugging Face checkpoint of the Qwen2, Qwen3, Llama or Mistral family, in f32 on the CPU.
+ * The embedded engine: scores and samples with a Hugging Face checkpoint of the Qwen2, Qwen3, Qwen3-MoE, Llama or Mistral family, in f32 on the CPU.
  * Public as `prl-lm/engine`. It knows token ids, never text.
  */
 

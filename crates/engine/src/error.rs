@@ -12,7 +12,7 @@ pub enum EngineError {
     /// config.json names something that the engine does not compute.
     #[error("{0}")]
     ConfigUnsupported(String),
-    /// The architecture is none of Llama, Mistral, Qwen2/2.5, Qwen3.
+    /// The architecture is none of Llama, Mistral, Qwen2/2.5, Qwen3, Qwen3-MoE.
     #[error("{0}")]
     ArchitectureUnsupported(String),
     /// The tensors of a checkpoint do not fit its config.

@@ -1,4 +1,4 @@
-//! Compute, training and generation for small dense decoder models (Llama, Mistral, Qwen2/2.5, Qwen3), f32, on CPUs.
+//! Compute, training and generation for small decoder models (Llama, Mistral, Qwen2/2.5, Qwen3, Qwen3-MoE), f32, on CPUs.
 //!
 //! Every forward reduction has one order per output element, whatever the batch, the chunking of a prompt and the number of threads:
 //! for the same weights and tier, [`Model::logprobs`], [`Model::forward_cached`] with [`Model::head_logits`] and the trainer agree bit for
@@ -19,7 +19,7 @@ mod random;
 mod train;
 
 pub use compute::Compute;
-pub use config::{Architecture, Llama3, ModelConfig, RopeScaling, Yarn};
+pub use config::{Architecture, Llama3, ModelConfig, Moe, RopeScaling, Yarn};
 pub use error::EngineError;
 pub use isa::Tier;
 pub use model::{CachedSequence, KvCache, Model};

@@ -82,6 +82,34 @@ impl Reference {
             .collect()
     }
 
+    fn feed_forward(&self, mlp: &str, x: &[f64]) -> Vec<f64> {
+        if self.get(&format!("{mlp}.gate.weight")).is_none() {
+            return self.network(mlp, x);
+        }
+        let logits = self.linear(&format!("{mlp}.gate"), x);
+        let total: f64 = logits.iter().map(|x| x.exp()).sum();
+        let mut chosen: Vec<(usize, f64)> = logits.iter().map(|x| x.exp() / total).enumerate().collect();
+        chosen.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        chosen.truncate(self.size("num_experts_per_tok"));
+        let sum = match self.config["norm_topk_prob"].as_bool() {
+            Some(true) => chosen.iter().map(|(_, p)| p).sum(),
+            _ => 1.0,
+        };
+        let mut out = vec![0.0; x.len()];
+        for (expert, probability) in chosen {
+            let found = self.network(&format!("{mlp}.experts.{expert}"), x);
+            out.iter_mut().zip(found).for_each(|(x, y)| *x += probability / sum * y);
+        }
+        out
+    }
+
+    fn network(&self, name: &str, x: &[f64]) -> Vec<f64> {
+        let gate = self.linear(&format!("{name}.gate_proj"), x);
+        let up = self.linear(&format!("{name}.up_proj"), x);
+        let product: Vec<f64> = gate.iter().zip(up).map(|(g, u)| g / (1.0 + (-g).exp()) * u).collect();
+        self.linear(&format!("{name}.down_proj"), &product)
+    }
+
     /// How many keys a query of the layer sees, up to its own.
     fn window(&self, layer: usize) -> usize {
         let types = &self.config["layer_types"];
@@ -174,10 +202,7 @@ impl Reference {
                 let out = self.linear(&at("self_attn.o_proj"), &attended);
                 stream[position].iter_mut().zip(out).for_each(|(x, y)| *x += y);
                 let normed = self.norm(&at("post_attention_layernorm.weight"), &stream[position]);
-                let gate = self.linear(&at("mlp.gate_proj"), &normed);
-                let up = self.linear(&at("mlp.up_proj"), &normed);
-                let product: Vec<f64> = gate.iter().zip(up).map(|(g, u)| g / (1.0 + (-g).exp()) * u).collect();
-                let out = self.linear(&at("mlp.down_proj"), &product);
+                let out = self.feed_forward(&at("mlp"), &normed);
                 stream[position].iter_mut().zip(out).for_each(|(x, y)| *x += y);
             }
         }
@@ -312,7 +337,11 @@ fn gradients_of_every_tensor_match_central_differences() {
 
         for tensor in &names {
             let size = reference.parameters[tensor].len();
-            let samples = if size <= 48 { size } else { 24 };
+            let samples = match size {
+                ..=48 => size,
+                _ if tensor.contains(".experts.") => 6,
+                _ => 24,
+            };
             let gradients: Vec<(Tier, Vec<f64>, f64)> = trainers
                 .iter()
                 .map(|(tier, trainer)| {

@@ -12,7 +12,16 @@ use prl_weights::{Checkpoint, Dtype, SafetensorsFile};
 use serde_json::{Value, json};
 use support::{compute, tiers};
 
-const MODELS: [&str; 6] = ["qwen3", "qwen2", "llama", "yarn", "mistral", "windows"];
+const MODELS: [&str; 8] = [
+    "qwen3",
+    "qwen2",
+    "llama",
+    "yarn",
+    "mistral",
+    "windows",
+    "experts",
+    "experts-unnormed",
+];
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/engine")

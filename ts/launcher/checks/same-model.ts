@@ -22,7 +22,7 @@ const COMPANIONS = [
 ];
 /** Keys of config.json that weights and tokens depend on; a missing key means its default. */
 const SHAPE =
-  "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim tie_word_embeddings".split(
+  "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim tie_word_embeddings num_experts num_experts_per_tok moe_intermediate_size sliding_window".split(
     " ",
   );
 

@@ -12,7 +12,7 @@ impl ModelConfig {
         self.keys().into_iter().zip(other.keys()).find_map(differs)
     }
 
-    fn keys(&self) -> [(&'static str, String); 15] {
+    fn keys(&self) -> [(&'static str, String); 16] {
         let mut ends = self.eos_token_ids.clone();
         ends.sort_unstable();
         [
@@ -29,6 +29,7 @@ impl ModelConfig {
             ("rope_theta", self.rope_theta.to_string()),
             ("rope_scaling", format!("{:?}", self.rope_scaling)),
             ("sliding_window", format!("{:?}", self.sliding_windows)),
+            ("num_experts", format!("{:?}", self.moe)),
             ("eos_token_id", format!("{ends:?}")),
             ("architectures", format!("{:?}", self.architecture)),
         ]

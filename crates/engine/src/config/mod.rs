@@ -6,6 +6,7 @@
 mod difference;
 mod frequencies;
 mod lookup;
+mod moe;
 mod refuse;
 mod rope;
 mod windows;
@@ -17,6 +18,8 @@ use serde_json::Value;
 use crate::error::EngineError;
 pub use frequencies::{Llama3, Yarn};
 use lookup::{flag, number, optional, size, token_ids};
+pub use moe::Moe;
+use moe::moe;
 use refuse::refuse_what_changes_the_mathematics;
 use rope::rope;
 use windows::windows;
@@ -32,10 +35,12 @@ pub enum Architecture {
     Qwen2,
     /// `Qwen3ForCausalLM`: RMSNorm on the heads of q and k.
     Qwen3,
+    /// `Qwen3MoeForCausalLM`: Qwen3 with mixtures of experts.
+    Qwen3Moe,
 }
 
 impl Architecture {
-    const ALL: [Self; 4] = [Self::Llama, Self::Mistral, Self::Qwen2, Self::Qwen3];
+    const ALL: [Self; 5] = [Self::Llama, Self::Mistral, Self::Qwen2, Self::Qwen3, Self::Qwen3Moe];
 
     /// `model_type` of config.json.
     pub fn model_type(self) -> &'static str {
@@ -44,6 +49,7 @@ impl Architecture {
             Self::Mistral => "mistral",
             Self::Qwen2 => "qwen2",
             Self::Qwen3 => "qwen3",
+            Self::Qwen3Moe => "qwen3_moe",
         }
     }
 
@@ -53,6 +59,7 @@ impl Architecture {
             Self::Mistral => "MistralForCausalLM",
             Self::Qwen2 => "Qwen2ForCausalLM",
             Self::Qwen3 => "Qwen3ForCausalLM",
+            Self::Qwen3Moe => "Qwen3MoeForCausalLM",
         }
     }
 }
@@ -87,8 +94,10 @@ pub struct ModelConfig {
     pub vocab_size: usize,
     /// Width of the residual stream.
     pub hidden_size: usize,
-    /// Width of the feed-forward layer.
+    /// Width of a layer's feed-forward network, where it has one.
     pub intermediate_size: usize,
+    /// The networks of layers that have several; None where every layer has one.
+    pub moe: Option<Moe>,
     /// Number of layers.
     pub num_layers: usize,
     /// Query heads.
@@ -174,10 +183,11 @@ impl ModelConfig {
 
         let hidden_size = size(&raw, "hidden_size")?;
         let num_heads = size(&raw, "num_attention_heads")?;
-        // As in transformers: null means one per query head, and Qwen's classes replace an absent key by 32, Mistral's by 8.
+        // As in transformers: null means one per query head, and Qwen's classes replace an absent key by 32, that of Qwen3-MoE by 4, Mistral's by 8.
         let num_kv_heads = match (raw.get("num_key_value_heads"), architecture) {
             (None, Architecture::Qwen2 | Architecture::Qwen3) => 32,
             (None, Architecture::Mistral) => 8,
+            (None, Architecture::Qwen3Moe) => 4,
             (None | Some(Value::Null), _) => num_heads,
             (Some(_), _) => size(&raw, "num_key_value_heads")?,
         };
@@ -221,6 +231,7 @@ impl ModelConfig {
             architecture,
             vocab_size: size(&raw, "vocab_size")?,
             hidden_size,
+            moe: moe(&raw, architecture, num_layers)?,
             intermediate_size: size(&raw, "intermediate_size")?,
             num_layers,
             num_heads,
@@ -275,7 +286,12 @@ impl ModelConfig {
 
     /// Whether the heads of q and k are normalised.
     pub fn qk_norm(&self) -> bool {
-        self.architecture == Architecture::Qwen3
+        matches!(self.architecture, Architecture::Qwen3 | Architecture::Qwen3Moe)
+    }
+
+    /// The networks of a layer that has several.
+    pub(crate) fn moe(&self, layer: usize) -> Option<&Moe> {
+        self.moe.as_ref().filter(|moe| moe.layers[layer])
     }
 
     /// How many keys a query of the layer sees, up to its own; more than any sequence has where it sees all.
@@ -314,10 +330,12 @@ impl ModelConfig {
     fn check_size(&self) -> Result<(), EngineError> {
         const MOST_PARAMETERS: u128 = 1 << 36;
         const MOST_LAYERS: usize = 1 << 12;
+        let experts = self.moe.as_ref();
+        let ffn = experts.map_or(0, |moe| moe.num_experts.saturating_mul(moe.intermediate_size));
         let [vocab, hidden, ffn, layers, qkv] = [
             self.vocab_size,
             self.hidden_size,
-            self.intermediate_size,
+            self.intermediate_size.max(ffn),
             self.num_layers,
             self.num_heads,
         ]

@@ -37,15 +37,13 @@ const MUST_BE_ZERO: [&str; 6] = [
     "residual_dropout",
 ];
 /// Keys of other architectures and formats.
-const MUST_BE_ABSENT: [&str; 14] = [
+const MUST_BE_ABSENT: [&str; 12] = [
     "quantization_config",
     "compression_config",
     "attention_multiplier",
     "query_pre_attn_scalar",
     "attn_logit_softcapping",
     "final_logit_softcapping",
-    "num_experts",
-    "num_local_experts",
     "n_routed_experts",
     "attention_chunk_size",
     "no_rope_layers",
@@ -56,7 +54,7 @@ const MUST_BE_ABSENT: [&str; 14] = [
 
 /// Keys that must be absent, null, or have the one value under which they change nothing.
 pub(super) fn refuse_what_changes_the_mathematics(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
-    refuse_other_values(raw)?;
+    refuse_other_values(raw, architecture)?;
     refuse_other_attention(raw, architecture)
 }
 
@@ -66,8 +64,8 @@ pub(super) fn refuse<T>(key: &str, value: &Value, must: &str) -> Result<T, Engin
     )))
 }
 
-/// Refuses the keys that have one allowed value, whatever the architecture.
-fn refuse_other_values(raw: &Value) -> Result<(), EngineError> {
+/// Refuses the keys that have one allowed value.
+fn refuse_other_values(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
     for key in MUST_BE_FALSE {
         if let Some(value) = optional(raw, key)
             && value.as_bool() != Some(false)
@@ -89,7 +87,11 @@ fn refuse_other_values(raw: &Value) -> Result<(), EngineError> {
             return refuse(key, value, "0 or absent");
         }
     }
-    for key in MUST_BE_ABSENT {
+    let experts: &[&str] = match architecture {
+        Architecture::Qwen3Moe => &[],
+        _ => &["num_experts", "num_local_experts"],
+    };
+    for &key in MUST_BE_ABSENT.iter().chain(experts) {
         if let Some(value) = optional(raw, key) {
             return refuse(key, value, "absent");
         }

@@ -138,9 +138,9 @@ fn rotary_parameters_are_read_from_either_place() {
 
 #[test]
 fn other_architectures_are_named() {
-    let error = with(Architecture::Qwen3, "model_type", json!("qwen3_moe")).expect_err("refused");
+    let error = with(Architecture::Qwen3, "model_type", json!("mixtral")).expect_err("refused");
     assert_eq!(error.code(), "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED");
-    assert!(error.to_string().contains("qwen3_moe"), "{error}");
+    assert!(error.to_string().contains("mixtral"), "{error}");
     let error = with(Architecture::Qwen3, "architectures", json!(["Gemma2ForCausalLM"])).expect_err("refused");
     assert!(error.to_string().contains("Gemma2ForCausalLM"), "{error}");
     let error = with(Architecture::Qwen3, "model_type", json!("llama")).expect_err("refused");
@@ -271,7 +271,7 @@ fn windows_are_those_of_the_architecture_s_class_in_transformers() {
         all.extend(keys.as_object().expect("an object").clone());
         ModelConfig::from_json(&config.to_string()).map(|config| config.sliding_windows)
     };
-    use Architecture::{Llama, Mistral, Qwen2, Qwen3};
+    use Architecture::{Llama, Mistral, Qwen2, Qwen3, Qwen3Moe};
     let (full, slides) = ("full_attention", "sliding_attention");
     for (architecture, keys, expected) in [
         (
@@ -319,6 +319,8 @@ fn windows_are_those_of_the_architecture_s_class_in_transformers() {
             "{keys}"
         );
     }
+    let moe = json!({"use_sliding_window": true, "sliding_window": 5, "max_window_layers": 1});
+    assert_eq!(windows(Qwen3Moe, moe).expect("it parses"), [Some(5); 2]);
     for (architecture, keys, code) in [
         (
             Mistral,
@@ -351,6 +353,56 @@ fn windows_are_those_of_the_architecture_s_class_in_transformers() {
         let error = windows(architecture, keys.clone()).expect_err("refused");
         assert_eq!(error.code(), code, "{keys}: {error}");
         let key = keys.as_object().and_then(|keys| keys.keys().last()).expect("a key");
+        assert!(error.to_string().contains(key), "{error}");
+    }
+}
+
+#[test]
+fn experts_are_those_of_the_class_in_transformers() {
+    let with = |keys: Value| {
+        let mut config = base(Architecture::Qwen3Moe);
+        let all = config.as_object_mut().expect("an object");
+        all.extend(keys.as_object().expect("an object").clone());
+        ModelConfig::from_json(&config.to_string())
+    };
+    let config = with(json!({"router_aux_loss_coef": 0.001})).expect("it parses");
+    assert_eq!((config.head_dim, config.num_kv_heads, config.qk_norm()), (16, 2, true));
+    let expected = Moe {
+        num_experts: 128,
+        experts_per_token: 8,
+        intermediate_size: 768,
+        norm_topk_prob: false,
+        layers: vec![true; 2],
+    };
+    assert_eq!(config.moe.expect("experts"), expected);
+    let config = with(
+        json!({"num_experts": 4, "num_local_experts": 4, "num_experts_per_tok": 4, "norm_topk_prob": true,
+        "moe_intermediate_size": 10, "num_hidden_layers": 6, "decoder_sparse_step": 2, "mlp_only_layers": [3]}),
+    )
+    .expect("it parses");
+    let expected = Moe {
+        num_experts: 4,
+        experts_per_token: 4,
+        intermediate_size: 10,
+        norm_topk_prob: true,
+        layers: vec![false, true, false, false, false, true],
+    };
+    assert_eq!(config.moe.expect("experts"), expected);
+    for (key, keys) in [
+        ("num_experts", json!({"num_experts": 0})),
+        (
+            "num_local_experts",
+            json!({"num_experts": 4, "num_local_experts": 8, "num_experts_per_tok": 1}),
+        ),
+        (
+            "num_experts_per_tok",
+            json!({"num_experts": 4, "num_experts_per_tok": 5}),
+        ),
+        ("mlp_only_layers", json!({"mlp_only_layers": 3})),
+        ("parameters", json!({"num_experts": 2_000_000_000u64})),
+    ] {
+        let error = with(keys).expect_err("refused");
+        assert_eq!(error.code(), "PRL_ENGINE_CONFIG", "{error}");
         assert!(error.to_string().contains(key), "{error}");
     }
 }

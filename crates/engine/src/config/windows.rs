@@ -71,6 +71,8 @@ fn window(raw: &Value, architecture: Architecture) -> Result<Option<usize>, Engi
             Some(value) if named.is_some() != uses => refuse("use_sliding_window", value, "absent"),
             _ => Ok(named),
         },
+        // The class slides in every layer, whatever max_window_layers says.
+        Architecture::Qwen3Moe => Ok(named.filter(|_| uses)),
         Architecture::Llama => match optional(raw, "sliding_window") {
             _ if uses => refuse("use_sliding_window", &Value::Bool(true), "false or absent"),
             Some(value) if optional(raw, "use_sliding_window").is_none() => {

@@ -18,6 +18,7 @@ pub(crate) mod math;
 pub(crate) mod norm;
 pub(crate) mod pack;
 pub(crate) mod rotary;
+pub(crate) mod route;
 pub(crate) mod softmax;
 pub(crate) mod swiglu;
 

@@ -4,11 +4,12 @@
 
 use super::attend::attend_rows;
 use super::cache::LayerStore;
+use super::experts::{self, Routing};
 use super::rope::RopeTable;
 use super::rows::{Inherited, Rows};
 use super::weights::LayerWeights;
 use crate::compute::Compute;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, Moe};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::norm::rms_norm;
@@ -24,6 +25,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) rows: &'a Rows,
     /// How many keys a query of the layer sees, up to its own.
     pub(crate) window: usize,
+    /// The networks of the layer, when it has several.
+    pub(crate) moe: Option<&'a Moe>,
     /// The rows whose output is needed, ascending; None for all. Attention's inputs are computed for every row. The rest of the layer is
     /// computed for these rows alone, and its arrays hold as many rows.
     pub(crate) outputs: Option<&'a [usize]>,
@@ -49,8 +52,10 @@ pub(crate) struct Activations {
     pub(crate) attended: Buffer,
     /// `[M, H]`: the residual stream after attention.
     pub(crate) middle: Buffer,
-    /// `[M, 2F]`: gate and up.
+    /// `[M, 2F]`: gate and up; of the pairs of a row and an expert in a layer with experts.
     pub(crate) gate_up: Buffer,
+    /// Which experts each row uses, in a layer with experts.
+    pub(crate) routing: Routing,
 }
 
 /// A layer's intermediate results that are cheaper to compute again than to keep. The next layer overwrites them.
@@ -60,17 +65,19 @@ pub(crate) struct Passing {
     pub(crate) normed: Buffer,
     /// `[M, F]`: silu(gate) * up.
     pub(crate) activated: Buffer,
+    /// In a layer with experts, of each pair of a row and an expert: the expert's input, then its output.
+    pub(crate) pair_rows: Buffer,
 }
 
 impl Activations {
-    /// Elements of all arrays but `x`, per row.
+    /// Elements of all arrays but `x`, per row, in the layer where they are most.
     pub(crate) fn width(config: &ModelConfig) -> usize {
-        config.hidden_size
-            + config.qkv_width()
-            + config.q_width()
-            + config.kv_width()
-            + config.q_width()
-            + 2 * config.intermediate_size
+        let one = 2 * config.intermediate_size;
+        let feed_forward = match &config.moe {
+            None => one,
+            Some(moe) => one.max(2 * moe.experts_per_token * moe.intermediate_size + Routing::width(moe)),
+        };
+        config.hidden_size + config.qkv_width() + config.q_width() + config.kv_width() + config.q_width() + feed_forward
     }
 }
 
@@ -241,13 +248,17 @@ fn feed_forward_half(
 
     let eps = config.rms_norm_eps;
     norm_into(compute, &acts.middle, &weights.post_norm, eps, &mut passing.normed);
+    if let Some(moe) = pass.moe {
+        return experts::forward(pass, moe, weights, acts, passing, out);
+    }
 
+    let network = &weights.networks[0];
     acts.gate_up.resize(n * 2 * ffn);
     gemm(
         compute,
         n,
         Left::rows(&passing.normed, hidden),
-        &weights.gate_up,
+        &network.gate_up,
         &mut acts.gate_up,
         false,
     );
@@ -260,7 +271,7 @@ fn feed_forward_half(
         compute,
         n,
         Left::rows(&passing.activated, ffn),
-        &weights.down,
+        &network.down,
         out,
         true,
     );

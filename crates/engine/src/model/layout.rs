@@ -36,7 +36,18 @@ pub(crate) struct LayerRanges {
     pub(crate) k_norm: Range<usize>,
     pub(crate) o: Range<usize>,
     pub(crate) post_norm: Range<usize>,
-    /// gate, up: `[2 * intermediate, hidden]`.
+    /// `[experts, hidden]`; empty in a layer with one network.
+    pub(crate) router: Range<usize>,
+    /// The feed-forward network, or those of the experts.
+    pub(crate) networks: Vec<NetworkRanges>,
+}
+
+/// The ranges of a feed-forward network.
+#[derive(Debug, Clone)]
+pub(crate) struct NetworkRanges {
+    /// Its width: elements between the projections.
+    pub(crate) width: usize,
+    /// gate, up: `[2 * width, hidden]`.
     pub(crate) gate_up: Range<usize>,
     pub(crate) down: Range<usize>,
 }
@@ -72,7 +83,7 @@ impl Layout {
             total - len..total
         };
         let span = |a: Range<usize>, b: Range<usize>| a.start..b.end;
-        let (hidden, ffn, dim) = (config.hidden_size, config.intermediate_size, config.head_dim);
+        let (hidden, dim) = (config.hidden_size, config.head_dim);
         let (q, kv) = (config.q_width(), config.kv_width());
 
         let embedding = add(EMBEDDING.into(), &[config.vocab_size, hidden]);
@@ -100,9 +111,24 @@ impl Layout {
             };
             let o = add(name("self_attn.o_proj.weight"), &[hidden, q]);
             let post_norm = add(name("post_attention_layernorm.weight"), &[hidden]);
-            let first = add(name("mlp.gate_proj.weight"), &[ffn, hidden]);
-            let gate_up = span(first, add(name("mlp.up_proj.weight"), &[ffn, hidden]));
-            let down = add(name("mlp.down_proj.weight"), &[hidden, ffn]);
+            let mut network = |part: &str, width: usize| {
+                let name = |matrix: &str| name(&format!("mlp.{part}{matrix}_proj.weight"));
+                let first = add(name("gate"), &[width, hidden]);
+                NetworkRanges {
+                    width,
+                    gate_up: span(first, add(name("up"), &[width, hidden])),
+                    down: add(name("down"), &[hidden, width]),
+                }
+            };
+            let (router, networks) = match config.moe(layer) {
+                None => (0..0, vec![network("", config.intermediate_size)]),
+                Some(moe) => {
+                    let networks = (0..moe.num_experts)
+                        .map(|expert| network(&format!("experts.{expert}."), moe.intermediate_size))
+                        .collect();
+                    (add(name("mlp.gate.weight"), &[moe.num_experts, hidden]), networks)
+                }
+            };
             layers.push(LayerRanges {
                 input_norm,
                 qkv,
@@ -111,8 +137,8 @@ impl Layout {
                 k_norm,
                 o,
                 post_norm,
-                gate_up,
-                down,
+                router,
+                networks,
             });
         }
         let final_norm = add("model.norm.weight".into(), &[hidden]);

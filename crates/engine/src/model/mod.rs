@@ -2,6 +2,7 @@
 
 pub(crate) mod attend;
 pub(crate) mod cache;
+pub(crate) mod experts;
 pub(crate) mod layer;
 pub(crate) mod layout;
 pub(crate) mod rope;
@@ -182,6 +183,7 @@ impl Model {
             rope: &rope,
             rows,
             window: self.config.window(layer),
+            moe: self.config.moe(layer),
             outputs: None,
         };
         let Scratch { acts, passing, out } = scratch;

@@ -20,6 +20,14 @@ pub(crate) struct LayerWeights {
     pub(crate) k_norm: Vec<f32>,
     pub(crate) o: Packed,
     pub(crate) post_norm: Vec<f32>,
+    /// Empty in a layer with one network.
+    pub(crate) router: Packed,
+    pub(crate) networks: Vec<Network>,
+}
+
+/// A feed-forward network's matrices.
+#[derive(Clone, Default)]
+pub(crate) struct Network {
     pub(crate) gate_up: Packed,
     pub(crate) down: Packed,
 }
@@ -41,7 +49,7 @@ impl Weights {
             to.clear();
             to.extend_from_slice(&flat[range.clone()]);
         };
-        let (hidden, ffn) = (config.hidden_size, config.intermediate_size);
+        let hidden = config.hidden_size;
         copy(&mut self.embedding, &layout.embedding);
         self.layers.resize_with(layout.layers.len(), LayerWeights::default);
         for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
@@ -53,9 +61,16 @@ impl Weights {
             to.qkv
                 .pack_transposed(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
             to.o.pack_transposed(compute, &flat[at.o.clone()], hidden, config.q_width());
-            to.gate_up
-                .pack_transposed(compute, &flat[at.gate_up.clone()], 2 * ffn, hidden);
-            to.down.pack_transposed(compute, &flat[at.down.clone()], hidden, ffn);
+            let experts = at.router.len() / hidden;
+            to.router
+                .pack_transposed(compute, &flat[at.router.clone()], experts, hidden);
+            to.networks.resize_with(at.networks.len(), Network::default);
+            for (to, at) in to.networks.iter_mut().zip(&at.networks) {
+                to.gate_up
+                    .pack_transposed(compute, &flat[at.gate_up.clone()], 2 * at.width, hidden);
+                to.down
+                    .pack_transposed(compute, &flat[at.down.clone()], hidden, at.width);
+            }
         }
         copy(&mut self.final_norm, &layout.final_norm);
         self.head

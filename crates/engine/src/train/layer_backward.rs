@@ -6,6 +6,7 @@
 //! Legend: N rows, M rows put out, H hidden, W q, k and v side by side, F feed-forward.
 
 use super::attention::{Around, attention_backward};
+use super::experts_backward::{ExpertsWorkspace, experts_backward};
 use crate::compute::Compute;
 use crate::config::ModelConfig;
 use crate::kernels::buffer::{Buffer, Shared};
@@ -16,7 +17,7 @@ use crate::kernels::rotary::{Turn, apply_rope_backward};
 use crate::kernels::swiglu::swiglu_backward;
 use crate::model::layer::{Activations, Pass, Passing, for_rows, norm_into};
 use crate::model::layout::{LayerRanges, Layout};
-use crate::model::weights::LayerWeights;
+use crate::model::weights::{LayerWeights, Network};
 
 /// Rows whose contributions to a vector's gradient are summed before they join the total.
 const REDUCE_ROWS: usize = 64;
@@ -26,8 +27,9 @@ const REDUCE_ROWS: usize = 64;
 pub(crate) struct LayerPacks {
     qkv: Packed,
     o: Packed,
-    gate_up: Packed,
-    down: Packed,
+    /// Empty in a layer with one network.
+    pub(super) router: Packed,
+    pub(super) networks: Vec<Network>,
 }
 
 /// All matrices packed for `dy . W`.
@@ -40,13 +42,19 @@ pub(crate) struct BackwardPacks {
 impl BackwardPacks {
     /// Lays out the flat parameters again.
     pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
-        let (hidden, ffn) = (config.hidden_size, config.intermediate_size);
+        let hidden = config.hidden_size;
         self.layers.resize_with(layout.layers.len(), LayerPacks::default);
         for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
             to.qkv.pack(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
             to.o.pack(compute, &flat[at.o.clone()], hidden, config.q_width());
-            to.gate_up.pack(compute, &flat[at.gate_up.clone()], 2 * ffn, hidden);
-            to.down.pack(compute, &flat[at.down.clone()], hidden, ffn);
+            let experts = at.router.len() / hidden;
+            to.router.pack(compute, &flat[at.router.clone()], experts, hidden);
+            to.networks.resize_with(at.networks.len(), Network::default);
+            for (to, at) in to.networks.iter_mut().zip(&at.networks) {
+                to.gate_up
+                    .pack(compute, &flat[at.gate_up.clone()], 2 * at.width, hidden);
+                to.down.pack(compute, &flat[at.down.clone()], hidden, at.width);
+            }
         }
         self.head
             .pack(compute, &flat[layout.head.clone()], config.vocab_size, hidden);
@@ -57,8 +65,9 @@ impl BackwardPacks {
 #[derive(Default)]
 pub(crate) struct Workspace {
     pub(crate) passing: Passing,
+    pub(crate) experts: ExpertsWorkspace,
     grad_activated: Buffer,
-    grad_normed: Buffer,
+    pub(super) grad_normed: Buffer,
     grad_attended: Buffer,
     grad_qkv: Buffer,
     grad_inherited: Buffer,
@@ -117,7 +126,33 @@ fn feed_forward_half(
     work: &mut Workspace,
 ) {
     let Pass { compute, config, .. } = pass;
+    match pass.moe {
+        Some(moe) => experts_backward(pass, moe, layer, acts, grads, work),
+        None => network_backward(pass, layer, acts, grads, work),
+    }
+    norm_backward(
+        compute,
+        &acts.middle,
+        &layer.weights.post_norm,
+        config.rms_norm_eps,
+        &work.grad_normed,
+        grads.passing,
+        &mut grads.parameters[layer.ranges.post_norm.clone()],
+        &mut work.partial,
+    );
+}
+
+/// Fills `work.grad_normed [M, H]`, the gradient of the network's input, and adds the gradients of its matrices.
+fn network_backward(
+    pass: Pass<'_>,
+    layer: Layer<'_>,
+    acts: &mut Activations,
+    grads: &mut Gradients<'_>,
+    work: &mut Workspace,
+) {
+    let Pass { compute, config, .. } = pass;
     let Layer { weights, packs, ranges } = layer;
+    let (packs, ranges) = (&packs.networks[0], &ranges.networks[0]);
     let (n, hidden, ffn) = (pass.output_rows(), config.hidden_size, config.intermediate_size);
     let eps = config.rms_norm_eps;
 
@@ -169,16 +204,6 @@ fn feed_forward_half(
         Matrix::new(&work.passing.normed, hidden),
         &mut grads.parameters[ranges.gate_up.clone()],
         &mut work.packed,
-    );
-    norm_backward(
-        compute,
-        &acts.middle,
-        &weights.post_norm,
-        eps,
-        &work.grad_normed,
-        grads.passing,
-        &mut grads.parameters[ranges.post_norm.clone()],
-        &mut work.partial,
     );
 }
 

@@ -5,6 +5,7 @@
 
 mod attention;
 mod batch;
+mod experts_backward;
 mod head_backward;
 mod layer_backward;
 mod micro_batch;
@@ -276,6 +277,7 @@ impl Trainer {
             rope: &rope,
             rows,
             window: config.window(layer),
+            moe: config.moe(layer),
         };
         let store = store.get_or_insert_with(|| LayerStore::new(config, 0));
         store.reserve(rows.num_blocks());
@@ -388,6 +390,7 @@ impl Trainer {
                 rope: &rope,
                 rows: &bin.rows,
                 window: config.window(index),
+                moe: config.moe(index),
             };
             let Buffers {
                 layers,

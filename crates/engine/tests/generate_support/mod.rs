@@ -21,10 +21,11 @@ pub(crate) enum Family {
     Mistral,
     Qwen2,
     Qwen3,
+    Qwen3Moe,
 }
 
 impl Family {
-    pub(crate) const ALL: [Self; 4] = [Self::Llama, Self::Mistral, Self::Qwen2, Self::Qwen3];
+    pub(crate) const ALL: [Self; 5] = [Self::Llama, Self::Mistral, Self::Qwen2, Self::Qwen3, Self::Qwen3Moe];
 
     fn config(self) -> String {
         let (class, model_type, kv_heads, tied) = match self {
@@ -32,16 +33,19 @@ impl Family {
             Self::Mistral => ("MistralForCausalLM", "mistral", 2, false),
             Self::Qwen2 => ("Qwen2ForCausalLM", "qwen2", 1, true),
             Self::Qwen3 => ("Qwen3ForCausalLM", "qwen3", 2, true),
+            Self::Qwen3Moe => ("Qwen3MoeForCausalLM", "qwen3_moe", 2, false),
         };
-        let window = if matches!(self, Self::Mistral) {
-            r#""sliding_window":21,"#
-        } else {
-            ""
+        let more = match self {
+            Self::Mistral => r#""sliding_window":21,"#,
+            Self::Qwen3Moe => {
+                r#""num_experts":6,"num_experts_per_tok":2,"moe_intermediate_size":20,"norm_topk_prob":true,"#
+            }
+            Self::Llama | Self::Qwen2 | Self::Qwen3 => "",
         };
         format!(
             r#"{{"architectures":["{class}"],"model_type":"{model_type}","vocab_size":{VOCAB},"hidden_size":36,
             "intermediate_size":52,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":{kv_heads},
-            "head_dim":12,{window}"rms_norm_eps":1e-6,"rope_theta":10000.0,"max_position_embeddings":{MAX_LEN},
+            "head_dim":12,{more}"rms_norm_eps":1e-6,"rope_theta":10000.0,"max_position_embeddings":{MAX_LEN},
             "tie_word_embeddings":{tied},"hidden_act":"silu","initializer_range":0.3,"eos_token_id":{EOS}}}"#
         )
     }

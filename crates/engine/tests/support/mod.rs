@@ -54,8 +54,20 @@ pub(crate) const WINDOWS: &str = r#"{"architectures": ["Qwen2ForCausalLM"], "mod
     "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 256, "use_sliding_window": true, "sliding_window": 17,
     "layer_types": ["full_attention", "sliding_attention", "full_attention"], "tie_word_embeddings": true}"#;
 
+/// Qwen3-MoE: two of five experts in the first and last layer, their factors normalised.
+pub(crate) const EXPERTS: &str = r#"{"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "vocab_size": 23,
+    "hidden_size": 14, "intermediate_size": 20, "num_hidden_layers": 3, "num_attention_heads": 2, "num_key_value_heads": 1,
+    "head_dim": 8, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 256, "tie_word_embeddings": false,
+    "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 18, "norm_topk_prob": true, "mlp_only_layers": [1]}"#;
+
+/// One of three experts, whose factor is its probability.
+pub(crate) const SWITCH: &str = r#"{"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "vocab_size": 17,
+    "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2,
+    "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 256, "tie_word_embeddings": true,
+    "num_local_experts": 3, "num_experts_per_tok": 1, "moe_intermediate_size": 7}"#;
+
 /// All models above.
-pub(crate) const CONFIGS: [(&str, &str); 8] = [
+pub(crate) const CONFIGS: [(&str, &str); 10] = [
     ("qwen3", QWEN3),
     ("qwen2", QWEN2),
     ("llama", LLAMA),
@@ -64,6 +76,8 @@ pub(crate) const CONFIGS: [(&str, &str); 8] = [
     ("yarn", YARN),
     ("mistral", MISTRAL),
     ("windows", WINDOWS),
+    ("experts", EXPERTS),
+    ("switch", SWITCH),
 ];
 
 /// A small generator for test data: SplitMix64.
