@@ -256,8 +256,10 @@ export declare class NativeTrainer {
   parameter(name: string): Promise<Float32Array>
   /** Log-probabilities of packed sequences under the current weights. */
   logprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array): Promise<Float32Array>
-  /** Writes a Hugging Face folder. */
+  /** Writes a Hugging Face folder with the weights as they are published. */
   save(dir: string): Promise<NativeSavedWeights>
+  /** Writes a Hugging Face folder with the weights that the optimizer changes, in F32. */
+  saveMasters(dir: string): Promise<NativeSavedWeights>
   /** Writes the optimizer's state and returns its digest. */
   saveOptimizer(path: string): Promise<string>
   /** Continues from a saved optimizer state. */
@@ -487,6 +489,8 @@ export interface NativeEngineOptions {
   threads: number
   /** Instruction-set tier; null picks the best. */
   isa: string | null
+  /** float32 | bfloat16: how the weights are kept. */
+  dtype: string
   /** Policy version of the weights in the folder. */
   version: number
   /** Most sequences in one decode step. */
@@ -1364,6 +1368,8 @@ export interface NativeTrainerOptions {
   optim: NativeOptim
   /** auto | keep | recompute. */
   activations: string
+  /** float32 | bfloat16: the format of the weights that are computed with and published. */
+  dtype: string
   /** The folder whose tokenizer files are copied into every saved folder; null takes the opened folder. */
   companions: string | null
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint32Array};
 use napi_derive::napi;
 use prl_engine::generate::{Generator, GeneratorOptions, GeneratorStats, PauseMode, Scoring};
-use prl_engine::{Compute, Model, Tier};
+use prl_engine::{Compute, Model, Tier, WeightDtype};
 
 use crate::error::NativeError;
 use crate::generation::{
@@ -23,6 +23,8 @@ pub struct NativeEngineOptions {
     pub threads: u32,
     /// Instruction-set tier; null picks the best.
     pub isa: Option<String>,
+    /// float32 | bfloat16: how the weights are kept.
+    pub dtype: String,
     /// Policy version of the weights in the folder.
     pub version: f64,
     /// Most sequences in one decode step.
@@ -113,7 +115,8 @@ impl NativeEngine {
                 .map(|bytes| size("kvCacheBytes", bytes))
                 .transpose()?;
             let compute = Compute::new(options.threads as usize, tier(options.isa.as_deref())?)?;
-            let model = Arc::new(Model::load(Path::new(&dir), &compute)?);
+            let dtype = WeightDtype::from_name(&options.dtype)?;
+            let model = Arc::new(Model::load_as(Path::new(&dir), dtype, &compute)?);
             let generator = Generator::start(
                 Arc::clone(&model),
                 Arc::clone(&compute),
@@ -298,7 +301,8 @@ impl NativeEngine {
     ) -> napi::Result<PromiseRaw<'env, ()>> {
         let (inner, version) = (self.inner()?, whole("version", version)?);
         blocking(env, move || {
-            let next = Arc::new(Model::load(&PathBuf::from(dir), &inner.compute)?);
+            let dtype = inner.current()?.config().dtype;
+            let next = Arc::new(Model::load_as(&PathBuf::from(dir), dtype, &inner.compute)?);
             inner.generator.swap(Arc::clone(&next), version, digest)?;
             *inner.model.lock().map_err(|_| closed())? = next;
             Ok(())

@@ -7,7 +7,8 @@ use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint16Arr
 use napi_derive::napi;
 use prl_engine::loss::Counts;
 use prl_engine::{
-    ActivationPolicy, Compute, LossConfig, OptimConfig, OptimMethod, TrainBatch, Trainer, TrainerOptions,
+    ActivationPolicy, Compute, LossConfig, OptimConfig, OptimMethod, SavedWeights, TrainBatch, Trainer, TrainerOptions,
+    WeightDtype,
 };
 
 use crate::engine::tier;
@@ -53,6 +54,8 @@ pub struct NativeTrainerOptions {
     pub optim: NativeOptim,
     /// auto | keep | recompute.
     pub activations: String,
+    /// float32 | bfloat16: the format of the weights that are computed with and published.
+    pub dtype: String,
     /// The folder whose tokenizer files are copied into every saved folder; null takes the opened folder.
     pub companions: Option<String>,
 }
@@ -105,6 +108,7 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
             decay_1d,
         },
         activations,
+        dtype: WeightDtype::from_name(&options.dtype)?,
         companions: options.companions.as_ref().map(PathBuf::from),
     })
 }
@@ -327,20 +331,21 @@ impl NativeTrainer {
         })
     }
 
-    /// Writes a Hugging Face folder.
+    /// Writes a Hugging Face folder with the weights as they are published.
     #[napi(catch_unwind)]
     pub fn save<'env>(&self, env: &'env Env, dir: String) -> napi::Result<PromiseRaw<'env, NativeSavedWeights>> {
+        self.run(env, move |trainer| Ok(saved(trainer.save(&PathBuf::from(dir))?)))
+    }
+
+    /// Writes a Hugging Face folder with the weights that the optimizer changes, in F32.
+    #[napi(catch_unwind)]
+    pub fn save_masters<'env>(
+        &self,
+        env: &'env Env,
+        dir: String,
+    ) -> napi::Result<PromiseRaw<'env, NativeSavedWeights>> {
         self.run(env, move |trainer| {
-            let saved = trainer.save(&PathBuf::from(dir))?;
-            let shard = |shard: prl_weights::Shard| NativeShard {
-                file: shard.file,
-                bytes: shard.bytes as f64,
-                digest: shard.digest,
-            };
-            Ok(NativeSavedWeights {
-                digest: saved.digest,
-                shards: saved.shards.into_iter().map(shard).collect(),
-            })
+            Ok(saved(trainer.save_masters(&PathBuf::from(dir))?))
         })
     }
 
@@ -380,6 +385,18 @@ impl NativeTrainer {
                     .ok_or_else(|| NativeError::new("PRL_ENGINE_CLOSED", "the trainer is closed"))?,
             )
         })
+    }
+}
+
+fn saved(saved: SavedWeights) -> NativeSavedWeights {
+    let shard = |shard: prl_weights::Shard| NativeShard {
+        file: shard.file,
+        bytes: shard.bytes as f64,
+        digest: shard.digest,
+    };
+    NativeSavedWeights {
+        digest: saved.digest,
+        shards: saved.shards.into_iter().map(shard).collect(),
     }
 }
 

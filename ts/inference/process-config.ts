@@ -55,6 +55,7 @@ export async function engineOptions({
   const all = Math.min(sequenceBytes * inference.max_num_seqs, UNASKED_KV_BYTES);
   return {
     version,
+    dtype: inference.model?.dtype ?? "auto",
     threads: inference.threads ?? 0,
     maxNumSeqs: inference.max_num_seqs,
     maxModelLen,

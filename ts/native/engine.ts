@@ -1,21 +1,30 @@
 /**
- * The embedded engine: scores and samples with a Hugging Face checkpoint of the Qwen2, Qwen3, Qwen3-MoE, Llama or Mistral family, in f32 on the CPU.
+ * The embedded engine: scores and samples with a Hugging Face checkpoint of the Qwen2, Qwen3, Qwen3-MoE, Llama or Mistral family, on the CPU, in f32 with weights in
+ * f32 or bfloat16.
  * Public as `prl-lm/engine`. It knows token ids, never text.
  */
 
 import { z } from "zod";
 
-import { PrlError } from "../errors.ts";
 import { abortSignal, checkOptions, float32, number, only } from "../options.ts";
 import { addon } from "./addon.ts";
 import { whole, wholeOrNull } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 import type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
 import { IncrementRouter } from "./increment-router.ts";
+import { type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
 
 export type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
+export type { WeightDtype, WeightDtypeChoice } from "./weight-dtype.ts";
 export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/custom-loss.ts";
-export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
+export {
+  openTrainer,
+  type SavedWeights,
+  type StepMetrics,
+  type TrainBatch,
+  type Trainer,
+  type TrainerOptions,
+} from "./trainer.ts";
 
 export interface ModelInfo {
   modelType: string;
@@ -42,7 +51,8 @@ export interface EngineStats {
 }
 
 export interface LoadModelOptions {
-  dtype?: "float32";
+  /** How the weights are kept. Default auto: of a bfloat16 model the results are the same as with float32, in half the memory. */
+  dtype?: WeightDtypeChoice;
   /** 0 takes every core that this process may run on. */
   threads?: number;
   /** portable | avx2 | avx512; by default the best that the processor has. */
@@ -63,7 +73,7 @@ export interface LoadModelOptions {
 export interface Model {
   readonly config: ModelInfo;
   readonly isa: string;
-  readonly dtype: "float32";
+  readonly dtype: WeightDtype;
   readonly threads: number;
   /** Next-token logits of packed sequences: `T * vocabSize` floats, row `t` predicts token `t + 1`. */
   logits(inputIds: Uint32Array, cuSeqlens: Uint32Array): Promise<Float32Array>;
@@ -113,7 +123,7 @@ export interface Model {
 const CODE = "PRL_ENGINE_INPUT";
 
 const loadSchema = only<LoadModelOptions>({
-  dtype: z.string().optional(),
+  dtype: z.custom<WeightDtypeChoice>((value) => typeof value === "string").optional(),
   threads: number.optional(),
   isa: z.string().optional(),
   version: z.number().optional(),
@@ -136,8 +146,8 @@ const swapSchema = only<{ version?: number; digest?: string }>({
  * Errors: PRL_ENGINE_CONFIG, PRL_ENGINE_CONFIG_UNSUPPORTED, PRL_ENGINE_ARCHITECTURE_UNSUPPORTED, PRL_ENGINE_WEIGHTS, PRL_WEIGHTS_*, PRL_ENGINE_DTYPE_UNSUPPORTED.
  */
 export async function loadModel(dir: string, options: LoadModelOptions = {}): Promise<Model> {
-  checkDtype(options.dtype);
   checkOptions(CODE, "loadModel", loadSchema, options);
+  const dtype = await weightDtype(options.dtype ?? "auto", dir);
   const { NativeEngine } = addon();
   const threads = whole(CODE, "threads", options.threads ?? 0);
   const maxNumSeqs = whole(CODE, "maxNumSeqs", options.maxNumSeqs ?? 256);
@@ -146,6 +156,7 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
     NativeEngine.open(dir, {
       threads,
       isa: options.isa ?? process.env["PRL_ISA"] ?? null,
+      dtype,
       version: options.version ?? 0,
       maxNumSeqs,
       maxModelLen,
@@ -158,7 +169,7 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
   return {
     config: info.config,
     isa: info.isa,
-    dtype: "float32",
+    dtype,
     threads: info.threads,
     logits: (inputIds, cuSeqlens) => nativeAsync(() => engine.logits(inputIds, cuSeqlens)),
     logprobs: async (inputIds, cuSeqlens, scoring = {}) => {
@@ -204,11 +215,4 @@ export async function randomCheckpoint(configDir: string, outDir: string, seed: 
 
 function perToken(temperature: number | Float32Array): Float32Array {
   return typeof temperature === "number" ? Float32Array.of(temperature) : temperature;
-}
-
-/** Refuses every dtype but f32, the only one that the engine has. */
-function checkDtype(dtype: string | undefined): void {
-  if (dtype !== undefined && dtype !== "float32") {
-    throw new PrlError("PRL_ENGINE_DTYPE_UNSUPPORTED", `dtype "${dtype}" is not implemented: use "float32"`);
-  }
 }

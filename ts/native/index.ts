@@ -12,7 +12,15 @@ export {
   type ModelInfo,
   type TokenRanking,
 } from "./engine.ts";
-export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
+export { weightDtype, type WeightDtype, type WeightDtypeChoice } from "./weight-dtype.ts";
+export {
+  openTrainer,
+  type SavedWeights,
+  type StepMetrics,
+  type TrainBatch,
+  type Trainer,
+  type TrainerOptions,
+} from "./trainer.ts";
 export {
   buildBatch,
   buildBatchAsync,

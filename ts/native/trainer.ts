@@ -10,6 +10,7 @@ import { finite, whole, wholeOrNull } from "./checks.ts";
 import { type Batch, streamsToNative, type TrainBatch, trainBatchSchema } from "./batches/columns.ts";
 import { nativeAsync } from "./errors.ts";
 import { forAddon, type CustomLoss } from "./losses/custom-loss.ts";
+import { type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
 
 export type { TrainBatch } from "./batches/columns.ts";
 
@@ -20,7 +21,8 @@ export interface StepMetrics {
 }
 
 export interface TrainerOptions {
-  dtype?: "float32";
+  /** The format of the weights that are computed with and published; the trainer's own copy is f32. Default float32. */
+  dtype?: WeightDtypeChoice;
   /** 0 takes every core that this process may run on. */
   threads?: number;
   isa?: string;
@@ -51,8 +53,15 @@ export interface TrainerOptions {
   companions?: string;
 }
 
+export interface SavedWeights {
+  digest: string;
+  shards: { file: string; bytes: number; digest: string }[];
+}
+
 export interface Trainer {
   readonly isa: string;
+  /** The format of the published weights. */
+  readonly dtype: WeightDtype;
   readonly vocabSize: number;
   readonly threads: number;
   /**
@@ -68,9 +77,11 @@ export interface Trainer {
   parameterNames(): string[];
   /** Log-probabilities with the weights as published, as `Model.logprobs`. */
   logprobs(inputIds: Uint32Array, cuSeqlens: Uint32Array, options?: { temperature?: number }): Promise<Float32Array>;
-  /** Writes a complete Hugging Face folder in F32 and returns what a manifest needs. */
-  save(dir: string): Promise<{ digest: string; shards: { file: string; bytes: number; digest: string }[] }>;
-  /** Writes the optimizer's state to a file, durably; its digest. With the folder of `save` it is the whole trainer. */
+  /** Writes a complete Hugging Face folder, the weights as `dtype`, and returns what a manifest needs. */
+  save(dir: string): Promise<SavedWeights>;
+  /** The same with the trainer's own f32 copy of the weights, from which training continues with the same bits. */
+  saveMasters(dir: string): Promise<SavedWeights>;
+  /** Writes the optimizer's state to a file, durably; its digest. With the folder of `saveMasters` it is the whole trainer. */
   saveOptimizer(path: string): Promise<string>;
   /** Restores the optimizer's state from that file. Errors: PRL_ENGINE_INPUT when it is of another optimizer or model, PRL_WEIGHTS_*. */
   loadOptimizer(path: string): Promise<void>;
@@ -82,13 +93,8 @@ export interface Trainer {
  * has no tokenizer.json.
  */
 export async function openTrainer(dir: string, options: TrainerOptions = {}): Promise<Trainer> {
-  if (options.dtype !== undefined && options.dtype !== "float32") {
-    throw new PrlError(
-      "PRL_ENGINE_DTYPE_UNSUPPORTED",
-      `dtype "${String(options.dtype)}" is not implemented: use "float32"`,
-    );
-  }
   checkOptions(CODE, "openTrainer", trainerSchema, options);
+  const dtype = await weightDtype(options.dtype ?? "float32", dir);
   const own = typeof options.loss === "function" ? options.loss : null;
   const named = typeof options.loss === "object" ? options.loss : { type: "default" };
   const { type: lossName, ...lossParams } = named;
@@ -103,12 +109,14 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       lossParams: JSON.stringify(lossParams),
       optim: optimizer(options.optim ?? { type: "adamw" }),
       activations: options.activations ?? "auto",
+      dtype,
       companions: options.companions ?? null,
     }),
   );
   const info = trainer.info();
   return {
     isa: info.isa,
+    dtype,
     vocabSize: info.vocabSize,
     threads: info.threads,
     forwardBackward: async (batch) => {
@@ -133,6 +141,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       return nativeAsync(() => trainer.logprobs(inputIds, cuSeqlens, Float32Array.of(scoring.temperature ?? 1)));
     },
     save: (out) => nativeAsync(() => trainer.save(out)),
+    saveMasters: (out) => nativeAsync(() => trainer.saveMasters(out)),
     saveOptimizer: (path) => nativeAsync(() => trainer.saveOptimizer(path)),
     loadOptimizer: (path) => nativeAsync(() => trainer.loadOptimizer(path)),
     close: () => nativeAsync(() => trainer.close()),
@@ -142,7 +151,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
 const CODE = "PRL_ENGINE_INPUT";
 
 const trainerSchema = only<TrainerOptions>({
-  dtype: z.string().optional(),
+  dtype: z.custom<WeightDtypeChoice>((value) => typeof value === "string").optional(),
   threads: number.optional(),
   isa: z.string().optional(),
   // The engine knows the parameters of each.

@@ -21,5 +21,5 @@ export async function scoreCanary(trainer: Trainer, tokenIds: Uint32Array): Prom
     const what = `the policy's log-probability of token ${bad} of the canary is ${logprobs[bad]}`;
     throw new PrlError("PRL_TRAIN_NON_FINITE", `${what}: its weights hold NaN or infinities; start from others`);
   }
-  return { tokenIds: [...tokenIds], logprobs: [...logprobs], isa: trainer.isa, dtype: "float32" };
+  return { tokenIds: [...tokenIds], logprobs: [...logprobs], isa: trainer.isa, dtype: trainer.dtype };
 }

@@ -1,4 +1,5 @@
-//! Compute, training and generation for small decoder models (Llama, Mistral, Qwen2/2.5, Qwen3, Qwen3-MoE), f32, on CPUs.
+//! Compute, training and generation for small decoder models (Llama, Mistral, Qwen2/2.5, Qwen3, Qwen3-MoE) on CPUs, in f32 with weights in
+//! f32 or bfloat16.
 //!
 //! Every forward reduction has one order per output element, whatever the batch, the chunking of a prompt and the number of threads:
 //! for the same weights and tier, [`Model::logprobs`], [`Model::forward_cached`] with [`Model::head_logits`] and the trainer agree bit for
@@ -19,7 +20,7 @@ mod random;
 mod train;
 
 pub use compute::Compute;
-pub use config::{Architecture, Llama3, ModelConfig, Moe, RopeScaling, Yarn};
+pub use config::{Architecture, Llama3, ModelConfig, Moe, RopeScaling, WeightDtype, Yarn};
 pub use error::EngineError;
 pub use isa::Tier;
 pub use model::{CachedSequence, KvCache, Model};

@@ -5,7 +5,7 @@ mod support;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use prl_engine::{CachedSequence, Compute, KvCache, Model, Tier, Trainer, TrainerOptions, head};
+use prl_engine::{CachedSequence, Compute, KvCache, Model, Tier, Trainer, TrainerOptions, WeightDtype, head};
 use proptest::prelude::*;
 use support::{CONFIGS, Columns, Random, bits, compute, tiers, write_model};
 
@@ -14,32 +14,49 @@ const BLOCK: usize = KvCache::BLOCK_TOKENS;
 struct Fixture {
     folder: tempfile::TempDir,
     vocab: usize,
+    dtype: WeightDtype,
 }
 
+impl Fixture {
+    fn trainer(&self, compute: &Arc<Compute>) -> Trainer {
+        let options = TrainerOptions {
+            dtype: self.dtype,
+            ..TrainerOptions::default()
+        };
+        Trainer::open(self.folder.path(), compute, options).expect("the trainer opens")
+    }
+}
+
+const DTYPES: [WeightDtype; 2] = [WeightDtype::F32, WeightDtype::Bf16];
+const FIXTURE_COUNT: usize = DTYPES.len() * CONFIGS.len();
+
+/// Every model with its weights in every format.
 static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(|| {
-    CONFIGS
+    let models = CONFIGS
         .iter()
-        .map(|(_, config)| {
+        .flat_map(|(_, config)| DTYPES.map(|dtype| (config, dtype)));
+    models
+        .map(|(config, dtype)| {
             let folder = tempfile::tempdir().expect("a folder");
             write_model(folder.path(), config, 23);
             let vocab = prl_engine::ModelConfig::from_json(config)
                 .expect("it parses")
                 .vocab_size;
-            Fixture { folder, vocab }
+            Fixture { folder, vocab, dtype }
         })
         .collect()
 });
 
 type Loaded = (Arc<Compute>, Model);
 
-/// One model per architecture, tier and number of threads.
+/// One model per fixture, tier and number of threads.
 static MODELS: LazyLock<HashMap<(usize, Tier, usize), Loaded>> = LazyLock::new(|| {
     let mut models = HashMap::new();
     for (at, fixture) in FIXTURES.iter().enumerate() {
         for tier in tiers() {
             for threads in 1..=4 {
                 let compute = compute(threads, tier);
-                let model = Model::load(fixture.folder.path(), &compute).expect("the model loads");
+                let model = Model::load_as(fixture.folder.path(), fixture.dtype, &compute).expect("the model loads");
                 models.insert((at, tier, threads), (compute, model));
             }
         }
@@ -125,7 +142,7 @@ proptest! {
 
     #[test]
     fn logprobs_are_the_same_bits_on_every_path(
-        which in 0..CONFIGS.len(),
+        which in 0..FIXTURE_COUNT,
         lengths in prop::collection::vec(0usize..70, 1..7),
         longest_chunk in 1usize..40,
         temperature in prop_oneof![Just(1.0f32), 0.3f32..2.0],
@@ -172,7 +189,7 @@ proptest! {
 
     #[test]
     fn a_trainer_computes_the_sampler_s_logprobs_to_the_bit(
-        which in 0..CONFIGS.len(),
+        which in 0..FIXTURE_COUNT,
         lengths in prop::collection::vec(0usize..50, 1..6),
         threads in 1usize..5,
         seed in any::<u64>(),
@@ -181,8 +198,7 @@ proptest! {
         for tier in tiers() {
             let loaded = &MODELS[&(which, tier, 1 + (threads % 4))];
             let pool = compute(threads, tier);
-            let mut trainer =
-                Trainer::open(FIXTURES[which].folder.path(), &pool, TrainerOptions::default()).expect("the trainer opens");
+            let mut trainer = FIXTURES[which].trainer(&pool);
             let sampled = loaded
                 .1
                 .logprobs(&loaded.0, &columns.input_ids, &columns.cu_seqlens, &columns.temperatures);
@@ -260,15 +276,14 @@ fn a_saved_model_scores_like_its_trainer_to_the_bit() {
         let columns = Columns::random(&[9, 30, 4], fixture.vocab, 4);
         for tier in tiers() {
             let pool = compute(2, tier);
-            let mut trainer =
-                Trainer::open(fixture.folder.path(), &pool, TrainerOptions::default()).expect("the trainer opens");
+            let mut trainer = fixture.trainer(&pool);
             for _ in 0..2 {
                 trainer.forward_backward(&columns.batch()).expect("the batch runs");
                 trainer.step(Some(1e-2)).expect("the step runs");
             }
             let folder = tempfile::tempdir().expect("a folder");
             trainer.save(folder.path()).expect("the weights are written");
-            let model = Model::load(folder.path(), &pool).expect("the model loads");
+            let model = Model::load_as(folder.path(), fixture.dtype, &pool).expect("the model loads");
             let (ids, cu) = (&columns.input_ids, &columns.cu_seqlens);
             let ours = trainer.logprobs(ids, cu, &[0.7]).expect("the batch runs");
             assert_eq!(

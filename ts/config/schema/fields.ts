@@ -84,6 +84,12 @@ export const modelBlock = z
           "The model: a Hugging Face folder when it starts with ./, ../ or / (relative to the file), else org/name on the Hugging Face hub, with @revision for another one than main (downloaded into its cache), or the name of a folder in prl's cache",
         relativeTo: "model" satisfies PathBase,
       }),
+    dtype: z
+      .enum(["auto", "float32", "bfloat16"])
+      .default("auto")
+      .describe(
+        "Format of the weights that sampler and trainer compute with and that are published; auto: that of the model's config.json where it is bfloat16, else float32. The trainer's own copy is float32",
+      ),
   })
   .meta({ description: "The policy", shorthand: "name" });
 

@@ -80,7 +80,7 @@ export async function warmStartKey(config: SftConfig, model: BaseModel): Promise
   const { ckpt: _ckpt, monitors: _monitors, eval: _eval, inference: _inference, sandbox: _sandbox, ...rest } = others;
   const { env: _env, mix: _mix, source: _source, ...data } = config.data;
   const environments = demonstrators(config.data).map(({ env: { path: _path, ...named }, ratio }) => [named, ratio]);
-  const settings = { ...rest, data, environments };
+  const settings = { ...rest, dtype: config.model.dtype, data, environments };
   return cacheKey({ settings, model: model.key, data: await dataKey(config), version: packageManifest().version });
 }
 

@@ -9,7 +9,7 @@
 import { join } from "node:path";
 import { optimOptions, type RlConfig } from "../../config/index.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { openTrainer } from "../../native/index.ts";
+import { openTrainer, weightDtype } from "../../native/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -61,8 +61,9 @@ export interface TrainerJob {
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const { config, metrics, signal } = job;
   const customLoss = await configuredLoss(config.loss);
+  const dtype = await weightDtype(config.model?.dtype ?? "auto", job.baseDir);
   const trainer = await openTrainer(job.modelDir, {
-    dtype: config.dtype,
+    dtype,
     threads: config.threads ?? 0,
     loss: customLoss.loss,
     optim: optimOptions(config.optim),
@@ -72,7 +73,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   const threads = config.threads ?? 0;
   const { referenceDir = null, baseWeights = null } = job;
   const base = { model: baseWeights, reference: await boundReference(job) };
-  const reference = referenceDir === null ? null : await openReference(referenceDir, { threads });
+  const reference = referenceDir === null ? null : await openReference(referenceDir, { threads, dtype });
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
   const publish = async (version: number, full: boolean): Promise<void> => {
     const canary = await scoreCanary(trainer, canaryIds);
@@ -83,7 +84,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   try {
     if (job.startStep > 0) await trainer.loadOptimizer(join(job.modelDir, OPTIMIZER_FILE));
     await publish(job.startStep, true);
-    await job.onReady({ isa: trainer.isa, dtype: config.dtype, version: job.startStep });
+    await job.onReady({ isa: trainer.isa, dtype, version: job.startStep });
     for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) {
       const startedAt = performance.now();
       const batch = await job.rollouts.receive(step, 0, { deadlineMs: BATCH_DEADLINE_MS, signal });
@@ -100,7 +101,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const { checkpoints } = job;
       if (checkpoints !== null && isCheckpointStep(step, checkpoints.rules, job.maxSteps)) {
         saving = writeHalf(checkpoints, step, "trainer", async (dir) => {
-          await trainer.save(dir);
+          await trainer.saveMasters(dir);
           await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
           await writeBaseWeights(dir, base);
         });

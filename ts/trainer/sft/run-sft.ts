@@ -7,7 +7,7 @@
 import { optimOptions, type SftConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { buildBatchAsync, openTrainer, packSequences } from "../../native/index.ts";
+import { buildBatchAsync, openTrainer, packSequences, weightDtype } from "../../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
 import { checkpointDisk } from "../checkpoint-disk.ts";
 import { learningRate } from "../schedule.ts";
@@ -51,7 +51,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
   const encoding = { tokenizer, renderer };
   const binTokens = config.data.micro_batch_tokens ?? config.seq_len;
   const trainer = await openTrainer(modelDir, {
-    dtype: config.dtype,
+    dtype: await weightDtype(config.model.dtype, job.baseDir ?? modelDir),
     threads: config.threads ?? 0,
     optim: optimOptions(config.optim),
     activations: config.activations,

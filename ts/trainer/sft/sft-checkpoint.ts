@@ -84,7 +84,7 @@ export class SftSaver {
   async #write(step: number, trainer: Trainer, position: SftPosition): Promise<void> {
     const startedAt = performance.now();
     await writeHalf(this.#checkpoints, step, "trainer", async (dir) => {
-      await trainer.save(dir);
+      await trainer.saveMasters(dir);
       await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
       await atomicWriteJson(join(dir, DATA_FILE), position);
     });

@@ -4,6 +4,7 @@
 //! mathematics. Keys that only describe (versions, token ids, initialisation) are kept but not interpreted.
 
 mod difference;
+mod dtype;
 mod frequencies;
 mod lookup;
 mod moe;
@@ -14,6 +15,8 @@ mod windows;
 use std::path::Path;
 
 use serde_json::Value;
+
+pub use dtype::WeightDtype;
 
 use crate::error::EngineError;
 pub use frequencies::{Llama3, Yarn};
@@ -118,6 +121,8 @@ pub struct ModelConfig {
     pub max_position_embeddings: usize,
     /// Whether the head shares the embedding's weights.
     pub tie_word_embeddings: bool,
+    /// How the weights are kept and written. The caller's choice, whatever format the checkpoint has; f32 unless set.
+    pub dtype: WeightDtype,
     /// Standard deviation of a random initialisation.
     pub initializer_range: f64,
     /// End-of-sequence ids of generation_config.json, else of config.json; empty when neither names one.
@@ -243,6 +248,7 @@ impl ModelConfig {
             sliding_windows: Vec::new(),
             max_position_embeddings,
             tie_word_embeddings: flag(&raw, "tie_word_embeddings")?,
+            dtype: WeightDtype::F32,
             initializer_range: number(&raw, "initializer_range", 0.02)?,
             eos_token_ids: token_ids(&raw, "eos_token_id")?,
             raw,
@@ -252,7 +258,14 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// The config.json that this was read from, with `dtype` set to `float32`, because the engine writes f32, and with the `model_type` and
+    /// The same model with its weights kept and written as `dtype`.
+    #[must_use]
+    pub fn kept_as(mut self, dtype: WeightDtype) -> Self {
+        self.dtype = dtype;
+        self
+    }
+
+    /// The config.json that this was read from, with the `dtype` in which the engine writes weights, and with the `model_type` and
     /// `architectures` that transformers needs to load it.
     pub fn to_json(&self) -> String {
         let mut value = self.raw.clone();
@@ -270,9 +283,9 @@ impl ModelConfig {
             } else {
                 "dtype"
             };
-            object.insert(key.into(), "float32".into());
+            object.insert(key.into(), self.dtype.name().into());
             if key == "torch_dtype" && object.contains_key("dtype") {
-                object.insert("dtype".into(), "float32".into());
+                object.insert("dtype".into(), self.dtype.name().into());
             }
         }
         // A value parsed from JSON prints as JSON.

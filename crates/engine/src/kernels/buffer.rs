@@ -1,35 +1,36 @@
-//! Buffers of f32 on cache-line boundaries, and slices that several threads may write at disjoint places.
+//! Buffers of numbers on cache-line boundaries, and slices that several threads may write at disjoint places.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 
-/// Elements of a cache line.
-const LINE: usize = 16;
-/// A buffer with at least this many elements has separate pages: 256 KiB.
-const LEAST_PAGED: usize = 1 << 16;
+use super::element::Element;
 
-/// A zero-initialised array of f32 that begins on a 64-byte boundary, so that vector loads never straddle cache lines.
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// A buffer of at least this many bytes has separate pages.
+const LEAST_PAGED: usize = 1 << 18;
+
+/// A zero-initialised array that begins on a 64-byte boundary, so that vector loads never straddle cache lines.
 ///
 /// Large buffers have separate pages: they take no memory before they are written, and give it back when they are dropped. The allocator
 /// would place them between others in the heap of the thread that asked, where they would leave holes.
-#[derive(Default)]
-pub(crate) struct Buffer {
-    memory: Memory,
+pub(crate) struct Buffer<T: Element = f32> {
+    memory: Memory<T>,
     len: usize,
 }
 
-enum Memory {
+enum Memory<T> {
     /// The elements, after `first` elements of padding.
     Heap {
-        data: Vec<f32>,
+        data: Vec<T>,
         first: usize,
     },
     Pages(MmapMut),
 }
 
-impl Default for Memory {
+impl<T> Default for Memory<T> {
     fn default() -> Self {
         Self::Heap {
             data: Vec::new(),
@@ -38,43 +39,53 @@ impl Default for Memory {
     }
 }
 
-impl Memory {
+impl<T: Element> Memory<T> {
     /// Room for `len` zeros.
     fn zeros(len: usize) -> Self {
-        if len >= LEAST_PAGED
-            && let Some(bytes) = len.checked_mul(size_of::<f32>())
+        if let Some(bytes) = len.checked_mul(size_of::<T>())
+            && bytes >= LEAST_PAGED
             && let Ok(pages) = MmapMut::map_anon(bytes)
         {
             return Self::Pages(pages);
         }
-        let data = vec![0.0; len + LINE];
-        let address = data.as_ptr().addr() / size_of::<f32>();
-        let first = address.next_multiple_of(LINE) - address;
+        let line = LINE / size_of::<T>();
+        let data = vec![T::default(); len + line];
+        let address = data.as_ptr().addr() / size_of::<T>();
+        let first = address.next_multiple_of(line) - address;
         Self::Heap { data, first }
     }
 
-    fn elements(&self) -> &[f32] {
+    fn elements(&self) -> &[T] {
         match self {
             Self::Heap { data, first } => data.get(*first..).unwrap_or_default(),
-            // SAFETY: pages begin on page boundaries, all bit patterns are f32, and whole elements were asked for.
+            // SAFETY: pages begin on page boundaries, all bit patterns are elements, and whole elements were asked for.
             Self::Pages(pages) => unsafe {
-                std::slice::from_raw_parts(pages.as_ptr().cast(), pages.len() / size_of::<f32>())
+                std::slice::from_raw_parts(pages.as_ptr().cast(), pages.len() / size_of::<T>())
             },
         }
     }
 
-    fn elements_mut(&mut self) -> &mut [f32] {
+    fn elements_mut(&mut self) -> &mut [T] {
         match self {
             Self::Heap { data, first } => data.get_mut(*first..).unwrap_or_default(),
             // SAFETY: as in `elements`, and exclusively borrowed.
             Self::Pages(pages) => unsafe {
-                std::slice::from_raw_parts_mut(pages.as_mut_ptr().cast(), pages.len() / size_of::<f32>())
+                std::slice::from_raw_parts_mut(pages.as_mut_ptr().cast(), pages.len() / size_of::<T>())
             },
         }
     }
 }
 
-impl Buffer {
+impl<T: Element> Default for Buffer<T> {
+    fn default() -> Self {
+        Self {
+            memory: Memory::default(),
+            len: 0,
+        }
+    }
+}
+
+impl<T: Element> Buffer<T> {
     /// `len` zeros.
     pub(crate) fn zeros(len: usize) -> Self {
         let mut buffer = Self::default();
@@ -93,7 +104,7 @@ impl Buffer {
     }
 }
 
-impl Clone for Buffer {
+impl<T: Element> Clone for Buffer<T> {
     fn clone(&self) -> Self {
         let mut copy = Self::zeros(self.len);
         copy.copy_from_slice(self);
@@ -101,16 +112,16 @@ impl Clone for Buffer {
     }
 }
 
-impl Deref for Buffer {
-    type Target = [f32];
+impl<T: Element> Deref for Buffer<T> {
+    type Target = [T];
 
-    fn deref(&self) -> &[f32] {
+    fn deref(&self) -> &[T] {
         &self.memory.elements()[..self.len]
     }
 }
 
-impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [f32] {
+impl<T: Element> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
         &mut self.memory.elements_mut()[..self.len]
     }
 }

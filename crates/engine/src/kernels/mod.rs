@@ -13,6 +13,7 @@ pub(crate) mod adamw;
 pub(crate) mod attention;
 pub(crate) mod attention_backward;
 pub(crate) mod buffer;
+pub(crate) mod element;
 pub(crate) mod gemm;
 pub(crate) mod math;
 pub(crate) mod norm;

@@ -3,10 +3,19 @@
 //! A packed `[K, N]` operand is a sequence of panels of `panel_width(tier)` columns; a panel holds its columns' values row by row:
 //! `panel[k][column]`, with zeros in columns past N.
 
+use std::cell::RefCell;
+
 use super::buffer::{Buffer, Shared};
+use super::element::{Bf16, narrow};
 use super::gemm::transpose;
 use crate::compute::Compute;
+use crate::config::WeightDtype;
 use crate::isa::Tier;
+
+thread_local! {
+    /// A panel in f32 that is then rounded.
+    static PANEL: RefCell<Buffer> = RefCell::default();
+}
 
 /// Columns of a panel: two vectors of the tier.
 pub(crate) fn panel_width(tier: Tier) -> usize {
@@ -20,13 +29,44 @@ pub(crate) fn panel_width(tier: Tier) -> usize {
 /// A packed right-hand operand of `k` rows and `n` columns.
 #[derive(Clone, Default)]
 pub(crate) struct Packed {
-    data: Buffer,
+    data: Data,
     k: usize,
     n: usize,
     width: usize,
 }
 
+#[derive(Clone)]
+enum Data {
+    F32(Buffer),
+    Bf16(Buffer<Bf16>),
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self::F32(Buffer::default())
+    }
+}
+
+/// All panels, one after the other, each `k * width` values.
+#[derive(Clone, Copy)]
+pub(crate) enum Panels<'a> {
+    F32(&'a [f32]),
+    Bf16(&'a [Bf16]),
+}
+
 impl Packed {
+    /// An empty operand whose values will be kept as `dtype`.
+    pub(crate) fn kept_as(dtype: WeightDtype) -> Self {
+        let data = match dtype {
+            WeightDtype::F32 => Data::default(),
+            WeightDtype::Bf16 => Data::Bf16(Buffer::default()),
+        };
+        Self {
+            data,
+            ..Self::default()
+        }
+    }
+
     /// The number of rows: the length of the product's sums.
     pub(crate) fn k(&self) -> usize {
         self.k
@@ -47,26 +87,55 @@ impl Packed {
         self.n.div_ceil(self.width.max(1))
     }
 
-    /// Panel `index`: `k` rows of `width` values.
-    pub(crate) fn panel(&self, index: usize) -> &[f32] {
-        &self.data[index * self.k * self.width..][..self.k * self.width]
+    /// The values of all panels.
+    pub(crate) fn values(&self) -> Panels<'_> {
+        match &self.data {
+            Data::F32(data) => Panels::F32(data),
+            Data::Bf16(data) => Panels::Bf16(data),
+        }
     }
 
     fn reset(&mut self, tier: Tier, k: usize, n: usize) {
         self.width = panel_width(tier);
         (self.k, self.n) = (k, n);
-        self.data.resize(n.div_ceil(self.width) * self.width * k);
+        let len = n.div_ceil(self.width) * self.width * k;
+        match &mut self.data {
+            Data::F32(data) => data.resize(len),
+            Data::Bf16(data) => data.resize(len),
+        }
+    }
+
+    /// Lets `write(index, panel)` fill every panel with f32, and keeps them.
+    fn fill(&mut self, compute: &Compute, write: impl Fn(usize, &mut [f32]) + Sync) {
+        let (panels, size) = (self.panels(), self.k * self.width);
+        match &mut self.data {
+            Data::F32(data) => {
+                let shared = Shared::new(data);
+                compute.run(panels, |index| {
+                    // SAFETY: each task takes its own panel.
+                    write(index, unsafe { shared.slice(index * size, size) });
+                });
+            }
+            Data::Bf16(data) => {
+                let shared = Shared::new(data);
+                compute.run(panels, |index| {
+                    PANEL.with_borrow_mut(|wide| {
+                        wide.resize(size);
+                        write(index, wide);
+                        // SAFETY: each task takes its own panel.
+                        narrow(compute.tier(), wide, unsafe { shared.slice(index * size, size) });
+                    });
+                });
+            }
+        }
     }
 
     /// Packs the transpose of row-major `weight [n, k]`: for `x . weight^T`.
     pub(crate) fn pack_transposed(&mut self, compute: &Compute, weight: &[f32], n: usize, k: usize) {
         assert_eq!(weight.len(), n * k, "a weight has n * k elements");
         self.reset(compute.tier(), k, n);
-        let (width, panels) = (self.width, self.panels());
-        let shared = Shared::new(&mut self.data);
-        compute.run(panels, |index| {
-            // SAFETY: each task takes its own panel.
-            let panel = unsafe { shared.slice(index * k * width, k * width) };
+        let width = self.width;
+        self.fill(compute, |index, panel| {
             let first = index * width;
             let columns = width.min(n - first);
             if columns < width {
@@ -81,11 +150,8 @@ impl Packed {
     pub(crate) fn pack(&mut self, compute: &Compute, matrix: &[f32], k: usize, n: usize) {
         assert_eq!(matrix.len(), k * n, "a matrix has k * n elements");
         self.reset(compute.tier(), k, n);
-        let (width, panels) = (self.width, self.panels());
-        let shared = Shared::new(&mut self.data);
-        compute.run(panels, |index| {
-            // SAFETY: each task takes its own panel.
-            let panel = unsafe { shared.slice(index * k * width, k * width) };
+        let width = self.width;
+        self.fill(compute, |index, panel| {
             let first = index * width;
             let columns = width.min(n - first);
             match width {

@@ -2,6 +2,7 @@
 
 pub(crate) mod attend;
 pub(crate) mod cache;
+pub(crate) mod embedding;
 pub(crate) mod experts;
 pub(crate) mod layer;
 pub(crate) mod layout;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub use cache::{CachedSequence, KvCache};
 
 use crate::compute::Compute;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, WeightDtype};
 use crate::error::EngineError;
 use crate::head;
 use crate::kernels::buffer::{Buffer, Shared};
@@ -32,7 +33,7 @@ const GROUP_ROWS: usize = 1024;
 /// So many tokens belong to these rows at most: every token has a separate place for keys and values, even where several share a row.
 const GROUP_TOKENS: usize = 8 * GROUP_ROWS;
 
-/// Immutable f32 weights, laid out for the tier of the [`Compute`] that loaded them.
+/// Immutable weights, laid out for the tier of the [`Compute`] that loaded them.
 pub struct Model {
     pub(crate) config: Arc<ModelConfig>,
     pub(crate) weights: Weights,
@@ -47,14 +48,22 @@ impl Model {
     /// As [`ModelConfig::from_dir`]; [`EngineError::WeightsFile`] when a file is malformed or a tensor missing;
     /// [`EngineError::Weights`] when a tensor's shape or dtype does not fit.
     pub fn load(dir: &Path, compute: &Arc<Compute>) -> Result<Self, EngineError> {
-        let config = ModelConfig::from_dir(dir)?;
+        Self::load_as(dir, WeightDtype::F32, compute)
+    }
+
+    /// [`Model::load`] with the weights kept, and rounded where they are not of it already, as `dtype`.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn load_as(dir: &Path, dtype: WeightDtype, compute: &Arc<Compute>) -> Result<Self, EngineError> {
+        let config = ModelConfig::from_dir(dir)?.kept_as(dtype);
         let layout = Layout::new(&config);
         let flat = weights::read_flat(dir, &layout)?;
         Ok(Self::from_flat(Arc::new(config), &layout, &flat, compute))
     }
 
     pub(crate) fn from_flat(config: Arc<ModelConfig>, layout: &Layout, flat: &[f32], compute: &Compute) -> Self {
-        let mut weights = Weights::default();
+        let mut weights = Weights::kept_as(config.dtype);
         weights.pack(compute, &config, layout, flat);
         let rope = Rope::new(&config);
         Self {
@@ -212,9 +221,9 @@ impl Model {
         let out = Shared::new(out);
         for_rows(compute, rows.len(), |first, count| {
             for row in first..first + count {
-                let source = &self.weights.embedding[rows.token_ids[row] as usize * width..][..width];
                 // SAFETY: stretches are disjoint.
-                unsafe { out.slice(row * width, width) }.copy_from_slice(source);
+                let out = unsafe { out.slice(row * width, width) };
+                self.weights.embedding.row(rows.token_ids[row] as usize, out);
             }
         });
     }

@@ -4,13 +4,15 @@ use std::path::Path;
 
 use prl_weights::{Checkpoint, Dtype};
 
+use super::embedding::Embedding;
 use super::layout::{HEAD, Layout, Slot};
 use crate::compute::Compute;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, WeightDtype};
 use crate::error::EngineError;
+use crate::kernels::element::{Bf16, Element};
 use crate::kernels::pack::Packed;
 
-/// One layer, matrices packed for `x . W^T`.
+/// One layer, matrices packed for `x . W^T`. Vectors have the values of the weights' format, as f32.
 #[derive(Clone, Default)]
 pub(crate) struct LayerWeights {
     pub(crate) input_norm: Vec<f32>,
@@ -26,7 +28,7 @@ pub(crate) struct LayerWeights {
 }
 
 /// A feed-forward network's matrices.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Network {
     pub(crate) gate_up: Packed,
     pub(crate) down: Packed,
@@ -35,23 +37,58 @@ pub(crate) struct Network {
 /// A model's parameters for the forward pass.
 #[derive(Clone, Default)]
 pub(crate) struct Weights {
-    /// Row-major `[vocab, hidden]`, for look-up.
-    pub(crate) embedding: Vec<f32>,
+    pub(crate) embedding: Embedding,
     pub(crate) layers: Vec<LayerWeights>,
     pub(crate) final_norm: Vec<f32>,
     pub(crate) head: Packed,
 }
 
+impl LayerWeights {
+    fn kept_as(dtype: WeightDtype) -> Self {
+        let packed = || Packed::kept_as(dtype);
+        Self {
+            qkv: packed(),
+            o: packed(),
+            router: packed(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Network {
+    /// Empty matrices whose values will be kept as `dtype`.
+    pub(crate) fn kept_as(dtype: WeightDtype) -> Self {
+        Self {
+            gate_up: Packed::kept_as(dtype),
+            down: Packed::kept_as(dtype),
+        }
+    }
+}
+
 impl Weights {
+    /// Room for weights that are kept as `dtype`.
+    pub(crate) fn kept_as(dtype: WeightDtype) -> Self {
+        Self {
+            embedding: Embedding::kept_as(dtype),
+            head: Packed::kept_as(dtype),
+            ..Self::default()
+        }
+    }
+
     /// Lays out the parameters `flat` again, in the same memory.
     pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
         let copy = |to: &mut Vec<f32>, range: &std::ops::Range<usize>| {
+            let values = flat[range.clone()].iter();
             to.clear();
-            to.extend_from_slice(&flat[range.clone()]);
+            match config.dtype {
+                WeightDtype::F32 => to.extend(values),
+                WeightDtype::Bf16 => to.extend(values.map(|value| Bf16::nearest(*value).widen())),
+            }
         };
         let hidden = config.hidden_size;
-        copy(&mut self.embedding, &layout.embedding);
-        self.layers.resize_with(layout.layers.len(), LayerWeights::default);
+        self.embedding.fill(compute, &flat[layout.embedding.clone()], hidden);
+        self.layers
+            .resize_with(layout.layers.len(), || LayerWeights::kept_as(config.dtype));
         for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
             copy(&mut to.input_norm, &at.input_norm);
             copy(&mut to.qkv_bias, &at.qkv_bias);
@@ -64,7 +101,8 @@ impl Weights {
             let experts = at.router.len() / hidden;
             to.router
                 .pack_transposed(compute, &flat[at.router.clone()], experts, hidden);
-            to.networks.resize_with(at.networks.len(), Network::default);
+            to.networks
+                .resize_with(at.networks.len(), || Network::kept_as(config.dtype));
             for (to, at) in to.networks.iter_mut().zip(&at.networks) {
                 to.gate_up
                     .pack_transposed(compute, &flat[at.gate_up.clone()], 2 * at.width, hidden);
@@ -167,7 +205,10 @@ fn widen(dtype: Dtype, bytes: &[u8], out: &mut [f32]) -> Option<bool> {
         Dtype::BF16 | Dtype::F16 => {
             let (values, rest) = bytes.as_chunks::<2>();
             (values.len() == out.len() && rest.is_empty()).then_some(())?;
-            let convert = if dtype == Dtype::BF16 { bf16_to_f32 } else { f16_to_f32 };
+            let convert = |bits| match dtype {
+                Dtype::BF16 => Bf16::from_bits(bits).widen(),
+                _ => f16_to_f32(bits),
+            };
             for (out, value) in out.iter_mut().zip(values) {
                 *out = convert(u16::from_le_bytes(*value));
                 is_finite &= out.is_finite();
@@ -176,10 +217,6 @@ fn widen(dtype: Dtype, bytes: &[u8], out: &mut [f32]) -> Option<bool> {
         _ => return None,
     }
     Some(is_finite)
-}
-
-fn bf16_to_f32(bits: u16) -> f32 {
-    f32::from_bits(u32::from(bits) << 16)
 }
 
 fn f16_to_f32(bits: u16) -> f32 {
@@ -216,7 +253,7 @@ mod tests {
             assert_eq!(f16_to_f32(bits).to_bits(), f32::to_bits(want), "{bits:#06x}");
         }
         assert!(f16_to_f32(0x7e00).is_nan());
-        assert_eq!(bf16_to_f32(0x3f80), 1.0);
-        assert_eq!(bf16_to_f32(0xc040), -3.0);
+        assert_eq!(Bf16::from_bits(0x3f80).widen(), 1.0);
+        assert_eq!(Bf16::from_bits(0xc040).widen(), -3.0);
     }
 }

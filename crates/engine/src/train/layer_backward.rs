@@ -8,7 +8,7 @@
 use super::attention::{Around, attention_backward};
 use super::experts_backward::{ExpertsWorkspace, experts_backward};
 use crate::compute::Compute;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, WeightDtype};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::norm::{add, rms_norm_backward};
@@ -23,7 +23,6 @@ use crate::model::weights::{LayerWeights, Network};
 const REDUCE_ROWS: usize = 64;
 
 /// A layer's matrices packed for `dy . W`.
-#[derive(Default)]
 pub(crate) struct LayerPacks {
     qkv: Packed,
     o: Packed,
@@ -33,23 +32,44 @@ pub(crate) struct LayerPacks {
 }
 
 /// All matrices packed for `dy . W`.
-#[derive(Default)]
 pub(crate) struct BackwardPacks {
     pub(crate) layers: Vec<LayerPacks>,
     pub(crate) head: Packed,
 }
 
+impl LayerPacks {
+    fn kept_as(dtype: WeightDtype) -> Self {
+        let packed = || Packed::kept_as(dtype);
+        Self {
+            qkv: packed(),
+            o: packed(),
+            router: packed(),
+            networks: Vec::new(),
+        }
+    }
+}
+
 impl BackwardPacks {
+    /// Room for the weights as the forward pass has them, so that gradients are those of its function.
+    pub(crate) fn kept_as(dtype: WeightDtype) -> Self {
+        Self {
+            layers: Vec::new(),
+            head: Packed::kept_as(dtype),
+        }
+    }
+
     /// Lays out the flat parameters again.
     pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
         let hidden = config.hidden_size;
-        self.layers.resize_with(layout.layers.len(), LayerPacks::default);
+        self.layers
+            .resize_with(layout.layers.len(), || LayerPacks::kept_as(config.dtype));
         for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
             to.qkv.pack(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
             to.o.pack(compute, &flat[at.o.clone()], hidden, config.q_width());
             let experts = at.router.len() / hidden;
             to.router.pack(compute, &flat[at.router.clone()], experts, hidden);
-            to.networks.resize_with(at.networks.len(), Network::default);
+            to.networks
+                .resize_with(at.networks.len(), || Network::kept_as(config.dtype));
             for (to, at) in to.networks.iter_mut().zip(&at.networks) {
                 to.gate_up
                     .pack(compute, &flat[at.gate_up.clone()], 2 * at.width, hidden);

@@ -27,7 +27,7 @@ pub use statistics::StepStats;
 
 use crate::companions::Companions;
 use crate::compute::Compute;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, WeightDtype};
 use crate::error::EngineError;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::norm::add;
@@ -42,7 +42,7 @@ use head_backward::{Head, HeadWorkspace, head_backward};
 use layer_backward::{BackwardPacks, Gradients, Layer, Workspace, backward, norm_backward};
 use optimizer::{Optimizer, Parameters};
 
-/// A model in training: f32 parameters, gradients and moments.
+/// A model in training: f32 parameters, gradients and moments, and the weights as the model keeps them.
 pub struct Trainer {
     compute: Arc<Compute>,
     companions: Companions,
@@ -86,7 +86,7 @@ impl Trainer {
     pub fn open(dir: &Path, compute: &Arc<Compute>, options: TrainerOptions) -> Result<Self, EngineError> {
         options.optim.check()?;
         check_loss(&options.loss.name, &options.loss.params)?;
-        let config = Arc::new(ModelConfig::from_dir(dir)?);
+        let config = Arc::new(ModelConfig::from_dir(dir)?.kept_as(options.dtype));
         let layout = Layout::new(&config);
         let flat = weights::read_flat(dir, &layout)?;
         let model = Model::from_flat(config, &layout, &flat, compute);
@@ -97,12 +97,12 @@ impl Trainer {
                 Some(base) => Companions::of_model(base)?,
             },
             optimizer: Optimizer::new(options.optim, flat.len()),
+            packs: BackwardPacks::kept_as(options.dtype),
             options,
             grads: vec![0.0; flat.len()],
             flat,
             layout,
             model,
-            packs: BackwardPacks::default(),
             packs_current: false,
             buffers: Buffers::default(),
             store: None,
@@ -215,8 +215,8 @@ impl Trainer {
         norm
     }
 
-    /// Writes the optimizer's state to the file `path`, durably, and returns the file's digest. This file and the folder that [`Trainer::save`]
-    /// writes are the whole state of a trainer.
+    /// Writes the optimizer's state to the file `path`, durably, and returns the file's digest. This file and the folder that
+    /// [`Trainer::save_masters`] writes are the whole state of a trainer.
     ///
     /// # Errors
     /// [`EngineError::WeightsFile`] when it cannot be written; a file that was there stays whole.
@@ -233,13 +233,22 @@ impl Trainer {
         resume::load(path, &self.layout, &mut self.optimizer)
     }
 
-    /// Writes the current weights in F32 as a Hugging Face folder that transformers loads, with config and the companions that existed when
-    /// the trainer was opened ([`TrainerOptions::companions`]). Writes no manifest.
+    /// Writes the current weights in the format of [`TrainerOptions::dtype`] as a Hugging Face folder that transformers loads, with config
+    /// and the companions that existed when the trainer was opened ([`TrainerOptions::companions`]). Writes no manifest.
     ///
     /// # Errors
     /// [`EngineError::WeightsFile`] or [`EngineError::Io`] when a file cannot be written; files replaced before stay replaced.
     pub fn save(&self, dir: &Path) -> Result<SavedWeights, EngineError> {
         save::save(dir, self.config(), &self.companions, &self.layout, &self.flat)
+    }
+
+    /// [`Trainer::save`] in F32, whatever the format of the published weights: the weights that a trainer continues from.
+    ///
+    /// # Errors
+    /// As [`Trainer::save`].
+    pub fn save_masters(&self, dir: &Path) -> Result<SavedWeights, EngineError> {
+        let config = self.config().clone().kept_as(WeightDtype::F32);
+        save::save(dir, &config, &self.companions, &self.layout, &self.flat)
     }
 
     fn slot(&self, name: &str) -> Result<&Slot, EngineError> {

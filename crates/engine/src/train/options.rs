@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::config::WeightDtype;
 use crate::error::EngineError;
 
 /// A loss and its parameters.
@@ -143,6 +144,9 @@ pub struct TrainerOptions {
     pub optim: OptimConfig,
     /// Which activations are kept.
     pub activations: ActivationPolicy,
+    /// The format of the weights that the model computes with and that [`crate::Trainer::save`] writes. The trainer's own copy, which the
+    /// optimizer changes, is f32 in any case.
+    pub dtype: WeightDtype,
     /// The model whose tokenizer, chat template and generation config are copied into every saved folder: the model that a run began with.
     /// They are read when the trainer is opened. `None` takes those beside the weights, if there are any.
     pub companions: Option<PathBuf>,

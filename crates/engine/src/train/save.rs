@@ -6,8 +6,9 @@ use std::path::Path;
 use prl_weights::{Dtype, Shard, TensorToWrite, replace_file, write_checkpoint};
 
 use crate::companions::Companions;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, WeightDtype};
 use crate::error::EngineError;
+use crate::kernels::element::Bf16;
 use crate::model::layout::Layout;
 
 /// Weight files are cut at this size, as transformers does.
@@ -22,7 +23,7 @@ pub struct SavedWeights {
     pub shards: Vec<Shard>,
 }
 
-/// Writes `flat` as F32 tensors into `dir`, which is made when it is missing, with config and companions.
+/// Writes `flat` as tensors of the config's dtype into `dir`, which is made when it is missing, with config and companions.
 pub(crate) fn save(
     dir: &Path,
     config: &ModelConfig,
@@ -39,15 +40,18 @@ pub(crate) fn save(
     let json = config.to_json();
     replace_file(&dir.join("config.json"), |file| file.write_all(json.as_bytes()))?;
 
-    let bytes = little_endian_bytes(flat);
+    let (bytes, dtype, size) = match config.dtype {
+        WeightDtype::F32 => (little_endian_bytes(flat), Dtype::F32, size_of::<f32>()),
+        WeightDtype::Bf16 => (rounded_bytes(flat).into(), Dtype::BF16, size_of::<u16>()),
+    };
     let tensors: Vec<TensorToWrite<'_>> = layout
         .slots
         .iter()
         .map(|slot| TensorToWrite {
             name: &slot.name,
-            dtype: Dtype::F32,
+            dtype,
             shape: &slot.shape,
-            data: &bytes[slot.range.start * 4..slot.range.end * 4],
+            data: &bytes[slot.range.start * size..slot.range.end * size],
         })
         .collect();
     let written = write_checkpoint(dir, &tensors, MAX_SHARD_BYTES)?;
@@ -55,6 +59,12 @@ pub(crate) fn save(
         digest: written.digest,
         shards: written.shards,
     })
+}
+
+/// The values as little-endian bfloat16, rounded as the forward pass rounds them.
+fn rounded_bytes(values: &[f32]) -> Vec<u8> {
+    let rounded = values.iter().map(|value| Bf16::nearest(*value).to_bits());
+    rounded.flat_map(u16::to_le_bytes).collect()
 }
 
 #[cfg(target_endian = "little")]

@@ -1,4 +1,4 @@
-//! Matrix products `C = A . B` and `C += A . B` in f32.
+//! Matrix products `C = A . B` and `C += A . B` in f32, where B may be kept in a narrower format.
 //!
 //! Each element of C is one chain of multiply-adds over ascending k, begun at 0 (or at C's old value). Blocking over k stores and reloads
 //! the accumulators, which changes no bit; so an element's bits depend on its row of A and its column of B alone, whatever the number of
@@ -9,7 +9,8 @@ mod tile;
 use std::cell::RefCell;
 
 use super::buffer::{Buffer, Shared};
-use super::pack::Packed;
+use super::element::Element;
+use super::pack::{Packed, Panels};
 use super::{Lanes, tiered};
 use crate::compute::Compute;
 use crate::isa::Tier;
@@ -189,16 +190,30 @@ unsafe fn gemm_block_at(
         stride,
         accumulate,
     };
+    // SAFETY: by this function's contract.
+    unsafe {
+        match b.values() {
+            Panels::F32(values) => run_tier(&block, values),
+            Panels::Bf16(values) => run_tier(&block, values),
+        }
+    }
+}
+
+/// Runs a block, whose B has these `values`, with the kernels of its tier.
+///
+/// # Safety
+/// As for [`gemm_block_at`].
+unsafe fn run_tier<E: Element>(block: &Block<'_>, values: &[E]) {
     BLOCK_OF_A.with_borrow_mut(|scratch| {
-        scratch.resize(BLOCK_ROWS * b.k().clamp(1, BLOCK_K));
+        scratch.resize(BLOCK_ROWS * block.b.k().clamp(1, BLOCK_K));
         // SAFETY: by this function's contract; a `Compute` hands out only tiers that the machine has.
         unsafe {
-            match tier {
+            match block.tier {
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx512 => run_block::<12, 32>(&block, scratch, kernels_avx512),
+                Tier::Avx512 => run_block::<E, 12, 32>(block, values, scratch, kernels_avx512),
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx2 => run_block::<6, 16>(&block, scratch, kernels_avx2),
-                _ => run_block::<4, 8>(&block, scratch, kernels_portable),
+                Tier::Avx2 => run_block::<E, 6, 16>(block, values, scratch, kernels_avx2),
+                _ => run_block::<E, 4, 8>(block, values, scratch, kernels_portable),
             }
         }
     });
@@ -221,10 +236,11 @@ struct Block<'a> {
 ///
 /// # Safety
 /// As for [`gemm_block_at`]; `kernels` are those of a tier that the machine has, with MR rows at most and NR columns.
-unsafe fn run_block<const MR: usize, const NR: usize>(
+unsafe fn run_block<E: Element, const MR: usize, const NR: usize>(
     block: &Block<'_>,
+    values: &[E],
     scratch: &mut [f32],
-    kernels: fn(usize) -> TileKernel,
+    kernels: fn(usize) -> TileKernel<E>,
 ) {
     let k = block.b.k();
     let stretches = k.div_ceil(BLOCK_K).max(1);
@@ -249,7 +265,7 @@ unsafe fn run_block<const MR: usize, const NR: usize>(
             row += height;
         }
         for index in block.first_panel..block.last_panel {
-            let panel = &block.b.panel(index)[first_k * NR..][..length * NR];
+            let panel = &values[(index * k + first_k) * NR..][..length * NR];
             let first_column = index * NR;
             let columns = NR.min(block.b.n() - first_column);
             let mut row = 0;

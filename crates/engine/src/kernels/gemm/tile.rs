@@ -2,14 +2,15 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::Fused;
+use crate::kernels::element::Element;
 use crate::kernels::{Lanes, Plain, for_each_row, multiply_add};
 
 /// The inner loop of one tile: `c [MR, NR] = a . b`, or `c += a . b` when `load`.
 ///
 /// # Safety
 /// `a` points at `length * MR` values, `b` at `length * NR`, `c` at MR rows of NR elements, `stride` apart, that no one else touches.
-pub(super) type TileKernel =
-    unsafe fn(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool);
+pub(super) type TileKernel<E> =
+    unsafe fn(length: usize, a: *const f32, b: *const E, c: *mut f32, stride: usize, load: bool);
 
 /// One accumulator per element of the tile, kept in registers.
 ///
@@ -20,10 +21,10 @@ pub(super) type TileKernel =
     reason = "the operands of a kernel with their dimensions"
 )]
 #[inline(always)]
-unsafe fn tile<L: Lanes, const MR: usize, const NR: usize>(
+unsafe fn tile<L: Lanes, E: Element, const MR: usize, const NR: usize>(
     length: usize,
     a: *const f32,
-    b: *const f32,
+    b: *const E,
     c: *mut f32,
     stride: usize,
     load: bool,
@@ -35,9 +36,9 @@ unsafe fn tile<L: Lanes, const MR: usize, const NR: usize>(
             for_each_row!(MR, |row| { sums[row] = *c.add(row * stride).cast::<[f32; NR]>() });
         }
         for at in 0..length {
-            let b = &*b.add(at * NR).cast::<[f32; NR]>();
+            let b = (*b.add(at * NR).cast::<[E; NR]>()).map(E::widen);
             let a = a.add(at * MR);
-            for_each_row!(MR, |row| { multiply_add::<L, NR>(&mut sums[row], *a.add(row), b) });
+            for_each_row!(MR, |row| { multiply_add::<L, NR>(&mut sums[row], *a.add(row), &b) });
         }
         for_each_row!(MR, |row| { *c.add(row * stride).cast::<[f32; NR]>() = sums[row] });
     }
@@ -47,25 +48,25 @@ unsafe fn tile<L: Lanes, const MR: usize, const NR: usize>(
 macro_rules! tile_kernels {
     ($name:ident, $lanes:ty, $columns:literal, $full:literal, $(#[$feature:meta])*) => {
         /// The kernel for tiles of `height` rows and `$columns` columns. Calling it is sound on machines that have the features.
-        pub(super) fn $name(height: usize) -> TileKernel {
+        pub(super) fn $name<E: Element>(height: usize) -> TileKernel<E> {
             tile_kernels!(@one full, $lanes, $full, $columns, $(#[$feature])*);
             tile_kernels!(@one four, $lanes, 4, $columns, $(#[$feature])*);
             tile_kernels!(@one two, $lanes, 2, $columns, $(#[$feature])*);
             tile_kernels!(@one one, $lanes, 1, $columns, $(#[$feature])*);
             match height {
-                $full => full,
-                1 => one,
-                2 => two,
-                _ => four,
+                $full => full::<E>,
+                1 => one::<E>,
+                2 => two::<E>,
+                _ => four::<E>,
             }
         }
     };
     (@one $name:ident, $lanes:ty, $rows:literal, $columns:literal, $(#[$feature:meta])*) => {
         #[expect(clippy::too_many_arguments, reason = "as of `TileKernel`")]
         $(#[$feature])*
-        unsafe fn $name(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool) {
+        unsafe fn $name<E: Element>(length: usize, a: *const f32, b: *const E, c: *mut f32, stride: usize, load: bool) {
             // SAFETY: the caller keeps the contract of `tile`, which is the same.
-            unsafe { tile::<$lanes, $rows, $columns>(length, a, b, c, stride, load) }
+            unsafe { tile::<$lanes, E, $rows, $columns>(length, a, b, c, stride, load) }
         }
     };
 }

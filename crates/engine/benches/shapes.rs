@@ -1,0 +1,221 @@
+//! Decode, prefill and training steps of models of 12 and 100 million parameters, with weights in float32 and bfloat16, beside torch in both.
+//!
+//! `cargo bench -p prl-engine --bench shapes [-- part-of-a-name]`; `PRL_BENCH_THREADS` sets the compute threads (default 2),
+//! `PRL_BENCH_PYTHON` the interpreter that has torch.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
+use prl_engine::loss::Counts;
+use prl_engine::{Compute, Model, TrainBatch, Trainer, TrainerOptions, WeightDtype, random_checkpoint};
+
+#[path = "../../weights/benches/support/report.rs"]
+mod report;
+#[path = "support/torch.rs"]
+mod torch;
+
+use report::{report, shortest};
+use torch::{Shape, torch_as};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// Name, and config.json without what both have.
+const SHAPES: [(&str, &str); 2] = [
+    (
+        "12m",
+        r#""architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 4096, "hidden_size": 384, "intermediate_size": 1152,
+    "num_hidden_layers": 6, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 64"#,
+    ),
+    (
+        "100m",
+        r#""architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 16384, "hidden_size": 768, "intermediate_size": 2048,
+    "num_hidden_layers": 12, "num_attention_heads": 12, "num_key_value_heads": 4, "head_dim": 64"#,
+    ),
+];
+const DTYPES: [WeightDtype; 2] = [WeightDtype::F32, WeightDtype::Bf16];
+const BATCHES: [usize; 3] = [1, 16, 64];
+const PROMPT: usize = 16;
+const COMPLETION: usize = 32;
+const PREFILL: usize = 512;
+const SEQUENCES: usize = 8;
+const LENGTH: usize = 256;
+const ROUNDS: usize = 4;
+/// Longer than any round takes; only a hang reaches it.
+const ROUND_DEADLINE: Duration = Duration::from_secs(120);
+
+fn main() -> Outcome {
+    // A test runner lists a bench's tests, then runs it with --test; one pass over the small shape is enough to see that it works.
+    if std::env::args().any(|argument| argument == "--list") {
+        return Ok(());
+    }
+    let quick = std::env::args().any(|argument| argument == "--test");
+    let threads = std::env::var("PRL_BENCH_THREADS")
+        .ok()
+        .and_then(|value| value.parse().ok());
+    let compute = Compute::new(threads.unwrap_or(2), None)?;
+    let wanted = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'))
+        .unwrap_or_default();
+    for (shape, fields) in SHAPES.into_iter().take(if quick { 1 } else { SHAPES.len() }) {
+        let folder = tempfile::tempdir()?;
+        let config = folder.path().join("config");
+        std::fs::create_dir_all(&config)?;
+        let json = format!(
+            r#"{{{fields}, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 2048, "tie_word_embeddings": true}}"#
+        );
+        std::fs::write(config.join("config.json"), json)?;
+        random_checkpoint(&config, folder.path(), 1)?;
+        let bench = Bench {
+            shape,
+            folder: folder.path(),
+            compute: &compute,
+            wanted: &wanted,
+            rounds: if quick { 1 } else { ROUNDS },
+            quick,
+        };
+        bench.run()?;
+    }
+    Ok(())
+}
+
+struct Bench<'a> {
+    shape: &'a str,
+    folder: &'a Path,
+    compute: &'a Arc<Compute>,
+    wanted: &'a str,
+    rounds: usize,
+    quick: bool,
+}
+
+impl Bench<'_> {
+    fn run(&self) -> Outcome {
+        for batch in BATCHES {
+            self.figure(
+                &format!("decode-{batch}"),
+                batch * COMPLETION,
+                ("decode", batch),
+                |dtype| {
+                    let generator = self.generator(dtype)?;
+                    Ok(self.rounds_of(&generator, (batch, PROMPT, COMPLETION)))
+                },
+            )?;
+        }
+        self.figure("prefill", PREFILL, ("", 1), |dtype| {
+            let generator = self.generator(dtype)?;
+            Ok(self.rounds_of(&generator, (1, PREFILL, 1)))
+        })?;
+        self.figure("train", SEQUENCES * LENGTH, ("train", 1), |dtype| self.train(dtype))
+    }
+
+    /// Prints tokens per second in both formats, beside torch's `figure` in both.
+    fn figure(
+        &self,
+        name: &str,
+        tokens: usize,
+        (rival, batch): (&str, usize),
+        seconds: impl Fn(WeightDtype) -> Result<f64, Box<dyn std::error::Error>>,
+    ) -> Outcome {
+        let name = format!("{}-{name}", self.shape);
+        if !name.contains(self.wanted) {
+            return Ok(());
+        }
+        let sizes = Shape {
+            sequences: SEQUENCES,
+            length: LENGTH,
+            batch,
+            prompt: PROMPT,
+            completion: COMPLETION,
+            rounds: self.rounds,
+        };
+        for dtype in DTYPES {
+            let rate = tokens as f64 / seconds(dtype)?;
+            let measured = (!rival.is_empty() && !self.quick)
+                .then(|| torch_as(rival, self.folder, (self.compute.threads(), dtype.name()), &sizes))
+                .flatten();
+            let rivals: Vec<_> = measured.map(|rate| ("torch", rate)).into_iter().collect();
+            report(&format!("{name}-{}", dtype.name()), "tokens/s", rate, &rivals);
+        }
+        Ok(())
+    }
+
+    fn generator(&self, dtype: WeightDtype) -> Result<Generator, Box<dyn std::error::Error>> {
+        let model = Arc::new(Model::load_as(self.folder, dtype, self.compute)?);
+        let options = GeneratorOptions {
+            prefix_cache: false,
+            ..GeneratorOptions::default()
+        };
+        Ok(Generator::start(model, Arc::clone(self.compute), options)?)
+    }
+
+    /// Seconds of the best of several rounds, prompts included.
+    fn rounds_of(&self, generator: &Generator, (batch, prompt, completion): (usize, usize, usize)) -> f64 {
+        let round = |round: usize| {
+            let requests = (0..batch)
+                .map(|at| GenerateRequest {
+                    ignore_eos: true,
+                    final_only: true,
+                    seed: at as u64,
+                    ..GenerateRequest::new(
+                        format!("{round}-{at}"),
+                        (0..prompt)
+                            .map(|t| ((t * 31 + at + round * 131) % 256) as u32)
+                            .collect(),
+                        completion as u32,
+                    )
+                })
+                .collect();
+            let start = Instant::now();
+            generator.submit(requests).expect("requests are taken");
+            let mut ended = 0;
+            while ended < batch {
+                let increments = generator.next(start + ROUND_DEADLINE).expect("the generator lives");
+                assert!(!increments.is_empty(), "a round took more than {ROUND_DEADLINE:?}");
+                assert!(increments.iter().all(|increment| increment.error.is_none()));
+                ended += increments.len();
+            }
+        };
+        let mut rounds = 0..;
+        shortest(self.rounds + 1, || rounds.next().map(round))
+    }
+
+    /// Seconds of one step: forward, backward and AdamW.
+    fn train(&self, dtype: WeightDtype) -> Result<f64, Box<dyn std::error::Error>> {
+        let options = TrainerOptions {
+            dtype,
+            ..TrainerOptions::default()
+        };
+        let mut trainer = Trainer::open(self.folder, self.compute, options)?;
+        let tokens = SEQUENCES * LENGTH;
+        let input_ids: Vec<u32> = (0..tokens).map(|at| (at * 7919 % 4096) as u32).collect();
+        let cu_seqlens: Vec<u32> = (0..=SEQUENCES).map(|at| (at * LENGTH) as u32).collect();
+        let batch = TrainBatch {
+            input_ids: &input_ids,
+            inference_logprobs: &vec![-5.5; tokens],
+            advantages: &vec![0.5; tokens],
+            temperatures: &[1.0],
+            loss_mask: &(0..tokens).map(|at| u8::from(at % LENGTH > 0)).collect::<Vec<u8>>(),
+            cu_seqlens: &cu_seqlens,
+            bin_seq_offsets: None,
+            env_ids: None,
+            policy_version_spans: None,
+            rl_weights: None,
+            ce_weights: None,
+            ref_kl_weights: None,
+            reference_logprobs: None,
+            counts: Counts {
+                rl: tokens as f64,
+                ce: 1.0,
+                ref_kl: 1.0,
+                sequences: None,
+            },
+            on_policy_version: None,
+        };
+        Ok(shortest(self.rounds, || {
+            trainer.forward_backward(&batch).expect("the batch runs");
+            trainer.step(None).expect("the step runs")
+        }))
+    }
+}

@@ -1,0 +1,98 @@
+//! The number formats in which a weight can be kept. Arithmetic is always in f32: a kernel widens each number as it reads it, which is
+//! exact, so its results are those of an f32 operand with the same values.
+
+use super::{Lanes, tiered};
+
+/// A number of a buffer.
+///
+/// # Safety
+/// Every bit pattern is a value, zero bits are the default, and the size divides a cache line.
+pub(crate) unsafe trait Element: Copy + Default + Send + Sync + 'static {
+    /// The same number as f32.
+    fn widen(self) -> f32;
+}
+
+// SAFETY: f32 has four bytes, any of which are a value; zero bits are 0.0.
+unsafe impl Element for f32 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self
+    }
+}
+
+/// A number of the format bfloat16: the upper half of an f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Bf16(u16);
+
+// SAFETY: two bytes without padding, any of which are a value; zero bits are 0.
+unsafe impl Element for Bf16 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        f32::from_bits(u32::from(self.0) << 16)
+    }
+}
+
+impl Bf16 {
+    pub(crate) fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) fn to_bits(self) -> u16 {
+        self.0
+    }
+
+    /// The nearest number, the even one of two that are equally near, as torch rounds. Values that are not finite are the caller's to refuse.
+    #[inline(always)]
+    pub(crate) fn nearest(value: f32) -> Self {
+        let bits = value.to_bits();
+        let half = 0x7fff + (bits >> 16 & 1);
+        Self((bits.wrapping_add(half) >> 16) as u16)
+    }
+}
+
+tiered! {
+    /// `to[i]` is the number nearest to `from[i]`.
+    pub(crate) fn narrow(from: &[f32], to: &mut [Bf16]) = narrow_body
+}
+
+#[inline(always)]
+fn narrow_body<L: Lanes>(from: &[f32], to: &mut [Bf16]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = Bf16::nearest(*from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_to_the_nearest_and_ties_to_the_even_number() {
+        let cases = [
+            (0.0, 0x0000),
+            (-0.0, 0x8000),
+            (1.0, 0x3f80),
+            // One unit in the last place is 2^-7 at 1.0.
+            (1.0 + 1.0 / 256.0, 0x3f80),
+            (1.0 + 3.0 / 256.0, 0x3f82),
+            (1.0 + 1.1 / 256.0, 0x3f81),
+            (-1.0 - 1.1 / 256.0, 0xbf81),
+            (f32::MIN_POSITIVE / 2.0, 0x0040),
+            (f32::MAX, 0x7f80),
+        ];
+        for (value, bits) in cases {
+            assert_eq!(Bf16::nearest(value).to_bits(), bits, "{value}");
+        }
+    }
+
+    #[test]
+    fn every_number_of_the_format_survives() {
+        for bits in 0..=u16::MAX {
+            let wide = Bf16::from_bits(bits).widen();
+            if !wide.is_nan() {
+                assert_eq!(Bf16::nearest(wide).to_bits(), bits);
+            }
+        }
+    }
+}
