@@ -60,6 +60,7 @@ export async function pullModel(
   return namingTheCache(settings, async () => {
     await mkdir(modelRoot(settings, reference), { recursive: true });
     const index = indexOf(snapshot.files);
+    const indexBytes = index === null ? 0 : index.bytes - (await presentBytes(settings, snapshot, index));
     const shards = index === null ? null : await shardsOf(settings, snapshot, index, signal);
     const files = chooseFiles(`the model ${modelText(reference)}`, snapshot.files, shards);
     const present = new Map<HubFile, number>();
@@ -77,7 +78,7 @@ export async function pullModel(
     await writeRef(settings, reference, snapshot.commit);
     const { commit } = snapshot;
     const bytes = progress.total;
-    return { commit, dir, missing: await missingFiles(dir), files, bytes, fetched: bytes - before };
+    return { commit, dir, missing: await missingFiles(dir), files, bytes, fetched: bytes - before + indexBytes };
   });
 }
 

@@ -10,14 +10,19 @@ const SMALLER = { hidden_size: 32, intermediate_size: 48, num_hidden_layers: 2, 
 
 export type RepositoryFiles = Record<string, Buffer>;
 
-/** The files; `change` goes into config.json. */
-export async function tinyModel(change: Readonly<Record<string, unknown>> = {}): Promise<RepositoryFiles> {
+/** Writes a model with random weights to `out` in the folder `dir`; `change` goes into config.json. */
+export async function writeModel(dir: string, change: Readonly<Record<string, unknown>>): Promise<string> {
+  const config = JSON.parse(await readFile(join(MODEL, "config.json"), "utf8")) as Record<string, unknown>;
+  for (const name of await readdir(MODEL)) await writeFile(join(dir, name), await readFile(join(MODEL, name)));
+  await writeFile(join(dir, "config.json"), JSON.stringify({ ...config, ...change }));
+  await randomCheckpoint(dir, join(dir, "out"), 1);
+  return join(dir, "out");
+}
+
+export async function tinyModel(): Promise<RepositoryFiles> {
   const dir = await mkdtemp(join(tmpdir(), "prl-tiny-model-"));
   try {
-    const config = JSON.parse(await readFile(join(MODEL, "config.json"), "utf8")) as Record<string, unknown>;
-    for (const name of await readdir(MODEL)) await writeFile(join(dir, name), await readFile(join(MODEL, name)));
-    await writeFile(join(dir, "config.json"), JSON.stringify({ ...config, ...SMALLER, ...change }));
-    await randomCheckpoint(dir, join(dir, "out"), 1);
+    await writeModel(dir, SMALLER);
     const files: RepositoryFiles = {};
     for (const name of await readdir(join(dir, "out"))) files[name] = await readFile(join(dir, "out", name));
     return { ...files, "README.md": Buffer.from("# a model"), "pytorch_model.bin": Buffer.alloc(2000, "x") };

@@ -1,5 +1,6 @@
 /** The forms of `prl model`, with name and options of each; its module is loaded only when it runs. */
 import type { PlainArguments } from "../../arguments/args.ts";
+import { RULES } from "../../arguments/option-rule.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
 
 export interface ModelForm {
@@ -27,5 +28,40 @@ export const FORMS: readonly ModelForm[] = [
     summary: "Download a model of the Hugging Face hub, or what has changed of it, into the cache",
     options: [REVISION],
     load: () => import("./pull.ts"),
+  },
+  {
+    name: "list",
+    usage: "",
+    summary: "List the models in the cache: revisions, sizes, whether prl can load them",
+    options: [],
+    load: () => import("./list.ts"),
+  },
+  {
+    name: "info",
+    usage: "<org/name or folder> [--revision <revision>] [--seq-len <n>] [--batch <n>]",
+    summary: "Say whether prl can train and serve a model, and the memory for it, without a download",
+    options: [
+      REVISION,
+      {
+        flag: "--seq-len",
+        value: "<n>",
+        rule: RULES.count,
+        summary: "Tokens of a sequence (default: the model's limit, at most 2048)",
+      },
+      {
+        flag: "--batch",
+        value: "<n>",
+        rule: RULES.count,
+        summary: "Sequences that are served at once, or are in one bin of the trainer (default 1)",
+      },
+    ],
+    load: () => import("./info.ts"),
+  },
+  {
+    name: "remove",
+    usage: "<org/name>",
+    summary: "Remove a model with all its revisions from the cache",
+    options: [],
+    load: () => import("./remove.ts"),
   },
 ];

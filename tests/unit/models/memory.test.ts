@@ -1,0 +1,65 @@
+/** The memory formula against the memory of this process, for a small model. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { type ModelInfo, modelInfo } from "../../../ts/models/index.ts";
+import { loadModel, openTrainer } from "../../../ts/native/index.ts";
+import { writeModel } from "./tiny-model.ts";
+
+/** About 10 million parameters: many times what else moves in this process. */
+const SHAPE = { hidden_size: 320, intermediate_size: 1280, num_hidden_layers: 6, head_dim: 64, vocab_size: 4096 };
+const ROWS = 48;
+
+let root: string;
+let dir: string;
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "prl-memory-"));
+  dir = await writeModel(root, SHAPE);
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+function resident(): number {
+  return 1024 * Number(/^VmRSS:\s+(\d+) kB$/mu.exec(readFileSync("/proc/self/status", "utf8"))?.[1]);
+}
+
+/** What `work` adds to the process while it holds its result. */
+async function added(work: () => Promise<{ close(): Promise<void> }>): Promise<number> {
+  const before = resident();
+  const held = await work();
+  const bytes = resident() - before;
+  await held.close();
+  return bytes;
+}
+
+async function trained() {
+  const trainer = await openTrainer(dir, { threads: 2, loss: { type: "ce" } });
+  await trainer.forwardBackward({
+    inputIds: new Uint32Array(ROWS).map((_, i) => 97 + (i % 26)),
+    inferenceLogprobs: new Float32Array(ROWS),
+    advantages: new Float32Array(ROWS).fill(1),
+    temperatures: new Float32Array(ROWS).fill(1),
+    lossMask: new Uint8Array(ROWS).fill(1, 1),
+    cuSeqlens: Uint32Array.of(0, ROWS),
+  });
+  await trainer.step({});
+  return trainer;
+}
+
+const ofRows = (): Promise<ModelInfo> => modelInfo(dir, { batch: 1, seqLen: ROWS });
+
+test("of a trainer: weights, gradients and moments", { timeout: 120_000 }, async () => {
+  const { training, parameters } = await ofRows();
+  expect(parameters).toBeGreaterThan(9e6);
+  const measured = await added(trained);
+  expect(measured / (training?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.75);
+  expect(measured / (training?.total ?? 0), `${measured} bytes`).toBeLessThan(1.5);
+});
+
+test("of a server: weights", { timeout: 120_000 }, async () => {
+  const { serving } = await ofRows();
+  const measured = await added(() => loadModel(dir, { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS }));
+  expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.6);
+  expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeLessThan(2.5);
+});

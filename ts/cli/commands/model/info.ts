@@ -1,0 +1,86 @@
+/** `prl model info`: what prl can do with a model, and the memory for it. */
+import { totalmem } from "node:os";
+
+import { PrlError } from "../../../errors.ts";
+import { hubSettings } from "../../../hub/index.ts";
+import { type ModelInfo, modelInfo, type Refusal } from "../../../models/index.ts";
+import { formatBytes, formatCount, renderTable } from "../../../monitors/index.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
+import { type CommandIo, EXIT } from "../../command.ts";
+import { namingTheStop } from "../../processes/model-download.ts";
+import { printable } from "../../runs/text.ts";
+
+export async function run({ options, positionals }: PlainArguments, io: CommandIo): Promise<number> {
+  const [name, ...others] = positionals;
+  if (name === undefined || others.length > 0) {
+    throw new PrlError(
+      "PRL_CLI_USAGE",
+      "prl model info: expected one model, org/name or a folder; see prl model --help",
+    );
+  }
+  const revision = options.get("--revision");
+  if (revision !== undefined && name.includes("@")) {
+    throw new PrlError("PRL_CLI_USAGE", "prl model info: the name and --revision both name a revision");
+  }
+  const number = (flag: string): number | undefined => (options.has(flag) ? Number(options.get(flag)) : undefined);
+  const [batch, seqLen] = [number("--batch"), number("--seq-len")];
+  const workload = { ...(batch !== undefined && { batch }), ...(seqLen !== undefined && { seqLen }) };
+  const where = { cwd: io.cwd, settings: hubSettings(io.env), signal: io.signal };
+  const text = revision === undefined ? name : `${name}@${revision}`;
+  const info = await namingTheStop(io, modelInfo(text, workload, where));
+  if (io.json) io.writeJson({ ...info, machine_bytes: machineBytes() });
+  else io.stdout.write(`${infoLines(info).join("\n")}\n`);
+  return EXIT.done;
+}
+
+function infoLines(info: ModelInfo): string[] {
+  const { parameters, dtypes, max_tokens: longest } = info;
+  const size =
+    parameters === null ? "no weights: a run makes random ones" : `${formatCount(parameters)} (${dtypes.join(", ")})`;
+  const place = info.folder ?? "on the hub, not on this disk";
+  const rows: [string, string][] = [
+    ["model", info.model],
+    ...(place === info.model ? [] : [["folder", place] as [string, string]]),
+    ["architecture", info.architecture ?? "not named"],
+    ["parameters", size],
+    ["longest", longest === null ? "not known" : `${formatCount(longest)} tokens`],
+    ["train", verdict(info.train)],
+    ["serve", verdict(info.serve)],
+  ];
+  return [...rows.map(([label, text]) => `${label.padEnd(14)}${printable(text)}`), ...memoryLines(info)];
+}
+
+function verdict(refusal: Refusal | null): string {
+  return refusal === null ? "yes" : `no: [${refusal.code}] ${refusal.reason}`;
+}
+
+function memoryLines({ training, serving, workload: { batch, seqLen } }: ModelInfo): string[] {
+  if (training === null || serving === null) return [];
+  const sequences = batch === 1 ? "1 sequence" : `${formatCount(batch)} sequences at once`;
+  const columns = ["memory", "weights", "gradients", "optimizer", "activations", "KV cache", "total"];
+  const train = [
+    training.weights,
+    training.gradients,
+    training.optimizer,
+    training.activations,
+    undefined,
+    training.total,
+  ];
+  const serve = [serving.weights, undefined, undefined, serving.work, serving.kv_cache, serving.total];
+  return [
+    "",
+    ...renderTable(columns, [
+      ["train, AdamW", ...train.map(formatBytes)],
+      ["serve", ...serve.map(formatBytes)],
+    ]),
+    "",
+    `In f32, of ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
+    `A run has one trainer and at least one server. This machine has ${formatBytes(machineBytes())}.`,
+  ];
+}
+
+/** Memory that this process may have. */
+function machineBytes(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}

@@ -1,0 +1,134 @@
+/**
+ * The memory that the embedded engine needs for a model, in f32. It counts arrays as `crates/engine` allocates them.
+ *
+ * Legend: P parameters, E = vocabulary x H (the embedding), H hidden, F feed-forward, q and k widths of queries and keys, W = q + 2 k,
+ * N rows: `batch` sequences of `seqLen` tokens.
+ *
+ * | what                 | numbers of 4 bytes                                                                                       |
+ * | -------------------- | -------------------------------------------------------------------------------------------------------- |
+ * | weights, served      | P, and E once more when the head is tied: the layers and the head packed, the embedding for look-up      |
+ * | weights, trained     | P flat, those served, and P (without E when the head is not tied) packed for the backward pass           |
+ * | gradients            | P                                                                                                        |
+ * | AdamW's moments      | 2 P                                                                                                      |
+ * | activations          | N (2 H + W + 2 q + k + 2 F) for each kept layer and one more, N H for each recomputed layer              |
+ * | work of training     | N (7 H + 2 F + q + W + 2 k), and a chunk of logits                                                       |
+ * | keys and values      | layers x KV heads x (head width + the same in whole vectors) for each token, in blocks of 16             |
+ * | work of serving      | the same as one layer's activations for the rows of a step, and a row of logits per sequence             |
+ *
+ * The policy `auto` of the trainer keeps the layers that fit in 512 MiB. A model that is loaded has P flat beside the packed weights for a
+ * moment. What is not counted: the process itself, some 100 MB, and the file's pages, which the system takes back.
+ */
+import { z } from "zod";
+
+const BYTES = 4;
+/** `ACTIVATION_BUDGET_BYTES` of crates/engine/src/train/options.rs. */
+const ACTIVATION_BUDGET = 512 * 2 ** 20;
+/** `CHUNK_LOGITS` and `LEAST_TARGETS` of crates/engine/src/train/head_backward.rs. */
+const CHUNK_LOGITS = 2 ** 21;
+const LEAST_TARGETS = 48;
+/** `BLOCK_TOKENS` of the cache, and the width of its vectors. */
+const BLOCK_TOKENS = 16;
+const LANES = 16;
+/** Default `max_batched_tokens` of crates/engine/src/generate/request.rs. */
+const STEP_ROWS = 512;
+
+/** The keys of config.json that the sizes depend on. */
+const shapeSchema = z.object({
+  hidden_size: z.int().positive(),
+  intermediate_size: z.int().positive(),
+  num_hidden_layers: z.int().positive(),
+  num_attention_heads: z.int().positive(),
+  num_key_value_heads: z.int().positive().nullish(),
+  head_dim: z.int().positive().nullish(),
+  vocab_size: z.int().positive(),
+  tie_word_embeddings: z.boolean().nullish(),
+  max_position_embeddings: z.int().positive().nullish(),
+});
+
+export type ModelShape = z.infer<typeof shapeSchema>;
+
+/** The shape in a config.json; null when it is no decoder whose sizes are known. */
+export function modelShape(config: unknown): ModelShape | null {
+  return shapeSchema.safeParse(config).data ?? null;
+}
+
+export interface Workload {
+  /** Sequences at once. */
+  readonly batch: number;
+  /** Tokens of each. */
+  readonly seqLen: number;
+}
+
+/** Bytes by what they are for. */
+export interface TrainingMemory {
+  readonly weights: number;
+  readonly gradients: number;
+  readonly optimizer: number;
+  readonly activations: number;
+  readonly total: number;
+}
+
+export interface ServingMemory {
+  readonly weights: number;
+  readonly kv_cache: number;
+  readonly work: number;
+  readonly total: number;
+  /** Most bytes while the model is loaded. */
+  readonly loading: number;
+}
+
+/** Memory of a trainer with AdamW. */
+export function trainingMemory(shape: ModelShape, parameters: number, workload: Workload): TrainingMemory {
+  const { embedding, hidden, layers, q, k, qkv, ffn, isTied } = sizes(shape);
+  const rows = workload.batch * workload.seqLen;
+  const served = servedNumbers(shape, parameters);
+  const weights = parameters + served + parameters - (isTied ? 0 : embedding);
+  const perLayer = 2 * hidden + qkv + 2 * q + k + 2 * ffn;
+  const kept = Math.min(layers, Math.floor(ACTIVATION_BUDGET / (rows * perLayer * BYTES)));
+  const recomputed = layers - kept;
+  const held = rows * perLayer * (kept + (recomputed > 0 ? 1 : 0)) + rows * hidden * recomputed;
+  const logits = Math.max(CHUNK_LOGITS, LEAST_TARGETS * shape.vocab_size);
+  const work = rows * (7 * hidden + 2 * ffn + q + qkv + 2 * k) + logits;
+  const bytes = {
+    weights: weights * BYTES,
+    gradients: parameters * BYTES,
+    optimizer: 2 * parameters * BYTES,
+    activations: (held + work) * BYTES,
+  };
+  return { ...bytes, total: bytes.weights + bytes.gradients + bytes.optimizer + bytes.activations };
+}
+
+/** Memory of an inference server. */
+export function servingMemory(shape: ModelShape, parameters: number, { batch, seqLen }: Workload): ServingMemory {
+  const { hidden, layers, heads, headDim, q, k, qkv, ffn } = sizes(shape);
+  const tokens = batch * Math.ceil(seqLen / BLOCK_TOKENS) * BLOCK_TOKENS;
+  const perToken = layers * heads * (headDim + Math.ceil(headDim / LANES) * LANES);
+  const rows = Math.max(batch, Math.min(batch * seqLen, STEP_ROWS));
+  const weights = servedNumbers(shape, parameters) * BYTES;
+  const cache = tokens * perToken * BYTES;
+  const work = (rows * (4 * hidden + qkv + 2 * q + k + 3 * ffn) + batch * shape.vocab_size) * BYTES;
+  return { weights, kv_cache: cache, work, total: weights + cache + work, loading: weights + parameters * BYTES };
+}
+
+function servedNumbers(shape: ModelShape, parameters: number): number {
+  const { embedding, isTied } = sizes(shape);
+  return parameters + (isTied ? embedding : 0);
+}
+
+function sizes(shape: ModelShape) {
+  const headDim = shape.head_dim ?? Math.floor(shape.hidden_size / shape.num_attention_heads);
+  const heads = shape.num_key_value_heads ?? shape.num_attention_heads;
+  const [q, k] = [shape.num_attention_heads * headDim, heads * headDim];
+  return {
+    hidden: shape.hidden_size,
+    ffn: shape.intermediate_size,
+    layers: shape.num_hidden_layers,
+    embedding: shape.vocab_size * shape.hidden_size,
+    isTied: shape.tie_word_embeddings ?? false,
+    heads,
+    headDim,
+    q,
+    k,
+    qkv: q + 2 * k,
+  };
+}
