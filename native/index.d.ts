@@ -26,8 +26,8 @@ export declare class NativeEngine {
   logits(ids: Uint32Array, cuSeqlens: Uint32Array): Promise<Float32Array>
   /** Log-probabilities of packed sequences, computed between two decode steps. */
   logprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array): Promise<Float32Array>
-  /** The same with each token's rank and the `top` most probable tokens of its place. */
-  rankedLogprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array, top: number): Promise<NativeRankedScores>
+  /** The same with each token's rank and the most likely tokens of its place. */
+  rankedLogprobs(scoring: NativeRankedScoring): Promise<NativeRankedScores>
   /** Queues requests. */
   submit(requests: Array<NativeGenerateRequest>): void
   /** Returns every increment since the last call, or waits for one, at most `deadline_ms`. */
@@ -892,6 +892,16 @@ export interface NativePulledWeights {
 export interface NativeRankedScores {
   logprobs: Float32Array
   ranking: NativeRanking
+}
+
+/** Packed tokens to score. */
+export interface NativeRankedScoring {
+  ids: Uint32Array
+  cuSeqlens: Uint32Array
+  /** One for all tokens, or one for each. */
+  temperatures: Float32Array
+  /** How many of the most likely tokens are named. */
+  top: number
 }
 
 /** Where tokens stand among all tokens of their places. */

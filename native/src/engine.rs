@@ -11,7 +11,7 @@ use prl_engine::{Compute, Model, Tier, WeightDtype};
 
 use crate::error::NativeError;
 use crate::generation::{
-    NativeGenerateRequest, NativeIncrement, NativeRankedScores, increment, ranked_scores, request,
+    NativeGenerateRequest, NativeIncrement, NativeRankedScores, NativeRankedScoring, increment, ranked_scores, request,
 };
 use crate::numbers::{size, whole};
 use crate::runtime::blocking;
@@ -205,22 +205,20 @@ impl NativeEngine {
         })
     }
 
-    /// The same with each token's rank and the `top` most probable tokens of its place.
+    /// The same with each token's rank and the most likely tokens of its place.
     #[napi(catch_unwind)]
     pub fn ranked_logprobs<'env>(
         &self,
         env: &'env Env,
-        ids: Uint32Array,
-        cu_seqlens: Uint32Array,
-        temperatures: Float32Array,
-        top: u32,
+        scoring: NativeRankedScoring,
     ) -> napi::Result<PromiseRaw<'env, NativeRankedScores>> {
         let inner = self.inner()?;
         blocking(env, move || {
+            let top = scoring.top;
             let scoring = Scoring {
-                input_ids: ids.to_vec(),
-                cu_seqlens: cu_seqlens.to_vec(),
-                temperatures: temperatures.to_vec(),
+                input_ids: scoring.ids.to_vec(),
+                cu_seqlens: scoring.cu_seqlens.to_vec(),
+                temperatures: scoring.temperatures.to_vec(),
             };
             Ok(ranked_scores(inner.generator.score_ranked(scoring, top)?, top))
         })

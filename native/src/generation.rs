@@ -93,6 +93,17 @@ pub struct NativeRanking {
     pub top_logprobs: Float32Array,
 }
 
+/// Packed tokens to score.
+#[napi(object, use_nullable = true)]
+pub struct NativeRankedScoring {
+    pub ids: Uint32Array,
+    pub cu_seqlens: Uint32Array,
+    /// One for all tokens, or one for each.
+    pub temperatures: Float32Array,
+    /// How many of the most likely tokens are named.
+    pub top: u32,
+}
+
 /// Log-probabilities of given tokens, and where they stand.
 #[napi(object, use_nullable = true)]
 pub struct NativeRankedScores {

@@ -3,6 +3,7 @@ import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
 import type { ActiveRequest } from "./requests/active-request.ts";
+import type { Admission } from "./requests/admission.ts";
 import type { InterruptibleRequests } from "./requests/interruptible-requests.ts";
 import type { ProgressWatch } from "./progress-watch.ts";
 import type { RequestLimits } from "./requests/request.ts";
@@ -28,6 +29,8 @@ export interface ServerContext {
   readonly verifyWeights: "once" | "always";
   /** Key that control calls have to present; null: none. */
   readonly controlKey: string | null;
+  /** Keys of which callers have to present one to sample; empty: none is needed. */
+  readonly apiKeys: readonly string[];
   /** Names under which the model is listed; the first is its id. */
   readonly modelNames: readonly string[];
   /** Folder that the model was loaded from. */
@@ -38,12 +41,16 @@ export interface ServerContext {
   readonly packageVersion: string;
   /** Requests being answered. */
   readonly active: Set<ActiveRequest>;
+  /** Bounds them. */
+  readonly admission: Admission;
   /** Watches whether the engine makes progress for them. */
   readonly progress: ProgressWatch;
   /** Those of them that can be cut. */
   readonly cuts: InterruptibleRequests;
   /** True between `/pause` and `/resume`. */
   paused: boolean;
+  /** True between `/sleep` and `/wake_up`. */
+  sleeping: boolean;
   /** True once the server stops: new requests are refused. */
   closing: boolean;
   /** A new id for a request inside the engine. */

@@ -40,14 +40,36 @@ function isLoopback(address: string, family: number): boolean {
 
 /** The hook of control routes. Errors: 403 for a call from a web page, 401 for one without the key. */
 export function controlGuard(key: string | null): (request: FastifyRequest) => Promise<void> {
-  const wanted = key === null ? null : digest(`Bearer ${key}`);
+  const isAllowed = bearerOf(key === null ? [] : [key]);
   return async ({ headers, url }) => {
     if (headers.origin !== undefined) {
       throw new HttpError(403, "PRL_INFERENCE_AUTH", `${url} is not for web pages: the call has an Origin header`);
     }
-    if (wanted === null || timingSafeEqual(digest(headers.authorization ?? ""), wanted)) return;
+    if (isAllowed(headers.authorization)) return;
     const advice = "send authorization: Bearer with the server's PRL_TRANSPORT_TOKEN";
     throw new HttpError(401, "PRL_INFERENCE_AUTH", `${url} needs the key of the server: ${advice}`);
+  };
+}
+
+/** Paths that need an API key, where there is one. As in vLLM the status routes and `/tokenize` need none. */
+const SAMPLING_PATHS = /^\/(v1|inference)\/|^\/abort_requests(\?|$)/u;
+
+/** The hook of all routes: those that sample need one of `keys`. Errors: 401 for a call without. */
+export function apiKeyGuard(keys: readonly string[]): (request: FastifyRequest) => Promise<void> {
+  const isAllowed = bearerOf(keys);
+  return async ({ headers, routeOptions, url }) => {
+    if (isAllowed(headers.authorization) || !SAMPLING_PATHS.test(routeOptions.url ?? url)) return;
+    throw new HttpError(401, "PRL_INFERENCE_AUTH", `${url} needs the API key: send authorization: Bearer <key>`);
+  };
+}
+
+/** Whether a header has one of the keys as bearer; everything has where there is no key. Takes equally long for every header. */
+function bearerOf(keys: readonly string[]): (header: string | undefined) => boolean {
+  const wanted = keys.map((key) => digest(`Bearer ${key}`));
+  if (wanted.length === 0) return () => true;
+  return (header) => {
+    const given = digest(header ?? "");
+    return wanted.map((one) => timingSafeEqual(given, one)).includes(true);
   };
 }
 

@@ -27,6 +27,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   PRL_INFERENCE_UNSUPPORTED: 501,
   PRL_TEMPLATE_UNSUPPORTED: 501,
   PRL_INFERENCE_TIMEOUT: 504,
+  PRL_INFERENCE_RATE_LIMIT: 429,
 };
 
 /** vLLM's words for a status. */
@@ -39,6 +40,7 @@ const TYPES: Readonly<Record<number, string>> = {
   409: "ConflictError",
   413: "RequestEntityTooLargeError",
   422: "UnprocessableEntityError",
+  429: "TooManyRequestsError",
   501: "NotImplementedError",
   503: "ServiceUnavailableError",
 };

@@ -16,8 +16,9 @@ import type { Model } from "../native/index.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../renderers/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Deadlines, ServerContext } from "./context.ts";
-import { hostProblem } from "./control-guard.ts";
+import { apiKeyGuard, hostProblem } from "./control-guard.ts";
 import { HttpError, toWire } from "./errors.ts";
+import { Admission } from "./requests/admission.ts";
 import { registerChat } from "./routes/chat.ts";
 import { registerCompletions } from "./routes/completions.ts";
 import { InterruptibleRequests } from "./requests/interruptible-requests.ts";
@@ -25,6 +26,7 @@ import { ProgressWatch } from "./progress-watch.ts";
 import { readJson } from "./requests/read-json.ts";
 import { registerControl } from "./routes/control.ts";
 import { registerGenerate } from "./routes/generate.ts";
+import { registerSleep } from "./routes/sleep.ts";
 import { registerStatus } from "./routes/status.ts";
 import { registerTokenize } from "./routes/tokenize.ts";
 import { registerUnsupported } from "./routes/unsupported.ts";
@@ -33,8 +35,8 @@ import { seedSequence } from "./requests/seed-sequence.ts";
 export interface InferenceServerOptions {
   /** Folder of the model, for its tokenizer (stop strings) and for `/v1/models`. */
   modelDir: string;
-  /** Name under which the model is served; requests that name another model are then refused. */
-  modelName?: string;
+  /** Names under which the model is served, the first in answers; requests that name another model are then refused. */
+  modelNames?: readonly string[];
   /** Most tokens of prompt and completion together. Default and limit: the model's. */
   maxModelLen?: number;
   /** Seed for requests without one. Default 0. */
@@ -46,6 +48,10 @@ export interface InferenceServerOptions {
   startPaused?: boolean;
   /** Bearer token that control calls have to present. Without one the server listens only where other machines cannot reach it. */
   controlKey?: string | null;
+  /** Keys of which a caller that samples has to present one as bearer token. Default: none is needed. */
+  apiKeys?: readonly string[];
+  /** Most samples that run and wait at once; more are answered with 429. Default: no bound but the engine's. */
+  maxSamples?: number;
   /** `always` digests every byte of every version that is loaded; `once` (default) leaves out versions that this machine has digested. */
   verifyWeights?: "once" | "always";
 }
@@ -79,6 +85,9 @@ const RECEIVE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 75_000;
 /** Time for the answers to requests that are aborted when the server stops. */
 const LAST_ANSWERS_MS = 1_000;
+const TOO_MANY_REQUESTS = 429;
+/** A sample takes seconds, so a place may be free by then. */
+const RETRY_AFTER_SECONDS = 1;
 /** Bytes of a token id in JSON, with separators and slack. */
 const BODY_BYTES_PER_TOKEN = 16;
 const LEAST_BODY_LIMIT_BYTES = 1024 * 1024;
@@ -97,8 +106,10 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   refuseStandingBodies(app, context.deadlines.bodyMs);
   app.setErrorHandler((error, _request, reply) => {
     const { status, body } = toWire(error);
+    if (status === TOO_MANY_REQUESTS) reply.header("retry-after", RETRY_AFTER_SECONDS);
     return reply.code(status).send(body);
   });
+  if (context.apiKeys.length > 0) app.addHook("onRequest", apiKeyGuard(context.apiKeys));
   app.setNotFoundHandler((request, reply) => {
     const { status, body } = toWire(
       new HttpError(404, "PRL_INFERENCE_REQUEST", `no endpoint ${request.method} ${request.url}`),
@@ -108,6 +119,7 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   watchProgress(app, context);
   registerGenerate(app, context);
   registerControl(app, context);
+  registerSleep(app, context);
   registerStatus(app, context);
   registerChat(app, context);
   registerCompletions(app, context);
@@ -136,7 +148,7 @@ async function close(app: FastifyInstance, context: ServerContext): Promise<void
 }
 
 async function createContext(model: Model, options: InferenceServerOptions): Promise<ServerContext> {
-  const named = options.modelName === undefined ? [] : [options.modelName];
+  const named = options.modelNames ?? [];
   const seeds = seedSequence(options.seed ?? 0);
   let tokenizer: Promise<Tokenizer> | undefined;
   let renderer: Promise<Renderer> | undefined;
@@ -146,8 +158,9 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     puller: options.puller ?? null,
     verifyWeights: options.verifyWeights ?? "once",
     controlKey: options.controlKey ?? null,
+    apiKeys: options.apiKeys ?? [],
     modelDir: options.modelDir,
-    modelNames: options.modelName === undefined ? [basename(options.modelDir)] : named,
+    modelNames: named.length === 0 ? [basename(options.modelDir)] : named,
     limits: {
       vocabSize: model.config.vocabSize,
       maxModelLen: Math.min(model.config.maxModelLen, options.maxModelLen ?? Number.MAX_SAFE_INTEGER),
@@ -156,15 +169,17 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     deadlines: { ...DEFAULT_DEADLINES, ...options.deadlines },
     packageVersion: await packageVersion(),
     active: new Set(),
+    admission: new Admission(options.maxSamples ?? Number.MAX_SAFE_INTEGER),
     progress: new ProgressWatch({
       progress: () => {
         const { promptTokens, generationTokens } = model.stats();
         return promptTokens + generationTokens;
       },
-      isPaused: () => context.paused,
+      isPaused: () => context.paused || context.sleeping,
     }),
     cuts: new InterruptibleRequests(),
     paused: options.startPaused ?? false,
+    sleeping: false,
     closing: false,
     nextId: () => String(requests++),
     nextSeed: () => seeds.next(),

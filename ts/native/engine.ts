@@ -178,8 +178,9 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
     },
     rankedLogprobs: async (inputIds, cuSeqlens, top, scoring = {}) => {
       checkOptions(CODE, "rankedLogprobs", scoringSchema, scoring);
-      const count = whole(CODE, "top", top);
-      return nativeAsync(() => engine.rankedLogprobs(inputIds, cuSeqlens, perToken(scoring.temperature ?? 1), count));
+      const temperatures = perToken(scoring.temperature ?? 1);
+      const what = { ids: inputIds, cuSeqlens, temperatures, top: whole(CODE, "top", top) };
+      return nativeAsync(() => engine.rankedLogprobs(what));
     },
     generate: (requests, generating = {}) => {
       checkOptions(CODE, "generate", generateSchema, generating);

@@ -145,3 +145,40 @@ describe("pause, resume, update_weights", () => {
     expect(await run()).toBe(0);
   });
 });
+
+describe("sleep", () => {
+  const is = async (path: string) => (await fetch(serving().url + path)).json();
+
+  it("ends requests, frees the cache and scores on; awake, everything is as before", async () => {
+    const before = await client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 20, seed: 1 } });
+    const { pending } = await pausedMidway();
+    expect(await serving().post("/sleep", "")).toEqual({ status: 200, body: { status: "sleeping" } });
+    expect((await pending).finishReason).toBe("abort");
+    await admin.resume();
+    expect(await is("/is_sleeping")).toEqual({ is_sleeping: true });
+    expect(await is("/is_paused")).toEqual({ is_paused: false });
+    expect((await client.promptLogprobs(PROMPT)).logprobs).toHaveLength(PROMPT.length);
+    const waiting = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 20, seed: 1 } });
+    await serving().untilStats(({ waiting: count }) => count === 1);
+    expect((await serving().post("/wake_up?tags=weights", "")).body).toEqual({ status: "sleeping" });
+    expect((await serving().post("/wake_up", "")).body).toEqual({ status: "awake" });
+    expect((await waiting).tokenIds).toEqual(before.tokenIds);
+    expect(await is("/is_sleeping")).toEqual({ is_sleeping: false });
+    expect(model.stats()).toMatchObject({ running: 0, waiting: 0 });
+  });
+
+  it("keeps requests where that is asked for, and a pause outlasts it", async () => {
+    const whole = await client.generate({ tokenIds: PROMPT, sampling: MIDWAY });
+    const { pending } = await pausedMidway();
+    await serving().post("/sleep?mode=keep", "");
+    await serving().post("/wake_up", "");
+    expect(await is("/is_paused")).toEqual({ is_paused: true });
+    await admin.resume();
+    expect((await pending).tokenIds).toEqual(whole.tokenIds);
+  });
+
+  it("is refused where weights would be dropped", async () => {
+    expect(await serving().post("/sleep?level=2", "")).toMatchObject({ status: 501 });
+    expect(await is("/is_sleeping")).toEqual({ is_sleeping: false });
+  });
+});

@@ -221,7 +221,7 @@ describe("POST /inference/v1/generate", () => {
     ["{", "body"],
     [{ sampling_params: {} }, "token_ids"],
     [{ token_ids: [VOCAB_SIZE], sampling_params: {} }, "token_ids[0]"],
-    [{ token_ids: [1], sampling_params: { min_p: 0.5 } }, "sampling_params.min_p"],
+    [{ token_ids: [1], sampling_params: { min_p: 5 } }, "sampling_params.min_p"],
     [{ token_ids: [1], sampling_params: { tempreature: 1 } }, "sampling_params.tempreature"],
     [{ token_ids: [1], sampling_params: { max_tokens: "many" } }, "sampling_params.max_tokens"],
   ])("answers 400 to %j and names %s", async (body, field) => {

@@ -151,7 +151,15 @@ describe("/health", () => {
 });
 
 describe("control calls", () => {
-  const CALLS = ["/pause?mode=keep", "/resume", "/reset_prefix_cache", "/update_weights", "/prefetch_weights"];
+  const CALLS = [
+    "/pause?mode=keep",
+    "/resume",
+    "/reset_prefix_cache",
+    "/update_weights",
+    "/prefetch_weights",
+    "/sleep",
+    "/wake_up",
+  ];
   const call = async (address: string, path: string, headers: Record<string, string> = {}) =>
     (await fetch(address + path, { method: "POST", headers })).status;
 
@@ -196,9 +204,87 @@ describe("control calls", () => {
     ["/update_weights", { version: 1, digest: "0".repeat(16), source: { dir: "/x" }, force: true }, /force/],
     ["/update_weights", { version: 1, digest: "0".repeat(16), source: { dir: "/x", file: 1 } }, /file/],
     ["/abort_requests", { request_ids: [], all: true }, /request_ids/],
+    ["/sleep?level=1&deep=1", undefined, /deep/],
+    ["/sleep?mode=soon", undefined, /mode/],
+    ["/wake_up?tags=everything", undefined, /tags/],
   ])("refuse unknown fields: %s %o", async (path, body, message) => {
     const { status, body: answer } = await serving().post(path, body ?? "");
     expect(status).toBe(400);
     expect((answer["error"] as { message: string }).message).toMatch(message);
+  });
+});
+
+describe("an API key", () => {
+  const ask = async (address: string, path: string, key?: string): Promise<number> => {
+    const headers = {
+      "content-type": "application/json",
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    };
+    const method = path === "/v1/models" ? "GET" : "POST";
+    const body =
+      path === GENERATE ? SAMPLE : { prompt: PROMPT, messages: [{ role: "user", content: "a" }], max_tokens: 1 };
+    const { messages: _, ...text } = body as Record<string, unknown>;
+    const { prompt: __, ...chat } = body as Record<string, unknown>;
+    const sent = path === "/v1/completions" ? text : path === "/v1/chat/completions" ? chat : body;
+    return (await fetch(address + path, { method, headers, ...(method === "POST" && { body: JSON.stringify(sent) }) }))
+      .status;
+  };
+
+  it("is needed to sample and for nothing else; each of several will do", async () => {
+    await beside({ apiKeys: ["one", "two"] }, async (address) => {
+      for (const path of [GENERATE, "/v1/completions", "/v1/chat/completions", "/v1/models"]) {
+        expect([path, await ask(address, path)]).toEqual([path, 401]);
+        expect([path, await ask(address, path, "tw")]).toEqual([path, 401]);
+        expect([path, await ask(address, path, "one")]).toEqual([path, 200]);
+        expect([path, await ask(address, path, "two")]).toEqual([path, 200]);
+      }
+      expect(await ask(address, "/v1/%63ompletions")).toBe(401);
+      expect(await ask(address, "/abort_requests")).toBe(401);
+      for (const path of ["/health", "/metrics", "/version"]) expect((await fetch(address + path)).status).toBe(200);
+    });
+  });
+});
+
+describe("more requests than there is room for", () => {
+  it("are refused with a time to come again, and those that are there go on", async () => {
+    await beside({ maxSamples: 3 }, async (address) => {
+      const ask = (sampling_params: object) =>
+        fetch(address + GENERATE, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ token_ids: PROMPT, sampling_params: { ignore_eos: true, ...sampling_params } }),
+        });
+      await model.pause("keep");
+      const held = ask({ n: 2, max_tokens: 2 });
+      await serving().untilStats(({ waiting }) => waiting === 2);
+      const refused = await ask({ n: 2, max_tokens: 2 });
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+      expect(await refused.json()).toMatchObject({
+        error: { code: "PRL_INFERENCE_RATE_LIMIT", message: expect.stringMatching(/2 of 3/u) },
+      });
+      const third = ask({ max_tokens: 2 });
+      await serving().untilStats(({ waiting }) => waiting === 3);
+      await model.resume();
+      expect([(await held).status, (await third).status]).toEqual([200, 200]);
+      expect((await ask({ n: 3, max_tokens: 2 })).status).toBe(200);
+    });
+  });
+});
+
+describe("several names of a model", () => {
+  it("are all served, and the first is in answers", async () => {
+    await beside({ modelNames: ["a", "b"] }, async (address) => {
+      const models = (await (await fetch(`${address}/v1/models`)).json()) as { data: { id: string }[] };
+      expect(models.data.map(({ id }) => id)).toEqual(["a", "b"]);
+      const ask = (named: object) =>
+        fetch(`${address}/v1/completions`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ prompt: "x", max_tokens: 1, ...named }),
+        });
+      expect(await (await ask({})).json()).toMatchObject({ model: "a" });
+      expect(await (await ask({ model: "b" })).json()).toMatchObject({ model: "b" });
+      expect((await ask({ model: "c" })).status).toBe(404);
+    });
   });
 });

@@ -271,7 +271,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
   ])("the embedded server says the same, field by field: %s", async (_, path, body) => {
     const [model] = models;
     if (model === undefined) throw new Error("no model");
-    const own = await createInferenceServer(model, { modelDir: versions[0]?.dir ?? "", modelName: "tiny" });
+    const own = await createInferenceServer(model, { modelDir: versions[0]?.dir ?? "", modelNames: ["tiny"] });
     try {
       const ask = async (url: string): Promise<unknown> => {
         const text = JSON.stringify({ ...body, model: "tiny" });
@@ -297,7 +297,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
   ])("the embedded server refuses the same: %s", async (_, path, body) => {
     const [model] = models;
     if (model === undefined) throw new Error("no model");
-    const own = await createInferenceServer(model, { modelDir: versions[0]?.dir ?? "", modelName: "tiny" });
+    const own = await createInferenceServer(model, { modelDir: versions[0]?.dir ?? "", modelNames: ["tiny"] });
     try {
       const refused = async (url: string): Promise<unknown> => {
         const post = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };

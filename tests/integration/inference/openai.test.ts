@@ -140,15 +140,17 @@ describe("chat completions with the openai package", () => {
     ["a template", { chat_template: "{{ 1 }}" }, 501, /chat_template/],
     ["a reply to be continued", { continue_final_message: true }, 501, /continue_final_message/],
     ["special tokens as text", { skip_special_tokens: false }, 501, /skip_special_tokens/],
-    ["a cut prompt", { truncate_prompt_tokens: 4 }, 501, /truncate_prompt_tokens/],
-    ["two top log-probabilities", { logprobs: true, top_logprobs: 2 }, 501, /top_logprobs/],
+    ["a prompt of which nothing is left", { truncate_prompt_tokens: 0 }, 400, /token_ids/],
+    ["21 top log-probabilities", { logprobs: true, top_logprobs: 21 }, 400, /logprobs/],
+    ["those of the whole vocabulary", { logprobs: true, top_logprobs: -1 }, 501, /logprobs/],
     ["top log-probabilities without any", { top_logprobs: 1 }, 400, /logprobs: true/],
-    ["a negative count", { logprobs: true, top_logprobs: -1 }, 400, /top_logprobs/],
+    ["a negative count", { logprobs: true, top_logprobs: -2 }, 400, /top_logprobs/],
     ["options of a stream without one", { stream_options: { include_usage: true } }, 400, /stream_options/],
     ["more messages than tokens", { messages: Array.from({ length: 600 }, () => HELLO[0]) }, 400, /600 messages/],
     ["too many choices", { n: 129 }, 400, /n/],
     ["no seed for the second choice", { n: 2, seed: Number.MAX_SAFE_INTEGER }, 400, /seed/],
-    ["a penalty", { presence_penalty: 1 }, 400, /presence_penalty/],
+    ["a penalty that is too large", { presence_penalty: 2.5 }, 400, /presence_penalty/],
+    ["a bias of an unknown token", { logit_bias: { 260: 1 } }, 400, /logit_bias/],
     ["an unknown field", { temperatur: 1 }, 400, /temperatur/],
     ["too many tokens", { messages: [{ role: "user", content: "a".repeat(600) }] }, 400, /max_model_len/],
   ])("refuses %s", async (_name, change, status, message) => {
@@ -245,12 +247,12 @@ describe("vLLM's additions", () => {
 
   it("gives a completion's token ids, whole and streamed", async () => {
     const { logprobs: _, top_logprobs: __, ...plain } = request;
-    const body = { ...plain, prompt: "abc", logprobs: 1 };
+    const body = { ...plain, prompt: "abc", logprobs: 1, return_tokens_as_token_ids: true };
     const whole = JSON.parse(await ask("/v1/completions", body)) as { choices: [Record<string, unknown>] };
     const [{ prompt_token_ids: prompt, token_ids: ids, logprobs }] = whole.choices;
     expect(prompt).toEqual([...Buffer.from("abc")]);
     const { tokens, token_logprobs: values, top_logprobs: top } = logprobs as Record<string, unknown[]>;
-    expect(top).toEqual(tokens?.map((token, i) => ({ [String(token)]: values?.[i] })));
+    for (const [i, token] of (tokens ?? []).entries()) expect(top?.[i]).toMatchObject({ [String(token)]: values?.[i] });
     const chunks = eventsOf<{ choices: [{ token_ids?: number[]; prompt_token_ids?: number[] }] }>(
       await ask("/v1/completions", { ...body, stream: true }),
     );
@@ -290,11 +292,16 @@ describe("completions with the openai package", () => {
 
 describe("completions that are refused", () => {
   it.each([
-    ["five log-probabilities", { logprobs: 5 }, 501, /logprobs/],
-    ["a repeated prompt", { echo: true }, 501, /echo/],
+    ["21 log-probabilities", { logprobs: 21 }, 400, /logprobs/],
+    ["a bad word without tokens", { bad_words: [""] }, 400, /bad_words/],
     ["the best of several", { best_of: 2 }, 501, /best_of.*use n/],
     ["a suffix", { suffix: "x" }, 501, /suffix/],
-    ["no special tokens", { add_special_tokens: false }, 501, /add_special_tokens/],
+    [
+      "special tokens without spaces",
+      { skip_special_tokens: false, spaces_between_special_tokens: false },
+      501,
+      /spaces_between_special_tokens/,
+    ],
     ["a number as stop_token_ids", { stop_token_ids: 622 }, 400, /stop_token_ids/],
     [
       "more samples than one request may have",

@@ -147,7 +147,13 @@ describe("prl inference <model folder>", () => {
     const { command, args } = selfCommand();
     const child = spawn(
       command,
-      [...args, "inference", weights.dir, "--port", "0", "--name", "mine", "--threads", "1"],
+      [
+        ...args,
+        "inference",
+        weights.dir,
+        ..."--port 0 --threads 1 --served-model-name mine,other --api-key one,two".split(" "),
+        ..."--max-num-seqs 4 --max-waiting 0 --no-enable-prefix-caching --seed 3".split(" "),
+      ],
       {
         stdio: ["ignore", "pipe", "pipe"],
       },
@@ -156,12 +162,16 @@ describe("prl inference <model folder>", () => {
     const exited = once(child, "exit");
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const url = line.toString().trim();
-    const response = await fetch(`${url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ model: "mine", messages: [{ role: "user", content: "hi" }], max_tokens: 4 }),
-    });
-    expect(await response.json()).toMatchObject({ model: "mine", choices: [{ message: { role: "assistant" } }] });
+    const ask = async (key: string, more: object) =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+        body: JSON.stringify({ messages: [{ role: "user", content: "hi" }], max_tokens: 4, ...more }),
+      });
+    const response = await ask("two", { model: "other" });
+    expect(await response.json()).toMatchObject({ model: "other", choices: [{ message: { role: "assistant" } }] });
+    expect((await ask("three", {})).status).toBe(401);
+    expect((await ask("one", { n: 5 })).status).toBe(429);
     child.kill("SIGTERM");
     expect(await exited).toEqual([143, null]);
   });

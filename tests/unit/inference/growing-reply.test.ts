@@ -89,8 +89,11 @@ describe("a growing reply", () => {
         };
         const renderer = {
           parse: (...of: Read) => parseCompletion({ tokenizer: codec, family, stopIds: STOP_IDS }, ...of),
+          stopTokenIds: [...STOP_IDS],
         };
-        const reply = readReply(renderer, whole, { tools, oneCall: false, thinks, id: "x", begun: new Uint32Array(0) });
+        const begun = new Uint32Array(0);
+        const options = { tools, oneCall: false, thinks, id: "x", begun, withStop: false };
+        const reply = readReply(renderer, { ...whole, ranking: null }, options);
         if (turnsOut(reply, emitted)) return;
         collect(emitted, growing.rest(reply));
         expect(emitted).toEqual({ content: reply.content, reasoning: reply.reasoning ?? "" });
@@ -129,28 +132,32 @@ describe("a growing reply", () => {
     const tokenIds = Uint32Array.from(codec.encode(text));
     const renderer = {
       parse: (...of: Read) => parseCompletion({ tokenizer: codec, family: FAMILIES.qwen3, stopIds: STOP_IDS }, ...of),
+      stopTokenIds: [...STOP_IDS],
     };
-    const ended = { finishReason: "stop" as const, stopReason: null, policyVersions: [] };
+    const ended = { finishReason: "stop" as const, stopReason: null, policyVersions: [], ranking: null };
     const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), ...ended };
-    const options = { tools: true, thinks: false, id: "x", begun: new Uint32Array(0) };
+    const options = { tools: true, thinks: false, id: "x", begun: new Uint32Array(0), withStop: false };
     const names = (oneCall: boolean) =>
       readReply(renderer, completion, { ...options, oneCall }).toolCalls.map((each) => each.function.name);
     expect([names(true), names(false)]).toEqual([["f"], ["f", "g"]]);
   });
 
   it("ends before the stop string, in thinking too", () => {
-    const read = (text: string, stopReason: string) => {
+    const read = (text: string, stopReason: string, withStop = false) => {
       const tokenIds = Uint32Array.from(codec.encode(text));
       const renderer = {
         parse: (...of: Read) => parseCompletion({ tokenizer: codec, family: FAMILIES.qwen3, stopIds: STOP_IDS }, ...of),
+        stopTokenIds: [...STOP_IDS],
       };
-      const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), policyVersions: [] };
-      const options = { tools: false, oneCall: false, thinks: false, id: "x", begun: new Uint32Array(0) };
+      const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), policyVersions: [], ranking: null };
+      const options = { tools: false, oneCall: false, thinks: false, id: "x", begun: new Uint32Array(0), withStop };
       return readReply(renderer, { ...completion, finishReason: "stop", stopReason }, options);
     };
     expect(read("<think>hm, STOP", "STOP")).toMatchObject({ reasoning: "hm,", content: "" });
     expect(read("<think>hm</think>4 STOP", "STOP")).toMatchObject({ reasoning: "hm", content: "4" });
     expect(read("4\nEND\n", "END\n")).toMatchObject({ reasoning: null, content: "4" });
+    expect(read("<think>hm,STOP", "STOP", true)).toMatchObject({ reasoning: "hm,STOP", content: "" });
+    expect(read("<think>hm</think>4STOP", "STOP", true)).toMatchObject({ reasoning: "hm", content: "4STOP" });
   });
 
   it("gives no part of a call before it is whole", () => {

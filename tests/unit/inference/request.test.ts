@@ -17,12 +17,21 @@ describe("parseGenerateRequest", () => {
       temperature: 1,
       topP: 1,
       topK: -1,
+      minP: 0,
+      repetitionPenalty: 1,
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      logitBias: new Map(),
+      allowedTokenIds: null,
+      badWords: [],
       seed: null,
       stopTokenIds: [],
       stop: [],
+      skipSpecialTokens: true,
       ignoreEos: false,
       logprobs: null,
-      promptLogprobs: false,
+      promptLogprobs: null,
+      choices: 1,
       cacheSalt: null,
       priority: 0,
       stream: false,
@@ -49,13 +58,18 @@ describe("parseGenerateRequest", () => {
         top_p: 0.5,
         top_k: 3,
         seed: 2 ** 53 - 1,
-        n: 1,
-        logprobs: 1,
+        n: 3,
+        logprobs: 20,
         stop_token_ids: [4],
         ignore_eos: true,
         skip_special_tokens: false,
-        presence_penalty: 0,
-        logit_bias: {},
+        min_p: 0.1,
+        repetition_penalty: 1.5,
+        presence_penalty: -2,
+        frequency_penalty: 2,
+        logit_bias: { "5": 1.5, "99": -1000 },
+        allowed_token_ids: [1, 5, 99],
+        bad_words: ["a", "b", "a"],
       },
     });
     expect(parsed).toMatchObject({
@@ -67,8 +81,20 @@ describe("parseGenerateRequest", () => {
       topK: 3,
       seed: 2 ** 53 - 1,
       stopTokenIds: [4],
+      skipSpecialTokens: false,
       ignoreEos: true,
-      logprobs: 1,
+      logprobs: 20,
+      choices: 3,
+      minP: 0.1,
+      repetitionPenalty: 1.5,
+      presencePenalty: -2,
+      frequencyPenalty: 2,
+      logitBias: new Map([
+        [5, 1.5],
+        [99, -1000],
+      ]),
+      allowedTokenIds: [1, 5, 99],
+      badWords: ["a", "b"],
       cacheSalt: "7",
       priority: -3,
       stream: true,
@@ -135,11 +161,23 @@ describe("parseGenerateRequest", () => {
     [{ stop_token_ids: 5 }],
     [{ stop: "" }],
     [{ ignore_eos: 1 }],
-    [{ min_p: 0.1 }],
-    [{ presence_penalty: 0.5 }],
-    [{ repetition_penalty: 1.1 }],
-    [{ logit_bias: { 5: 1 } }],
-    [{ allowed_token_ids: [1] }],
+    [{ min_p: 1.1 }],
+    [{ min_p: -0.1 }],
+    [{ min_p: Number.NaN }],
+    [{ presence_penalty: 2.5 }],
+    [{ frequency_penalty: "1" }],
+    [{ repetition_penalty: 0 }],
+    [{ repetition_penalty: 1e300 }],
+    [{ logit_bias: { 100: 1 } }],
+    [{ logit_bias: { x: 1 } }],
+    [{ logit_bias: { 5: "1" } }],
+    [{ logit_bias: { 5: Number.NaN } }],
+    [{ bad_words: "x" }],
+    [{ n: 0 }],
+    [{ n: 129 }],
+    [{ logprobs: 21 }],
+    [{ prompt_logprobs: 21 }],
+    [{ best_of: 2 }],
     [{ typical_p: 0.9 }],
   ])("refuses the sampling parameter %j by its name", (params) => {
     const [name = ""] = Object.keys(params);
@@ -151,13 +189,23 @@ describe("parseGenerateRequest", () => {
     );
   });
 
-  it.each<[Record<string, unknown>]>([
-    [{ n: 2 }],
-    [{ logprobs: 5 }],
-    [{ prompt_logprobs: 2 }],
-    [{ stop: "x", min_tokens: 1 }],
-  ])("says that %j is not there yet", (params) => {
-    expect(() => sampling(params)).toThrow(expect.objectContaining({ code: "PRL_INFERENCE_UNSUPPORTED" }));
+  it.each<[Record<string, unknown>]>([[{ logprobs: -1 }], [{ prompt_logprobs: -1 }], [{ stop: "x", min_tokens: 1 }]])(
+    "says that %j is not there yet",
+    (params) => {
+      expect(() => sampling(params)).toThrow(expect.objectContaining({ code: "PRL_INFERENCE_UNSUPPORTED" }));
+    },
+  );
+
+  it("refuses too many biases and bad words, and empty ones", () => {
+    const biases = Object.fromEntries(Array.from({ length: 1025 }, (_, id) => [id, 1]));
+    expect(() => sampling({ logit_bias: biases })).toThrow(/^sampling_params.logit_bias: has 1025/u);
+    const words = Array.from({ length: 129 }, (_, word) => String(word));
+    expect(() => sampling({ bad_words: words })).toThrow(/^sampling_params.bad_words: has 129/u);
+    expect(() => sampling({ bad_words: ["a", ""] })).toThrow(/^sampling_params.bad_words\[1\]/u);
+  });
+
+  it.each<[unknown]>([[[]], [[100]], [[1.5]], ["1"]])("refuses the allowed tokens %j by name", (ids) => {
+    expect(() => sampling({ allowed_token_ids: ids })).toThrow(/^sampling_params.allowed_token_ids/u);
   });
 
   it("refuses another model than the one served, but only if it has a name", () => {

@@ -2,9 +2,11 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { CompletionCursor, endWithStopString, joinCompletions } from "../../../ts/inference/requests/completion.ts";
+import { joinRankings, rankedAt, type RankedTokens, sliceRanking } from "../../../ts/inference/requests/ranking.ts";
 import {
   chunkJson,
   promptLogprobsJson,
+  rankedPromptLogprobsJson,
   responseJson,
   type Completion,
 } from "../../../ts/inference/requests/response.ts";
@@ -16,6 +18,7 @@ function completion(logprobs: number[]): Completion {
   return {
     tokenIds,
     logprobs: Float32Array.from(logprobs),
+    ranking: null,
     policyVersions: [[0, 4]],
     finishReason: "stop",
     stopReason: 6,
@@ -28,8 +31,8 @@ describe("responseJson", () => {
       JSON.parse(
         responseJson({
           requestId: 'a"b',
-          completion: completion([-0.5, -0.25]),
-          topLogprobs: 1,
+          completions: [completion([-0.5, -0.25])],
+          topLogprobs: 0,
           promptLogprobs: null,
           usage: USAGE,
         }),
@@ -46,13 +49,13 @@ describe("responseJson", () => {
                 token_id: 5,
                 logprob: -0.5,
                 rank: null,
-                top_logprobs: [{ token_id: 5, logprob: -0.5, rank: null }],
+                top_logprobs: [],
               },
               {
                 token_id: 6,
                 logprob: -0.25,
                 rank: null,
-                top_logprobs: [{ token_id: 6, logprob: -0.25, rank: null }],
+                top_logprobs: [],
               },
             ],
           },
@@ -72,7 +75,7 @@ describe("responseJson", () => {
     const body = JSON.parse(
       responseJson({
         requestId: "r",
-        completion: completion([-1]),
+        completions: [completion([-1])],
         topLogprobs: null,
         promptLogprobs: null,
         usage: USAGE,
@@ -89,7 +92,7 @@ describe("responseJson", () => {
         const body = JSON.parse(
           responseJson({
             requestId: "r",
-            completion: completion(values),
+            completions: [completion(values)],
             topLogprobs: 0,
             promptLogprobs: null,
             usage: USAGE,
@@ -107,7 +110,7 @@ describe("responseJson", () => {
     expect(
       responseJson({
         requestId: "r",
-        completion: completion([-Infinity]),
+        completions: [completion([-Infinity])],
         topLogprobs: 0,
         promptLogprobs: null,
         usage: USAGE,
@@ -116,12 +119,81 @@ describe("responseJson", () => {
     expect(() =>
       responseJson({
         requestId: "r",
-        completion: completion([Number.NaN]),
+        completions: [completion([Number.NaN])],
         topLogprobs: 0,
         promptLogprobs: null,
         usage: USAGE,
       }),
     ).toThrow(expect.objectContaining({ code: "PRL_INFERENCE_FAILED" }));
+  });
+});
+
+describe("log-probabilities of other tokens", () => {
+  /** Two tokens with the two most probable ones of their places; the first is among them, the second is not. */
+  const ranked: RankedTokens = {
+    tokenIds: Uint32Array.of(5, 6),
+    logprobs: Float32Array.of(-0.5, -4),
+    ranking: {
+      ranks: Uint32Array.of(2, 9),
+      topTokenIds: Uint32Array.of(7, 5, 8, 9),
+      topLogprobs: Float32Array.of(-0.25, -0.5, -1, -2),
+    },
+  };
+
+  it("have the token itself first, with its place as rank when it is among them", () => {
+    expect(rankedAt(ranked, 0, 2)).toEqual([
+      { id: 5, logprob: -0.5, rank: 2 },
+      { id: 7, logprob: -0.25, rank: 1 },
+    ]);
+    expect(rankedAt(ranked, 1, 2)).toEqual([
+      { id: 6, logprob: -4, rank: 9 },
+      { id: 8, logprob: -1, rank: 1 },
+      { id: 9, logprob: -2, rank: 2 },
+    ]);
+  });
+
+  it("are as many in an answer as it asks for", () => {
+    const one: Completion = { ...completion([-0.5, -4]), ranking: ranked.ranking };
+    const topOf = (topLogprobs: number) => {
+      const json = responseJson({
+        requestId: "r",
+        completions: [one],
+        topLogprobs,
+        promptLogprobs: null,
+        usage: USAGE,
+      });
+      const body = JSON.parse(json) as {
+        choices: { logprobs: { content: { rank: number; top_logprobs: { token_id: number }[] }[] } }[];
+      };
+      const content = body.choices[0]?.logprobs.content ?? [];
+      expect(content.map(({ rank }) => rank)).toEqual([2, 9]);
+      return content.map(({ top_logprobs: top }) => top.map(({ token_id: id }) => id));
+    };
+    expect(topOf(1)).toEqual([[5], [6]]);
+    expect(topOf(2)).toEqual([
+      [5, 7],
+      [6, 8],
+    ]);
+  });
+
+  it("of a prompt have null first and the text of each", () => {
+    expect(JSON.parse(rankedPromptLogprobsJson(ranked, 1, String))).toEqual([
+      null,
+      {
+        "6": { logprob: -4, rank: 9, decoded_token: "6" },
+        "8": { logprob: -1, rank: 1, decoded_token: "8" },
+      },
+    ]);
+  });
+
+  it("stay with their tokens when completions are joined and cut", () => {
+    const [first, second] = [sliceRanking(ranked.ranking, 1), { ...ranked.ranking }];
+    expect(first).toEqual({
+      ranks: Uint32Array.of(2),
+      topTokenIds: Uint32Array.of(7, 5),
+      topLogprobs: Float32Array.of(-0.25, -0.5),
+    });
+    expect(joinRankings([first, second]).topTokenIds).toEqual(Uint32Array.of(7, 5, 7, 5, 8, 9));
   });
 });
 

@@ -19,19 +19,25 @@ export interface ServedModel {
   readonly puller: WeightPuller | null;
   /** Number of the server among its replicas. */
   readonly index: number;
+  /** Names of the model in requests; by default that of the config. */
+  readonly names?: readonly string[];
+  /** Keys for callers that sample; by default none is needed. */
+  readonly apiKeys?: readonly string[];
 }
 
 /** Serves while `use` works with the address; rejects as soon as a signal stops the process. */
 export async function serve(
-  { config, model, puller, index }: ServedModel,
+  { config, model, puller, index, names, apiKeys = [] }: ServedModel,
   io: CommandIo,
   use: (url: string) => Promise<void>,
 ): Promise<void> {
-  const name = config.inference.model?.name;
+  const { max_num_seqs: running, max_waiting: waiting, model: named } = config.inference;
   const server = await createInferenceServer(model, {
     modelDir: config.model_dir,
     seed: config.seed,
-    ...(name === undefined ? {} : { modelName: name }),
+    modelNames: names ?? (named === undefined ? [] : [named.name]),
+    apiKeys,
+    maxSamples: running + waiting,
     ...(puller === null ? {} : { puller }),
     verifyWeights: config.weight_broadcast.verify,
     startPaused: config.start_paused,

@@ -1,13 +1,13 @@
-/** Shared by the answers of both OpenAI endpoints: head, sampling, the stream of one choice, usage. */
+/** Shared by the answers of both OpenAI endpoints: head, sampling, the streams of choices, usage. */
 import type { FastifyReply } from "fastify";
 
 import type { ActiveRequest } from "../requests/active-request.ts";
-import { CompletionCursor, joinCompletions } from "../requests/completion.ts";
+import { CompletionCursor } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
-import { openEventStream } from "../requests/event-stream.ts";
+import { type EventStream, openEventStream } from "../requests/event-stream.ts";
 import type { ParsedRequest } from "../requests/request.ts";
 import type { Completion, Usage } from "../requests/response.ts";
-import { sample } from "../requests/sample.ts";
+import { sample, type Sampled, sampledOf } from "../requests/sample.ts";
 import type { ChatBody, CompletionBody } from "./request.ts";
 
 export interface Head {
@@ -24,30 +24,12 @@ export function headOf(
   object: string,
 ): Head {
   const model = body.model ?? context.modelNames[0] ?? "";
-  return { id: `${kind}-${context.nextId()}`, object, created: Math.floor(Date.now() / 1000), model };
-}
-
-export interface Sampled {
-  completion: Completion;
-  usage: Usage;
-}
-
-/** One choice, sampled to its end. */
-export async function whole(context: ServerContext, parsed: ParsedRequest, active: ActiveRequest): Promise<Sampled> {
-  const cursor = new CompletionCursor();
-  const sampling = { parsed, id: context.nextId(), cursor, signal: active.signal };
-  const chunks: Completion[] = [];
-  for await (const chunk of sample(context, sampling)) chunks.push(chunk);
-  return sampledOf(parsed, joinCompletions(chunks), cursor);
-}
-
-function sampledOf(
-  { promptTokenIds }: ParsedRequest,
-  completion: Completion,
-  { cachedTokens }: CompletionCursor,
-): Sampled {
-  const usage = { promptTokens: promptTokenIds.length, completionTokens: completion.tokenIds.length, cachedTokens };
-  return { completion, usage };
+  return {
+    id: `${kind}-${body.request_id ?? context.nextId()}`,
+    object,
+    created: Math.floor(Date.now() / 1000),
+    model,
+  };
 }
 
 function soFar({ promptTokenIds }: ParsedRequest, { tokens, cachedTokens }: CompletionCursor): Usage {
@@ -59,37 +41,81 @@ export type SendChoice = (choice: object, beside?: object) => Promise<void>;
 
 export interface StreamedAnswer {
   head: Head;
-  parsed: ParsedRequest;
+  /** One for each choice, those of a prompt together. */
+  requests: readonly ParsedRequest[];
+  /** Choices of one prompt. */
+  perPrompt: number;
+  /** False: the prompts are answered without a sample. */
+  samples?: boolean;
   active: ActiveRequest;
   reply: FastifyReply;
 }
 
+/** A choice that is being sampled. */
+export interface StreamedChoice {
+  index: number;
+  parsed: ParsedRequest;
+  chunks: AsyncIterable<Completion>;
+  send: SendChoice;
+}
+
 /**
- * One choice as events: `tell` turns the chunks into events as they are sampled, and returns all of them; the usage comes last, where it is
- * requested. Errors until the first chunk have their own status.
+ * Choices as events: `tell` turns the chunks of one into events as they are sampled, and returns all of them; the usage comes last, where it
+ * is requested. Errors until the first chunk have their own status. The failure of one choice ends all.
  */
 export async function streamed(
   context: ServerContext,
-  { head, parsed, active, reply }: StreamedAnswer,
-  tell: (chunks: AsyncIterable<Completion>, send: SendChoice) => Promise<Completion>,
+  { head, requests, perPrompt, active, reply, samples = true }: StreamedAnswer,
+  tell: (choice: StreamedChoice) => Promise<Completion>,
 ): Promise<FastifyReply> {
-  const cursor = new CompletionCursor();
-  const sampling = sample(context, { parsed, id: context.nextId(), cursor, signal: active.signal });
-  const first = await active.race(sampling.next());
-  const events = openEventStream(reply, active.signal);
-  const chunks = async function* (): AsyncGenerator<Completion> {
-    for (let next = first; next.done !== true; next = await active.race(sampling.next())) yield next.value;
-  };
+  const ending = new AbortController();
+  const signal = AbortSignal.any([active.signal, ending.signal]);
+  const choices = requests.map((parsed, index) => {
+    const cursor = new CompletionCursor();
+    const sampling = samples ? sample(context, { parsed, id: context.nextId(), cursor, signal }) : noChunks();
+    const first = sampling.next();
+    first.catch(() => undefined);
+    return { index, parsed, cursor, sampling, first };
+  });
+  const events = await untilFirst(choices, { active, ending, reply });
   await events.end(async () => {
-    const completion = await tell(chunks(), (choice, beside = {}) => {
-      const usage = parsed.continuousUsage ? { usage: wireUsage(soFar(parsed, cursor)) } : {};
-      return events.write(JSON.stringify({ ...head, ...beside, choices: [{ index: 0, ...choice }], ...usage }));
-    });
-    if (!parsed.includeUsage) return;
-    const usage = wireUsage(sampledOf(parsed, completion, cursor).usage);
-    await events.write(JSON.stringify({ ...head, choices: [], usage }));
+    try {
+      const sampled = await Promise.all(
+        choices.map(async ({ index, parsed, cursor, sampling, first }) => {
+          const chunks = (async function* (): AsyncGenerator<Completion> {
+            for (let next = await active.race(first); next.done !== true; next = await active.race(sampling.next()))
+              yield next.value;
+          })();
+          const send: SendChoice = (choice, beside = {}) => {
+            const usage = parsed.continuousUsage ? { usage: wireUsage(soFar(parsed, cursor)) } : {};
+            return events.write(JSON.stringify({ ...head, ...beside, choices: [{ index, ...choice }], ...usage }));
+          };
+          return sampledOf(parsed, await tell({ index, parsed, chunks, send }), cursor);
+        }),
+      );
+      if (requests[0]?.includeUsage !== true) return;
+      await events.write(JSON.stringify({ ...head, choices: [], usage: total(sampled, perPrompt) }));
+    } finally {
+      ending.abort();
+    }
   });
   return reply;
+}
+
+async function* noChunks(): AsyncGenerator<Completion> {}
+
+/** The stream of events as soon as the first choice has its first chunk; an error before it ends all choices. */
+async function untilFirst(
+  choices: readonly { first: Promise<unknown> }[],
+  { active, ending, reply }: { active: ActiveRequest; ending: AbortController; reply: FastifyReply },
+): Promise<EventStream> {
+  try {
+    await active.race(choices[0]?.first ?? Promise.resolve());
+  } catch (error) {
+    ending.abort();
+    throw error;
+  }
+  return openEventStream(reply, active.signal);
 }
 
 /** Usage over all prompts and choices; choices of one prompt share it. */

@@ -1,8 +1,8 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
 import { parseReply, stoppedBy } from "../../renderers/internal.ts";
-import type { Renderer, Tokenizer } from "../../renderers/index.ts";
+import type { Renderer } from "../../renderers/index.ts";
 import type { ParsedRequest } from "../requests/request.ts";
-import { type Completion, wireLogprob } from "../requests/response.ts";
+import type { Completion } from "../requests/response.ts";
 
 export interface ChatToolCall {
   index: number;
@@ -29,14 +29,17 @@ export interface ReplyOptions {
   readonly begun: Uint32Array;
   /** The prompt ends inside a block of thinking. */
   readonly thinks: boolean;
+  /** The stop string or token that ended the reply is part of it (`include_stop_str_in_output`). */
+  readonly withStop: boolean;
 }
 
-/** The reply in the tokens so far. Calls are only parsed when the request has tools; a stop string that ended it is cut off. */
+/** The reply in the tokens so far. Calls are only parsed when the request has tools; what ended it is cut off, unless it is asked for. */
 export function readReply(
-  renderer: Pick<Renderer, "parse">,
-  completion: Completion,
-  { tools, oneCall, id, begun, thinks }: ReplyOptions,
+  renderer: Pick<Renderer, "parse" | "stopTokenIds">,
+  whole: Completion,
+  { tools, oneCall, id, begun, thinks, withStop }: ReplyOptions,
 ): ChatReply {
+  const completion = withStop ? whole : withoutStopToken(whole, renderer.stopTokenIds);
   const ids = Uint32Array.of(...begun, ...completion.tokenIds);
   const stopped = stoppedBy(completion.stopReason, begun.length);
   const { content, reasoning, toolCalls } = parseReply(renderer, ids, thinks, stopped);
@@ -57,7 +60,20 @@ export function readReply(
     tools && calls.length > 0
       ? content
       : [content, ...toolCalls.map(({ raw }) => raw)].filter((part) => part !== "").join("\n");
-  return { content: written, reasoning, toolCalls: tools ? calls.slice(0, oneCall ? 1 : undefined) : [] };
+  const stop = withStop && typeof completion.stopReason === "string" ? completion.stopReason : "";
+  const isThought = written === "" && reasoning !== null;
+  return {
+    content: isThought ? written : written + stop,
+    reasoning: isThought ? reasoning + stop : reasoning,
+    toolCalls: tools ? calls.slice(0, oneCall ? 1 : undefined) : [],
+  };
+}
+
+/** A completion without the stop token that ended it; the ends of the model's turns are no text anyway. */
+export function withoutStopToken(completion: Completion, turnEnds: readonly number[]): Completion {
+  const { stopReason, tokenIds } = completion;
+  const isText = completion.finishReason === "stop" && typeof stopReason === "number" && !turnEnds.includes(stopReason);
+  return isText ? { ...completion, tokenIds: tokenIds.subarray(0, -1) } : completion;
 }
 
 /** Why it ended, in OpenAI's words. */
@@ -90,18 +106,4 @@ export function idsOf({ return_token_ids: wanted }: WantsIds, tokenIds: Uint32Ar
 /** The prompt's tokens, where the request wants them. */
 export function promptIdsOf({ return_token_ids: wanted }: WantsIds, { promptTokenIds }: ParsedRequest): object {
   return wanted === true ? { prompt_token_ids: [...promptTokenIds] } : {};
-}
-
-/** Log-probabilities as the chat API shows them: of the sampled tokens only, again as the first of `top` ones. */
-export function chatLogprobs(
-  tokenizer: Pick<Tokenizer, "decode">,
-  { tokenIds, logprobs }: Completion,
-  top: number,
-): object {
-  const content = Array.from(tokenIds, (id, index) => {
-    const token = tokenizer.decode([id]);
-    const entry = { token, logprob: wireLogprob(logprobs[index] ?? Number.NaN), bytes: [...Buffer.from(token)] };
-    return { ...entry, top_logprobs: top > 0 ? [entry] : [] };
-  });
-  return { content, refusal: null };
 }

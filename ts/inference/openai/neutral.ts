@@ -10,29 +10,27 @@ const NONE: readonly unknown[] = [[], {}];
 
 /** Fields of both endpoints; null and absence change nothing either. */
 const SHARED: Readonly<Record<string, readonly unknown[]>> = {
-  add_special_tokens: [false],
-  allowed_token_ids: NONE,
-  bad_words: NONE,
-  echo: [false],
-  include_stop_str_in_output: [false],
+  ec_transfer_params: NONE,
   kv_transfer_params: NONE,
   length_penalty: [1],
   logits_processors: NONE,
   logprob_token_ids: NONE,
-  prompt_logprobs: [],
-  return_tokens_as_token_ids: [false],
-  skip_special_tokens: [true],
-  spaces_between_special_tokens: [true],
+  repetition_detection: NONE,
+  return_mm_kwargs: [true],
+  return_token_offsets: [false],
+  routed_experts_prompt_start: [0],
+  stream_interval: [1],
   structured_outputs: NONE,
-  truncate_prompt_tokens: [],
-  truncation_side: [],
+  thinking_token_budget: [-1],
   use_beam_search: [false],
   vllm_xargs: NONE,
+  watermarking: [false],
 };
 
 export const CHAT_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   ...SHARED,
   add_generation_prompt: [true],
+  add_special_tokens: [false],
   audio: [],
   chat_template: [],
   continue_final_message: [false],
@@ -45,15 +43,17 @@ export const CHAT_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   modalities: [["text"]],
   moderation: [],
   reasoning_effort: [],
-  thinking_token_budget: [],
+  return_prompt_text: [false],
+  // Marks of calls and thinking are special tokens, and are parsed.
+  skip_special_tokens: [true],
+  // It has no effect on text without special tokens.
+  spaces_between_special_tokens: [true, false],
   verbosity: ["medium"],
   web_search_options: [],
 };
 
 export const COMPLETION_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   ...SHARED,
-  // vLLM's default for texts, and what is done here.
-  add_special_tokens: [true],
   best_of: [1],
   prompt_embeds: NONE,
   response_format: [{ type: "text" }],

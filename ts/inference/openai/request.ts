@@ -9,18 +9,20 @@ import { z } from "zod";
 
 import { onlyFunction } from "../../renderers/internal.ts";
 import { badRequest, unsupported } from "../errors.ts";
-import { parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../requests/request.ts";
+import { choicesOf } from "../requests/choices.ts";
+import { MAX_CHOICES, parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../requests/request.ts";
 import { CHAT_NEUTRAL, COMPLETION_NEUTRAL, refuseUnlessNeutral } from "./neutral.ts";
 
-/** Most samples of one prompt, and of all prompts of a request together. */
-const MAX_CHOICES = 128;
+/** Most samples of all prompts of a request together. */
 const MAX_SAMPLES = 4096;
+/** OpenAI's and vLLM's default for texts. */
+const DEFAULT_COMPLETION_TOKENS = 16;
 
 const stop = z.union([z.string(), z.array(z.string())]).nullish();
 const nothing = z.unknown().optional();
 const fieldsOf = (table: object) => Object.fromEntries(Object.keys(table).map((name) => [name, nothing]));
 
-/** Fields of both endpoints. Penalties and similar ones are listed so that they can be refused unless they change nothing. */
+/** Fields of both endpoints. Those about sampling are checked as those of the generate endpoint. */
 const shared = {
   model: z.string().nullish(),
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
@@ -33,7 +35,16 @@ const shared = {
   presence_penalty: z.number().nullish(),
   frequency_penalty: z.number().nullish(),
   repetition_penalty: z.number().nullish(),
-  logit_bias: z.unknown().optional(),
+  logit_bias: z.record(z.string(), z.number()).nullish(),
+  allowed_token_ids: nothing,
+  bad_words: nothing,
+  prompt_logprobs: z.number().nullish(),
+  echo: z.boolean().nullish(),
+  include_stop_str_in_output: z.boolean().nullish(),
+  return_tokens_as_token_ids: z.boolean().nullish(),
+  request_id: z.string().nullish(),
+  truncate_prompt_tokens: z.int().min(-1).nullish(),
+  truncation_side: z.enum(["left", "right"]).nullish(),
   seed: z.number().nullish(),
   stop,
   stop_token_ids: z.unknown().optional(),
@@ -73,7 +84,7 @@ export const chatSchema = z.strictObject({
   parallel_tool_calls: z.boolean().nullish(),
   response_format: z.unknown().optional(),
   logprobs: z.boolean().nullish(),
-  top_logprobs: z.int().min(0).nullish(),
+  top_logprobs: z.int().min(-1).nullish(),
   chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
 });
 
@@ -86,7 +97,11 @@ export const completionSchema = z.strictObject({
     z.array(z.int()).min(1),
     z.array(z.array(z.int()).min(1)).min(1),
   ]),
-  logprobs: z.int().min(0).nullish(),
+  logprobs: z.int().min(-1).nullish(),
+  // vLLM's default is to add them.
+  add_special_tokens: z.boolean().nullish(),
+  skip_special_tokens: z.boolean().nullish(),
+  spaces_between_special_tokens: z.boolean().nullish(),
 });
 
 export type ChatBody = z.output<typeof chatSchema>;
@@ -101,16 +116,15 @@ export function refuseUnsupportedChat(body: ChatBody): void {
   if (format !== undefined && format !== null && !isText) throw unsupported('response_format: only { type: "text" }');
   if (choice !== undefined && choice !== null && !isToolChoice(choice))
     throw unsupported('tool_choice: only "auto", "none", "required" and a function');
-  if (typeof top !== "number" || top === 0) return;
-  if (top > 1) throw unsupported("top_logprobs: only 0 and 1; the token itself is what there is");
-  if (body.logprobs !== true) throw badRequest("top_logprobs", "needs logprobs: true");
+  if ((top ?? 0) !== 0 && body.logprobs !== true) throw badRequest("top_logprobs", "needs logprobs: true");
 }
 
 /** The same for a completion. */
 export function refuseUnsupportedCompletion(body: CompletionBody): void {
   refuseUnlessNeutral(body, COMPLETION_NEUTRAL);
   refuseStreamOptions(body);
-  if ((body.logprobs ?? 0) > 1) throw unsupported("logprobs: only 0 and 1; the token itself is what there is");
+  if (body.skip_special_tokens === false && body.spaces_between_special_tokens === false)
+    throw unsupported("spaces_between_special_tokens: special tokens are decoded as the tokenizer does (only true)");
 }
 
 /** Refuses stream options without a stream, as OpenAI and vLLM do. */
@@ -135,28 +149,51 @@ export function forcedCall({ tools, tool_choice: choice }: ChatBody): string | n
 }
 
 /** How many samples each of `prompts` prompts gets. Errors: PRL_INFERENCE_REQUEST for more than one request may ask for. */
-export function choicesOf({ n, stream }: ChatBody | CompletionBody, prompts = 1): number {
+export function samplesPerPrompt({ n }: ChatBody | CompletionBody, prompts = 1): number {
   const choices = n ?? 1;
-  if (stream === true && choices * prompts > 1)
-    throw badRequest("n", "only one prompt and one choice when stream is true");
   if (choices * prompts <= MAX_SAMPLES) return choices;
   throw badRequest("n", `${prompts} prompts with ${choices} samples each are more than ${MAX_SAMPLES} samples`);
 }
 
-/** The requests of one prompt, with the stop tokens of the model's turns; the seed grows by one with each choice. */
+/** The requests of one prompt, with the stop tokens of the model's turns. */
 export function toGenerate(
   body: ChatBody | CompletionBody,
   promptIds: Uint32Array,
   stopTokenIds: readonly number[],
   limits: RequestLimits,
 ): ParsedRequest[] {
-  const first = toGenerateOne(body, promptIds, stopTokenIds, limits);
-  const { seed } = first;
-  return Array.from({ length: body.n ?? 1 }, (_, choice) => {
-    if (seed === null || seed + choice <= Number.MAX_SAFE_INTEGER)
-      return { ...first, seed: seed === null ? null : seed + choice };
-    throw badRequest("seed", "leaves no seeds below 2^53 for the further choices");
-  });
+  return choicesOf(toGenerateOne(body, truncated(body, promptIds, limits), stopTokenIds, limits));
+}
+
+/** The prompt's tokens within `truncate_prompt_tokens`; -1 leaves room for `max_tokens`. vLLM leaves out the beginning by default. */
+function truncated(
+  body: ChatBody | CompletionBody,
+  promptIds: Uint32Array,
+  { maxModelLen }: RequestLimits,
+): Uint32Array {
+  const { truncate_prompt_tokens: most } = body;
+  if (most === null || most === undefined) return promptIds;
+  const room = Math.max(maxModelLen - (maxTokensOf(body) ?? 0), 0);
+  const count = most === -1 ? room : most;
+  if (promptIds.length <= count) return promptIds;
+  return body.truncation_side === "right" ? promptIds.subarray(0, count) : promptIds.subarray(promptIds.length - count);
+}
+
+/** Most tokens to sample. A text has a default; an echo with 0 samples nothing. */
+function maxTokensOf(body: ChatBody | CompletionBody): number | null {
+  if ("messages" in body) return body.max_completion_tokens ?? body.max_tokens ?? null;
+  return body.max_tokens ?? DEFAULT_COMPLETION_TOKENS;
+}
+
+/** Whether the answer is the prompt alone. */
+export function onlyEchoes(body: CompletionBody): boolean {
+  return body.echo === true && body.max_tokens === 0;
+}
+
+/** How many log-probabilities each token of the answer has beside its own; null: none at all. */
+export function logprobsOf(body: ChatBody | CompletionBody): number | null {
+  if (!("messages" in body)) return body.logprobs ?? null;
+  return body.logprobs === true ? (body.top_logprobs ?? 0) : null;
 }
 
 function toGenerateOne(
@@ -166,10 +203,10 @@ function toGenerateOne(
   limits: RequestLimits,
 ): ParsedRequest {
   const { model, stream, stream_options: options, priority, cache_salt } = body;
-  const maxTokens = ("max_completion_tokens" in body ? body.max_completion_tokens : null) ?? body.max_tokens;
-  const wantsLogprobs = body.logprobs === true || typeof body.logprobs === "number";
+  const echoes = !("messages" in body) && onlyEchoes(body);
   const parameters = {
-    max_tokens: maxTokens,
+    n: body.n,
+    max_tokens: echoes ? 1 : maxTokensOf(body),
     min_tokens: body.min_tokens,
     temperature: body.temperature,
     top_p: body.top_p,
@@ -178,12 +215,16 @@ function toGenerateOne(
     stop: body.stop,
     stop_token_ids: body.stop_token_ids,
     ignore_eos: body.ignore_eos,
-    logprobs: wantsLogprobs ? 0 : null,
+    logprobs: logprobsOf(body),
+    prompt_logprobs: body.prompt_logprobs,
     min_p: body.min_p,
     presence_penalty: body.presence_penalty,
     frequency_penalty: body.frequency_penalty,
     repetition_penalty: body.repetition_penalty,
-    logit_bias: body.logit_bias,
+    logit_bias: clamped(body.logit_bias),
+    allowed_token_ids: body.allowed_token_ids,
+    bad_words: body.bad_words,
+    skip_special_tokens: "messages" in body ? true : body.skip_special_tokens,
   };
   const known = Object.fromEntries(
     Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null),
@@ -206,4 +247,13 @@ function toGenerateOne(
   );
   const further = parsed.ignoreEos ? [] : turnEnds;
   return { ...parsed, stopTokenIds: [...parsed.stopTokenIds, ...further] };
+}
+
+const MAX_BIAS = 100;
+
+/** Biases within OpenAI's range, as in vLLM. */
+function clamped(biases: Readonly<Record<string, number>> | null | undefined): Record<string, number> | null {
+  if (biases === null || biases === undefined) return null;
+  const within = (bias: number) => Math.min(MAX_BIAS, Math.max(-MAX_BIAS, bias));
+  return Object.fromEntries(Object.entries(biases).map(([id, bias]) => [id, within(bias)]));
 }

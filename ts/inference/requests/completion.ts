@@ -1,5 +1,6 @@
 /** Joins the engine's increments of one request and cuts chunks and stop strings out of them. */
 import type { GenerateIncrement } from "../../native/index.ts";
+import { joinRankings, sliceRanking } from "./ranking.ts";
 import type { Completion } from "./response.ts";
 
 /**
@@ -25,8 +26,8 @@ export class CompletionCursor {
       versions.push([0, this.#version]);
     this.tokens += increment.tokenIds.length;
     this.cachedTokens = Math.max(this.cachedTokens, increment.cachedTokens);
-    const { tokenIds, logprobs, finishReason, stopReason } = increment;
-    return { tokenIds, logprobs, policyVersions: versions, finishReason, stopReason };
+    const { tokenIds, logprobs, ranking = null, finishReason, stopReason } = increment;
+    return { tokenIds, logprobs, ranking, policyVersions: versions, finishReason, stopReason };
   }
 }
 
@@ -48,9 +49,11 @@ export function joinCompletions(chunks: readonly Completion[]): Completion {
     offset += chunk.tokenIds.length;
   }
   const last = chunks.at(-1);
+  const rankings = chunks.flatMap(({ ranking }) => ranking ?? []);
   return {
     tokenIds,
     logprobs,
+    ranking: rankings.length === 0 ? null : joinRankings(rankings),
     policyVersions,
     finishReason: last?.finishReason ?? null,
     stopReason: last?.stopReason ?? null,
@@ -62,6 +65,7 @@ export function endWithStopString(chunk: Completion, count: number, stop: string
   return {
     tokenIds: chunk.tokenIds.slice(0, count),
     logprobs: chunk.logprobs.slice(0, count),
+    ranking: chunk.ranking === null ? null : sliceRanking(chunk.ranking, count),
     policyVersions: chunk.policyVersions.filter(([first]) => first < count),
     finishReason: "stop",
     stopReason: stop,

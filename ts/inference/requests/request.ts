@@ -6,6 +6,8 @@
  */
 import { PrlError } from "../../errors.ts";
 import { badRequest, HttpError, unsupported } from "../errors.ts";
+import { flag, integer, isAbsent, isTokenId, number, object, shown, text } from "./fields/checks.ts";
+import { LOGIT_FIELDS, logitControls, type LogitControls } from "./fields/logit-controls.ts";
 
 /** Facts about the model that the checks need. */
 export interface RequestLimits {
@@ -15,7 +17,12 @@ export interface RequestLimits {
   servedModelNames: readonly string[];
 }
 
-export interface ParsedRequest {
+/** Most of the most probable tokens that a request gets for each place (OpenAI's and vLLM's limit). */
+const MAX_TOP_LOGPROBS = 20;
+/** Most samples of one prompt. */
+export const MAX_CHOICES = 128;
+
+export interface ParsedRequest extends LogitControls {
   /** The client's id; null when it gave none. */
   requestId: string | null;
   promptTokenIds: Uint32Array;
@@ -24,13 +31,19 @@ export interface ParsedRequest {
   temperature: number;
   topP: number;
   topK: number;
+  minP: number;
   seed: number | null;
   stopTokenIds: number[];
   stop: string[];
+  /** Stop strings are looked for in the text without special tokens. */
+  skipSpecialTokens: boolean;
   ignoreEos: boolean;
   /** Entries wanted in `top_logprobs`; null: no log-probabilities in the answer. */
-  logprobs: 0 | 1 | null;
-  promptLogprobs: boolean;
+  logprobs: number | null;
+  /** The same for the prompt. */
+  promptLogprobs: number | null;
+  /** Number of samples. */
+  choices: number;
   cacheSalt: string | null;
   priority: number;
   stream: boolean;
@@ -39,8 +52,6 @@ export interface ParsedRequest {
   /** Usage in every chunk. */
   continuousUsage: boolean;
 }
-
-type Fields = Record<string, unknown>;
 
 const REQUEST_FIELDS = new Set([
   "model",
@@ -65,42 +76,29 @@ const SAMPLING_FIELDS = new Set([
   "top_k",
   "seed",
   "n",
+  "min_p",
+  ...LOGIT_FIELDS,
   "logprobs",
   "prompt_logprobs",
   "stop",
   "stop_token_ids",
   "ignore_eos",
+  "skip_special_tokens",
 ]);
 
 /** Fields of vLLM that change only the text, which this endpoint does not send. */
 const TEXT_FIELDS = new Set([
   "detokenize",
-  "skip_special_tokens",
   "spaces_between_special_tokens",
   "include_stop_str_in_output",
   "output_kind",
 ]);
 
 /** Fields that are refused unless they have the value that changes nothing. */
-const NEUTRAL: Record<string, unknown> = {
-  presence_penalty: 0,
-  frequency_penalty: 0,
-  repetition_penalty: 1,
-  length_penalty: 1,
-  min_p: 0,
-  best_of: 1,
-  use_beam_search: false,
-};
+const NEUTRAL: Record<string, unknown> = { length_penalty: 1, best_of: 1, use_beam_search: false };
 
 /** Lists and maps that do nothing when they are empty. */
-const NEUTRAL_WHEN_EMPTY = new Set([
-  "logit_bias",
-  "allowed_token_ids",
-  "bad_words",
-  "logits_processors",
-  "structured_outputs",
-  "extra_args",
-]);
+const NEUTRAL_WHEN_EMPTY = new Set(["logits_processors", "logprob_token_ids", "structured_outputs", "extra_args"]);
 
 /** Parses `body` into a request. Errors: PRL_INFERENCE_REQUEST or PRL_INFERENCE_UNSUPPORTED naming the field. */
 export function parseGenerateRequest(body: unknown, limits: RequestLimits): ParsedRequest {
@@ -114,9 +112,9 @@ export function parseGenerateRequest(body: unknown, limits: RequestLimits): Pars
   for (const name in params) checkSamplingField(name, params[name]);
 
   const promptTokenIds = tokenIds(request["token_ids"], limits);
-  const promptLogprobs = logprobCount(params["prompt_logprobs"], "sampling_params.prompt_logprobs") !== null;
+  const promptLogprobs = logprobCount(params["prompt_logprobs"], "sampling_params.prompt_logprobs");
   const stream = flag(request["stream"], "stream");
-  if (stream && promptLogprobs)
+  if (stream && promptLogprobs !== null)
     throw badRequest("sampling_params.prompt_logprobs", "not available when stream is true");
   const minTokens = integer(params["min_tokens"], "sampling_params.min_tokens", 0, 0);
   const streamOptions = object(request["stream_options"] ?? {}, "stream_options");
@@ -125,17 +123,21 @@ export function parseGenerateRequest(body: unknown, limits: RequestLimits): Pars
   return {
     requestId: text(request["request_id"], "request_id"),
     promptTokenIds,
-    maxTokens: maxTokens(params["max_tokens"], promptTokenIds.length, promptLogprobs, limits),
+    maxTokens: maxTokens(params["max_tokens"], promptTokenIds.length, promptLogprobs !== null, limits),
     minTokens,
     temperature: number(params["temperature"], "sampling_params.temperature", 1, { least: 0, most: Number.MAX_VALUE }),
     topP: topP(params["top_p"]),
     topK: integer(params["top_k"], "sampling_params.top_k", -1, -1),
+    minP: number(params["min_p"], "sampling_params.min_p", 0, { least: 0, most: 1 }),
+    ...logitControls(params, limits.vocabSize),
     seed: isAbsent(params["seed"]) ? null : integer(params["seed"], "sampling_params.seed", 0, 0),
     stopTokenIds: stopTokenIds(params["stop_token_ids"], limits.vocabSize),
     stop: stopStrings(params["stop"], minTokens),
+    skipSpecialTokens: flag(params["skip_special_tokens"] ?? true, "sampling_params.skip_special_tokens"),
     ignoreEos: flag(params["ignore_eos"], "sampling_params.ignore_eos"),
     logprobs: logprobCount(params["logprobs"], "sampling_params.logprobs"),
     promptLogprobs,
+    choices: choices(params["n"]),
     cacheSalt: text(request["cache_salt"], "cache_salt"),
     priority: integer(request["priority"], "priority", 0, -Number.MAX_SAFE_INTEGER),
     stream,
@@ -155,12 +157,7 @@ function checkModel(value: unknown, served: readonly string[]): void {
 }
 
 function checkSamplingField(name: string, value: unknown): void {
-  if (SAMPLING_FIELDS.has(name)) {
-    if (name === "n" && !isAbsent(value) && value !== 1)
-      throw unsupported("sampling_params.n: only 1; send one request per sample");
-    return;
-  }
-  if (TEXT_FIELDS.has(name) || value === null) return;
+  if (SAMPLING_FIELDS.has(name) || TEXT_FIELDS.has(name) || value === null) return;
   if (Object.hasOwn(NEUTRAL, name) && value === NEUTRAL[name]) return;
   if (NEUTRAL_WHEN_EMPTY.has(name) && isEmpty(value)) return;
   const known = Object.hasOwn(NEUTRAL, name) ? ` other than ${JSON.stringify(NEUTRAL[name])}` : "";
@@ -245,63 +242,16 @@ function topP(value: unknown): number {
   return p;
 }
 
-function logprobCount(value: unknown, field: string): 0 | 1 | null {
+function choices(value: unknown): number {
+  const count = integer(value, "sampling_params.n", 1, 1);
+  if (count <= MAX_CHOICES) return count;
+  throw badRequest("sampling_params.n", `must be at most ${MAX_CHOICES}, got ${count}`);
+}
+
+function logprobCount(value: unknown, field: string): number | null {
   if (isAbsent(value)) return null;
+  if (value === -1) throw unsupported(`${field}: those of the whole vocabulary; at most ${MAX_TOP_LOGPROBS}`);
   const count = integer(value, field, 0, 0);
-  if (count > 1) throw unsupported(`${field}: only 0 and 1; the log-probability of the token itself is what there is`);
-  return count === 0 ? 0 : 1;
-}
-
-// ---- one check per type ----
-
-/** Null counts as absent, as in vLLM. */
-function isAbsent(value: unknown): value is null | undefined {
-  return value === null || value === undefined;
-}
-
-function object(value: unknown, field: string): Fields {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
-  throw badRequest(field, `must be a JSON object, got ${shown(value)}`);
-}
-
-function integer(value: unknown, field: string, fallback: number, least: number): number {
-  if (isAbsent(value)) return fallback;
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
-  const range = least === -Number.MAX_SAFE_INTEGER ? "" : ` of at least ${least}`;
-  throw badRequest(field, `must be an integer${range} and at most 2^53 - 1, got ${shown(value)}`);
-}
-
-function number(
-  value: unknown,
-  field: string,
-  fallback: number,
-  { least, most }: { least: number; most: number },
-): number {
-  if (isAbsent(value)) return fallback;
-  if (typeof value === "number" && value >= least && value <= most) return value;
-  const range = most === Number.MAX_VALUE ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw badRequest(field, `must be a number ${range}, got ${shown(value)}`);
-}
-
-function flag(value: unknown, field: string): boolean {
-  if (isAbsent(value)) return false;
-  if (typeof value === "boolean") return value;
-  throw badRequest(field, `must be true or false, got ${shown(value)}`);
-}
-
-function text(value: unknown, field: string): string | null {
-  if (isAbsent(value)) return null;
-  if (typeof value === "string") return value;
-  throw badRequest(field, `must be a string, got ${shown(value)}`);
-}
-
-function isTokenId(value: unknown, vocabSize: number): value is number {
-  return typeof value === "number" && value >>> 0 === value && value < vocabSize;
-}
-
-const SHOWN_CHARACTERS = 60;
-
-function shown(value: unknown): string {
-  const json = value === undefined ? "nothing" : JSON.stringify(value);
-  return json.length <= SHOWN_CHARACTERS ? json : `${json.slice(0, SHOWN_CHARACTERS)}...`;
+  if (count <= MAX_TOP_LOGPROBS) return count;
+  throw badRequest(field, `must be at most ${MAX_TOP_LOGPROBS}, got ${count}`);
 }

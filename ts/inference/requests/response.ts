@@ -4,13 +4,16 @@
  * It builds the text directly, because nearly all of it is numbers: no intermediate objects per token. Log-probabilities are printed so
  * that a reader gets the same f32 bits back; like vLLM's they are never below -9999.
  */
-import type { GenerateIncrement } from "../../native/index.ts";
+import type { GenerateIncrement, TokenRanking } from "../../native/index.ts";
 import { PrlError } from "../../errors.ts";
+import { rankedAt, type RankedToken, type RankedTokens } from "./ranking.ts";
 
 /** The result of one request so far, or one chunk of it. */
 export interface Completion {
   tokenIds: Uint32Array;
   logprobs: Float32Array;
+  /** Null unless the request asks for log-probabilities of other tokens. */
+  ranking: TokenRanking | null;
   /** `[first token, version]`, counting within `tokenIds`; the first entry is at 0 unless there are no tokens. */
   policyVersions: [number, number][];
   finishReason: GenerateIncrement["finishReason"];
@@ -27,29 +30,37 @@ const LEAST_LOGPROB = -9999;
 
 export interface WholeAnswer {
   requestId: string;
-  completion: Completion;
-  topLogprobs: 0 | 1 | null;
+  /** One for each choice. */
+  completions: readonly Completion[];
+  topLogprobs: number | null;
   /** As JSON; null: not requested. */
   promptLogprobs: string | null;
   usage: Usage;
 }
 
 /** The whole answer to a request that does not stream. */
-export function responseJson({ requestId, completion, topLogprobs, promptLogprobs, usage }: WholeAnswer): string {
+export function responseJson({ requestId, completions, topLogprobs, promptLogprobs, usage }: WholeAnswer): string {
+  const choices = completions.map((completion, index) => choiceJson({ index, completion }, topLogprobs));
   return (
-    `{"request_id":${JSON.stringify(requestId)},"choices":[${choiceJson(completion, topLogprobs)}],` +
+    `{"request_id":${JSON.stringify(requestId)},"choices":[${choices.join(",")}],` +
     `"prompt_logprobs":${promptLogprobs ?? "null"},"kv_transfer_params":null,"usage":${usageJson(usage)}}`
   );
 }
 
-/** One chunk of a stream; a null completion gives the last chunk, which has only the usage. */
+/** A part of a choice. */
+export interface ChoicePart {
+  index: number;
+  completion: Completion;
+}
+
+/** One chunk of a stream; a null part gives the last chunk, which has only the usage. */
 export function chunkJson(
   requestId: string,
-  completion: Completion | null,
-  topLogprobs: 0 | 1 | null,
+  part: ChoicePart | null,
+  topLogprobs: number | null,
   usage: Usage | null,
 ): string {
-  const choices = completion === null ? "" : choiceJson(completion, topLogprobs);
+  const choices = part === null ? "" : choiceJson(part, topLogprobs);
   const tail = usage === null ? "" : `,"usage":${usageJson(usage)}`;
   return `{"request_id":${JSON.stringify(requestId)},"choices":[${choices}]${tail}}`;
 }
@@ -67,28 +78,54 @@ export function promptLogprobsJson(tokenIds: Uint32Array, logprobs: Float32Array
   return `${json}]`;
 }
 
-function choiceJson(completion: Completion, topLogprobs: 0 | 1 | null): string {
+/** The same with the `top` most probable tokens of each place. `textOf` gives a token's text; null: none is sent. */
+export function rankedPromptLogprobsJson(
+  scored: RankedTokens,
+  top: number,
+  textOf: ((id: number) => string) | null,
+): string {
+  let json = "[null";
+  for (let index = 1; index < scored.tokenIds.length; index++) {
+    const entries = rankedAt(scored, index, top).map(({ id, logprob, rank }) => {
+      const text = textOf === null ? "null" : JSON.stringify(textOf(id));
+      return `"${id}":{"logprob":${logprobText(logprob)},"rank":${rank},"decoded_token":${text}}`;
+    });
+    json += `,{${entries.join(",")}}`;
+  }
+  return `${json}]`;
+}
+
+function choiceJson({ index, completion }: ChoicePart, topLogprobs: number | null): string {
   const { tokenIds, finishReason, stopReason, policyVersions } = completion;
   const logprobs = topLogprobs === null ? "null" : logprobsJson(completion, topLogprobs);
   return (
-    `{"index":0,"token_ids":[${tokenIds.join(",")}],"logprobs":${logprobs},"finish_reason":${quoted(finishReason)},` +
+    `{"index":${index},"token_ids":[${tokenIds.join(",")}],"logprobs":${logprobs},"finish_reason":${quoted(finishReason)},` +
     `"stop_reason":${typeof stopReason === "string" ? JSON.stringify(stopReason) : String(stopReason)},` +
     `"routed_experts":null,"policy_versions":${JSON.stringify(policyVersions)}}`
   );
 }
 
 /**
- * vLLM puts the sampled token first into `top_logprobs`, also for `logprobs: 0`, where this server leaves it out. The engine does not
- * rank tokens.
+ * As in vLLM `top_logprobs` has the sampled token first, and of the most probable ones as many as there is room for. For `logprobs: 0` it is
+ * empty here, and tokens are not ranked, which saves training runs both.
  */
-function logprobsJson({ tokenIds, logprobs }: Completion, topLogprobs: 0 | 1): string {
+function logprobsJson(completion: Completion, topLogprobs: number): string {
+  const { tokenIds, logprobs, ranking } = completion;
   let json = '{"content":[';
   for (let index = 0; index < tokenIds.length; index++) {
-    const entry = `"token_id":${tokenIds[index] ?? 0},"logprob":${logprobText(logprobs[index] ?? Number.NaN)},"rank":null`;
-    const top = topLogprobs === 0 ? "" : `{${entry}}`;
-    json += `${index === 0 ? "" : ","}{${entry},"top_logprobs":[${top}]}`;
+    const tokens = ranking === null ? [] : rankedAt({ tokenIds, logprobs, ranking }, index, topLogprobs);
+    const [own] = tokens;
+    const entry = entryText(tokenIds[index] ?? 0, logprobs[index] ?? Number.NaN, own?.rank ?? null);
+    const top = tokens
+      .slice(0, topLogprobs)
+      .map(({ id, logprob, rank }: RankedToken) => `{${entryText(id, logprob, rank)}}`);
+    json += `${index === 0 ? "" : ","}{${entry},"top_logprobs":[${top.join(",")}]}`;
   }
   return `${json}]}`;
+}
+
+function entryText(id: number, logprob: number, rank: number | null): string {
+  return `"token_id":${id},"logprob":${logprobText(logprob)},"rank":${String(rank)}`;
 }
 
 function usageJson({ promptTokens, completionTokens, cachedTokens }: Usage): string {

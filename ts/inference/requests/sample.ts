@@ -1,9 +1,12 @@
-/** Samples one completion with the engine, in chunks, cut at stop strings. */
+/** Samples completions with the engine, in chunks, cut at stop strings. */
+import type { GenerateRequest } from "../../native/index.ts";
 import type { DecodeStream } from "../../renderers/index.ts";
-import { type CompletionCursor, endWithStopString } from "./completion.ts";
+import { badWordTokens } from "./bad-words.ts";
+import type { ActiveRequest } from "./active-request.ts";
+import { CompletionCursor, endWithStopString, joinCompletions } from "./completion.ts";
 import type { ServerContext } from "../context.ts";
 import type { ParsedRequest } from "./request.ts";
-import type { Completion } from "./response.ts";
+import type { Completion, Usage } from "./response.ts";
 
 export interface Sampling {
   parsed: ParsedRequest;
@@ -21,22 +24,8 @@ export async function* sample(
   context: ServerContext,
   { parsed, id, cursor, signal, cut }: Sampling,
 ): AsyncGenerator<Completion> {
-  const text = parsed.stop.length === 0 ? null : await stopStream(context, parsed.stop);
-  const request = {
-    id,
-    promptTokenIds: parsed.promptTokenIds,
-    maxTokens: parsed.maxTokens,
-    minTokens: parsed.minTokens,
-    temperature: parsed.temperature,
-    topP: parsed.topP,
-    topK: parsed.topK,
-    seed: parsed.seed ?? context.nextSeed(),
-    stopTokenIds: parsed.stopTokenIds,
-    ignoreEos: parsed.ignoreEos,
-    priority: parsed.priority,
-    finalOnly: !parsed.stream && text === null,
-    ...(parsed.cacheSalt === null ? {} : { cacheSalt: parsed.cacheSalt }),
-  };
+  const text = parsed.stop.length === 0 ? null : await stopStream(context, parsed);
+  const request = await toEngine(context, { parsed, id, finalOnly: !parsed.stream && text === null });
   // Both belong to this request and end with it.
   const ending = new AbortController();
   for (const one of [signal, cut]) {
@@ -60,9 +49,41 @@ export async function* sample(
   }
 }
 
+/** The engine's request; the log-probabilities of other tokens cost time, so they are asked for only when they are wanted. */
+async function toEngine(
+  context: ServerContext,
+  { parsed, id, finalOnly }: { parsed: ParsedRequest; id: string; finalOnly: boolean },
+): Promise<GenerateRequest> {
+  const { allowedTokenIds, badWords, cacheSalt, logprobs } = parsed;
+  return {
+    id,
+    promptTokenIds: parsed.promptTokenIds,
+    maxTokens: parsed.maxTokens,
+    minTokens: parsed.minTokens,
+    temperature: parsed.temperature,
+    topP: parsed.topP,
+    topK: parsed.topK,
+    minP: parsed.minP,
+    repetitionPenalty: parsed.repetitionPenalty,
+    frequencyPenalty: parsed.frequencyPenalty,
+    presencePenalty: parsed.presencePenalty,
+    logitBias: parsed.logitBias,
+    seed: parsed.seed ?? context.nextSeed(),
+    stopTokenIds: parsed.stopTokenIds,
+    ignoreEos: parsed.ignoreEos,
+    priority: parsed.priority,
+    finalOnly,
+    ...(allowedTokenIds === null ? {} : { allowedTokenIds }),
+    ...(badWords.length === 0 ? {} : { badWords: await badWordTokens(await context.tokenizer(), badWords) }),
+    ...(logprobs === null || logprobs === 0 ? {} : { topLogprobs: logprobs }),
+    ...(cacheSalt === null ? {} : { cacheSalt }),
+  };
+}
+
 const NOTHING_SAMPLED: Completion = {
   tokenIds: new Uint32Array(0),
   logprobs: new Float32Array(0),
+  ranking: null,
   policyVersions: [],
   finishReason: "abort",
   stopReason: null,
@@ -80,7 +101,44 @@ function cutAtStop(text: DecodeStream, chunk: Completion): Completion | null {
   return text.stopReason === null ? null : endWithStopString(chunk, chunk.tokenIds.length, text.stopReason);
 }
 
-async function stopStream(context: ServerContext, stop: readonly string[]): Promise<DecodeStream> {
+async function stopStream(context: ServerContext, { stop, skipSpecialTokens }: ParsedRequest): Promise<DecodeStream> {
   const tokenizer = await context.tokenizer();
-  return tokenizer.decodeStream({ skipSpecialTokens: true, stop });
+  return tokenizer.decodeStream({ skipSpecialTokens, stop });
+}
+
+export interface Sampled {
+  completion: Completion;
+  usage: Usage;
+}
+
+/** Choices, each sampled to its end. The failure of one ends all. */
+export async function wholeChoices(
+  context: ServerContext,
+  requests: readonly ParsedRequest[],
+  { active, cut }: { active: ActiveRequest; cut?: AbortSignal },
+): Promise<Sampled[]> {
+  const ending = new AbortController();
+  const signal = requests.length === 1 ? active.signal : AbortSignal.any([active.signal, ending.signal]);
+  const work = requests.map(async (parsed) => {
+    const cursor = new CompletionCursor();
+    const chunks: Completion[] = [];
+    const sampling = { parsed, id: context.nextId(), cursor, signal, ...(cut !== undefined && { cut }) };
+    for await (const chunk of sample(context, sampling)) chunks.push(chunk);
+    return sampledOf(parsed, joinCompletions(chunks), cursor);
+  });
+  try {
+    return await active.race(Promise.all(work));
+  } finally {
+    ending.abort();
+  }
+}
+
+/** A completion with what it cost. */
+export function sampledOf(
+  { promptTokenIds }: ParsedRequest,
+  completion: Completion,
+  { cachedTokens }: CompletionCursor,
+): Sampled {
+  const usage = { promptTokens: promptTokenIds.length, completionTokens: completion.tokenIds.length, cachedTokens };
+  return { completion, usage };
 }

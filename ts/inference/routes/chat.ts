@@ -2,24 +2,27 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 import { encodeBeginning, opensThinking } from "../../renderers/internal.ts";
-import type { ReplyDelta, Tokenizer } from "../../renderers/index.ts";
+import type { ChatMessage, ReplyDelta, Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
 import { joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import { readAs } from "../read-as.ts";
-import { headOf, streamed, total, whole } from "../openai/answer.ts";
-import { chatLogprobs, endOf, idsOf, promptIdsOf, readReply, type ReplyOptions } from "../openai/choice.ts";
+import { headOf, streamed, total } from "../openai/answer.ts";
+import { endOf, idsOf, promptIdsOf, readReply, type ReplyOptions } from "../openai/choice.ts";
+import { chatLogprobs, promptLogprobsOf, tokenText } from "../openai/logprobs.ts";
 import { conversationOf } from "../openai/messages.ts";
 import {
   chatSchema,
   type ChatBody,
-  choicesOf,
   forcedCall,
+  logprobsOf,
   refuseUnsupportedChat,
+  samplesPerPrompt,
   toGenerate,
 } from "../openai/request.ts";
 import type { ParsedRequest } from "../requests/request.ts";
+import { wholeChoices } from "../requests/sample.ts";
 import type { Completion } from "../requests/response.ts";
 
 export function registerChat(app: FastifyInstance, context: ServerContext): void {
@@ -51,7 +54,7 @@ async function chat(
   );
   if (begun === null) throw unsupported("tool_choice: the model's chat format has no calls of tools");
   const promptIds = Uint32Array.of(...rendered, ...begun);
-  const choices = choicesOf(body);
+  const choices = samplesPerPrompt(body);
   const requests = toGenerate(body, promptIds, renderer.stopTokenIds, context.limits);
   const [first] = requests;
   if (first === undefined) throw badRequest("n", "must be at least 1");
@@ -62,11 +65,15 @@ async function chat(
     id: context.nextId(),
     begun,
     thinks,
+    withStop: body.include_stop_str_in_output === true,
   };
+  const echoed = echoOf(body, messages);
   if (body.stream === true) {
-    return streamChat(context, { body, parsed: first, renderer, tokenizer, options }, active, reply);
+    const parts = { body, requests, renderer, tokenizer, options, echoed };
+    return context.admission.during(requests.length, () => streamChat(context, parts, active, reply));
   }
-  const sampled = await active.race(Promise.all(requests.map((parsed) => whole(context, parsed, active))));
+  const prompt = await active.race(promptScores(context, body, { parsed: first, tokenizer }));
+  const sampled = await context.admission.during(requests.length, () => wholeChoices(context, requests, { active }));
   return {
     ...headOf(context, body, "chatcmpl", "chat.completion"),
     choices: sampled.map(({ completion }, index) => {
@@ -79,7 +86,7 @@ async function chat(
         index,
         message: {
           role: "assistant",
-          content: calls.length > 0 && content === "" ? null : content,
+          content: calls.length > 0 && content === "" && echoed === "" ? null : echoed + content,
           refusal: null,
           ...(reasoning === null ? {} : { reasoning, reasoning_content: reasoning }),
           ...(calls.length === 0 ? {} : { tool_calls: calls }),
@@ -89,32 +96,53 @@ async function chat(
       };
     }),
     ...promptIdsOf(body, first),
+    ...prompt,
     usage: total(sampled, choices),
   };
 }
 
+/** vLLM's `prompt_logprobs`; as there an echo has them without being asked. */
+function promptScores(
+  context: ServerContext,
+  body: ChatBody,
+  { parsed, tokenizer }: { parsed: ParsedRequest; tokenizer: Tokenizer },
+): Promise<object> {
+  const top = parsed.promptLogprobs ?? (body.echo === true ? (body.top_logprobs ?? 0) : null);
+  const textOf = tokenText(tokenizer, body.return_tokens_as_token_ids);
+  return promptLogprobsOf(context, parsed.promptTokenIds, { top, textOf });
+}
+
+/** The text that an echo puts before the reply: that of the last message, if it is the assistant's too. */
+function echoOf(body: ChatBody, messages: readonly ChatMessage[]): string {
+  const last = messages.at(-1);
+  return body.echo === true && last?.role === "assistant" && typeof last.content === "string" ? last.content : "";
+}
+
 interface ChatStream {
   body: ChatBody;
-  parsed: ParsedRequest;
+  requests: readonly ParsedRequest[];
   renderer: Awaited<ReturnType<ServerContext["renderer"]>>;
   tokenizer: Tokenizer;
   options: ReplyOptions;
+  echoed: string;
 }
 
 /** Streams content and thinking as they become certain, and whole calls at the end. */
 function streamChat(
   context: ServerContext,
-  { body, parsed, renderer, tokenizer, options }: ChatStream,
+  { body, requests, renderer, tokenizer, options, echoed }: ChatStream,
   active: ActiveRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const head = headOf(context, body, "chatcmpl", "chat.completion.chunk");
   const wantsAll = body.logprobs === true || body.return_token_ids === true;
-  return streamed(context, { head, parsed, active, reply }, async (chunks, send) => {
+  const answer = { head, requests, perPrompt: requests.length, active, reply };
+  return streamed(context, answer, async ({ index, parsed, chunks, send }) => {
     const received: Completion[] = [];
     const sendDelta = (delta: object, more: object = {}, beside: object = {}): Promise<void> =>
       send({ delta, logprobs: null, finish_reason: null, ...more }, beside);
-    await sendDelta({ role: "assistant", content: "" }, {}, promptIdsOf(body, parsed));
+    await sendDelta({ role: "assistant", content: "" }, {}, index === 0 ? promptIdsOf(body, parsed) : {});
+    if (echoed !== "") await sendDelta({ content: echoed });
     const growing = renderer.grow({ thinks: options.thinks, tools: options.tools, stop: parsed.stop });
     for await (const chunk of chunks) {
       const begun = received.length === 0 ? options.begun : [];
@@ -124,7 +152,7 @@ function streamChat(
       if (delta !== null || wantsAll) await sendDelta(wireDelta(delta ?? {}), tokensOf(tokenizer, body, chunk));
     }
     const completion = joinCompletions(received);
-    const final = readReply(renderer, completion, options);
+    const final = readReply(renderer, completion, { ...options, id: `${options.id}_${index}` });
     const rest = growing.rest(final);
     if (rest !== null) await sendDelta(wireDelta(rest));
     if (final.toolCalls.length > 0) await sendDelta({ tool_calls: final.toolCalls });
@@ -135,9 +163,10 @@ function streamChat(
 
 /** The fields about sampled tokens besides their text. */
 function tokensOf(tokenizer: Tokenizer, body: ChatBody, completion: Completion): object {
-  const { logprobs, top_logprobs: top } = body;
+  const top = logprobsOf(body);
+  const textOf = tokenText(tokenizer, body.return_tokens_as_token_ids);
   return {
-    logprobs: logprobs === true ? chatLogprobs(tokenizer, completion, top ?? 0) : null,
+    logprobs: top === null ? null : chatLogprobs(completion, top, textOf),
     ...idsOf(body, completion.tokenIds),
   };
 }

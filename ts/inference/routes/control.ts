@@ -4,14 +4,13 @@ import { isAbsolute } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 
-import { withDeadline } from "../../async/deadline.ts";
-import { PrlError } from "../../errors.ts";
 import { readManifest } from "../../native/index.ts";
 import type { WeightPuller, WeightSource } from "../../transports/index.ts";
 import type { ServerContext } from "../context.ts";
 import { controlGuard } from "../control-guard.ts";
 import { badRequest, HttpError, unsupported } from "../errors.ts";
 import { readAs } from "../read-as.ts";
+import { readQuery, within } from "./control-call.ts";
 
 const noQuery = z.strictObject({});
 /** As in vLLM the default mode is abort, and the prefix cache is cleared unless requests are kept or `clear_cache=false`. */
@@ -143,16 +142,4 @@ function pullerOf({ puller }: ServerContext): WeightPuller {
   if (puller === null)
     throw unsupported("source.grpc: this server takes weights from folders only (weight_broadcast.type is not grpc)");
   return puller;
-}
-
-/** The query of a call that takes its parameters from there. A body would have no effect, so it is refused. */
-function readQuery<Schema extends z.ZodType>(schema: Schema, { body, query }: FastifyRequest): z.output<Schema> {
-  if (body !== undefined && body !== null && Object.keys(body).length > 0)
-    throw badRequest("body", "must be empty: this call takes its parameters from the query");
-  return readAs("query", schema, query);
-}
-
-/** `work`, or PRL_INFERENCE_TIMEOUT after `ms`; the engine still finishes the work. */
-async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
-  return withDeadline(work, ms, () => new PrlError("PRL_INFERENCE_TIMEOUT", `${what} was not done within ${ms} ms`));
 }

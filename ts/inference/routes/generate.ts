@@ -2,28 +2,38 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
-import { CompletionCursor, joinCompletions } from "../requests/completion.ts";
+import { CompletionCursor } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
 import { controlGuard } from "../control-guard.ts";
-import { badRequest, HttpError } from "../errors.ts";
+import { badRequest } from "../errors.ts";
+import { choicesOf } from "../requests/choices.ts";
+import { merged } from "../requests/merged.ts";
+import { scorePrompt } from "../requests/prompt-scores.ts";
 import { openEventStream } from "../requests/event-stream.ts";
 import { parseGenerateRequest, type ParsedRequest } from "../requests/request.ts";
-import { sample } from "../requests/sample.ts";
-import { chunkJson, promptLogprobsJson, responseJson, type Completion, type Usage } from "../requests/response.ts";
+import { sample, wholeChoices } from "../requests/sample.ts";
+import {
+  chunkJson,
+  promptLogprobsJson,
+  rankedPromptLogprobsJson,
+  responseJson,
+  type Completion,
+  type Usage,
+} from "../requests/response.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
-/** Most attempts of a scoring during which the weights were swapped. */
-const SCORE_ATTEMPTS = 3;
 
 export function registerGenerate(app: FastifyInstance, context: ServerContext): void {
   app.post("/inference/v1/generate", async (request: FastifyRequest, reply: FastifyReply) => {
     const parsed = parseGenerateRequest(request.body, context.limits);
     return whileActive(context, reply, (active) =>
-      context.cuts.during(parsed.requestId, async (cut) => {
-        if (parsed.stream) return stream(context, parsed, { active, cut, reply });
-        const json = await active.race(answer(context, parsed, active.signal, cut));
-        return reply.header("content-type", JSON_TYPE).send(json);
-      }),
+      context.cuts.during(parsed.requestId, (cut) =>
+        context.admission.during(parsed.choices, async () => {
+          if (parsed.stream) return stream(context, parsed, { active, cut, reply });
+          const json = await active.race(answer(context, parsed, { active, cut }));
+          return reply.header("content-type", JSON_TYPE).send(json);
+        }),
+      ),
     );
   });
 
@@ -42,29 +52,22 @@ export function registerGenerate(app: FastifyInstance, context: ServerContext): 
 async function answer(
   context: ServerContext,
   parsed: ParsedRequest,
-  signal: AbortSignal,
-  cut: AbortSignal,
+  { active, cut }: { active: ActiveRequest; cut: AbortSignal },
 ): Promise<string> {
-  const id = context.nextId();
-  const requestId = parsed.requestId ?? `generate-${id}`;
+  const requestId = parsed.requestId ?? `generate-${context.nextId()}`;
   const { logprobs: topLogprobs } = parsed;
-  const scored = parsed.promptLogprobs ? await scorePrompt(context, parsed.promptTokenIds) : null;
+  const scored = await scoredPrompt(context, parsed);
+  const promptLogprobs = scored?.json ?? null;
   if (scored !== null && parsed.maxTokens === 0) {
-    const completion = nothingSampled(scored.version);
-    return responseJson({
-      requestId,
-      completion,
-      topLogprobs,
-      promptLogprobs: scored.json,
-      usage: usageOf(parsed, 0, 0),
-    });
+    const completions = choicesOf(parsed).map(() => nothingSampled(scored.version));
+    return responseJson({ requestId, completions, topLogprobs, promptLogprobs, usage: usageOf(parsed, 0, 0) });
   }
-  const cursor = new CompletionCursor();
-  const chunks: Completion[] = [];
-  for await (const chunk of sample(context, { parsed, id, cursor, signal, cut })) chunks.push(chunk);
-  const completion = joinCompletions(chunks);
-  const usage = usageOf(parsed, completion.tokenIds.length, cursor.cachedTokens);
-  return responseJson({ requestId, completion, topLogprobs, promptLogprobs: scored?.json ?? null, usage });
+  const sampled = await wholeChoices(context, choicesOf(parsed), { active, cut });
+  const completions = sampled.map(({ completion }) => completion);
+  const tokens = completions.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
+  const cached = sampled.reduce((sum, { usage }) => sum + usage.cachedTokens, 0);
+  const usage = usageOf(parsed, tokens, cached);
+  return responseJson({ requestId, completions, topLogprobs, promptLogprobs, usage });
 }
 
 /** The answer is taken over from fastify at the first chunk; errors before it have their own status. */
@@ -73,39 +76,41 @@ async function stream(
   parsed: ParsedRequest,
   { active, cut, reply }: { active: ActiveRequest; cut: AbortSignal; reply: FastifyReply },
 ): Promise<FastifyReply> {
-  const id = context.nextId();
-  const requestId = parsed.requestId ?? `generate-${id}`;
-  const cursor = new CompletionCursor();
-  const chunks = sample(context, { parsed, id, cursor, signal: active.signal, cut });
-  let next = await active.race(chunks.next());
-  const events = openEventStream(reply, active.signal);
+  const requestId = parsed.requestId ?? `generate-${context.nextId()}`;
+  const { signal } = active;
+  const choices = choicesOf(parsed).map((choice) => ({ choice, cursor: new CompletionCursor() }));
+  const cursors = choices.map(({ cursor }) => cursor);
+  const parts = merged(
+    choices.map(({ choice, cursor }) => sample(context, { parsed: choice, id: context.nextId(), cursor, signal, cut })),
+  );
+  let next = await active.race(parts.next());
+  const events = openEventStream(reply, signal);
   let sampled = 0;
   await events.end(async () => {
-    for (; next.done !== true; next = await active.race(chunks.next())) {
-      sampled += next.value.tokenIds.length;
-      const usage = parsed.continuousUsage ? usageOf(parsed, sampled, cursor.cachedTokens) : null;
-      await events.write(chunkJson(requestId, next.value, parsed.logprobs, usage));
+    for (; next.done !== true; next = await active.race(parts.next())) {
+      const { index, value: completion } = next.value;
+      sampled += completion.tokenIds.length;
+      const usage = parsed.continuousUsage ? usageOf(parsed, sampled, cachedIn(cursors)) : null;
+      await events.write(chunkJson(requestId, { index, completion }, parsed.logprobs, usage));
     }
     if (parsed.includeUsage)
-      await events.write(chunkJson(requestId, null, null, usageOf(parsed, sampled, cursor.cachedTokens)));
+      await events.write(chunkJson(requestId, null, null, usageOf(parsed, sampled, cachedIn(cursors))));
   });
   return reply;
 }
 
-/** Log-probabilities of a prompt at temperature 1, all under one version of the weights. */
-async function scorePrompt(context: ServerContext, ids: Uint32Array): Promise<{ json: string; version: number }> {
-  for (let attempt = 0; attempt < SCORE_ATTEMPTS; attempt++) {
-    const { version, digest } = context.model.stats();
-    const logprobs = await context.model.logprobs(ids, Uint32Array.of(0, ids.length));
-    const after = context.model.stats();
-    if (after.version === version && after.digest === digest)
-      return { json: promptLogprobsJson(ids, logprobs), version };
-  }
-  throw new HttpError(
-    503,
-    "PRL_INFERENCE_FAILED",
-    "the weights changed each time while the prompt was scored: try again",
-  );
+/** The prompt's log-probabilities as JSON; null when the request has none. 0 gives no ranks, which saves scorers their cost. */
+async function scoredPrompt(
+  context: ServerContext,
+  { promptLogprobs: top, promptTokenIds }: ParsedRequest,
+): Promise<{ json: string; version: number } | null> {
+  if (top === null) return null;
+  const { ranking, ...scores } = await scorePrompt(context, promptTokenIds, top === 0 ? null : top);
+  const json =
+    ranking === null
+      ? promptLogprobsJson(promptTokenIds, scores.logprobs)
+      : rankedPromptLogprobsJson({ ...scores, ranking }, top, null);
+  return { json, version: scores.version };
 }
 
 /** The choice of a request with `max_tokens` 0; its one version is that of the prompt's log-probabilities. */
@@ -113,10 +118,15 @@ function nothingSampled(version: number): Completion {
   return {
     tokenIds: new Uint32Array(0),
     logprobs: new Float32Array(0),
+    ranking: null,
     policyVersions: [[0, version]],
     finishReason: "length",
     stopReason: null,
   };
+}
+
+function cachedIn(cursors: readonly CompletionCursor[]): number {
+  return cursors.reduce((sum, { cachedTokens }) => sum + cachedTokens, 0);
 }
 
 function usageOf(parsed: ParsedRequest, completionTokens: number, cachedTokens: number): Usage {

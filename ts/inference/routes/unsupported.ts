@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 
 import { toWire, unsupported } from "../errors.ts";
 
-const LATER = ["/load_lora_adapter", "/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/sleep", "/wake_up"];
+const LATER = ["/load_lora_adapter", "/v1/load_lora_adapter", "/v1/unload_lora_adapter"];
 
 export function registerUnsupported(app: FastifyInstance): void {
   for (const url of LATER) {

@@ -8,6 +8,7 @@ import { PrlError } from "../../../errors.ts";
 import {
   engineOptions,
   hostProblem,
+  type InferenceProcessConfig,
   parseInferenceProcessConfig,
   readInferenceProcessConfig,
 } from "../../../inference/index.ts";
@@ -33,6 +34,12 @@ const FOLDER_OPTIONS = [
   },
   { flag: "--port", value: "<n>", rule: RULES.port, summary: "Port (default 8000); another free one when it is taken" },
   { flag: "--name", value: "<name>", summary: "Name of the model in requests (default: org/name, or the folder's)" },
+  { flag: "--served-model-name", value: "<name>,...", summary: "The same, several; the first is in answers" },
+  {
+    flag: "--api-key",
+    value: "<key>,...",
+    summary: "Keys of which requests under /v1 and /inference need one; safer in VLLM_API_KEY",
+  },
   { flag: "--threads", value: "<n>", rule: RULES.threads, summary: "Threads of the engine (default: all cores)" },
   {
     flag: "--max-model-len",
@@ -40,20 +47,35 @@ const FOLDER_OPTIONS = [
     rule: RULES.count,
     summary: "Longest sequence (tokens; default: the model's)",
   },
+  { flag: "--max-num-seqs", value: "<n>", rule: RULES.count, summary: "Most sequences decoded together (default 256)" },
+  {
+    flag: "--max-waiting",
+    value: "<n>",
+    rule: RULES.whole,
+    summary: "Most samples that wait; more are answered with 429 (default 65536)",
+  },
+  {
+    flag: "--kv-cache-memory-bytes",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Memory of the KV cache (default: for the sequences, at most 256 MiB)",
+  },
+  { flag: "--no-enable-prefix-caching", summary: "Do not reuse the KV cache of prompts that begin alike" },
+  { flag: "--seed", value: "<n>", rule: RULES.whole, summary: "Seed of requests that have none (default 0)" },
 ] as const;
 
 export const command: Command = {
   name: COMPONENT,
   summary: "Serve a model over HTTP: token ids in, token ids and log-probabilities out",
   usage:
-    "inference <model> [--host 127.0.0.1] [--port 8000] [--name <name>] [--threads <n>] [--max-model-len <n>]\n" +
+    "inference <model> [--host 127.0.0.1] [--port 8000] [--served-model-name <name>,...] [--api-key <key>] [option]...\n" +
     `       prl inference ${STANDALONE_USAGE}\n` +
     "       prl inference --config <file.json> --run-dir <dir> [--index <i>]\n" +
     "       prl inference --bench [<steps>] <file.toml>... [--key value]...",
   details:
     "With a model, which is a folder (config.json, weights, tokenizer) or org/name on the Hugging Face hub: serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
     "PRL_TRANSPORT_TOKEN is the key that calls which pause the engine or change its weights have to show (authorization: Bearer); sampling\n" +
-    "needs none. Without it the server listens on addresses of this machine only.\n" +
+    "needs none, unless there is an API key. Without it the server listens on addresses of this machine only.\n" +
     STANDALONE_DETAILS +
     "`prl rl` starts it with --config for each replica. The config file holds {model_dir, version, seed, inference: {...}} with the keys\n" +
     "of [inference]. The address is in <run-dir>/run/inference-<i>.json as soon as the server takes requests.\n",
@@ -74,24 +96,15 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
   const host = options.get("--host") ?? "127.0.0.1";
   await checkHost(host, io);
   const { dir, name } = await modelFolder(folder, io);
-  const number = (flag: string): number | null => (options.has(flag) ? numberOption(options, flag, 0) : null);
-  const config = parseInferenceProcessConfig(
-    {
-      model_dir: dir,
-      inference: {
-        threads: number("--threads"),
-        max_model_len: number("--max-model-len"),
-        server: { host, port: number("--port") ?? DEFAULT_PORT },
-        model: { name: options.get("--name") ?? name },
-      },
-    },
-    "prl inference",
-  );
+  const served = options.get("--served-model-name");
+  const names = served === undefined ? [options.get("--name") ?? name] : listed(served);
+  const apiKeys = listed(options.get("--api-key") ?? io.env["VLLM_API_KEY"] ?? "");
+  const config = folderConfig(options, { dir, host, name: names[0] ?? name });
   const { signal } = io;
   return untilStopped(io, async () => {
     const model = await orStopped(signal, loadModel(dir, await engineOptions(config)));
     try {
-      await serve({ config, model, puller: null, index: 0 }, io, async (url) => {
+      await serve({ config, model, puller: null, index: 0, names, apiKeys }, io, async (url) => {
         if (io.json) io.writeJson({ url, model: config.inference.model?.name });
         else io.stdout.write(`${url}\n`);
         await FOREVER;
@@ -100,6 +113,39 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
       await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
     }
   });
+}
+
+/** The config that stands for the options of a folder. */
+function folderConfig(
+  options: ReadonlyMap<string, string>,
+  { dir, host, name }: { dir: string; host: string; name: string },
+): InferenceProcessConfig {
+  const number = (flag: string): number | undefined => (options.has(flag) ? numberOption(options, flag, 0) : undefined);
+  return parseInferenceProcessConfig(
+    {
+      model_dir: dir,
+      seed: number("--seed"),
+      inference: {
+        threads: number("--threads") ?? null,
+        max_num_seqs: number("--max-num-seqs"),
+        max_waiting: number("--max-waiting"),
+        max_model_len: number("--max-model-len") ?? null,
+        kv_cache_bytes: number("--kv-cache-memory-bytes") ?? null,
+        prefix_cache: !options.has("--no-enable-prefix-caching"),
+        server: { host, port: number("--port") ?? DEFAULT_PORT },
+        model: { name },
+      },
+    },
+    "prl inference",
+  );
+}
+
+/** The parts of a text between commas. */
+function listed(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
 }
 
 /** Checks the host before the model is loaded. Errors: PRL_CLI_USAGE. */

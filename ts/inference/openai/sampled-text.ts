@@ -1,0 +1,25 @@
+/** The text of a completion, as the text API shows it. */
+import type { Tokenizer } from "../../renderers/index.ts";
+import type { Completion } from "../requests/response.ts";
+import type { CompletionBody } from "./request.ts";
+
+type TextOptions = Pick<CompletionBody, "include_stop_str_in_output" | "skip_special_tokens">;
+
+/** The tokens that are text: as in vLLM the one that ended the completion is not, unless it is asked for. */
+export function shownIds(
+  { include_stop_str_in_output: withStop }: TextOptions,
+  { tokenIds, finishReason, stopReason }: Completion,
+): Uint32Array {
+  const endedByToken = finishReason === "stop" && typeof stopReason !== "string";
+  return endedByToken && withStop !== true ? tokenIds.subarray(0, -1) : tokenIds;
+}
+
+/** The text before the stop string that ended it, or with it. */
+export function sampledText(tokenizer: Pick<Tokenizer, "decode">, body: TextOptions, completion: Completion): string {
+  const skipSpecialTokens = body.skip_special_tokens ?? true;
+  const text = tokenizer.decode(shownIds(body, completion), { skipSpecialTokens });
+  const { stopReason } = completion;
+  const at = typeof stopReason === "string" ? text.indexOf(stopReason) : -1;
+  if (typeof stopReason !== "string" || at < 0) return text;
+  return text.slice(0, body.include_stop_str_in_output === true ? at + stopReason.length : at);
+}
