@@ -1,10 +1,12 @@
 /**
- * The memory that the embedded engine needs for a model, in f32. It counts arrays as `crates/engine` allocates them.
+ * The memory that the embedded engine needs for a model. It counts arrays as `crates/engine` allocates them.
  *
  * Legend: P parameters, E = vocabulary x H (the embedding), H hidden, F feed-forward, q and k widths of queries and keys, W = q + 2 k,
- * N rows: `batch` sequences of `seqLen` tokens.
+ * N rows: `batch` sequences of `seqLen` tokens. In a layer with X experts, of which a row uses K with a width of F, 2 F is 2 K F + X + 4 K.
  *
- * | what                 | numbers of 4 bytes                                                                                       |
+ * Numbers have 4 bytes. In a model whose config.json says bfloat16, served weights and those packed for the backward pass have 2.
+ *
+ * | what                 | numbers                                                                                                  |
  * | -------------------- | -------------------------------------------------------------------------------------------------------- |
  * | weights, served      | P, and E once more when the head is tied: the layers and the head packed, the embedding for look-up      |
  * | weights, trained     | P flat, those served, and P (without E when the head is not tied) packed for the backward pass           |
@@ -19,6 +21,8 @@
  * moment. What is not counted: the process itself, some 100 MB, and the file's pages, which the system takes back.
  */
 import { z } from "zod";
+
+import { statedDtype } from "../native/index.ts";
 
 const BYTES = 4;
 /** `ACTIVATION_BUDGET_BYTES` of crates/engine/src/train/options.rs. */
@@ -42,6 +46,11 @@ const shapeSchema = z.object({
   head_dim: z.int().positive().nullish(),
   vocab_size: z.int().positive(),
   tie_word_embeddings: z.boolean().nullish(),
+  num_experts: z.int().positive().nullish(),
+  num_experts_per_tok: z.int().positive().nullish(),
+  moe_intermediate_size: z.int().positive().nullish(),
+  dtype: z.string().nullish(),
+  torch_dtype: z.string().nullish(),
   max_position_embeddings: z.int().positive().nullish(),
 });
 
@@ -79,18 +88,17 @@ export interface ServingMemory {
 
 /** Memory of a trainer with AdamW. */
 export function trainingMemory(shape: ModelShape, parameters: number, workload: Workload): TrainingMemory {
-  const { embedding, hidden, layers, q, k, qkv, ffn, isTied } = sizes(shape);
+  const { embedding, hidden, layers, q, k, qkv, feedForward, isTied } = sizes(shape);
   const rows = workload.batch * workload.seqLen;
-  const served = servedNumbers(shape, parameters);
-  const weights = parameters + served + parameters - (isTied ? 0 : embedding);
-  const perLayer = 2 * hidden + qkv + 2 * q + k + 2 * ffn;
+  const packed = servedNumbers(shape, parameters) + parameters - (isTied ? 0 : embedding);
+  const perLayer = 2 * hidden + qkv + 2 * q + k + feedForward;
   const kept = Math.min(layers, Math.floor(ACTIVATION_BUDGET / (rows * perLayer * BYTES)));
   const recomputed = layers - kept;
   const held = rows * perLayer * (kept + (recomputed > 0 ? 1 : 0)) + rows * hidden * recomputed;
   const logits = Math.max(CHUNK_LOGITS, LEAST_TARGETS * shape.vocab_size);
-  const work = rows * (7 * hidden + 2 * ffn + q + qkv + 2 * k) + logits;
+  const work = rows * (7 * hidden + feedForward + q + qkv + 2 * k) + logits;
   const bytes = {
-    weights: weights * BYTES,
+    weights: parameters * BYTES + packed * weightBytes(shape),
     gradients: parameters * BYTES,
     optimizer: 2 * parameters * BYTES,
     activations: (held + work) * BYTES,
@@ -100,14 +108,19 @@ export function trainingMemory(shape: ModelShape, parameters: number, workload: 
 
 /** Memory of an inference server. */
 export function servingMemory(shape: ModelShape, parameters: number, { batch, seqLen }: Workload): ServingMemory {
-  const { hidden, layers, heads, headDim, q, k, qkv, ffn } = sizes(shape);
+  const { hidden, layers, heads, headDim, q, k, qkv, feedForward } = sizes(shape);
   const tokens = batch * Math.ceil(seqLen / BLOCK_TOKENS) * BLOCK_TOKENS;
   const perToken = layers * heads * (headDim + Math.ceil(headDim / LANES) * LANES);
   const rows = Math.max(batch, Math.min(batch * seqLen, STEP_ROWS));
-  const weights = servedNumbers(shape, parameters) * BYTES;
+  const weights = servedNumbers(shape, parameters) * weightBytes(shape);
   const cache = tokens * perToken * BYTES;
-  const work = (rows * (4 * hidden + qkv + 2 * q + k + 3 * ffn) + batch * shape.vocab_size) * BYTES;
+  const work = (rows * (4 * hidden + qkv + 2 * q + k + 1.5 * feedForward) + batch * shape.vocab_size) * BYTES;
   return { weights, kv_cache: cache, work, total: weights + cache + work, loading: weights + parameters * BYTES };
+}
+
+/** Bytes of a weight that is packed for a kernel. */
+function weightBytes(shape: ModelShape): number {
+  return statedDtype(shape) === "bfloat16" ? 2 : BYTES;
 }
 
 function servedNumbers(shape: ModelShape, parameters: number): number {
@@ -119,9 +132,12 @@ function sizes(shape: ModelShape) {
   const headDim = shape.head_dim ?? Math.floor(shape.hidden_size / shape.num_attention_heads);
   const heads = shape.num_key_value_heads ?? shape.num_attention_heads;
   const [q, k] = [shape.num_attention_heads * headDim, heads * headDim];
+  const experts = shape.num_experts ?? 0;
+  const used = shape.num_experts_per_tok ?? 0;
+  const routed = 2 * used * (shape.moe_intermediate_size ?? 0) + experts + 4 * used;
   return {
     hidden: shape.hidden_size,
-    ffn: shape.intermediate_size,
+    feedForward: experts > 0 ? routed : 2 * shape.intermediate_size,
     layers: shape.num_hidden_layers,
     embedding: shape.vocab_size * shape.hidden_size,
     isTied: shape.tie_word_embeddings ?? false,

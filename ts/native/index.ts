@@ -12,7 +12,7 @@ export {
   type ModelInfo,
   type TokenRanking,
 } from "./engine.ts";
-export { weightDtype, type WeightDtype, type WeightDtypeChoice } from "./weight-dtype.ts";
+export { statedDtype, weightDtype, type WeightDtype, type WeightDtypeChoice } from "./weight-dtype.ts";
 export {
   openTrainer,
   type SavedWeights,

@@ -23,10 +23,14 @@ export async function weightDtype(choice: WeightDtypeChoice, dir: string): Promi
     );
   }
   try {
-    const config: unknown = JSON.parse(await readRegularFile(join(dir, "config.json")));
-    const { dtype, torch_dtype: earlier } = { ...(config as { dtype?: unknown; torch_dtype?: unknown } | null) };
-    return (dtype ?? earlier) === "bfloat16" ? "bfloat16" : "float32";
+    return statedDtype(JSON.parse(await readRegularFile(join(dir, "config.json"))));
   } catch {
     return "float32";
   }
+}
+
+/** The format that `auto` takes for the content of a config.json. */
+export function statedDtype(config: unknown): WeightDtype {
+  const { dtype, torch_dtype: earlier } = { ...(config as { dtype?: unknown; torch_dtype?: unknown } | null) };
+  return (dtype ?? earlier) === "bfloat16" ? "bfloat16" : "float32";
 }

@@ -1,8 +1,8 @@
 /** The memory formula against the memory of this process, for a small model. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type ModelInfo, modelInfo } from "../../../ts/models/index.ts";
 import { loadModel, openTrainer } from "../../../ts/native/index.ts";
@@ -34,7 +34,7 @@ async function added(work: () => Promise<{ close(): Promise<void> }>): Promise<n
 }
 
 async function trained() {
-  const trainer = await openTrainer(dir, { threads: 2, loss: { type: "ce" } });
+  const trainer = await openTrainer(dir, { threads: 2, dtype: "auto", loss: { type: "ce" } });
   await trainer.forwardBackward({
     inputIds: new Uint32Array(ROWS).map((_, i) => 97 + (i % 26)),
     inferenceLogprobs: new Float32Array(ROWS),
@@ -49,17 +49,25 @@ async function trained() {
 
 const ofRows = (): Promise<ModelInfo> => modelInfo(dir, { batch: 1, seqLen: ROWS });
 
-test("of a trainer: weights, gradients and moments", { timeout: 120_000 }, async () => {
-  const { training, parameters } = await ofRows();
-  expect(parameters).toBeGreaterThan(9e6);
-  const measured = await added(trained);
-  expect(measured / (training?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.75);
-  expect(measured / (training?.total ?? 0), `${measured} bytes`).toBeLessThan(1.5);
-});
+describe.each(["float32", "bfloat16"])("with weights in %s", (dtype) => {
+  beforeAll(() => {
+    const path = join(dir, "config.json");
+    const config = JSON.parse(readFileSync(path, "utf8")) as object;
+    writeFileSync(path, JSON.stringify({ ...config, dtype }));
+  });
 
-test("of a server: weights", { timeout: 120_000 }, async () => {
-  const { serving } = await ofRows();
-  const measured = await added(() => loadModel(dir, { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS }));
-  expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.6);
-  expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeLessThan(2.5);
+  test("of a trainer: weights, gradients and moments", { timeout: 120_000 }, async () => {
+    const { training, parameters } = await ofRows();
+    expect(parameters).toBeGreaterThan(9e6);
+    const measured = await added(trained);
+    expect(measured / (training?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.75);
+    expect(measured / (training?.total ?? 0), `${measured} bytes`).toBeLessThan(1.5);
+  });
+
+  test("of a server: weights", { timeout: 120_000 }, async () => {
+    const { serving } = await ofRows();
+    const measured = await added(() => loadModel(dir, { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS }));
+    expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.6);
+    expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeLessThan(2.5);
+  });
 });

@@ -74,7 +74,7 @@ function memoryLines({ training, serving, workload: { batch, seqLen } }: ModelIn
       ["serve", ...serve.map(formatBytes)],
     ]),
     "",
-    `In f32, of ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
+    `Of ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
     `A run has one trainer and at least one server. This machine has ${formatBytes(machineBytes())}.`,
   ];
 }
