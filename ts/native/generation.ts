@@ -85,6 +85,11 @@ const MAX_SEED = Number.MAX_SAFE_INTEGER;
 const NO_TOKENS = new Uint32Array(0);
 const NO_LOGPROBS = new Float32Array(0);
 
+/** The engine's limit, which is vLLM's too. */
+const MAX_TOP_LOGPROBS = 20;
+const penalty = z.number().min(-2).max(2);
+const someNumbers = numbers.refine(({ length }) => length > 0, "must not be empty");
+
 const requestSchema = only<GenerateRequest>({
   id: z.string(),
   promptTokenIds: numbers,
@@ -93,14 +98,14 @@ const requestSchema = only<GenerateRequest>({
   temperature: z.number().optional(),
   topP: z.number().optional(),
   topK: number.optional(),
-  minP: number.optional(),
-  repetitionPenalty: number.optional(),
-  frequencyPenalty: number.optional(),
-  presencePenalty: number.optional(),
-  logitBias: z.map(number, number, "must be a Map from token ids to numbers").optional(),
-  allowedTokenIds: numbers.optional(),
-  badWords: z.array(numbers).optional(),
-  topLogprobs: number.optional(),
+  minP: z.number().min(0).max(1).optional(),
+  repetitionPenalty: z.number().positive().optional(),
+  frequencyPenalty: penalty.optional(),
+  presencePenalty: penalty.optional(),
+  logitBias: z.map(number, z.number(), "must be a Map from token ids to numbers").optional(),
+  allowedTokenIds: someNumbers.optional(),
+  badWords: z.array(someNumbers).optional(),
+  topLogprobs: z.int().min(0).max(MAX_TOP_LOGPROBS).optional(),
   seed: number.optional(),
   stopTokenIds: numbers.optional(),
   ignoreEos: z.boolean().optional(),

@@ -96,9 +96,9 @@ describe("generate", () => {
     ["promptTokenIds[0]", { promptTokenIds: [2 ** 32] }],
     ["stopTokenIds[0]", { stopTokenIds: [1.5] }],
     ["temperature", { temperature: Number.NaN }],
-    ["min_p", { minP: 2 }],
+    ["minP", { minP: 2 }],
     ["logitBias[0]", { logitBias: new Map([[-1, 1]]) }],
-    ["logit_bias", { logitBias: new Map([[1, Number.NaN]]) }],
+    ["logitBias", { logitBias: new Map([[1, Number.NaN]]) }],
     ["badWords[1][0]", { badWords: [[1], [1.5]] }],
     ["topLogprobs", { topLogprobs: 0.5 }],
   ])("a request with a wrong %s is refused by name, the others go on: %o", async (field, wrong) => {

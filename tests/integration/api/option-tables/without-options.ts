@@ -83,6 +83,8 @@ export const WITHOUT_OPTIONS: readonly string[] = [
   "Model.pause",
   "Model.resume",
   "Model.resetPrefixCache",
+  "Model.sleep",
+  "Model.wakeUp",
   "Model.stats",
   "Model.close",
   "Trainer.gradient",
