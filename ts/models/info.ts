@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
 import { type HubSettings, hubSettings } from "../hub/index.ts";
+import { statedDtype } from "../native/index.ts";
 import { localTensors, remoteTensors, type TensorShape } from "./headers.ts";
 import { type LocatedModel, locateModel, type LocateOptions } from "./locate.ts";
 import {
@@ -70,14 +71,15 @@ export async function modelInfo(
   const support = await supportOf(described.config);
   const parameters = described.tensors.length === 0 ? null : countParameters(described.tensors, shape);
   const seqLen = asked.seqLen ?? Math.min(DEFAULT_SEQ_LEN, shape?.max_position_embeddings ?? DEFAULT_SEQ_LEN);
-  const workload = { batch: asked.batch ?? 1, seqLen };
+  const dtype = asked.dtype ?? statedDtype(parsed(described.config));
+  const workload = { batch: asked.batch ?? 1, seqLen, dtype };
   const isKnown = shape !== null && parameters !== null;
   return {
     model: located.reference === null ? (located.dir ?? name) : modelText(located.reference),
     folder: located.dir,
     architecture: architectureOf(described.config),
     parameters,
-    dtypes: [...new Set(described.tensors.map(({ dtype }) => dtype))].toSorted(),
+    dtypes: [...new Set(described.tensors.map((tensor) => tensor.dtype))].toSorted(),
     max_tokens: shape?.max_position_embeddings ?? null,
     ...withFiles(support, described),
     workload,

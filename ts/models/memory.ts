@@ -1,19 +1,18 @@
 /**
- * The memory that the embedded engine needs for a model. It counts arrays as `crates/engine` allocates them.
+ * The memory that the embedded engine needs for a model. It counts arrays as `crates/engine` allocates them (its README, "What is held").
  *
  * Legend: P parameters, E = vocabulary x H (the embedding), H hidden, F feed-forward, q and k widths of queries and keys, W = q + 2 k,
- * N rows: `batch` sequences of `seqLen` tokens. In a layer with X experts, of which a row uses K with a width of F, 2 F is 2 K F + X + 4 K.
+ * N rows: `batch` sequences of `seqLen` tokens, D = 2 F, or with X experts of width F, of which a row uses K, the larger of 2 F of a
+ * dense layer and 2 K F + X + 4 K.
  *
- * Numbers have 4 bytes. In a model whose config.json says bfloat16, served weights and those packed for the backward pass have 2.
- *
- * | what                 | numbers                                                                                                  |
+ * | what                 | numbers of 4 bytes, or of 2 where they are packed or looked up and the weights are in bfloat16           |
  * | -------------------- | -------------------------------------------------------------------------------------------------------- |
  * | weights, served      | P, and E once more when the head is tied: the layers and the head packed, the embedding for look-up      |
  * | weights, trained     | P flat, those served, and P (without E when the head is not tied) packed for the backward pass           |
  * | gradients            | P                                                                                                        |
  * | AdamW's moments      | 2 P                                                                                                      |
- * | activations          | N (2 H + W + 2 q + k + 2 F) for each kept layer and one more, N H for each recomputed layer              |
- * | work of training     | N (7 H + 2 F + q + W + 2 k), and a chunk of logits                                                       |
+ * | activations          | N (2 H + W + 2 q + k + D) for each kept layer and one more, N H for each recomputed layer                |
+ * | work of training     | N (7 H + D + q + W + 2 k), and a chunk of logits                                                         |
  * | keys and values      | layers x KV heads x (head width + the same in whole vectors) for each token, in blocks of 16             |
  * | work of serving      | the same as one layer's activations for the rows of a step, and a row of logits per sequence             |
  *
@@ -22,9 +21,11 @@
  */
 import { z } from "zod";
 
-import { statedDtype } from "../native/index.ts";
+import type { WeightDtype } from "../native/index.ts";
 
+/** Of every number but packed weights. */
 const BYTES = 4;
+const WEIGHT_BYTES: Readonly<Record<WeightDtype, number>> = { float32: 4, bfloat16: 2 };
 /** `ACTIVATION_BUDGET_BYTES` of crates/engine/src/train/options.rs. */
 const ACTIVATION_BUDGET = 512 * 2 ** 20;
 /** `CHUNK_LOGITS` and `LEAST_TARGETS` of crates/engine/src/train/head_backward.rs. */
@@ -46,12 +47,10 @@ const shapeSchema = z.object({
   head_dim: z.int().positive().nullish(),
   vocab_size: z.int().positive(),
   tie_word_embeddings: z.boolean().nullish(),
+  max_position_embeddings: z.int().positive().nullish(),
   num_experts: z.int().positive().nullish(),
   num_experts_per_tok: z.int().positive().nullish(),
   moe_intermediate_size: z.int().positive().nullish(),
-  dtype: z.string().nullish(),
-  torch_dtype: z.string().nullish(),
-  max_position_embeddings: z.int().positive().nullish(),
 });
 
 export type ModelShape = z.infer<typeof shapeSchema>;
@@ -66,6 +65,8 @@ export interface Workload {
   readonly batch: number;
   /** Tokens of each. */
   readonly seqLen: number;
+  /** Format of the weights that are packed. */
+  readonly dtype: WeightDtype;
 }
 
 /** Bytes by what they are for. */
@@ -90,7 +91,8 @@ export interface ServingMemory {
 export function trainingMemory(shape: ModelShape, parameters: number, workload: Workload): TrainingMemory {
   const { embedding, hidden, layers, q, k, qkv, feedForward, isTied } = sizes(shape);
   const rows = workload.batch * workload.seqLen;
-  const packed = servedNumbers(shape, parameters) + parameters - (isTied ? 0 : embedding);
+  const served = servedNumbers(shape, parameters);
+  const packed = served + parameters - (isTied ? 0 : embedding);
   const perLayer = 2 * hidden + qkv + 2 * q + k + feedForward;
   const kept = Math.min(layers, Math.floor(ACTIVATION_BUDGET / (rows * perLayer * BYTES)));
   const recomputed = layers - kept;
@@ -98,7 +100,7 @@ export function trainingMemory(shape: ModelShape, parameters: number, workload: 
   const logits = Math.max(CHUNK_LOGITS, LEAST_TARGETS * shape.vocab_size);
   const work = rows * (7 * hidden + feedForward + q + qkv + 2 * k) + logits;
   const bytes = {
-    weights: parameters * BYTES + packed * weightBytes(shape),
+    weights: parameters * BYTES + packed * WEIGHT_BYTES[workload.dtype],
     gradients: parameters * BYTES,
     optimizer: 2 * parameters * BYTES,
     activations: (held + work) * BYTES,
@@ -107,20 +109,16 @@ export function trainingMemory(shape: ModelShape, parameters: number, workload: 
 }
 
 /** Memory of an inference server. */
-export function servingMemory(shape: ModelShape, parameters: number, { batch, seqLen }: Workload): ServingMemory {
+export function servingMemory(shape: ModelShape, parameters: number, workload: Workload): ServingMemory {
+  const { batch, seqLen, dtype } = workload;
   const { hidden, layers, heads, headDim, q, k, qkv, feedForward } = sizes(shape);
   const tokens = batch * Math.ceil(seqLen / BLOCK_TOKENS) * BLOCK_TOKENS;
   const perToken = layers * heads * (headDim + Math.ceil(headDim / LANES) * LANES);
   const rows = Math.max(batch, Math.min(batch * seqLen, STEP_ROWS));
-  const weights = servedNumbers(shape, parameters) * weightBytes(shape);
+  const weights = servedNumbers(shape, parameters) * WEIGHT_BYTES[dtype];
   const cache = tokens * perToken * BYTES;
   const work = (rows * (4 * hidden + qkv + 2 * q + k + 1.5 * feedForward) + batch * shape.vocab_size) * BYTES;
   return { weights, kv_cache: cache, work, total: weights + cache + work, loading: weights + parameters * BYTES };
-}
-
-/** Bytes of a weight that is packed for a kernel. */
-function weightBytes(shape: ModelShape): number {
-  return statedDtype(shape) === "bfloat16" ? 2 : BYTES;
 }
 
 function servedNumbers(shape: ModelShape, parameters: number): number {
@@ -132,12 +130,9 @@ function sizes(shape: ModelShape) {
   const headDim = shape.head_dim ?? Math.floor(shape.hidden_size / shape.num_attention_heads);
   const heads = shape.num_key_value_heads ?? shape.num_attention_heads;
   const [q, k] = [shape.num_attention_heads * headDim, heads * headDim];
-  const experts = shape.num_experts ?? 0;
-  const used = shape.num_experts_per_tok ?? 0;
-  const routed = 2 * used * (shape.moe_intermediate_size ?? 0) + experts + 4 * used;
   return {
     hidden: shape.hidden_size,
-    feedForward: experts > 0 ? routed : 2 * shape.intermediate_size,
+    feedForward: feedForwardWidth(shape),
     layers: shape.num_hidden_layers,
     embedding: shape.vocab_size * shape.hidden_size,
     isTied: shape.tie_word_embeddings ?? false,
@@ -147,4 +142,11 @@ function sizes(shape: ModelShape) {
     k,
     qkv: q + 2 * k,
   };
+}
+
+/** Numbers that a row keeps of the feed-forward part of a layer, in the layer where they are most. */
+function feedForwardWidth({ intermediate_size: dense, ...shape }: ModelShape): number {
+  const { num_experts: experts, num_experts_per_tok: used, moe_intermediate_size: width } = shape;
+  if (!experts || !used || !width) return 2 * dense;
+  return Math.max(2 * dense, 2 * used * width + experts + 4 * used);
 }

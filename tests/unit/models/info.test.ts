@@ -58,7 +58,7 @@ describe("prl model info", () => {
       max_tokens: 128,
       train: null,
       serve: null,
-      workload: { batch: 4, seqLen: 64 },
+      workload: { batch: 4, seqLen: 64, dtype: "float32" },
     });
     expect(readdirSync(root)).toEqual([]);
     const weights = hub.requests.filter((request) => request.includes(".safetensors "));
@@ -161,6 +161,7 @@ describe("prl model list and remove", () => {
     ["remove", "../tiny"],
     ["info"],
     ["info", "org/tiny", "--batch", "0"],
+    ["info", "org/tiny", "--dtype", "int3"],
     ["list", "org/tiny"],
     ["sell", "org/tiny"],
   ])("prl model %s %s is refused", async (...args) => {

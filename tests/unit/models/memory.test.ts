@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type ModelInfo, modelInfo } from "../../../ts/models/index.ts";
+import { trainingMemory } from "../../../ts/models/memory.ts";
 import { loadModel, openTrainer } from "../../../ts/native/index.ts";
 import { writeModel } from "./tiny-model.ts";
 
@@ -46,6 +47,24 @@ async function trained() {
   await trainer.step({});
   return trainer;
 }
+
+test("of bfloat16: the packed weights take half", async () => {
+  const [single, half] = [await ofRows(), await modelInfo(dir, { batch: 1, seqLen: ROWS, dtype: "bfloat16" })];
+  expect(half.serving?.weights).toBe((single.serving?.weights ?? 0) / 2);
+  const kept = 4 * (single.parameters ?? 0);
+  expect(half.training?.weights).toBe(kept + ((single.training?.weights ?? 0) - kept) / 2);
+  expect(half.training?.optimizer).toBe(single.training?.optimizer);
+});
+
+test("of experts: a row keeps those that it uses", () => {
+  const config = { ...SHAPE, num_attention_heads: 4, num_experts: 64 };
+  const shape = { ...config, num_experts_per_tok: 4, moe_intermediate_size: 960 };
+  const workload = { batch: 1, seqLen: 16, dtype: "float32" } as const;
+  const dense = trainingMemory({ ...SHAPE, num_attention_heads: 4 }, 1e7, workload).activations;
+  const sparse = trainingMemory(shape, 1e7, workload).activations;
+  const wider = 2 * 4 * 960 + 64 + 4 * 4 - 2 * SHAPE.intermediate_size;
+  expect(sparse - dense).toBe(4 * 16 * wider * (SHAPE.num_hidden_layers + 1));
+});
 
 const ofRows = (): Promise<ModelInfo> => modelInfo(dir, { batch: 1, seqLen: ROWS });
 

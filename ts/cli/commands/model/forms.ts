@@ -38,7 +38,7 @@ export const FORMS: readonly ModelForm[] = [
   },
   {
     name: "info",
-    usage: "<org/name or folder> [--revision <revision>] [--seq-len <n>] [--batch <n>]",
+    usage: "<org/name or folder> [--revision <revision>] [--seq-len <n>] [--batch <n>] [--dtype <dtype>]",
     summary: "Say whether prl can train and serve a model, and the memory for it, without a download",
     options: [
       REVISION,
@@ -53,6 +53,11 @@ export const FORMS: readonly ModelForm[] = [
         value: "<n>",
         rule: RULES.count,
         summary: "Sequences that are served at once, or are in one bin of the trainer (default 1)",
+      },
+      {
+        flag: "--dtype",
+        value: "<dtype>",
+        summary: "Format of the weights as in model.dtype: auto (default), float32 or bfloat16",
       },
     ],
     load: () => import("./info.ts"),

@@ -5,7 +5,8 @@ import { PrlError } from "../../../errors.ts";
 import { hubSettings } from "../../../hub/index.ts";
 import { type ModelInfo, modelInfo, type Refusal } from "../../../models/index.ts";
 import { formatBytes, formatCount, renderTable } from "../../../monitors/index.ts";
-import type { PlainArguments } from "../../arguments/args.ts";
+import type { WeightDtype } from "../../../native/index.ts";
+import { type PlainArguments, showText } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { namingTheStop } from "../../processes/model-download.ts";
 import { printable } from "../../runs/text.ts";
@@ -24,13 +25,25 @@ export async function run({ options, positionals }: PlainArguments, io: CommandI
   }
   const number = (flag: string): number | undefined => (options.has(flag) ? Number(options.get(flag)) : undefined);
   const [batch, seqLen] = [number("--batch"), number("--seq-len")];
-  const workload = { ...(batch !== undefined && { batch }), ...(seqLen !== undefined && { seqLen }) };
+  const dtype = dtypeOption(options.get("--dtype"));
+  const workload = {
+    ...(batch !== undefined && { batch }),
+    ...(seqLen !== undefined && { seqLen }),
+    ...(dtype !== null && { dtype }),
+  };
   const where = { cwd: io.cwd, settings: hubSettings(io.env), signal: io.signal };
   const text = revision === undefined ? name : `${name}@${revision}`;
   const info = await namingTheStop(io, modelInfo(text, workload, where));
   if (io.json) io.writeJson({ ...info, machine_bytes: machineBytes() });
   else io.stdout.write(`${infoLines(info).join("\n")}\n`);
   return EXIT.done;
+}
+
+/** Null: that of the model. */
+function dtypeOption(text: string | undefined): WeightDtype | null {
+  if (text === undefined || text === "auto") return null;
+  if (text === "float32" || text === "bfloat16") return text;
+  throw new PrlError("PRL_CLI_USAGE", `--dtype: expected auto, float32 or bfloat16, got ${showText(text)}`);
 }
 
 function infoLines(info: ModelInfo): string[] {
@@ -54,7 +67,7 @@ function verdict(refusal: Refusal | null): string {
   return refusal === null ? "yes" : `no: [${refusal.code}] ${refusal.reason}`;
 }
 
-function memoryLines({ training, serving, workload: { batch, seqLen } }: ModelInfo): string[] {
+function memoryLines({ training, serving, workload: { batch, seqLen, dtype } }: ModelInfo): string[] {
   if (training === null || serving === null) return [];
   const sequences = batch === 1 ? "1 sequence" : `${formatCount(batch)} sequences at once`;
   const columns = ["memory", "weights", "gradients", "optimizer", "activations", "KV cache", "total"];
@@ -74,7 +87,7 @@ function memoryLines({ training, serving, workload: { batch, seqLen } }: ModelIn
       ["serve", ...serve.map(formatBytes)],
     ]),
     "",
-    `Of ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
+    `Weights in ${dtype}, ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
     `A run has one trainer and at least one server. This machine has ${formatBytes(machineBytes())}.`,
   ];
 }
