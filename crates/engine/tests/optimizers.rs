@@ -31,7 +31,8 @@ fn newton_schulz(matrix: &[f64], rows: usize, columns: usize) -> Vec<f64> {
         let wide = newton_schulz(&transposed(matrix, rows, columns), columns, rows);
         return transposed(&wide, columns, rows);
     }
-    let norm = matrix.iter().map(|value| value * value).sum::<f64>().sqrt();
+    // An expert that no token chose has no gradient.
+    let norm = matrix.iter().map(|value| value * value).sum::<f64>().sqrt().max(1e-7);
     let mut x: Vec<f64> = matrix.iter().map(|value| value / norm).collect();
     for _ in 0..5 {
         let gram = product(&x, &transposed(&x, rows, columns), rows, columns, rows);

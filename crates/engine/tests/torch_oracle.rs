@@ -12,7 +12,7 @@ use prl_weights::{Checkpoint, Dtype, SafetensorsFile};
 use serde_json::{Value, json};
 use support::{compute, tiers};
 
-const MODELS: [&str; 8] = [
+const MODELS: [&str; 9] = [
     "qwen3",
     "qwen2",
     "llama",
@@ -21,6 +21,7 @@ const MODELS: [&str; 8] = [
     "windows",
     "experts",
     "experts-unnormed",
+    "biases",
 ];
 
 fn fixtures() -> PathBuf {

@@ -12,7 +12,7 @@ impl ModelConfig {
         self.keys().into_iter().zip(other.keys()).find_map(differs)
     }
 
-    fn keys(&self) -> [(&'static str, String); 16] {
+    fn keys(&self) -> [(&'static str, String); 18] {
         let mut ends = self.eos_token_ids.clone();
         ends.sort_unstable();
         [
@@ -30,6 +30,8 @@ impl ModelConfig {
             ("rope_scaling", format!("{:?}", self.rope_scaling)),
             ("sliding_window", format!("{:?}", self.sliding_windows)),
             ("num_experts", format!("{:?}", self.moe)),
+            ("attention_bias", self.attention_bias.to_string()),
+            ("mlp_bias", self.mlp_bias.to_string()),
             ("eos_token_id", format!("{ends:?}")),
             ("architectures", format!("{:?}", self.architecture)),
         ]

@@ -30,7 +30,7 @@ use windows::windows;
 /// The supported families.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Architecture {
-    /// `LlamaForCausalLM`: no biases, no QK-norm.
+    /// `LlamaForCausalLM`: no biases unless the config asks for them, no QK-norm.
     Llama,
     /// `MistralForCausalLM`: Llama with a sliding window.
     Mistral,
@@ -111,6 +111,10 @@ pub struct ModelConfig {
     pub head_dim: usize,
     /// Epsilon of every RMSNorm.
     pub rms_norm_eps: f32,
+    /// Whether all projections of attention have biases.
+    pub attention_bias: bool,
+    /// Whether the projections of feed-forward networks have biases.
+    pub mlp_bias: bool,
     /// Base of the rotary frequencies.
     pub rope_theta: f64,
     /// Change of the rotary frequencies.
@@ -243,6 +247,9 @@ impl ModelConfig {
             num_kv_heads,
             head_dim,
             rms_norm_eps: eps as f32,
+            // Qwen2's class does not read the key: q, k and v have biases and o has none.
+            attention_bias: architecture != Architecture::Qwen2 && flag(&raw, "attention_bias")?,
+            mlp_bias: flag(&raw, "mlp_bias")?,
             rope_theta,
             rope_scaling,
             sliding_windows: Vec::new(),
@@ -294,7 +301,7 @@ impl ModelConfig {
 
     /// Whether q, k and v have biases.
     pub fn qkv_bias(&self) -> bool {
-        self.architecture == Architecture::Qwen2
+        self.architecture == Architecture::Qwen2 || self.attention_bias
     }
 
     /// Whether the heads of q and k are normalised.

@@ -7,8 +7,7 @@ use super::lookup::optional;
 use crate::error::EngineError;
 
 /// Keys that may only be false.
-const MUST_BE_FALSE: [&str; 5] = [
-    "mlp_bias",
+const MUST_BE_FALSE: [&str; 4] = [
     "use_mrope",
     "is_encoder_decoder",
     "clip_qkv",
@@ -55,7 +54,7 @@ const MUST_BE_ABSENT: [&str; 12] = [
 /// Keys that must be absent, null, or have the one value under which they change nothing.
 pub(super) fn refuse_what_changes_the_mathematics(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
     refuse_other_values(raw, architecture)?;
-    refuse_other_attention(raw, architecture)
+    refuse_other_biases(raw, architecture)
 }
 
 pub(super) fn refuse<T>(key: &str, value: &Value, must: &str) -> Result<T, EngineError> {
@@ -106,17 +105,20 @@ fn refuse_other_values(raw: &Value, architecture: Architecture) -> Result<(), En
     Ok(())
 }
 
-/// Refuses biases of attention, whose keys mean different things in different architectures.
-fn refuse_other_attention(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
-    if let Some(value) = optional(raw, "attention_bias") {
-        // Qwen2 always has biases on q, k and v and never on o; its class does not read the key.
-        let harmless = architecture == Architecture::Qwen2 && value.is_boolean();
-        if !harmless && value.as_bool() != Some(false) {
-            return refuse(
-                "attention_bias",
-                value,
-                "false or absent (a bias on o_proj is not implemented)",
-            );
+/// Refuses biases that the architecture's class in transformers does not read.
+fn refuse_other_biases(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
+    let (attention, network) = match architecture {
+        Architecture::Llama => (true, true),
+        Architecture::Mistral => (false, false),
+        // Qwen2 has biases on q, k and v whatever the key says.
+        Architecture::Qwen2 | Architecture::Qwen3 | Architecture::Qwen3Moe => (true, false),
+    };
+    for (key, is_read) in [("attention_bias", attention), ("mlp_bias", network)] {
+        if let Some(value) = optional(raw, key)
+            && !is_read
+            && value.as_bool() != Some(false)
+        {
+            return refuse(key, value, "false or absent");
         }
     }
     Ok(())

@@ -37,8 +37,6 @@ fn defaults_are_those_of_the_architecture_s_class_in_transformers() {
 fn keys_that_change_the_mathematics_are_named_with_their_value() {
     let cases = [
         ("hidden_act", json!("gelu")),
-        ("attention_bias", json!(true)),
-        ("mlp_bias", json!(true)),
         ("use_sliding_window", json!(true)),
         ("sliding_window", json!(4096)),
         ("layer_types", json!(["full_attention", "sliding_attention"])),
@@ -263,16 +261,19 @@ fn dynamic_scaling_ends_with_the_positions_of_the_model() {
     assert!(error.to_string().contains("max_position_embeddings = 2048"), "{error}");
 }
 
+fn windows(architecture: Architecture, keys: &Value) -> Result<Vec<Option<usize>>, EngineError> {
+    let mut config = base(architecture);
+    let all = config.as_object_mut().expect("an object");
+    all.extend(keys.as_object().expect("an object").clone());
+    ModelConfig::from_json(&config.to_string()).map(|config| config.sliding_windows)
+}
+
+const FULL: &str = "full_attention";
+const SLIDES: &str = "sliding_attention";
+
 #[test]
 fn windows_are_those_of_the_architecture_s_class_in_transformers() {
-    let windows = |architecture: Architecture, keys: Value| {
-        let mut config = base(architecture);
-        let all = config.as_object_mut().expect("an object");
-        all.extend(keys.as_object().expect("an object").clone());
-        ModelConfig::from_json(&config.to_string()).map(|config| config.sliding_windows)
-    };
     use Architecture::{Llama, Mistral, Qwen2, Qwen3, Qwen3Moe};
-    let (full, slides) = ("full_attention", "sliding_attention");
     for (architecture, keys, expected) in [
         (
             Llama,
@@ -283,7 +284,7 @@ fn windows_are_those_of_the_architecture_s_class_in_transformers() {
         (Mistral, json!({"sliding_window": null}), [None; 2]),
         (
             Mistral,
-            json!({"sliding_window": 8, "layer_types": [slides, slides]}),
+            json!({"sliding_window": 8, "layer_types": [SLIDES, SLIDES]}),
             [Some(8); 2],
         ),
         (Qwen2, json!({"sliding_window": 8}), [None; 2]),
@@ -309,22 +310,23 @@ fn windows_are_those_of_the_architecture_s_class_in_transformers() {
         ),
         (
             Qwen3,
-            json!({"use_sliding_window": true, "sliding_window": 5, "layer_types": [slides, full]}),
+            json!({"use_sliding_window": true, "sliding_window": 5, "layer_types": [SLIDES, FULL]}),
             [Some(5), None],
         ),
     ] {
-        assert_eq!(
-            windows(architecture, keys.clone()).expect("it parses"),
-            expected,
-            "{keys}"
-        );
+        assert_eq!(windows(architecture, &keys).expect("it parses"), expected, "{keys}");
     }
     let moe = json!({"use_sliding_window": true, "sliding_window": 5, "max_window_layers": 1});
-    assert_eq!(windows(Qwen3Moe, moe).expect("it parses"), [Some(5); 2]);
+    assert_eq!(windows(Qwen3Moe, &moe).expect("it parses"), [Some(5); 2]);
+}
+
+#[test]
+fn windows_that_the_class_would_not_compute_are_refused() {
+    use Architecture::{Mistral, Qwen3};
     for (architecture, keys, code) in [
         (
             Mistral,
-            json!({"layer_types": [slides, full]}),
+            json!({"layer_types": [SLIDES, FULL]}),
             "PRL_ENGINE_CONFIG_UNSUPPORTED",
         ),
         (
@@ -335,24 +337,27 @@ fn windows_are_those_of_the_architecture_s_class_in_transformers() {
         (Mistral, json!({"sliding_window": 0}), "PRL_ENGINE_CONFIG"),
         (
             Qwen3,
-            json!({"layer_types": [slides, full]}),
+            json!({"layer_types": [SLIDES, FULL]}),
             "PRL_ENGINE_CONFIG_UNSUPPORTED",
         ),
         (
             Qwen3,
-            json!({"layer_types": ["chunked_attention", full]}),
+            json!({"layer_types": ["chunked_attention", FULL]}),
             "PRL_ENGINE_CONFIG_UNSUPPORTED",
         ),
-        (Qwen3, json!({"layer_types": [full]}), "PRL_ENGINE_CONFIG"),
+        (Qwen3, json!({"layer_types": [FULL]}), "PRL_ENGINE_CONFIG"),
         (
             Qwen3,
             json!({"use_sliding_window": true, "max_window_layers": -1}),
             "PRL_ENGINE_CONFIG",
         ),
     ] {
-        let error = windows(architecture, keys.clone()).expect_err("refused");
+        let error = windows(architecture, &keys).expect_err("refused");
         assert_eq!(error.code(), code, "{keys}: {error}");
-        let key = keys.as_object().and_then(|keys| keys.keys().last()).expect("a key");
+        let key = keys
+            .as_object()
+            .and_then(|keys| keys.keys().next_back())
+            .expect("a key");
         assert!(error.to_string().contains(key), "{error}");
     }
 }
@@ -403,6 +408,36 @@ fn experts_are_those_of_the_class_in_transformers() {
     ] {
         let error = with(keys).expect_err("refused");
         assert_eq!(error.code(), "PRL_ENGINE_CONFIG", "{error}");
+        assert!(error.to_string().contains(key), "{error}");
+    }
+}
+
+#[test]
+fn biases_are_those_that_the_class_in_transformers_reads() {
+    use Architecture::{Llama, Mistral, Qwen2, Qwen3, Qwen3Moe};
+    for (architecture, qkv, all) in [
+        (Llama, true, true),
+        (Qwen2, true, false),
+        (Qwen3, true, true),
+        (Qwen3Moe, true, true),
+    ] {
+        let config = with(architecture, "attention_bias", json!(true)).expect("it parses");
+        assert_eq!(
+            (config.qkv_bias(), config.attention_bias),
+            (qkv, all),
+            "{architecture:?}"
+        );
+    }
+    assert!(with(Llama, "mlp_bias", json!(true)).expect("it parses").mlp_bias);
+    for (architecture, key) in [
+        (Mistral, "attention_bias"),
+        (Mistral, "mlp_bias"),
+        (Qwen2, "mlp_bias"),
+        (Qwen3, "mlp_bias"),
+        (Qwen3Moe, "mlp_bias"),
+    ] {
+        let error = with(architecture, key, json!(true)).expect_err("refused");
+        assert_eq!(error.code(), "PRL_ENGINE_CONFIG_UNSUPPORTED");
         assert!(error.to_string().contains(key), "{error}");
     }
 }

@@ -12,7 +12,7 @@ use crate::compute::Compute;
 use crate::config::{ModelConfig, Moe};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
-use crate::kernels::norm::rms_norm;
+use crate::kernels::norm::{add, rms_norm};
 use crate::kernels::rotary::{Turn, apply_rope};
 use crate::kernels::swiglu::swiglu;
 
@@ -112,6 +112,24 @@ fn copy_rows(compute: &Compute, from: &[f32], width: usize, to: &mut [f32]) {
     });
 }
 
+/// Fills the rows with the bias, if there is one: the first term of a product's chains.
+fn begin_with(bias: &[f32], rows: &mut [f32]) -> bool {
+    if bias.is_empty() {
+        return false;
+    }
+    rows.chunks_exact_mut(bias.len())
+        .for_each(|row| row.copy_from_slice(bias));
+    true
+}
+
+/// Adds the bias, if there is one, to every row.
+fn add_bias(compute: &Compute, bias: &[f32], rows: &mut [f32]) {
+    if !bias.is_empty() {
+        rows.chunks_exact_mut(bias.len())
+            .for_each(|row| add(compute.tier(), row, bias));
+    }
+}
+
 /// Makes `normed` the RMSNorm of the rows `x [N, weight.len()]`.
 pub(crate) fn norm_into(compute: &Compute, x: &[f32], weight: &[f32], eps: f32, normed: &mut Buffer) {
     normed.resize(x.len());
@@ -168,12 +186,7 @@ fn attention_half(
     norm_into(compute, &acts.x, &weights.input_norm, eps, &mut passing.normed);
 
     acts.qkv.resize(n * width);
-    let biased = !weights.qkv_bias.is_empty();
-    if biased {
-        acts.qkv
-            .chunks_exact_mut(width)
-            .for_each(|row| row.copy_from_slice(&weights.qkv_bias));
-    }
+    let biased = begin_with(&weights.qkv_bias, &mut acts.qkv);
     gemm(
         compute,
         n,
@@ -226,6 +239,7 @@ fn attention_half(
             acts.attended.resize(count * q);
         }
     }
+    add_bias(compute, &weights.o_bias, &mut acts.middle);
     gemm(
         compute,
         count,
@@ -254,19 +268,21 @@ fn feed_forward_half(
 
     let network = &weights.networks[0];
     acts.gate_up.resize(n * 2 * ffn);
+    let biased = begin_with(&network.gate_up_bias, &mut acts.gate_up);
     gemm(
         compute,
         n,
         Left::rows(&passing.normed, hidden),
         &network.gate_up,
         &mut acts.gate_up,
-        false,
+        biased,
     );
 
     activate(compute, &acts.gate_up, ffn, &mut passing.activated);
 
     out.resize(n * hidden);
     copy_rows(compute, &acts.middle, hidden, out);
+    add_bias(compute, &network.down_bias, out);
     gemm(
         compute,
         n,

@@ -35,6 +35,8 @@ pub(crate) struct LayerRanges {
     pub(crate) q_norm: Range<usize>,
     pub(crate) k_norm: Range<usize>,
     pub(crate) o: Range<usize>,
+    /// Empty without [`ModelConfig::attention_bias`].
+    pub(crate) o_bias: Range<usize>,
     pub(crate) post_norm: Range<usize>,
     /// `[experts, hidden]`; empty in a layer with one network.
     pub(crate) router: Range<usize>,
@@ -49,7 +51,10 @@ pub(crate) struct NetworkRanges {
     pub(crate) width: usize,
     /// gate, up: `[2 * width, hidden]`.
     pub(crate) gate_up: Range<usize>,
+    /// Empty without [`ModelConfig::mlp_bias`], as is `down_bias`.
+    pub(crate) gate_up_bias: Range<usize>,
     pub(crate) down: Range<usize>,
+    pub(crate) down_bias: Range<usize>,
 }
 
 /// All tensors of a model.
@@ -67,86 +72,112 @@ pub(crate) struct Layout {
     index: HashMap<String, usize>,
 }
 
+/// Tensors laid out so far.
+#[derive(Default)]
+struct Slots {
+    slots: Vec<Slot>,
+    total: usize,
+}
+
+impl Slots {
+    fn add(&mut self, name: String, shape: &[usize]) -> Range<usize> {
+        let first = self.total;
+        self.total += shape.iter().product::<usize>();
+        let range = first..self.total;
+        self.slots.push(Slot {
+            name,
+            shape: shape.to_vec(),
+            range: range.clone(),
+        });
+        range
+    }
+
+    /// The vectors that are there in some architectures only; an empty range otherwise.
+    fn add_if<const N: usize>(&mut self, there: bool, vectors: [(String, usize); N]) -> Range<usize> {
+        if !there {
+            return 0..0;
+        }
+        let first = self.total;
+        for (name, len) in vectors {
+            self.add(name, &[len]);
+        }
+        first..self.total
+    }
+
+    fn layer(&mut self, config: &ModelConfig, layer: usize) -> LayerRanges {
+        let (hidden, dim) = (config.hidden_size, config.head_dim);
+        let (q, kv) = (config.q_width(), config.kv_width());
+        let name = |part: &str| format!("model.layers.{layer}.{part}");
+        let input_norm = self.add(name("input_layernorm.weight"), &[hidden]);
+        let first = self.add(name("self_attn.q_proj.weight"), &[q, hidden]).start;
+        self.add(name("self_attn.k_proj.weight"), &[kv, hidden]);
+        let qkv = first..self.add(name("self_attn.v_proj.weight"), &[kv, hidden]).end;
+        let biases = [("q", q), ("k", kv), ("v", kv)];
+        let biases = biases.map(|(part, len)| (name(&format!("self_attn.{part}_proj.bias")), len));
+        let qkv_bias = self.add_if(config.qkv_bias(), biases);
+        let q_norm = self.add_if(config.qk_norm(), [(name("self_attn.q_norm.weight"), dim)]);
+        let k_norm = self.add_if(config.qk_norm(), [(name("self_attn.k_norm.weight"), dim)]);
+        let o = self.add(name("self_attn.o_proj.weight"), &[hidden, q]);
+        let o_bias = self.add_if(config.attention_bias, [(name("self_attn.o_proj.bias"), hidden)]);
+        let post_norm = self.add(name("post_attention_layernorm.weight"), &[hidden]);
+        let (router, networks) = match config.moe(layer) {
+            None => {
+                let network = self.network(config, &name("mlp"), config.intermediate_size);
+                (0..0, vec![network])
+            }
+            Some(moe) => {
+                let expert = |expert: usize| name(&format!("mlp.experts.{expert}"));
+                let networks = (0..moe.num_experts)
+                    .map(|index| self.network(config, &expert(index), moe.intermediate_size))
+                    .collect();
+                (self.add(name("mlp.gate.weight"), &[moe.num_experts, hidden]), networks)
+            }
+        };
+        LayerRanges {
+            input_norm,
+            qkv,
+            qkv_bias,
+            q_norm,
+            k_norm,
+            o,
+            o_bias,
+            post_norm,
+            router,
+            networks,
+        }
+    }
+
+    fn network(&mut self, config: &ModelConfig, path: &str, width: usize) -> NetworkRanges {
+        let hidden = config.hidden_size;
+        let name = |part: &str| format!("{path}.{part}");
+        let first = self.add(name("gate_proj.weight"), &[width, hidden]).start;
+        let gate_up = first..self.add(name("up_proj.weight"), &[width, hidden]).end;
+        let down = self.add(name("down_proj.weight"), &[hidden, width]);
+        let biases = ["gate_proj.bias", "up_proj.bias"].map(|part| (name(part), width));
+        NetworkRanges {
+            width,
+            gate_up,
+            gate_up_bias: self.add_if(config.mlp_bias, biases),
+            down,
+            down_bias: self.add_if(config.mlp_bias, [(name("down_proj.bias"), hidden)]),
+        }
+    }
+}
+
 impl Layout {
     /// The layout of a model with this config.
     pub(crate) fn new(config: &ModelConfig) -> Self {
-        let mut slots: Vec<Slot> = Vec::new();
-        let mut total = 0;
-        let mut add = |name: String, shape: &[usize]| {
-            let len = shape.iter().product::<usize>();
-            slots.push(Slot {
-                name,
-                shape: shape.to_vec(),
-                range: total..total + len,
-            });
-            total += len;
-            total - len..total
-        };
-        let span = |a: Range<usize>, b: Range<usize>| a.start..b.end;
-        let (hidden, dim) = (config.hidden_size, config.head_dim);
-        let (q, kv) = (config.q_width(), config.kv_width());
-
-        let embedding = add(EMBEDDING.into(), &[config.vocab_size, hidden]);
-        let mut layers = Vec::with_capacity(config.num_layers);
-        for layer in 0..config.num_layers {
-            let name = |part: &str| format!("model.layers.{layer}.{part}");
-            let input_norm = add(name("input_layernorm.weight"), &[hidden]);
-            let first = add(name("self_attn.q_proj.weight"), &[q, hidden]);
-            add(name("self_attn.k_proj.weight"), &[kv, hidden]);
-            let qkv = span(first, add(name("self_attn.v_proj.weight"), &[kv, hidden]));
-            let qkv_bias = if config.qkv_bias() {
-                let first = add(name("self_attn.q_proj.bias"), &[q]);
-                add(name("self_attn.k_proj.bias"), &[kv]);
-                span(first, add(name("self_attn.v_proj.bias"), &[kv]))
-            } else {
-                0..0
-            };
-            let (q_norm, k_norm) = if config.qk_norm() {
-                (
-                    add(name("self_attn.q_norm.weight"), &[dim]),
-                    add(name("self_attn.k_norm.weight"), &[dim]),
-                )
-            } else {
-                (0..0, 0..0)
-            };
-            let o = add(name("self_attn.o_proj.weight"), &[hidden, q]);
-            let post_norm = add(name("post_attention_layernorm.weight"), &[hidden]);
-            let mut network = |part: &str, width: usize| {
-                let name = |matrix: &str| name(&format!("mlp.{part}{matrix}_proj.weight"));
-                let first = add(name("gate"), &[width, hidden]);
-                NetworkRanges {
-                    width,
-                    gate_up: span(first, add(name("up"), &[width, hidden])),
-                    down: add(name("down"), &[hidden, width]),
-                }
-            };
-            let (router, networks) = match config.moe(layer) {
-                None => (0..0, vec![network("", config.intermediate_size)]),
-                Some(moe) => {
-                    let networks = (0..moe.num_experts)
-                        .map(|expert| network(&format!("experts.{expert}."), moe.intermediate_size))
-                        .collect();
-                    (add(name("mlp.gate.weight"), &[moe.num_experts, hidden]), networks)
-                }
-            };
-            layers.push(LayerRanges {
-                input_norm,
-                qkv,
-                qkv_bias,
-                q_norm,
-                k_norm,
-                o,
-                post_norm,
-                router,
-                networks,
-            });
-        }
-        let final_norm = add("model.norm.weight".into(), &[hidden]);
+        let hidden = config.hidden_size;
+        let mut slots = Slots::default();
+        let embedding = slots.add(EMBEDDING.into(), &[config.vocab_size, hidden]);
+        let layers = (0..config.num_layers).map(|layer| slots.layer(config, layer)).collect();
+        let final_norm = slots.add("model.norm.weight".into(), &[hidden]);
         let head = if config.tie_word_embeddings {
             embedding.clone()
         } else {
-            add(HEAD.into(), &[config.vocab_size, hidden])
+            slots.add(HEAD.into(), &[config.vocab_size, hidden])
         };
+        let Slots { slots, total } = slots;
         let index = slots
             .iter()
             .enumerate()

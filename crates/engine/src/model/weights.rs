@@ -21,6 +21,7 @@ pub(crate) struct LayerWeights {
     pub(crate) q_norm: Vec<f32>,
     pub(crate) k_norm: Vec<f32>,
     pub(crate) o: Packed,
+    pub(crate) o_bias: Vec<f32>,
     pub(crate) post_norm: Vec<f32>,
     /// Empty in a layer with one network.
     pub(crate) router: Packed,
@@ -31,7 +32,9 @@ pub(crate) struct LayerWeights {
 #[derive(Clone)]
 pub(crate) struct Network {
     pub(crate) gate_up: Packed,
+    pub(crate) gate_up_bias: Vec<f32>,
     pub(crate) down: Packed,
+    pub(crate) down_bias: Vec<f32>,
 }
 
 /// A model's parameters for the forward pass.
@@ -60,7 +63,9 @@ impl Network {
     pub(crate) fn kept_as(dtype: WeightDtype) -> Self {
         Self {
             gate_up: Packed::kept_as(dtype),
+            gate_up_bias: Vec::new(),
             down: Packed::kept_as(dtype),
+            down_bias: Vec::new(),
         }
     }
 }
@@ -92,6 +97,7 @@ impl Weights {
         for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
             copy(&mut to.input_norm, &at.input_norm);
             copy(&mut to.qkv_bias, &at.qkv_bias);
+            copy(&mut to.o_bias, &at.o_bias);
             copy(&mut to.q_norm, &at.q_norm);
             copy(&mut to.k_norm, &at.k_norm);
             copy(&mut to.post_norm, &at.post_norm);
@@ -104,6 +110,8 @@ impl Weights {
             to.networks
                 .resize_with(at.networks.len(), || Network::kept_as(config.dtype));
             for (to, at) in to.networks.iter_mut().zip(&at.networks) {
+                copy(&mut to.gate_up_bias, &at.gate_up_bias);
+                copy(&mut to.down_bias, &at.down_bias);
                 to.gate_up
                     .pack_transposed(compute, &flat[at.gate_up.clone()], 2 * at.width, hidden);
                 to.down

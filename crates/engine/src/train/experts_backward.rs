@@ -27,18 +27,25 @@ pub(crate) struct ExpertsWorkspace {
     grad_weights: Vec<f32>,
 }
 
+/// A layer with experts and the rows that pass it.
+#[derive(Clone, Copy)]
+pub(crate) struct ExpertsLayer<'a> {
+    pub(crate) pass: Pass<'a>,
+    pub(crate) moe: &'a Moe,
+    pub(crate) layer: Layer<'a>,
+}
+
 /// Fills `work.grad_normed [M, H]` and adds the gradients of the router's and the experts' parameters. `acts.gate_up` and the router's
 /// probabilities are overwritten.
 pub(crate) fn experts_backward(
-    pass: Pass<'_>,
-    moe: &Moe,
-    layer: Layer<'_>,
+    experts: ExpertsLayer<'_>,
     acts: &mut Activations,
     grads: &mut Gradients<'_>,
     work: &mut Workspace,
 ) {
+    let ExpertsLayer { pass, moe, layer } = experts;
     let (compute, hidden, ffn) = (pass.compute, pass.config.hidden_size, moe.intermediate_size);
-    outputs(pass, moe, layer, acts, grads, work);
+    outputs(experts, acts, grads, work);
     let starts = &acts.routing.starts;
     let places = |expert: usize, width: usize| starts[expert] * width..starts[expert + 1] * width;
     // An expert that no row chose has no gradient.
@@ -66,20 +73,14 @@ pub(crate) fn experts_backward(
             &mut work.packed,
         );
     }
-    router(pass, moe, layer, acts, grads, work);
-    inputs(pass, moe, layer, acts, work);
+    router(experts, acts, grads, work);
+    inputs(experts, acts, work);
 }
 
 /// The gradients of the factors, and those of gate and up, which overwrite `acts.gate_up`. `work.experts.grad_pairs` then holds the gradients
 /// of the layer's output and `work.passing.activated` what the experts' last matrices take, times the factors.
-fn outputs(
-    pass: Pass<'_>,
-    moe: &Moe,
-    layer: Layer<'_>,
-    acts: &mut Activations,
-    grads: &Gradients<'_>,
-    work: &mut Workspace,
-) {
+fn outputs(experts: ExpertsLayer<'_>, acts: &mut Activations, grads: &Gradients<'_>, work: &mut Workspace) {
+    let ExpertsLayer { pass, moe, layer } = experts;
     let (compute, hidden, ffn) = (pass.compute, pass.config.hidden_size, moe.intermediate_size);
     let Activations { routing, gate_up, .. } = acts;
     let pairs = routing.pairs.len();
@@ -141,25 +142,19 @@ fn gather_inputs(pass: Pass<'_>, routing: &Routing, work: &mut Workspace) {
 }
 
 /// The router: its probabilities are overwritten by the gradients of its logits, and `work.grad_normed` by the gradient of its input.
-fn router(
-    pass: Pass<'_>,
-    moe: &Moe,
-    layer: Layer<'_>,
-    acts: &mut Activations,
-    grads: &mut Gradients<'_>,
-    work: &mut Workspace,
-) {
+fn router(experts: ExpertsLayer<'_>, acts: &mut Activations, grads: &mut Gradients<'_>, work: &mut Workspace) {
+    let ExpertsLayer { pass, moe, layer } = experts;
     let (compute, hidden) = (pass.compute, pass.config.hidden_size);
-    let (n, experts, chosen) = (pass.output_rows(), moe.num_experts, moe.experts_per_token);
+    let (n, networks, chosen) = (pass.output_rows(), moe.num_experts, moe.experts_per_token);
     let routing = &mut acts.routing;
     let logits = Shared::new(&mut routing.probabilities);
     let (choice, weights, places) = (&routing.experts, &routing.weights, &routing.places);
     let grad_weights = &work.experts.grad_weights;
     for_rows(compute, n, |first, count| {
-        let mut grad = vec![0f32; experts];
+        let mut grad = vec![0f32; networks];
         for row in first..first + count {
             // SAFETY: stretches of rows are disjoint.
-            let probabilities = unsafe { logits.slice(row * experts, experts) };
+            let probabilities = unsafe { logits.slice(row * networks, networks) };
             let pairs = row * chosen..(row + 1) * chosen;
             let probability = |pair: usize| probabilities[choice[pair] as usize];
             let grad_weight = |pair: usize| grad_weights[places[pair] as usize];
@@ -187,14 +182,14 @@ fn router(
     gemm(
         compute,
         n,
-        Left::rows(&routing.probabilities, experts),
+        Left::rows(&routing.probabilities, networks),
         &layer.packs.router,
         &mut work.grad_normed,
         false,
     );
     weight_gradient(
         compute,
-        Matrix::new(&routing.probabilities, experts),
+        Matrix::new(&routing.probabilities, networks),
         Matrix::new(&work.passing.normed, hidden),
         &mut grads.parameters[layer.ranges.router.clone()],
         &mut work.packed,
@@ -202,7 +197,8 @@ fn router(
 }
 
 /// Adds the gradients of the experts' inputs to `work.grad_normed`, for each row in ascending order of the experts.
-fn inputs(pass: Pass<'_>, moe: &Moe, layer: Layer<'_>, acts: &Activations, work: &mut Workspace) {
+fn inputs(experts: ExpertsLayer<'_>, acts: &Activations, work: &mut Workspace) {
+    let ExpertsLayer { pass, moe, layer } = experts;
     let (compute, hidden, ffn) = (pass.compute, pass.config.hidden_size, moe.intermediate_size);
     let (routing, chosen) = (&acts.routing, moe.experts_per_token);
     {

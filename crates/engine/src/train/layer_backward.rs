@@ -6,7 +6,7 @@
 //! Legend: N rows, M rows put out, H hidden, W q, k and v side by side, F feed-forward.
 
 use super::attention::{Around, attention_backward};
-use super::experts_backward::{ExpertsWorkspace, experts_backward};
+use super::experts_backward::{ExpertsLayer, ExpertsWorkspace, experts_backward};
 use crate::compute::Compute;
 use crate::config::{ModelConfig, WeightDtype};
 use crate::kernels::buffer::{Buffer, Shared};
@@ -147,7 +147,7 @@ fn feed_forward_half(
 ) {
     let Pass { compute, config, .. } = pass;
     match pass.moe {
-        Some(moe) => experts_backward(pass, moe, layer, acts, grads, work),
+        Some(moe) => experts_backward(ExpertsLayer { pass, moe, layer }, acts, grads, work),
         None => network_backward(pass, layer, acts, grads, work),
     }
     norm_backward(
@@ -201,6 +201,10 @@ fn network_backward(
             swiglu_backward(compute.tier(), gate_up, grad, activated, ffn);
         });
     }
+    let bias = &mut grads.parameters[ranges.down_bias.clone()];
+    bias_gradient(compute, grads.passing, bias, &mut work.partial);
+    let bias = &mut grads.parameters[ranges.gate_up_bias.clone()];
+    bias_gradient(compute, &acts.gate_up, bias, &mut work.partial);
     weight_gradient(
         compute,
         Matrix::new(grads.passing, hidden),
@@ -247,6 +251,8 @@ fn output_projection(
         &mut work.grad_attended,
         false,
     );
+    let bias = &mut grads.parameters[ranges.o_bias.clone()];
+    bias_gradient(compute, grads.passing, bias, &mut work.partial);
     weight_gradient(
         compute,
         Matrix::new(grads.passing, hidden),
@@ -314,15 +320,8 @@ fn rope_and_bias(
         let range = if at < dim { &ranges.q_norm } else { &ranges.k_norm };
         grads.parameters[range.start + at % dim] += value;
     });
-    if !weights.qkv_bias.is_empty() {
-        let grad_qkv: &[f32] = &work.grad_qkv;
-        reduce_rows(compute, n, all, &mut work.partial, |first, count, partial| {
-            for row in grad_qkv[first * all..][..count * all].chunks_exact(all) {
-                add(compute.tier(), partial, row);
-            }
-        })
-        .enumerate_into(|at, value| grads.parameters[ranges.qkv_bias.start + at] += value);
-    }
+    let bias = &mut grads.parameters[ranges.qkv_bias.clone()];
+    bias_gradient(compute, &work.grad_qkv, bias, &mut work.partial);
 }
 
 /// The projection to q, k and v, and the layer's first norm.
@@ -364,6 +363,26 @@ fn input_projection(
         &mut grads.parameters[ranges.input_norm.clone()],
         &mut work.partial,
     );
+}
+
+/// Adds the sums of the columns of `grad_out [N, grad_bias.len()]` to the gradient of a bias, if there is one.
+fn bias_gradient(compute: &Compute, grad_out: &[f32], grad_bias: &mut [f32], partial: &mut Buffer) {
+    let width = grad_bias.len();
+    if width == 0 {
+        return;
+    }
+    reduce_rows(
+        compute,
+        grad_out.len() / width,
+        width,
+        partial,
+        |first, count, partial| {
+            for row in grad_out[first * width..][..count * width].chunks_exact(width) {
+                add(compute.tier(), partial, row);
+            }
+        },
+    )
+    .enumerate_into(|at, value| grad_bias[at] += value);
 }
 
 /// Spreads the rows of `compact` to the rows `outputs` of `n`, zeros elsewhere; `spare` is swapped in.

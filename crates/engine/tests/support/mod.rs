@@ -66,8 +66,14 @@ pub(crate) const SWITCH: &str = r#"{"architectures": ["Qwen3MoeForCausalLM"], "m
     "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 256, "tie_word_embeddings": true,
     "num_local_experts": 3, "num_experts_per_tok": 1, "moe_intermediate_size": 7}"#;
 
+/// Llama with a bias on every projection.
+pub(crate) const BIASES: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 19, "hidden_size": 12,
+    "intermediate_size": 17, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
+    "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "max_position_embeddings": 256, "tie_word_embeddings": true,
+    "attention_bias": true, "mlp_bias": true}"#;
+
 /// All models above.
-pub(crate) const CONFIGS: [(&str, &str); 10] = [
+pub(crate) const CONFIGS: [(&str, &str); 11] = [
     ("qwen3", QWEN3),
     ("qwen2", QWEN2),
     ("llama", LLAMA),
@@ -78,6 +84,7 @@ pub(crate) const CONFIGS: [(&str, &str); 10] = [
     ("windows", WINDOWS),
     ("experts", EXPERTS),
     ("switch", SWITCH),
+    ("biases", BIASES),
 ];
 
 /// A small generator for test data: SplitMix64.
