@@ -29,7 +29,7 @@ async function smallConfig(dir: string, model: string): Promise<string> {
   return path;
 }
 
-test("a dry run downloads nothing, a run downloads, and the next one asks nobody", { timeout: 180_000 }, async () => {
+test("a dry run downloads nothing, a run downloads, and the next one asks no hub", { timeout: 180_000 }, async () => {
   const config = await smallConfig(place.dir, "org/tiny");
   const cache = join(place.dir, "hf");
   const options = { cwd: place.dir, cache: place.cache, env: { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache } };
