@@ -91,6 +91,7 @@ export const WITHOUT_OPTIONS: readonly string[] = [
   "Trainer.parameter",
   "Trainer.parameterNames",
   "Trainer.save",
+  "Trainer.saveMasters",
   "Trainer.saveOptimizer",
   "Trainer.loadOptimizer",
   "Trainer.close",
