@@ -51,7 +51,7 @@ fn main() {
         completion: COMPLETION_TOKENS as usize,
         rounds: ROUNDS,
     };
-    let rival = torch("decode", dir.path(), threads, &shape);
+    let rival = torch("decode", dir.path(), (threads, "float32"), &shape);
     for batch in BATCHES {
         let seconds = best_seconds(&generator, batch, PROMPT_TOKENS, COMPLETION_TOKENS);
         let rivals: Vec<_> = rival

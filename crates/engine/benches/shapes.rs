@@ -17,7 +17,7 @@ mod report;
 mod torch;
 
 use report::{report, shortest};
-use torch::{Shape, torch_as};
+use torch::{Shape, torch};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -133,7 +133,7 @@ impl Bench<'_> {
         for dtype in DTYPES {
             let rate = tokens as f64 / seconds(dtype)?;
             let measured = (!rival.is_empty() && !self.quick)
-                .then(|| torch_as(rival, self.folder, (self.compute.threads(), dtype.name()), &sizes))
+                .then(|| torch(rival, self.folder, (self.compute.threads(), dtype.name()), &sizes))
                 .flatten();
             let rivals: Vec<_> = measured.map(|rate| ("torch", rate)).into_iter().collect();
             report(&format!("{name}-{}", dtype.name()), "tokens/s", rate, &rivals);

@@ -74,7 +74,7 @@ fn run(folder: &Path, repeats: usize, filter: Option<String>) -> Outcome {
             if wanted("train-all") {
                 let seconds = train(folder, &compute, LENGTH - 1, 1, repeats)?;
                 let rival = (best && threads == 2)
-                    .then(|| torch("train", folder, threads, &RIVAL))
+                    .then(|| torch("train", folder, (threads, "float32"), &RIVAL))
                     .flatten();
                 let rivals: Vec<_> = rival.iter().map(|rate| ("torch", *rate)).collect();
                 figure("train-all", SEQUENCES * LENGTH, seconds, &rivals);

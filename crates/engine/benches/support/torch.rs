@@ -14,16 +14,10 @@ pub(crate) struct Shape {
     pub(crate) rounds: usize,
 }
 
-/// [`torch_as`] in float32.
-#[allow(dead_code, reason = "benches of one format use it")]
-pub(crate) fn torch(figure: &str, model: &Path, threads: usize, shape: &Shape) -> Option<f64> {
-    torch_as(figure, model, (threads, "float32"), shape)
-}
-
 /// Tokens per second of `figure`, "train" or "decode", with so many threads and in the format `dtype`; prints why and returns None when it
 /// cannot be measured.
 #[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
-pub(crate) fn torch_as(figure: &str, model: &Path, (threads, dtype): (usize, &str), shape: &Shape) -> Option<f64> {
+pub(crate) fn torch(figure: &str, model: &Path, (threads, dtype): (usize, &str), shape: &Shape) -> Option<f64> {
     let Some(python) = std::env::var_os("PRL_BENCH_PYTHON") else {
         println!("torch: not measured (PRL_BENCH_PYTHON names no interpreter)");
         return None;
