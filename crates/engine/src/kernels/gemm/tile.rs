@@ -36,7 +36,12 @@ unsafe fn tile<L: Lanes, E: Element, const MR: usize, const NR: usize>(
             for_each_row!(MR, |row| { sums[row] = *c.add(row * stride).cast::<[f32; NR]>() });
         }
         for at in 0..length {
-            let b = (*b.add(at * NR).cast::<[E; NR]>()).map(E::widen);
+            let narrow = &*b.add(at * NR).cast::<[E; NR]>();
+            // A loop becomes vectors; `array::map` became single values, four times slower.
+            let mut b = [0f32; NR];
+            for i in 0..NR {
+                b[i] = narrow[i].widen();
+            }
             let a = a.add(at * MR);
             for_each_row!(MR, |row| { multiply_add::<L, NR>(&mut sums[row], *a.add(row), &b) });
         }
