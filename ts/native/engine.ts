@@ -51,7 +51,10 @@ export interface EngineStats {
 }
 
 export interface LoadModelOptions {
-  /** How the weights are kept. Default auto: of a bfloat16 model the results are the same as with float32, in half the memory. */
+  /**
+   * How the weights are kept. Default auto, as config.json says. Tensors that are bfloat16 give the same results as with float32, in half the
+   * memory; float32 tensors under a config.json that says bfloat16 are rounded.
+   */
   dtype?: WeightDtypeChoice;
   /** 0 takes every core that this process may run on. */
   threads?: number;
