@@ -42,14 +42,21 @@ export declare class NativeEngine {
   sleep(): Promise<undefined>
   /** Takes the memory again; does nothing when awake. */
   wakeUp(): Promise<undefined>
-  /** Loads other weights between two decode steps. */
+  /** Loads other weights, or another adapter of these weights, between two decode steps. */
   swap(dir: string, version: number, digest?: string | undefined | null): Promise<undefined>
+  /** Loads an adapter that requests can name. One that has the name already is replaced for requests that come later. */
+  loadAdapter(name: string, dir: string): Promise<undefined>
+  /** Forgets an adapter. Requests that have it go on. */
+  unloadAdapter(name: string): void
   resetPrefixCache(): void
   /** Fails when the generator's thread has ended. */
   stats(): NativeEngineStats
   /** Stops the generator's thread and frees the model. */
   close(): Promise<undefined>
 }
+
+/** A compiled format. A request that was submitted with it keeps it. */
+export declare class NativeGrammar {}
 
 /** One rank's batch in native memory. */
 export declare class NativePackedBatch {
@@ -268,6 +275,14 @@ export declare class NativeTrainer {
   close(): Promise<undefined>
 }
 
+/** The texts of a tokenizer's tokens. */
+export declare class NativeVocabulary {
+  /** Reads `tokenizer.json` of a folder for a model of `size` tokens. `endings` end sequences and are no text. */
+  static load(dir: string, size: number, endings: Uint32Array): Promise<NativeVocabulary>
+  /** Compiles a format. */
+  compile(source: NativeGrammarSource): Promise<NativeGrammar>
+}
+
 /** Serves the versions of a root folder and pulls others into it. */
 export declare class NativeWeightNode {
   static open(root: string, options: NativeTransportOptions): NativeWeightNode
@@ -337,6 +352,9 @@ export declare function encodeSafetensors(tensors: Array<NativeNamedTensor>, met
 
 /** The cost model for a config.json. */
 export declare function flopModel(config: string): NativeFlopModel
+
+/** Writes a model's folder with an adapter added to its weights. */
+export declare function mergeAdapter(base: string, adapter: string, out: string): Promise<NativeSavedWeights>
 
 export interface NativeAddonInfo {
   /** Version of the package that the addon was built from. */
@@ -491,6 +509,8 @@ export interface NativeEngineOptions {
   isa: string | null
   /** float32 | bfloat16: how the weights are kept. */
   dtype: string
+  /** The folder of an adapter that is part of the weights; null: none. */
+  adapter: string | null
   /** Policy version of the weights in the folder. */
   version: number
   /** Most sequences in one decode step. */
@@ -618,6 +638,8 @@ export interface NativeGenerateRequest {
   minP: number
   /** Null changes no logit. */
   controls: NativeLogitControls | null
+  /** What the completion has to match; null allows everything. */
+  format: NativeGrammar | null
   /** Each token's rank, and so many of the most likely tokens; null gives neither. */
   topLogprobs: number | null
   /** 0 to 2^53 - 1. */
@@ -628,10 +650,28 @@ export interface NativeGenerateRequest {
   ignoreEos: boolean
   /** Requests share cached prefixes only with those of an equal salt. */
   cacheSalt: string | null
+  /** A loaded adapter that computes the request; null for the engine's current weights. */
+  adapter: string | null
   /** A lower number runs earlier. */
   priority: number
   /** One increment at the end in place of one per step. */
   finalOnly: boolean
+}
+
+/** What a text has to match. Exactly one of the first four is not null. */
+export interface NativeGrammarSource {
+  /** JSON Schema as JSON. */
+  jsonSchema: string | null
+  /** In the syntax of Rust's regex crate; it matches the whole text. */
+  regex: string | null
+  /** The text is one of these. */
+  choice: Array<string> | null
+  /** llguidance's dialect of Lark. */
+  lark: string | null
+  /** JSON has no white space outside of strings. */
+  compact: boolean
+  /** The format begins behind this text; null: at the beginning. */
+  after: string | null
 }
 
 /** A validated header. */
@@ -689,6 +729,25 @@ export interface NativeLogitControls {
   frequencyPenalty: number
   /** 0 switches it off. */
   presencePenalty: number
+}
+
+/** A low-rank adapter to train in place of the weights. */
+export interface NativeLora {
+  rank: number
+  /** The adapter's product is scaled by alpha / rank. */
+  alpha: number
+  /** Scale by alpha / sqrt(rank). */
+  rslora: boolean
+  /** Share of the adapter's inputs that is zeroed in training. */
+  dropout: number
+  /** Names of projections: q_proj, ...; empty for the model's usual ones. */
+  targets: Array<string>
+  /** 0 to 2^53 - 1. */
+  seed: number
+  /** The folder of an adapter to continue with; null begins a new one. */
+  from: string | null
+  /** Name or folder of the model, which is saved with the adapter. */
+  base: string
 }
 
 export interface NativeLoss {
@@ -1382,6 +1441,8 @@ export interface NativeTrainerOptions {
   dtype: string
   /** The folder whose tokenizer files are copied into every saved folder; null takes the opened folder. */
   companions: string | null
+  /** Null trains all weights. */
+  lora: NativeLora | null
 }
 
 /** What both ends of a connection need. */

@@ -773,9 +773,10 @@ if (
   }
 }
 
-const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, buildBatchAsync, diffWeights, digest, digestFile, encodeSafetensors, flopModel, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeBoxWatch, NativeEngine, NativeGrammar, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeVocabulary, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, buildBatchAsync, diffWeights, digest, digestFile, encodeSafetensors, flopModel, mergeAdapter, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
 export { NativeBoxWatch }
 export { NativeEngine }
+export { NativeGrammar }
 export { NativePackedBatch }
 export { NativePortForward }
 export { NativeProcessOutput }
@@ -790,6 +791,7 @@ export { NativeSandboxPool }
 export { NativeSandboxProcess }
 export { NativeTokenizer }
 export { NativeTrainer }
+export { NativeVocabulary }
 export { NativeWeightNode }
 export { NativeWeightPublisher }
 export { NativeWeightReceiver }
@@ -801,6 +803,7 @@ export { digest }
 export { digestFile }
 export { encodeSafetensors }
 export { flopModel }
+export { mergeAdapter }
 export { packSequences }
 export { parseSafetensors }
 export { policyLoss }

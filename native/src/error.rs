@@ -1,6 +1,7 @@
 //! Errors on their way to JavaScript, thrown or rejected: the message is `[PRL_CODE] text`, and only `ts/native/errors.ts` reads it.
 
 use prl_engine::EngineError;
+use prl_grammar::GrammarError;
 use prl_packing::PackError;
 use prl_sandbox_client::ClientError;
 use prl_transport::TransportError;
@@ -28,6 +29,12 @@ impl NativeError {
 
 impl From<EngineError> for NativeError {
     fn from(error: EngineError) -> Self {
+        Self::new(error.code(), with_sources(&error))
+    }
+}
+
+impl From<GrammarError> for NativeError {
+    fn from(error: GrammarError) -> Self {
         Self::new(error.code(), with_sources(&error))
     }
 }
@@ -85,6 +92,7 @@ pub(crate) fn codes() -> Vec<String> {
     let mut codes: Vec<String> = [
         OWN_CODES,
         EngineError::CODES,
+        GrammarError::CODES,
         &WeightsError::CODES,
         &PackError::CODES,
         ClientError::CODES,

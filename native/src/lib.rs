@@ -5,8 +5,8 @@
 
 mod engine;
 mod error;
-mod generation;
 mod losses;
+mod merge;
 mod numbers;
 mod own_loss;
 mod packing;

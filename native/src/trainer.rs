@@ -7,13 +7,14 @@ use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint16Arr
 use napi_derive::napi;
 use prl_engine::loss::Counts;
 use prl_engine::{
-    ActivationPolicy, Compute, LossConfig, OptimConfig, OptimMethod, SavedWeights, TrainBatch, Trainer, TrainerOptions,
-    WeightDtype,
+    ActivationPolicy, Compute, LoraConfig, LoraOptions, LoraTarget, LossConfig, OptimConfig, OptimMethod, SavedWeights,
+    TrainBatch, Trainer, TrainerOptions, WeightDtype,
 };
 
 use crate::engine::tier;
 use crate::error::NativeError;
 use crate::losses::metrics_json;
+use crate::numbers::whole;
 use crate::own_loss::{OwnLoss, ask};
 use crate::runtime::blocking;
 
@@ -41,6 +42,26 @@ pub struct NativeOptim {
     pub decay_1d: bool,
 }
 
+/// A low-rank adapter to train in place of the weights.
+#[napi(object, use_nullable = true)]
+pub struct NativeLora {
+    pub rank: u32,
+    /// The adapter's product is scaled by alpha / rank.
+    pub alpha: f64,
+    /// Scale by alpha / sqrt(rank).
+    pub rslora: bool,
+    /// Share of the adapter's inputs that is zeroed in training.
+    pub dropout: f64,
+    /// Names of projections: q_proj, ...; empty for the model's usual ones.
+    pub targets: Vec<String>,
+    /// 0 to 2^53 - 1.
+    pub seed: f64,
+    /// The folder of an adapter to continue with; null begins a new one.
+    pub from: Option<String>,
+    /// Name or folder of the model, which is saved with the adapter.
+    pub base: String,
+}
+
 /// How to open a checkpoint for training.
 #[napi(object, use_nullable = true)]
 pub struct NativeTrainerOptions {
@@ -58,6 +79,24 @@ pub struct NativeTrainerOptions {
     pub dtype: String,
     /// The folder whose tokenizer files are copied into every saved folder; null takes the opened folder.
     pub companions: Option<String>,
+    /// Null trains all weights.
+    pub lora: Option<NativeLora>,
+}
+
+fn lora_options(lora: &NativeLora) -> Result<LoraOptions, NativeError> {
+    let targets = lora.targets.iter().map(|name| LoraTarget::from_name(name));
+    Ok(LoraOptions {
+        config: LoraConfig {
+            rank: lora.rank as usize,
+            alpha: lora.alpha,
+            rslora: lora.rslora,
+            dropout: lora.dropout,
+            targets: targets.collect::<Result<_, _>>()?,
+        },
+        seed: whole("lora.seed", lora.seed)?,
+        from: lora.from.as_ref().map(PathBuf::from),
+        base: lora.base.clone(),
+    })
 }
 
 fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, NativeError> {
@@ -110,6 +149,7 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
         activations,
         dtype: WeightDtype::from_name(&options.dtype)?,
         companions: options.companions.as_ref().map(PathBuf::from),
+        lora: options.lora.as_ref().map(lora_options).transpose()?,
     })
 }
 
@@ -388,7 +428,7 @@ impl NativeTrainer {
     }
 }
 
-fn saved(saved: SavedWeights) -> NativeSavedWeights {
+pub(crate) fn saved(saved: SavedWeights) -> NativeSavedWeights {
     let shard = |shard: prl_weights::Shard| NativeShard {
         file: shard.file,
         bytes: shard.bytes as f64,

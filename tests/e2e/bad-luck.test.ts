@@ -26,7 +26,7 @@ function printed({ child }: Running, text: string): Promise<void> {
   });
 }
 
-test("a warm start that was damaged in the cache is trained again, and said to be", { timeout: 60_000 }, async () => {
+test("a warm start that was damaged in the cache is trained again, and said to be", async () => {
   const args = (name: string) => ["rl", SYNC, "--max-steps", "1", "--orchestrator.eval", "None", "--run.name", name];
   expect((await prl(args("first"), options())).code).toBe(0);
   const warmStarts = join(place.cache, "warm-starts");
@@ -40,7 +40,7 @@ test("a warm start that was damaged in the cache is trained again, and said to b
   expect(await digest("second")).toBe(await digest("first"));
 });
 
-test("Ctrl-C that arrives twice, as under npx, still ends in a summary", { timeout: 60_000 }, async () => {
+test("Ctrl-C that arrives twice, as under npx, still ends in a summary", async () => {
   // Long enough that it is still under way when the signals come.
   const steps = (await readFile(join(import.meta.dirname, "configs/sft.toml"), "utf8"))
     .replace(/^max_steps = .*$/m, "max_steps = 5000")

@@ -23,7 +23,7 @@ describe("--bench", () => {
     ["inference", ["sampled tokens", "requests", "latency, longest"]],
     ["orchestrator", ["rollouts", "step"]],
     ["rl", ["step", "rollouts", "trained tokens, while training"]],
-  ])("%s alone prints its throughput", { timeout: 180_000 }, async (name, expected) => {
+  ])("%s alone prints its throughput", async (name, expected) => {
     const { code, stdout } = await prl([name, "--bench", "2", debug(name), "--json"], options());
     expect(code).toBe(0);
     const report = JSON.parse(stdout) as Report;
@@ -32,18 +32,14 @@ describe("--bench", () => {
     if (name === "orchestrator") expect(report.values["event loop lag, p99"]?.value).toBeGreaterThanOrEqual(0);
   });
 
-  test(
-    "shows each step and a table to people; batches have the shape that was asked for",
-    { timeout: 180_000 },
-    async () => {
-      const shape = ["--trainer.data.fake.batch-size", "3", "--trainer.data.fake.seq-len", "32"];
-      const { stdout } = await prl(["trainer", debug("trainer"), "--bench=3", ...shape], options());
-      expect(stdout.match(/^Step [123]\/3 \| Tokens\/s /gm)).toHaveLength(3);
-      expect(stdout).toContain("trainer, median of 2 steps");
-    },
-  );
+  test("shows each step and a table to people; batches have the shape that was asked for", async () => {
+    const shape = ["--trainer.data.fake.batch-size", "3", "--trainer.data.fake.seq-len", "32"];
+    const { stdout } = await prl(["trainer", debug("trainer"), "--bench=3", ...shape], options());
+    expect(stdout.match(/^Step [123]\/3 \| Tokens\/s /gm)).toHaveLength(3);
+    expect(stdout).toContain("trainer, median of 2 steps");
+  });
 
-  test("mistakes are named: too few steps, made-up batches in a run", { timeout: 180_000 }, async () => {
+  test("mistakes are named: too few steps, made-up batches in a run", async () => {
     const once = await prl(["trainer", "--bench", "1", debug("trainer")], options());
     expect(once.code).toBe(2);
     expect(once.stderr).toContain("the first warms up");

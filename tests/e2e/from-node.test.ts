@@ -18,7 +18,7 @@ async function run(script: string, ...args: string[]): Promise<string[]> {
   return stdout.trim().split("\n");
 }
 
-test("a custom loop learns, on tokens that sampler and trainer agree upon", { timeout: 180_000 }, async () => {
+test("a custom loop learns, on tokens that sampler and trainer agree upon", async () => {
   const lines = await run("own-loop.mjs", "10");
   expect(lines).toHaveLength(10);
   const rewards = lines.map((line) => Number(/reward ([\d.]+)/.exec(line)?.[1]));
@@ -26,7 +26,7 @@ test("a custom loop learns, on tokens that sampler and trainer agree upon", { ti
   expect(lines.every((line) => line.endsWith("sampler against trainer 0"))).toBe(true);
 });
 
-test("a script watches a run's steps and ends it", { timeout: 180_000 }, async () => {
+test("a script watches a run's steps and ends it", async () => {
   const lines = await run("train.mjs", "0", join(ROOT, "tests/e2e/configs/sync.toml"));
   expect(lines[0]).toBe("4 steps of 32 rollouts at the most");
   expect(lines[1]).toMatch(/^step 1: reward [\d.]+, staleness 0, trainer waited [\d.]+ s$/);

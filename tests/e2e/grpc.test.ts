@@ -52,7 +52,7 @@ function faultOf(n: number): Fault {
 }
 
 describe("prl rl over gRPC", () => {
-  test("through a bad network is the same run, bit for bit, as by files", { timeout: 240_000 }, async () => {
+  test("through a bad network is the same run, bit for bit, as by files", async () => {
     const byFiles = await prl(["rl", SYNC, "--run.name", "files"], options());
     expect(byFiles.code).toBe(0);
     const [rolloutPort = 0, weightPort = 0] = await freePorts(2);
@@ -76,7 +76,7 @@ describe("prl rl over gRPC", () => {
     }
   });
 
-  test("engines pull from each other, and all hold the last version", { timeout: 120_000 }, async () => {
+  test("engines pull from each other, and all hold the last version", async () => {
     const args = ["--inference.replicas", "3", "--max-async-level", "1", "--max-steps", "3", "--run.name", "tree"];
     const run = await prl(["rl", SYNC, ...args, ...GRPC], options());
     expect(run.stderr).not.toContain("error");
@@ -91,7 +91,7 @@ describe("prl rl over gRPC", () => {
     }
   });
 
-  test("a trainer that cannot be reached is named after the time that was given", { timeout: 60_000 }, async () => {
+  test("a trainer that cannot be reached is named after the time that was given", async () => {
     const [port = 0] = await freePorts(1);
     const connect = ["--rollout-transport.connect", `127.0.0.1:${port}`, "--rollout-transport.timeout-s", "1"];
     const run = await prl(["rl", SYNC, "--run.name", "nobody", ...GRPC, ...connect], options());
@@ -103,7 +103,7 @@ describe("prl rl over gRPC", () => {
 });
 
 describe("prl weights", () => {
-  test("serve, relay and pull bring a version through a relay that joins late", { timeout: 60_000 }, async () => {
+  test("serve, relay and pull bring a version through a relay that joins late", async () => {
     const trained = await prl(["rl", SYNC, "--max-steps", "1", "--run.name", "served"], options());
     expect(trained.code).toBe(0);
     const weights = join(runDir("served"), "weights");

@@ -45,38 +45,34 @@ async function kill(name: string, index: number, killed: Set<number>): Promise<v
   throw new Error("no other server came");
 }
 
-test(
-  "kill -9 of the only server, twice and in the middle of a swap: the very same batches and weights",
-  { timeout: 240_000 },
-  async () => {
-    expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
-    const expected = await resultOf("undisturbed");
+test("kill -9 of the only server, twice and in the middle of a swap: the very same batches and weights", async () => {
+  expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
+  const expected = await resultOf("undisturbed");
 
-    const port = 20_000 + (process.pid % 10_000);
-    const run = start(argsOf("killed", "--monitors.prometheus.port", String(port)), options());
-    const killed = new Set<number>();
-    await appears(join(runDir("killed"), "rollouts/step_1/traces.jsonl"), 20);
-    await sleep(150);
-    await kill("killed", 0, killed);
-    await kill("killed", 0, killed);
-    const shown = await (await fetch(`http://127.0.0.1:${port + 2}/metrics`)).text();
-    expect(shown).toMatch(/^prl_restarts_inference\{.*\} [12]$/m);
-    await appears(join(runDir("killed"), "rollouts/step_4/rank_0.safetensors"), 20);
-    // The swap begins as soon as the version is there.
-    await appears(join(runDir("killed"), "weights/step_4/manifest.json"), 1);
-    await kill("killed", 0, killed);
-    const { code, stderr } = await run.finished;
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(await resultOf("killed")).toEqual(expected);
-    const events = await readJsonLines<Record<string, unknown>>(join(runDir("killed"), "events.jsonl"));
-    const restarts = events.filter(({ type }) => type === "restart");
-    expect(restarts).toHaveLength(3);
-    expect(restarts[0]).toMatchObject({ process: "inference-0", exit: "signal SIGKILL" });
-    expect(events.filter(({ type }) => type === "engine_in").length).toBeGreaterThanOrEqual(3);
-  },
-);
+  const port = 20_000 + (process.pid % 10_000);
+  const run = start(argsOf("killed", "--monitors.prometheus.port", String(port)), options());
+  const killed = new Set<number>();
+  await appears(join(runDir("killed"), "rollouts/step_1/traces.jsonl"), 20);
+  await sleep(150);
+  await kill("killed", 0, killed);
+  await kill("killed", 0, killed);
+  const shown = await (await fetch(`http://127.0.0.1:${port + 2}/metrics`)).text();
+  expect(shown).toMatch(/^prl_restarts_inference\{.*\} [12]$/m);
+  await appears(join(runDir("killed"), "rollouts/step_4/rank_0.safetensors"), 20);
+  // The swap begins as soon as the version is there.
+  await appears(join(runDir("killed"), "weights/step_4/manifest.json"), 1);
+  await kill("killed", 0, killed);
+  const { code, stderr } = await run.finished;
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(await resultOf("killed")).toEqual(expected);
+  const events = await readJsonLines<Record<string, unknown>>(join(runDir("killed"), "events.jsonl"));
+  const restarts = events.filter(({ type }) => type === "restart");
+  expect(restarts).toHaveLength(3);
+  expect(restarts[0]).toMatchObject({ process: "inference-0", exit: "signal SIGKILL" });
+  expect(events.filter(({ type }) => type === "engine_in").length).toBeGreaterThanOrEqual(3);
+});
 
-test("a killed server pulls the current weights anew where they travel by grpc", { timeout: 240_000 }, async () => {
+test("a killed server pulls the current weights anew where they travel by grpc", async () => {
   const grpc = ["--weight-broadcast.type", "grpc", "--rollout-transport.type", "grpc"];
   expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
   const run = start(argsOf("killed", ...grpc), options());
@@ -90,7 +86,7 @@ test("a killed server pulls the current weights anew where they travel by grpc",
   expect(await resultOf("killed")).toEqual(await resultOf("undisturbed"));
 });
 
-test("one of two servers dies: the other goes on, and nothing changes", { timeout: 240_000 }, async () => {
+test("one of two servers dies: the other goes on, and nothing changes", async () => {
   expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
   const two = ["--inference.replicas", "2", "--inference.threads", "1"];
   const run = start(argsOf("killed", ...two), options());

@@ -32,7 +32,7 @@ describe("configs for larger models", () => {
   test.each([
     ["hendrycks-math", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", { batch_size: 512, group_size: 8 }],
     ["intellect-math", "Qwen/QwQ-32B", { batch_size: 4096, group_size: 16 }],
-  ])("%s resolves", { timeout: 180_000 }, async (name, model, orchestrator) => {
+  ])("%s resolves", async (name, model, orchestrator) => {
     const config = join(ROOT, "configs", name, "rl.toml");
     const env = { HF_HUB_CACHE: join(place.cache, "hf"), HF_HUB_OFFLINE: "1" };
     const missing = await prl(["rl", config, "--dry-run"], { ...options(), env });
@@ -98,7 +98,7 @@ describe("configs for larger models, on rows as their datasets have them", () =>
   test.each([
     ["hendrycks-math", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"],
     ["intellect-math", "Qwen/QwQ-32B"],
-  ])("%s takes a step", { timeout: 180_000 }, async (name, model) => {
+  ])("%s takes a step", async (name, model) => {
     const hub = await mockHubOf(publishedDatasets());
     try {
       await cp(join(ROOT, "configs/small-chat/model"), join(place.cache, "models", model), { recursive: true });
@@ -145,33 +145,25 @@ describe("configs for larger models, on rows as their datasets have them", () =>
 });
 
 describe("[deployment]", () => {
-  test(
-    "is set by --trainer-gpus and --inference-gpus, and the embedded engine says that it uses none",
-    { timeout: 180_000 },
-    async () => {
-      const args = ["rl", SYNC, "--max-steps", "1", "--orchestrator.eval", "None", "--run.name", "mine"];
-      const { code, stdout } = await prl([...args, "--trainer-gpus", "2", "--inference-gpus=6"], options());
-      expect(code).toBe(0);
-      expect(stdout).toContain("[deployment] asks for GPUs (2 for the trainer, 6 for inference)");
-      const resolved = await readJson<Resolved>(join(place.dir, "outputs/mine/configs/rl.json"));
-      expect(resolved.deployment).toMatchObject({
-        type: "single_node",
-        num_train_gpus: 2,
-        num_infer_gpus: 6,
-        gpus_per_node: 8,
-      });
-    },
-  );
+  test("is set by --trainer-gpus and --inference-gpus, and the embedded engine says that it uses none", async () => {
+    const args = ["rl", SYNC, "--max-steps", "1", "--orchestrator.eval", "None", "--run.name", "mine"];
+    const { code, stdout } = await prl([...args, "--trainer-gpus", "2", "--inference-gpus=6"], options());
+    expect(code).toBe(0);
+    expect(stdout).toContain("[deployment] asks for GPUs (2 for the trainer, 6 for inference)");
+    const resolved = await readJson<Resolved>(join(place.dir, "outputs/mine/configs/rl.json"));
+    expect(resolved.deployment).toMatchObject({
+      type: "single_node",
+      num_train_gpus: 2,
+      num_infer_gpus: 6,
+      gpus_per_node: 8,
+    });
+  });
 
-  test(
-    "more GPUs than the machine has are refused, and flags of another name are hinted at",
-    { timeout: 180_000 },
-    async () => {
-      const tooMany = await prl(["rl", SYNC, "--trainer-gpus", "8", "--inference-gpus", "1"], options());
-      expect(tooMany.code).toBe(2);
-      expect(tooMany.stderr).toContain("9 together, more than gpus_per_node 8");
-      const wrong = await prl(["rl", SYNC, "--trainer-gpu", "1"], options());
-      expect(wrong.stderr).toContain("did you mean --trainer-gpus?");
-    },
-  );
+  test("more GPUs than the machine has are refused, and flags of another name are hinted at", async () => {
+    const tooMany = await prl(["rl", SYNC, "--trainer-gpus", "8", "--inference-gpus", "1"], options());
+    expect(tooMany.code).toBe(2);
+    expect(tooMany.stderr).toContain("9 together, more than gpus_per_node 8");
+    const wrong = await prl(["rl", SYNC, "--trainer-gpu", "1"], options());
+    expect(wrong.stderr).toContain("did you mean --trainer-gpus?");
+  });
 });

@@ -7,7 +7,6 @@ import { type LiveVllm, serveVllm, VLLM, VLLM_STARTS_MS } from "../support/live-
 import { prl, readJson, readJsonLines, ROOT, workspace } from "../support/prl.ts";
 
 const CONFIGS = join(import.meta.dirname, "configs");
-const LIMIT = { timeout: 180_000 };
 /** Mean of the canary, and largest difference over tokens that the current weights sampled; both engines in float32, nats. */
 const BAND = 1e-4;
 
@@ -45,7 +44,7 @@ describe.skipIf(VLLM === undefined)("on a live vLLM (PRL_TEST_VLLM)", () => {
     await place.remove();
   });
 
-  test("a policy learns from it as a teacher: from its scores (opd) and from its traces (sft)", LIMIT, async () => {
+  test("a policy learns from it as a teacher: from its scores (opd) and from its traces (sft)", async () => {
     const config = join(place.dir, "distillation.toml");
     const text = await readFile(join(CONFIGS, "distillation.toml"), "utf8");
     await writeFile(config, text.replaceAll("TEACHER", server.url));
@@ -62,7 +61,6 @@ describe.skipIf(VLLM === undefined)("on a live vLLM (PRL_TEST_VLLM)", () => {
 
   test.each([0, 1])(
     "a run at level %i has its weights on it after each step, and samples what it trains",
-    LIMIT,
     async (level) => {
       const name = `level-${level}`;
       const more = ["--max-async-level", String(level), "--max-steps", "4", "--seed", String(3 + level)];

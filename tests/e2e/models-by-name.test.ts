@@ -29,7 +29,7 @@ async function smallConfig(dir: string, model: string): Promise<string> {
   return path;
 }
 
-test("a dry run downloads nothing, a run downloads, and the next one asks no hub", { timeout: 180_000 }, async () => {
+test("a dry run downloads nothing, a run downloads, and the next one asks no hub", async () => {
   const config = await smallConfig(place.dir, "org/tiny");
   const cache = join(place.dir, "hf");
   const options = { cwd: place.dir, cache: place.cache, env: { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache } };
@@ -60,7 +60,7 @@ test("a dry run downloads nothing, a run downloads, and the next one asks no hub
   await server.finished;
 });
 
-test("two processes that pull at once fetch each file once", { timeout: 120_000 }, async () => {
+test("two processes that pull at once fetch each file once", async () => {
   const options = { cwd: place.dir, cache: place.cache, env: { HF_ENDPOINT: hub.url, HF_HOME: join(place.dir, "hf") } };
   const pulls = await Promise.all([1, 2, 3].map(() => prl(["model", "pull", "org/tiny", "--json"], options)));
   expect(pulls.map(({ code }) => code)).toEqual([0, 0, 0]);

@@ -61,76 +61,68 @@ async function checkpoint(name: string, step: number): Promise<void> {
 }
 
 describe("prl rl --resume", () => {
-  test(
-    "ends as the undisturbed run, from each checkpoint, and after kill -9 of the launcher",
-    { timeout: 240_000 },
-    async () => {
-      expect((await prl(argsOf("whole"), options())).code).toBe(0);
-      const whole = await historyOf("whole");
-      for (let step = 1; step < STEPS; step++) {
-        const run = await prl(argsOf("whole", "--resume", String(step)), options());
-        expect(run.stdout + run.stderr).toContain(`from the checkpoint of step ${step}`);
-        expect(run.code).toBe(0);
-        expect(await historyOf("whole")).toEqual(whole);
-      }
-      expect((await readdir(join(runDir("whole"), "logs"))).toSorted()).toEqual([
-        ...[1, 2, 3, 4, 5].map((attempt) => `attempt_${attempt}`),
-        "latest",
-      ]);
-
-      const { child, finished } = start(argsOf("killed"), options());
-      await checkpoint("killed", 2);
-      const pids = Object.values(await childPids(runDir("killed")));
-      child.kill("SIGKILL");
-      await finished;
-      const end = Date.now() + STOP_MS;
-      while (pids.some(isAlive) && Date.now() < end) await sleep(50);
-      expect(pids.filter(isAlive)).toEqual([]);
-      const resumed = await prl(argsOf("killed", "--resume"), options());
-      expect(resumed.stderr + resumed.stdout).toContain("Resumed");
-      expect(resumed.code).toBe(0);
-      const { batches, digest } = await historyOf("killed");
-      expect({ batches, digest }).toEqual({ batches: whole.batches, digest: whole.digest });
-      expect(await readJson(join(runDir("killed"), "summary.json"))).toMatchObject({
-        status: "completed",
-        steps: STEPS,
-      });
-    },
-  );
-
-  test(
-    "passes over a damaged checkpoint, and refuses another model, reference or data",
-    { timeout: 120_000 },
-    async () => {
-      const args = ["rl", SYNC, "--max-steps", "2", "--ckpt.interval", "1", "--orchestrator.eval", "None"];
-      expect((await prl([...args, "--run.name", "mine"], options())).code).toBe(0);
-      const again = [...args, "--run.name", "mine", "--resume"];
-      for (const [change, what] of [
-        [["--seed", "9"], "seed"],
-        [["--orchestrator.train.source.0.name", "other"], "orchestrator.train.source"],
-      ] as const) {
-        const run = await prl([...again, ...change], options());
-        expect(run.code).toBe(2);
-        expect(run.stderr).toContain(`PRL_RUN_DRIFT`);
-        expect(run.stderr).toContain(what);
-      }
-      const unknown = await prl([...again, "9"], options());
-      expect(unknown.code).toBe(2);
-      expect(unknown.stderr).toContain("there are 2, 1");
-      const missing = await prl([...args, "--run.name", "nobody", "--resume"], options());
-      expect(missing.code).toBe(2);
-      expect(missing.stderr).toContain("PRL_RUN_UNKNOWN");
-
-      await truncate(join(runDir("mine"), "checkpoints/step_2/trainer/optimizer.safetensors"), 1000);
-      const run = await prl([...again, "--max-steps", "3"], options());
+  test("ends as the undisturbed run, from each checkpoint, and after kill -9 of the launcher", async () => {
+    expect((await prl(argsOf("whole"), options())).code).toBe(0);
+    const whole = await historyOf("whole");
+    for (let step = 1; step < STEPS; step++) {
+      const run = await prl(argsOf("whole", "--resume", String(step)), options());
+      expect(run.stdout + run.stderr).toContain(`from the checkpoint of step ${step}`);
       expect(run.code).toBe(0);
-      expect(run.stdout + run.stderr).toContain("checkpoint 2 is passed over");
-      expect(run.stdout + run.stderr).toContain("Changed since the last attempt: max_steps");
-      expect(await readJson(join(runDir("mine"), "summary.json"))).toMatchObject({ status: "completed", steps: 3 });
-    },
-  );
+      expect(await historyOf("whole")).toEqual(whole);
+    }
+    expect((await readdir(join(runDir("whole"), "logs"))).toSorted()).toEqual([
+      ...[1, 2, 3, 4, 5].map((attempt) => `attempt_${attempt}`),
+      "latest",
+    ]);
 
-  test("a run directory in use is refused with the process that uses it", { timeout: 60_000 }, async () => {
+    const { child, finished } = start(argsOf("killed"), options());
+    await checkpoint("killed", 2);
+    const pids = Object.values(await childPids(runDir("killed")));
+    child.kill("SIGKILL");
+    await finished;
+    const end = Date.now() + STOP_MS;
+    while (pids.some(isAlive) && Date.now() < end) await sleep(50);
+    expect(pids.filter(isAlive)).toEqual([]);
+    const resumed = await prl(argsOf("killed", "--resume"), options());
+    expect(resumed.stderr + resumed.stdout).toContain("Resumed");
+    expect(resumed.code).toBe(0);
+    const { batches, digest } = await historyOf("killed");
+    expect({ batches, digest }).toEqual({ batches: whole.batches, digest: whole.digest });
+    expect(await readJson(join(runDir("killed"), "summary.json"))).toMatchObject({
+      status: "completed",
+      steps: STEPS,
+    });
+  });
+
+  test("passes over a damaged checkpoint, and refuses another model, reference or data", async () => {
+    const args = ["rl", SYNC, "--max-steps", "2", "--ckpt.interval", "1", "--orchestrator.eval", "None"];
+    expect((await prl([...args, "--run.name", "mine"], options())).code).toBe(0);
+    const again = [...args, "--run.name", "mine", "--resume"];
+    for (const [change, what] of [
+      [["--seed", "9"], "seed"],
+      [["--orchestrator.train.source.0.name", "other"], "orchestrator.train.source"],
+    ] as const) {
+      const run = await prl([...again, ...change], options());
+      expect(run.code).toBe(2);
+      expect(run.stderr).toContain(`PRL_RUN_DRIFT`);
+      expect(run.stderr).toContain(what);
+    }
+    const unknown = await prl([...again, "9"], options());
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain("there are 2, 1");
+    const missing = await prl([...args, "--run.name", "nobody", "--resume"], options());
+    expect(missing.code).toBe(2);
+    expect(missing.stderr).toContain("PRL_RUN_UNKNOWN");
+
+    await truncate(join(runDir("mine"), "checkpoints/step_2/trainer/optimizer.safetensors"), 1000);
+    const run = await prl([...again, "--max-steps", "3"], options());
+    expect(run.code).toBe(0);
+    expect(run.stdout + run.stderr).toContain("checkpoint 2 is passed over");
+    expect(run.stdout + run.stderr).toContain("Changed since the last attempt: max_steps");
+    expect(await readJson(join(runDir("mine"), "summary.json"))).toMatchObject({ status: "completed", steps: 3 });
+  });
+
+  test("a run directory in use is refused with the process that uses it", async () => {
     const args = argsOf("busy", "--max-steps", "5000");
     const { child, finished } = start(args, options());
     await checkpoint("busy", 1);
@@ -143,7 +135,7 @@ describe("prl rl --resume", () => {
     await finished;
   });
 
-  test("of two launchers at the same moment one has the run, the other names it", { timeout: 120_000 }, async () => {
+  test("of two launchers at the same moment one has the run, the other names it", async () => {
     for (const more of [[], ["--resume", "1"]]) {
       const args = argsOf("both", ...more);
       const both = [start(args, options()), start(args, options())];

@@ -37,126 +37,111 @@ async function childrenOf(run: string): Promise<Record<string, number>> {
 }
 
 describe("prl rl", () => {
-  test(
-    "tails of an over-sampled batch are cancelled, continued and counted, and every trace marks its earlier tokens",
-    { timeout: 120_000 },
-    async () => {
-      // Random weights go on to the limit: there are always tails.
-      const keys = ["--warm-start", "None", "--orchestrator.eval", "None", "--max-steps", "8", "--seq-len", "128"];
-      keys.push("--max-async-level", "2", "--orchestrator.oversampling", "3", "--orchestrator.recycle", "tails");
-      keys.push("--orchestrator.train.sampling.max-completion-tokens", "100");
-      const run = await prl(["rl", SYNC, "--run.name", "tails", ...keys], options());
-      expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
-      const lines = await readJsonLines<Line>(join(runDir("tails"), "metrics.jsonl"));
-      const last = lines.findLast(({ component }) => component === "orchestrator");
-      expect(last?.["dispatcher/dropped/tail"]).toBeGreaterThan(0);
-      expect(last?.["dispatcher/recycled/rollouts"]).toBeGreaterThan(0);
-      expect(last?.["dispatcher/recycled/tokens_saved"]).toBeGreaterThan(0);
-      const traces = [];
-      for (let step = 1; step <= 8; step++)
-        traces.push(...(await readJsonLines<Episode>(join(runDir("tails"), `rollouts/step_${step}/traces.jsonl`))));
-      const recycled = traces
-        .flatMap((episode) => episode.traces)
-        .filter((trace) => "recycled_tokens" in trace.metrics);
-      expect(recycled.length).toBeGreaterThan(0);
-      for (const { metrics, usage, policy, turns } of recycled) {
-        expect(metrics["recycled_tokens"]).toBeLessThanOrEqual(usage.completion_tokens);
-        expect(turns?.[0]).toMatchObject({ finish_reason: expect.stringMatching("stop|length") as string });
-        expect(policy?.start).toBeLessThanOrEqual(policy?.end ?? -1);
-      }
-    },
-  );
+  test("tails of an over-sampled batch are cancelled, continued and counted, and every trace marks its earlier tokens", async () => {
+    // Random weights go on to the limit: there are always tails.
+    const keys = ["--warm-start", "None", "--orchestrator.eval", "None", "--max-steps", "8", "--seq-len", "128"];
+    keys.push("--max-async-level", "2", "--orchestrator.oversampling", "3", "--orchestrator.recycle", "tails");
+    keys.push("--orchestrator.train.sampling.max-completion-tokens", "100");
+    const run = await prl(["rl", SYNC, "--run.name", "tails", ...keys], options());
+    expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+    const lines = await readJsonLines<Line>(join(runDir("tails"), "metrics.jsonl"));
+    const last = lines.findLast(({ component }) => component === "orchestrator");
+    expect(last?.["dispatcher/dropped/tail"]).toBeGreaterThan(0);
+    expect(last?.["dispatcher/recycled/rollouts"]).toBeGreaterThan(0);
+    expect(last?.["dispatcher/recycled/tokens_saved"]).toBeGreaterThan(0);
+    const traces = [];
+    for (let step = 1; step <= 8; step++)
+      traces.push(...(await readJsonLines<Episode>(join(runDir("tails"), `rollouts/step_${step}/traces.jsonl`))));
+    const recycled = traces.flatMap((episode) => episode.traces).filter((trace) => "recycled_tokens" in trace.metrics);
+    expect(recycled.length).toBeGreaterThan(0);
+    for (const { metrics, usage, policy, turns } of recycled) {
+      expect(metrics["recycled_tokens"]).toBeLessThanOrEqual(usage.completion_tokens);
+      expect(turns?.[0]).toMatchObject({ finish_reason: expect.stringMatching("stop|length") as string });
+      expect(policy?.start).toBeLessThanOrEqual(policy?.end ?? -1);
+    }
+  });
 
-  test(
-    "trains synchronously through all processes, twice the same, with sampler and trainer equal bit for bit",
-    { timeout: 120_000 },
-    async () => {
-      for (const name of ["first", "second"]) {
-        const run = await prl(["rl", SYNC, "--run.name", name], options());
-        expect(run.stderr + run.stdout).toContain("Step 4/4");
-        expect(run.code).toBe(0);
-      }
-      const summary = await readJson<Summary>(join(runDir("first"), "summary.json"));
-      expect(summary).toMatchObject({ status: "completed", steps: 4 });
-
-      const lines = await readJsonLines<Line>(join(runDir("first"), "metrics.jsonl"));
-      const trained = lines.filter((line) => line.component === "trainer");
-      expect(trained.map((line) => line.step)).toEqual([1, 2, 3, 4]);
-      for (const line of trained) {
-        expect(line["mismatch_on_policy/tokens"]).toBeGreaterThan(0);
-        expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
-        expect(line["mismatch_kl/all/mean"]).toBe(0);
-      }
-      const collected = lines.filter((line) => line.component === "orchestrator" && "off_policy/max" in line);
-      expect(collected.map((line) => line["off_policy/max"])).toEqual([0, 0, 0, 0]);
-
-      const shipped = collected.filter((line) => "time/pack" in line);
-      const learnt = lines.filter((line) => line.component === "sft" && "time/step" in line);
-      for (const [component, own] of [
-        ["orchestrator", shipped],
-        ["trainer", trained],
-        ["sft", learnt],
-      ] as const) {
-        const promised = await promisedNames(component);
-        expect(promised.length).toBeGreaterThan(10);
-        expect(own.length).toBeGreaterThanOrEqual(4);
-        for (const line of own) expect([line.step, missing(promised, line)]).toEqual([line.step, []]);
-        const listed = await listedNames(component);
-        for (const line of lines.filter((one) => one.component === component)) {
-          expect([line.step, unlisted(listed, line)]).toEqual([line.step, []]);
-        }
-      }
-
-      const digests = await Promise.all(
-        ["first", "second"].map(
-          async (name) =>
-            (await readJson<{ digest: string }>(join(runDir(name), "weights/step_4/manifest.json"))).digest,
-        ),
-      );
-      expect(digests[0]).toBe(digests[1]);
-      const batches = await Promise.all(
-        ["first", "second"].map(
-          async (name) =>
-            (await openSafetensors(join(runDir(name), "rollouts/step_3/rank_0.safetensors"))).metadata["digest"],
-        ),
-      );
-      expect(batches[0]).toBe(batches[1]);
-
-      const evaluations = lines.filter((line) => "eval/reverse-text/num" in line);
-      expect(evaluations.map((line) => line.step)).toEqual([0, 4]);
-      await access(join(runDir("first"), "reward.svg"));
-      const events = await readJsonLines<{ type: string; max_abs: number; version: number }>(
-        join(runDir("first"), "events.jsonl"),
-      );
-      const canaries = events.filter((event) => event.type === "canary");
-      expect(canaries.map((event) => [event.version, event.max_abs])).toEqual(
-        [0, 1, 2, 3, 4].map((version) => [version, 0]),
-      );
-    },
-  );
-
-  test(
-    "runs asynchronously with bounded staleness and prints one JSON document with --json",
-    { timeout: 120_000 },
-    async () => {
-      // In the order in which groups are opened none can be overtaken, and staleness stays within the level; else within max_off_policy_steps.
-      const ordered = ["--max-async-level", "1", "--orchestrator.fifo-window", "1"];
-      const args = ["rl", SYNC, ...ordered, "--max-steps", "6", "--run.name", "async", "--json"];
-      const run = await prl(args, options());
+  test("trains synchronously through all processes, twice the same, with sampler and trainer equal bit for bit", async () => {
+    for (const name of ["first", "second"]) {
+      const run = await prl(["rl", SYNC, "--run.name", name], options());
+      expect(run.stderr + run.stdout).toContain("Step 4/4");
       expect(run.code).toBe(0);
-      expect(JSON.parse(run.stdout)).toMatchObject({ status: "completed", steps: 6 });
-      const lines = await readJsonLines<Line>(join(runDir("async"), "metrics.jsonl"));
-      const staleness = lines.flatMap((line) => ("off_policy/max" in line ? [Number(line["off_policy/max"])] : []));
-      expect(staleness).toHaveLength(6);
-      expect(Math.max(...staleness)).toBeLessThanOrEqual(1);
-      for (const line of lines) {
-        if ("mismatch_on_policy/max_abs_logprob_diff" in line)
-          expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
-      }
-    },
-  );
+    }
+    const summary = await readJson<Summary>(join(runDir("first"), "summary.json"));
+    expect(summary).toMatchObject({ status: "completed", steps: 4 });
 
-  test("stops every process on Ctrl-C, says interrupted and exits with 130", { timeout: 60_000 }, async () => {
+    const lines = await readJsonLines<Line>(join(runDir("first"), "metrics.jsonl"));
+    const trained = lines.filter((line) => line.component === "trainer");
+    expect(trained.map((line) => line.step)).toEqual([1, 2, 3, 4]);
+    for (const line of trained) {
+      expect(line["mismatch_on_policy/tokens"]).toBeGreaterThan(0);
+      expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
+      expect(line["mismatch_kl/all/mean"]).toBe(0);
+    }
+    const collected = lines.filter((line) => line.component === "orchestrator" && "off_policy/max" in line);
+    expect(collected.map((line) => line["off_policy/max"])).toEqual([0, 0, 0, 0]);
+
+    const shipped = collected.filter((line) => "time/pack" in line);
+    const learnt = lines.filter((line) => line.component === "sft" && "time/step" in line);
+    for (const [component, own] of [
+      ["orchestrator", shipped],
+      ["trainer", trained],
+      ["sft", learnt],
+    ] as const) {
+      const promised = await promisedNames(component);
+      expect(promised.length).toBeGreaterThan(10);
+      expect(own.length).toBeGreaterThanOrEqual(4);
+      for (const line of own) expect([line.step, missing(promised, line)]).toEqual([line.step, []]);
+      const listed = await listedNames(component);
+      for (const line of lines.filter((one) => one.component === component)) {
+        expect([line.step, unlisted(listed, line)]).toEqual([line.step, []]);
+      }
+    }
+
+    const digests = await Promise.all(
+      ["first", "second"].map(
+        async (name) => (await readJson<{ digest: string }>(join(runDir(name), "weights/step_4/manifest.json"))).digest,
+      ),
+    );
+    expect(digests[0]).toBe(digests[1]);
+    const batches = await Promise.all(
+      ["first", "second"].map(
+        async (name) =>
+          (await openSafetensors(join(runDir(name), "rollouts/step_3/rank_0.safetensors"))).metadata["digest"],
+      ),
+    );
+    expect(batches[0]).toBe(batches[1]);
+
+    const evaluations = lines.filter((line) => "eval/reverse-text/num" in line);
+    expect(evaluations.map((line) => line.step)).toEqual([0, 4]);
+    await access(join(runDir("first"), "reward.svg"));
+    const events = await readJsonLines<{ type: string; max_abs: number; version: number }>(
+      join(runDir("first"), "events.jsonl"),
+    );
+    const canaries = events.filter((event) => event.type === "canary");
+    expect(canaries.map((event) => [event.version, event.max_abs])).toEqual(
+      [0, 1, 2, 3, 4].map((version) => [version, 0]),
+    );
+  });
+
+  test("runs asynchronously with bounded staleness and prints one JSON document with --json", async () => {
+    // In the order in which groups are opened none can be overtaken, and staleness stays within the level; else within max_off_policy_steps.
+    const ordered = ["--max-async-level", "1", "--orchestrator.fifo-window", "1"];
+    const args = ["rl", SYNC, ...ordered, "--max-steps", "6", "--run.name", "async", "--json"];
+    const run = await prl(args, options());
+    expect(run.code).toBe(0);
+    expect(JSON.parse(run.stdout)).toMatchObject({ status: "completed", steps: 6 });
+    const lines = await readJsonLines<Line>(join(runDir("async"), "metrics.jsonl"));
+    const staleness = lines.flatMap((line) => ("off_policy/max" in line ? [Number(line["off_policy/max"])] : []));
+    expect(staleness).toHaveLength(6);
+    expect(Math.max(...staleness)).toBeLessThanOrEqual(1);
+    for (const line of lines) {
+      if ("mismatch_on_policy/max_abs_logprob_diff" in line)
+        expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
+    }
+  });
+
+  test("stops every process on Ctrl-C, says interrupted and exits with 130", async () => {
     const { child, finished } = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "interrupted"], options());
     const pids = await childrenOf(runDir("interrupted"));
     const at = Date.now();
@@ -171,7 +156,6 @@ describe("prl rl", () => {
   // The others are replaced: env-workers.test.ts, inference-servers.test.ts.
   test.each(["trainer-0", "orchestrator-0"])(
     "names %s when it dies, shows the end of its log and how to go on, and exits with 1",
-    { timeout: 60_000 },
     async (victim) => {
       const { finished } = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "killed"], options());
       const pids = await childrenOf(runDir("killed"));
@@ -189,7 +173,7 @@ describe("prl rl", () => {
     },
   );
 
-  test("its children stop by themselves when the launcher is killed", { timeout: 60_000 }, async () => {
+  test("its children stop by themselves when the launcher is killed", async () => {
     const { child, finished } = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "orphans"], options());
     const pids = await childrenOf(runDir("orphans"));
     child.kill("SIGKILL");
@@ -201,7 +185,7 @@ describe("prl rl", () => {
 });
 
 describe("prl rl refuses", () => {
-  test("an existing run directory without --clean", { timeout: 60_000 }, async () => {
+  test("an existing run directory without --clean", async () => {
     const args = ["rl", SYNC, "--max-steps", "1", "--run.name", "again"];
     expect((await prl(args, options())).code).toBe(0);
     const again = await prl(args, options());

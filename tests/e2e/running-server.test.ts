@@ -43,83 +43,75 @@ async function serve(folder: string, port = 0): Promise<string> {
   });
 }
 
-test(
-  "runs one after the other on servers that stay up: each gets its own weights, and the batches are those of a run that starts its servers",
-  { timeout: 240_000 },
-  async () => {
-    for (const [name, seed] of [
-      ["own-7", "7"],
-      ["own-8", "8"],
-    ] as const)
-      expect((await prl(argsOf(name, "--seed", seed), options())).code).toBe(0);
-    const [model = ""] = (await readdir(join(place.cache, "models"))).filter((entry) => entry.startsWith("random-"));
-    const urls = [await serve(join(place.cache, "models", model)), await serve(join(place.cache, "models", model))];
-    // The second run finds version 3 of the first, the third its own version 3 from before: each begins with version 0.
-    for (const [name, seed, on] of [
-      ["first", "7", urls.slice(0, 1)],
-      ["second", "8", urls],
-      ["third", "7", urls],
-    ] as const) {
-      const run = await prl(
-        argsOf(name, "--seed", seed, "--orchestrator.client.base-url", JSON.stringify(on)),
-        options(),
-      );
-      expect([run.code, run.stderr]).toEqual([0, ""]);
-      expect(await resultOf(name)).toEqual(await resultOf(`own-${seed}`));
-      expect((await readdir(join(runDir(name), "logs/latest"))).toSorted()).toEqual([
-        "env-worker-0.log",
-        "launcher.log",
-        "orchestrator-0.log",
-        "trainer-0.log",
-      ]);
-      const events = await readJsonLines<Record<string, unknown>>(join(runDir(name), "events.jsonl"));
-      const canaries = events.filter(({ type }) => type === "canary");
-      expect(canaries).toHaveLength(on.length * (STEPS + 1));
-      expect(canaries.every(({ max_abs: difference }) => difference === 0)).toBe(true);
-    }
-    const { digest } = await readJson<{ digest: string }>(join(runDir("third"), `weights/step_${STEPS}/manifest.json`));
-    for (const url of urls) {
-      const health: unknown = await (await fetch(`${url}/health`)).json();
-      expect(health).toMatchObject({ status: "ok", policy_version: STEPS, digest, paused: false });
-    }
-  },
-);
-
-test(
-  "two runs at once share no port, socket, directory or core, and are what each is alone",
-  { timeout: 240_000 },
-  async () => {
-    const half = Math.max(1, Math.floor(availableParallelism() / 2));
-    const grpc = ["--weight-broadcast.type", "grpc", "--rollout-transport.type", "grpc"];
-    if (availableParallelism() > 1) grpc.push("--deployment.num-cores", String(half));
-    const alone = async (name: string, seed: string) => {
-      expect((await prl(argsOf(name, "--seed", seed, ...grpc), options())).code).toBe(0);
-      return resultOf(name);
-    };
-    const expected = [await alone("alone-7", "7"), await alone("alone-8", "8")];
-    const names = ["left", "right"];
-    const runs = names.map((name, i) => start(argsOf(name, "--seed", String(7 + i), ...grpc), options()));
-    const ended = Promise.all(runs.map(({ finished }) => finished));
-    const seen = names.map(() => new Set<string>());
-    const over = new AbortController();
-    void ended.finally(() => over.abort());
-    while (!over.signal.aborted) {
-      for (const [i, name] of names.entries()) {
-        const cores = availableParallelism() > 1 ? await coresOf(name) : [];
-        for (const what of [...(await addressesOf(name)), ...cores]) seen[i]?.add(what);
-      }
-      await sleep(50);
-    }
-    expect((await ended).map(({ code, stderr }) => [code, stderr])).toEqual([
-      [0, ""],
-      [0, ""],
+test("runs one after the other on servers that stay up: each gets its own weights, and the batches are those of a run that starts its servers", async () => {
+  for (const [name, seed] of [
+    ["own-7", "7"],
+    ["own-8", "8"],
+  ] as const)
+    expect((await prl(argsOf(name, "--seed", seed), options())).code).toBe(0);
+  const [model = ""] = (await readdir(join(place.cache, "models"))).filter((entry) => entry.startsWith("random-"));
+  const urls = [await serve(join(place.cache, "models", model)), await serve(join(place.cache, "models", model))];
+  // The second run finds version 3 of the first, the third its own version 3 from before: each begins with version 0.
+  for (const [name, seed, on] of [
+    ["first", "7", urls.slice(0, 1)],
+    ["second", "8", urls],
+    ["third", "7", urls],
+  ] as const) {
+    const run = await prl(
+      argsOf(name, "--seed", seed, "--orchestrator.client.base-url", JSON.stringify(on)),
+      options(),
+    );
+    expect([run.code, run.stderr]).toEqual([0, ""]);
+    expect(await resultOf(name)).toEqual(await resultOf(`own-${seed}`));
+    expect((await readdir(join(runDir(name), "logs/latest"))).toSorted()).toEqual([
+      "env-worker-0.log",
+      "launcher.log",
+      "orchestrator-0.log",
+      "trainer-0.log",
     ]);
-    const [left = new Set(), right = new Set()] = seen;
-    expect(left.size).toBeGreaterThanOrEqual(5);
-    expect([...left].filter((address) => right.has(address))).toEqual([]);
-    expect([await resultOf("left"), await resultOf("right")]).toEqual(expected);
-  },
-);
+    const events = await readJsonLines<Record<string, unknown>>(join(runDir(name), "events.jsonl"));
+    const canaries = events.filter(({ type }) => type === "canary");
+    expect(canaries).toHaveLength(on.length * (STEPS + 1));
+    expect(canaries.every(({ max_abs: difference }) => difference === 0)).toBe(true);
+  }
+  const { digest } = await readJson<{ digest: string }>(join(runDir("third"), `weights/step_${STEPS}/manifest.json`));
+  for (const url of urls) {
+    const health: unknown = await (await fetch(`${url}/health`)).json();
+    expect(health).toMatchObject({ status: "ok", policy_version: STEPS, digest, paused: false });
+  }
+});
+
+test("two runs at once share no port, socket, directory or core, and are what each is alone", async () => {
+  const half = Math.max(1, Math.floor(availableParallelism() / 2));
+  const grpc = ["--weight-broadcast.type", "grpc", "--rollout-transport.type", "grpc"];
+  if (availableParallelism() > 1) grpc.push("--deployment.num-cores", String(half));
+  const alone = async (name: string, seed: string) => {
+    expect((await prl(argsOf(name, "--seed", seed, ...grpc), options())).code).toBe(0);
+    return resultOf(name);
+  };
+  const expected = [await alone("alone-7", "7"), await alone("alone-8", "8")];
+  const names = ["left", "right"];
+  const runs = names.map((name, i) => start(argsOf(name, "--seed", String(7 + i), ...grpc), options()));
+  const ended = Promise.all(runs.map(({ finished }) => finished));
+  const seen = names.map(() => new Set<string>());
+  const over = new AbortController();
+  void ended.finally(() => over.abort());
+  while (!over.signal.aborted) {
+    for (const [i, name] of names.entries()) {
+      const cores = availableParallelism() > 1 ? await coresOf(name) : [];
+      for (const what of [...(await addressesOf(name)), ...cores]) seen[i]?.add(what);
+    }
+    await sleep(50);
+  }
+  expect((await ended).map(({ code, stderr }) => [code, stderr])).toEqual([
+    [0, ""],
+    [0, ""],
+  ]);
+  const [left = new Set(), right = new Set()] = seen;
+  expect(left.size).toBeGreaterThanOrEqual(5);
+  expect([...left].filter((address) => right.has(address))).toEqual([]);
+  expect([await resultOf("left"), await resultOf("right")]).toEqual(expected);
+});
 
 /** Every address that a process of the run says that it listens on. */
 async function addressesOf(name: string): Promise<string[]> {
@@ -144,62 +136,51 @@ async function coresOf(name: string): Promise<string[]> {
   return [...new Set(lists.flatMap(parseCores))].map((core) => `core ${core}`);
 }
 
-test(
-  "a server that is killed and started anew at its address gets the run's weights again, and one that is not there is named and left out",
-  { timeout: 180_000 },
-  async () => {
-    expect((await prl(argsOf("own"), options())).code).toBe(0);
-    const [model = ""] = await readdir(join(place.cache, "models"));
-    const folder = join(place.cache, "models", model);
-    const url = await serve(folder);
-    const both = JSON.stringify(["http://127.0.0.1:9", url]);
-    const run = start(argsOf("elsewhere", "--orchestrator.client.base-url", both), options());
-    const first = join(runDir("elsewhere"), "rollouts/step_1/traces.jsonl");
-    for (const end = Date.now() + 60_000; Date.now() < end; await sleep(20)) {
-      if (await readFile(first).catch(() => null)) break;
-    }
-    const [server] = servers.splice(0);
-    server?.child.kill("SIGKILL");
-    await server?.finished;
-    expect(await serve(folder, Number(new URL(url).port))).toBe(url);
-    const { code, stderr } = await run.finished;
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(await resultOf("elsewhere")).toEqual(await resultOf("own"));
-    const events = await readJsonLines<Record<string, unknown>>(join(runDir("elsewhere"), "events.jsonl"));
-    const missing = events.filter(({ type }) => type === "engine_missing");
-    expect(missing.map(({ engine }) => engine)).toEqual(["http://127.0.0.1:9"]);
-  },
-);
+test("a server that is killed and started anew at its address gets the run's weights again, and one that is not there is named and left out", async () => {
+  expect((await prl(argsOf("own"), options())).code).toBe(0);
+  const [model = ""] = await readdir(join(place.cache, "models"));
+  const folder = join(place.cache, "models", model);
+  const url = await serve(folder);
+  const both = JSON.stringify(["http://127.0.0.1:9", url]);
+  const run = start(argsOf("elsewhere", "--orchestrator.client.base-url", both), options());
+  const first = join(runDir("elsewhere"), "rollouts/step_1/traces.jsonl");
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(20)) {
+    if (await readFile(first).catch(() => null)) break;
+  }
+  const [server] = servers.splice(0);
+  server?.child.kill("SIGKILL");
+  await server?.finished;
+  expect(await serve(folder, Number(new URL(url).port))).toBe(url);
+  const { code, stderr } = await run.finished;
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(await resultOf("elsewhere")).toEqual(await resultOf("own"));
+  const events = await readJsonLines<Record<string, unknown>>(join(runDir("elsewhere"), "events.jsonl"));
+  const missing = events.filter(({ type }) => type === "engine_missing");
+  expect(missing.map(({ engine }) => engine)).toEqual(["http://127.0.0.1:9"]);
+});
 
-test(
-  "a server that speaks as vLLM does gets each version from its folder, and the batches are those of a run that starts its servers",
-  { timeout: 180_000 },
-  async () => {
-    expect((await prl(argsOf("own"), options())).code).toBe(0);
-    const [folder = ""] = await readdir(join(place.cache, "models"));
-    const model = await loadModel(join(place.cache, "models", folder), { threads: 1 });
-    const server = new VllmStandIn(model, { modelName: "served" });
-    try {
-      const on = ["--orchestrator.client.base-url", JSON.stringify([await server.listen()])];
-      const run = await prl(argsOf("vllm", ...on, "--orchestrator.client.api", "vllm"), options());
-      expect([run.code, run.stderr]).toEqual([0, ""]);
-      expect(await resultOf("vllm")).toEqual(await resultOf("own"));
-      expect(server.calls.filter((call) => call === "POST /collective_rpc")).toHaveLength(STEPS + 1);
-      expect(server.weightVersion).toMatch(new RegExp(`^${STEPS} `));
-    } finally {
-      await server.close();
-      await model.close();
-    }
-  },
-);
+test("a server that speaks as vLLM does gets each version from its folder, and the batches are those of a run that starts its servers", async () => {
+  expect((await prl(argsOf("own"), options())).code).toBe(0);
+  const [folder = ""] = await readdir(join(place.cache, "models"));
+  const model = await loadModel(join(place.cache, "models", folder), { threads: 1 });
+  const server = new VllmStandIn(model, { modelName: "served" });
+  try {
+    const on = ["--orchestrator.client.base-url", JSON.stringify([await server.listen()])];
+    const run = await prl(argsOf("vllm", ...on, "--orchestrator.client.api", "vllm"), options());
+    expect([run.code, run.stderr]).toEqual([0, ""]);
+    expect(await resultOf("vllm")).toEqual(await resultOf("own"));
+    expect(server.calls.filter((call) => call === "POST /collective_rpc")).toHaveLength(STEPS + 1);
+    expect(server.weightVersion).toMatch(new RegExp(`^${STEPS} `));
+  } finally {
+    await server.close();
+    await model.close();
+  }
+});
 
-test("a server of another model ends the run by its name, within bounds", { timeout: 120_000 }, async () => {
+test("a server of another model ends the run by its name, within bounds", async () => {
   const small = join(ROOT, "configs/small-chat/model");
   // Its weights are made up into the cache, as those of any model without.
-  await prl(["rl", SYNC, "--model", small, "--warm-start", "None", "--max-steps", "1", "--exp-id", "x"], {
-    ...options(),
-    deadlineMs: 30_000,
-  });
+  await prl(["rl", SYNC, "--model", small, "--warm-start", "None", "--max-steps", "1", "--exp-id", "x"], options());
   const models = await readdir(join(place.cache, "models"));
   const sizes = await Promise.all(
     models.map((name) => readJson<object>(join(place.cache, "models", name, "config.json"))),
@@ -215,7 +196,7 @@ test("a server of another model ends the run by its name, within bounds", { time
   expect(run.stderr).toContain("--resume");
 });
 
-test("a server that is not there ends the run by its name", { timeout: 60_000 }, async () => {
+test("a server that is not there ends the run by its name", async () => {
   const gone = ["--orchestrator.client.base-url", '["http://127.0.0.1:9"]', "--orchestrator.client.patience-s", "2"];
   const run = await prl(argsOf("nowhere", ...gone), options());
   expect(run.code).toBe(1);

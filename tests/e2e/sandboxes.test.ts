@@ -22,39 +22,35 @@ const runDir = (name: string) => join(place.dir, "outputs", name);
 const daemonOf = (pid: number): number | undefined =>
   processTree(pid).find((one) => (commandLine(one) ?? "").includes("prl-sandboxd --socket"));
 
-test(
-  "the daemon is killed twice, and the run comes to its end with the same weights",
-  { timeout: 180_000 },
-  async () => {
-    const args = (name: string) => ["rl", config, "--max-steps", String(STEPS), "--run.name", name];
-    const calm = await prl(args("calm"), options());
-    expect([calm.code, calm.stderr]).toEqual([0, ""]);
-    const run = start(args("killed"), options());
-    const done = new AbortController();
-    void run.finished.finally(() => done.abort());
-    const killed = new Set<number>();
-    while (!done.signal.aborted && killed.size < 2) {
-      await sleep(100);
-      const ready = await readJson<{ pid: number }>(join(runDir("killed"), "run/sandboxd-0.json")).catch(() => null);
-      const pid = ready === null ? undefined : daemonOf(ready.pid);
-      const begun = await readFile(join(runDir("killed"), "metrics.jsonl"), "utf8").catch(() => "");
-      if (pid === undefined || killed.has(pid) || !begun.includes('"component":"orchestrator"')) continue;
-      killed.add(pid);
-      process.kill(pid, "SIGKILL");
-    }
-    const { code, stderr } = await run.finished;
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(killed.size).toBeGreaterThan(0);
-    expect(await readFile(join(runDir("killed"), "events.jsonl"), "utf8")).toContain("sandboxd-0 ended");
-    const metrics = await readFile(join(runDir("killed"), "metrics.jsonl"), "utf8");
-    expect(metrics).toContain('"timing/sandbox_wait"');
-    expect(metrics).toContain('"event_loop_lag/p99"');
-    const digest = async (name: string) =>
-      (await readJson<{ digest: string }>(join(runDir(name), `weights/step_${STEPS}/manifest.json`))).digest;
-    expect(await digest("killed")).toBe(await digest("calm"));
-    for (const pid of killed) expect(await until(() => commandLine(pid) === null, 5_000)).toBe(true);
-  },
-);
+test("the daemon is killed twice, and the run comes to its end with the same weights", async () => {
+  const args = (name: string) => ["rl", config, "--max-steps", String(STEPS), "--run.name", name];
+  const calm = await prl(args("calm"), options());
+  expect([calm.code, calm.stderr]).toEqual([0, ""]);
+  const run = start(args("killed"), options());
+  const done = new AbortController();
+  void run.finished.finally(() => done.abort());
+  const killed = new Set<number>();
+  while (!done.signal.aborted && killed.size < 2) {
+    await sleep(100);
+    const ready = await readJson<{ pid: number }>(join(runDir("killed"), "run/sandboxd-0.json")).catch(() => null);
+    const pid = ready === null ? undefined : daemonOf(ready.pid);
+    const begun = await readFile(join(runDir("killed"), "metrics.jsonl"), "utf8").catch(() => "");
+    if (pid === undefined || killed.has(pid) || !begun.includes('"component":"orchestrator"')) continue;
+    killed.add(pid);
+    process.kill(pid, "SIGKILL");
+  }
+  const { code, stderr } = await run.finished;
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(killed.size).toBeGreaterThan(0);
+  expect(await readFile(join(runDir("killed"), "events.jsonl"), "utf8")).toContain("sandboxd-0 ended");
+  const metrics = await readFile(join(runDir("killed"), "metrics.jsonl"), "utf8");
+  expect(metrics).toContain('"timing/sandbox_wait"');
+  expect(metrics).toContain('"event_loop_lag/p99"');
+  const digest = async (name: string) =>
+    (await readJson<{ digest: string }>(join(runDir(name), `weights/step_${STEPS}/manifest.json`))).digest;
+  expect(await digest("killed")).toBe(await digest("calm"));
+  for (const pid of killed) expect(await until(() => commandLine(pid) === null, 5_000)).toBe(true);
+});
 
 test("a run whose environment needs sandboxes that are not to be had is refused before it begins", async () => {
   const address = `unix:${join(place.dir, "nothing.sock")}`;

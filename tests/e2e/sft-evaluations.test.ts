@@ -62,7 +62,7 @@ describe("prl sft with [eval]", () => {
     },
   );
 
-  test("mistakes of an evaluation are named before anything starts", { timeout: 180_000 }, async () => {
+  test("mistakes of an evaluation are named before anything starts", async () => {
     const unknown = await prl(["sft", CONFIG, "--eval.source.0.env.id", "reverse-tixt"], options());
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toContain("eval.source.0.env.id");

@@ -97,7 +97,7 @@ describe("prl sft --resume", () => {
     expect((await outcome("killed")).digest).toBe((await outcome("whole")).digest);
   });
 
-  test("a new run is refused the checkpoints of another", { timeout: 180_000 }, async () => {
+  test("a new run is refused the checkpoints of another", async () => {
     const args = ["sft", CONFIG, "--max-steps", "1", "--run.name", "mine", "--ckpt.path", "./kept"];
     expect((await prl(args, options())).code).toBe(0);
     const again = await prl([...args, "--clean"], options());
@@ -106,7 +106,7 @@ describe("prl sft --resume", () => {
     expect(again.stderr).toContain(join("kept", "mine"));
   });
 
-  test("another seed is another run", { timeout: 180_000 }, async () => {
+  test("another seed is another run", async () => {
     expect((await prl(["sft", CONFIG, "--run.name", "mine"], options())).code).toBe(0);
     const other = await prl(["sft", CONFIG, "--run.name", "mine", "--seed", "8", "--resume"], options());
     expect(other.code).toBe(2);

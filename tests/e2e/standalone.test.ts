@@ -77,26 +77,22 @@ async function untilThere(path: string): Promise<void> {
   throw new Error(`${path} never came`);
 }
 
-test(
-  "all parts in one run directory come to what prl rl comes to, warm start and summary too",
-  { timeout: 240_000 },
-  async () => {
-    const { expected } = await launched();
-    const runDir = join(place.dir, "standalone");
-    const servers = [whole("inference", runDir), whole("env-server", runDir)];
-    const ending = [whole("trainer", runDir), whole("orchestrator", runDir)];
-    const ended = await Promise.all(ending.map(({ finished }) => finished));
-    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-    expect(await runResult(runDir, STEPS)).toEqual(expected);
-    expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null]);
-    const { status, steps, reward, tokens, mismatch } = await summaryOf(join(place.dir, "outputs/launched"));
-    const notes = [expect.stringContaining("memory")];
-    expect(await summaryOf(runDir)).toMatchObject({ status, steps, reward, tokens, mismatch, notes });
+test("all parts in one run directory come to what prl rl comes to, warm start and summary too", async () => {
+  const { expected } = await launched();
+  const runDir = join(place.dir, "standalone");
+  const servers = [whole("inference", runDir), whole("env-server", runDir)];
+  const ending = [whole("trainer", runDir), whole("orchestrator", runDir)];
+  const ended = await Promise.all(ending.map(({ finished }) => finished));
+  expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+  expect(await runResult(runDir, STEPS)).toEqual(expected);
+  expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null]);
+  const { status, steps, reward, tokens, mismatch } = await summaryOf(join(place.dir, "outputs/launched"));
+  const notes = [expect.stringContaining("memory")];
+  expect(await summaryOf(runDir)).toMatchObject({ status, steps, reward, tokens, mismatch, notes });
 
-    const again = await whole("orchestrator", runDir).finished;
-    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_EXISTS")]);
-  },
-);
+  const again = await whole("orchestrator", runDir).finished;
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_EXISTS")]);
+});
 
 test.each<[string, string[], NodeJS.Signals | null, string]>([
   ["that is killed", [], "SIGKILL", "PRL_PROCESS_DIED"],
@@ -106,7 +102,7 @@ test.each<[string, string[], NodeJS.Signals | null, string]>([
     null,
     "PRL_LOSS_UNKNOWN",
   ],
-])("a trainer %s ends the run by name", { timeout: 240_000 }, async (_, more, signal, code) => {
+])("a trainer %s ends the run by name", async (_, more, signal, code) => {
   const runDir = join(place.dir, "dies");
   whole("inference", runDir, ...more);
   whole("env-server", runDir, ...more);
@@ -121,103 +117,91 @@ test.each<[string, string[], NodeJS.Signals | null, string]>([
   expect(await readJson(join(runDir, "summary.json"))).toMatchObject({ status: "failed", error: { code } });
 });
 
-test(
-  "a trainer that fails in its warm start ends the run by name, one that failed before is only reported",
-  { timeout: 240_000 },
-  async () => {
-    const runDir = join(place.dir, "cold");
-    const sft = join(place.dir, "nothing.toml");
-    await writeFile(sft, "seq_lenn = 8\n");
-    const more = ["--warm-start.sft", sft];
-    expect((await whole("trainer", runDir, ...more).finished).code).toBe(2);
-    // As of one that was killed.
-    await writeFile(join(runDir, "run/trainer-0.json"), JSON.stringify({ pid: 2 ** 30, version: 0 }));
-    whole("inference", runDir, ...more);
-    whole("env-server", runDir, ...more);
-    const orchestrator = whole("orchestrator", runDir, ...more);
-    await new Promise<void>((seen) => {
-      let text = "";
-      orchestrator.child.stderr?.on("data", (piece) => {
-        text += String(piece);
-        if (text.includes("a trainer failed here before")) seen();
-      });
+test("a trainer that fails in its warm start ends the run by name, one that failed before is only reported", async () => {
+  const runDir = join(place.dir, "cold");
+  const sft = join(place.dir, "nothing.toml");
+  await writeFile(sft, "seq_lenn = 8\n");
+  const more = ["--warm-start.sft", sft];
+  expect((await whole("trainer", runDir, ...more).finished).code).toBe(2);
+  // As of one that was killed.
+  await writeFile(join(runDir, "run/trainer-0.json"), JSON.stringify({ pid: 2 ** 30, version: 0 }));
+  whole("inference", runDir, ...more);
+  whole("env-server", runDir, ...more);
+  const orchestrator = whole("orchestrator", runDir, ...more);
+  await new Promise<void>((seen) => {
+    let text = "";
+    orchestrator.child.stderr?.on("data", (piece) => {
+      text += String(piece);
+      if (text.includes("a trainer failed here before")) seen();
     });
-    await Promise.all([ready(runDir, "inference-0"), ready(runDir, "env-worker-0")]);
-    await sleep(500);
-    expect(await readdir(join(runDir, "run"))).not.toContain("orchestrator-0.json");
-    whole("trainer", runDir, ...more);
-    const ended = await orchestrator.finished;
-    expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining("trainer-0: ")]);
-    expect(await readJson(join(runDir, "summary.json"))).toMatchObject({
-      status: "failed",
-      error: { code: "PRL_CONFIG_INVALID", message: expect.stringContaining("seq_lenn") as string },
-    });
-  },
-);
+  });
+  await Promise.all([ready(runDir, "inference-0"), ready(runDir, "env-worker-0")]);
+  await sleep(500);
+  expect(await readdir(join(runDir, "run"))).not.toContain("orchestrator-0.json");
+  whole("trainer", runDir, ...more);
+  const ended = await orchestrator.finished;
+  expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining("trainer-0: ")]);
+  expect(await readJson(join(runDir, "summary.json"))).toMatchObject({
+    status: "failed",
+    error: { code: "PRL_CONFIG_INVALID", message: expect.stringContaining("seq_lenn") as string },
+  });
+});
 
-test(
-  "trainer and orchestrator that were killed go on with --resume, and come to what prl rl comes to",
-  { timeout: 240_000 },
-  async () => {
-    const { expected, model } = await launched();
-    const runDir = join(place.dir, "killed");
-    const own = ["--model", model, "--ckpt.interval", "1"];
-    const early = await part("trainer", runDir, ...own, "--resume").finished;
-    expect([early.code, early.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_UNKNOWN")]);
-    part("inference", runDir, ...own);
-    part("env-server", runDir, ...own);
-    const both = [part("trainer", runDir, ...own), part("orchestrator", runDir, ...own)];
-    await untilThere(join(runDir, "checkpoints/step_1/manifest.json"));
-    for (const { child } of both) child.kill("SIGKILL");
-    await Promise.all(both.map(({ finished }) => finished));
+test("trainer and orchestrator that were killed go on with --resume, and come to what prl rl comes to", async () => {
+  const { expected, model } = await launched();
+  const runDir = join(place.dir, "killed");
+  const own = ["--model", model, "--ckpt.interval", "1"];
+  const early = await part("trainer", runDir, ...own, "--resume").finished;
+  expect([early.code, early.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_UNKNOWN")]);
+  part("inference", runDir, ...own);
+  part("env-server", runDir, ...own);
+  const both = [part("trainer", runDir, ...own), part("orchestrator", runDir, ...own)];
+  await untilThere(join(runDir, "checkpoints/step_1/manifest.json"));
+  for (const { child } of both) child.kill("SIGKILL");
+  await Promise.all(both.map(({ finished }) => finished));
 
-    const drifted = await part("trainer", runDir, ...own, "--resume", "--seed", "8").finished;
-    expect([drifted.code, drifted.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_DRIFT")]);
-    const server = await part("inference", runDir, ...own, "--resume").finished;
-    expect([server.code, server.stderr]).toEqual([2, expect.stringContaining("holds nothing of a run")]);
-    // The servers are those of before; of the two, either may be the first.
-    const again = [part("orchestrator", runDir, ...own, "--resume"), part("trainer", runDir, ...own, "--resume")];
-    const ended = await Promise.all(again.map(({ finished }) => finished));
-    expect(ended.map(({ code, stderr }) => [code, code === 0 ? "" : stderr])).toEqual([
-      [0, ""],
-      [0, ""],
-    ]);
-    expect(await runResult(runDir, STEPS)).toEqual(expected);
-    expect(await readJson(join(runDir, "run/attempt.json"))).toMatchObject({ attempt: 2 });
-    const [first] = await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"));
-    const last = (await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"))).at(-1);
-    expect([first?.attempt, last?.attempt]).toEqual([1, 2]);
-  },
-);
+  const drifted = await part("trainer", runDir, ...own, "--resume", "--seed", "8").finished;
+  expect([drifted.code, drifted.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_DRIFT")]);
+  const server = await part("inference", runDir, ...own, "--resume").finished;
+  expect([server.code, server.stderr]).toEqual([2, expect.stringContaining("holds nothing of a run")]);
+  // The servers are those of before; of the two, either may be the first.
+  const again = [part("orchestrator", runDir, ...own, "--resume"), part("trainer", runDir, ...own, "--resume")];
+  const ended = await Promise.all(again.map(({ finished }) => finished));
+  expect(ended.map(({ code, stderr }) => [code, code === 0 ? "" : stderr])).toEqual([
+    [0, ""],
+    [0, ""],
+  ]);
+  expect(await runResult(runDir, STEPS)).toEqual(expected);
+  expect(await readJson(join(runDir, "run/attempt.json"))).toMatchObject({ attempt: 2 });
+  const [first] = await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"));
+  const last = (await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"))).at(-1);
+  expect([first?.attempt, last?.attempt]).toEqual([1, 2]);
+});
 
-test(
-  "parts that share nothing but the checkpoints' folder, by grpc and addresses, too",
-  { timeout: 240_000 },
-  async () => {
-    const { expected, model } = await launched();
-    const [rollouts = 0, weights = 0] = await freePorts(2);
-    const grpc = (section: string, port: number) =>
-      ["type", "grpc", "port", String(port), "connect", `127.0.0.1:${port}`].map((word, i) =>
-        i % 2 === 0 ? `--${section}.${word}` : word,
-      );
-    const network = [...grpc("rollout-transport", rollouts), ...grpc("weight-broadcast", weights)];
-    network.push("--ckpt.path", join(place.dir, "shared"), "--model", model);
-    const dirOf = (machine: string) => join(place.dir, machine, "apart");
-    part("inference", dirOf("samplers"), ...network);
-    const { url } = await ready(dirOf("samplers"), "inference-0");
-    const all = [...network, "--orchestrator.client.base-url", JSON.stringify([url])];
-    const trainer = part("trainer", dirOf("trainer"), ...all);
-    part("env-server", dirOf("orchestrator"), ...all);
-    const orchestrator = part("orchestrator", dirOf("orchestrator"), ...all);
-    const ended = await Promise.all([trainer.finished, orchestrator.finished]);
-    expect(ended.map(({ code, stderr }) => [code, code === 0 ? "" : stderr])).toEqual([
-      [0, ""],
-      [0, ""],
-    ]);
-    expect(await runResult(dirOf("trainer"), STEPS)).toEqual(expected);
-    const { reward, tokens } = await summaryOf(join(place.dir, "outputs/launched"));
-    const here = await summaryOf(dirOf("orchestrator"));
-    const notes = [expect.stringContaining("memory"), expect.stringContaining("mismatch")];
-    expect(here).toMatchObject({ status: "completed", steps: STEPS, reward, tokens, mismatch: null, notes });
-  },
-);
+test("parts that share nothing but the checkpoints' folder, by grpc and addresses, too", async () => {
+  const { expected, model } = await launched();
+  const [rollouts = 0, weights = 0] = await freePorts(2);
+  const grpc = (section: string, port: number) =>
+    ["type", "grpc", "port", String(port), "connect", `127.0.0.1:${port}`].map((word, i) =>
+      i % 2 === 0 ? `--${section}.${word}` : word,
+    );
+  const network = [...grpc("rollout-transport", rollouts), ...grpc("weight-broadcast", weights)];
+  network.push("--ckpt.path", join(place.dir, "shared"), "--model", model);
+  const dirOf = (machine: string) => join(place.dir, machine, "apart");
+  part("inference", dirOf("samplers"), ...network);
+  const { url } = await ready(dirOf("samplers"), "inference-0");
+  const all = [...network, "--orchestrator.client.base-url", JSON.stringify([url])];
+  const trainer = part("trainer", dirOf("trainer"), ...all);
+  part("env-server", dirOf("orchestrator"), ...all);
+  const orchestrator = part("orchestrator", dirOf("orchestrator"), ...all);
+  const ended = await Promise.all([trainer.finished, orchestrator.finished]);
+  expect(ended.map(({ code, stderr }) => [code, code === 0 ? "" : stderr])).toEqual([
+    [0, ""],
+    [0, ""],
+  ]);
+  expect(await runResult(dirOf("trainer"), STEPS)).toEqual(expected);
+  const { reward, tokens } = await summaryOf(join(place.dir, "outputs/launched"));
+  const here = await summaryOf(dirOf("orchestrator"));
+  const notes = [expect.stringContaining("memory"), expect.stringContaining("mismatch")];
+  expect(here).toMatchObject({ status: "completed", steps: STEPS, reward, tokens, mismatch: null, notes });
+});

@@ -37,7 +37,7 @@ async function written(name: string, file: string): Promise<void> {
 const stepsIn = (text: string) => text.split("\n").filter((line) => /^Step \d/u.test(line));
 
 describe("prl watch", () => {
-  test("shows the steps of a run while it goes on, and how it ended", { timeout: 120_000 }, async () => {
+  test("shows the steps of a run while it goes on, and how it ended", async () => {
     const { finished } = startRun("watched", 4);
     await written("watched", "events.jsonl");
     const watched = await prl(["watch"], options());
@@ -53,32 +53,28 @@ describe("prl watch", () => {
     expect(JSON.parse(again.stdout)).toEqual(await readJson(join(runDir("watched"), "summary.json")));
   });
 
-  test(
-    "ends on Ctrl-C while the run goes on, and with the run when that is stopped",
-    { timeout: 120_000 },
-    async () => {
-      const { child, finished } = startRun("endless", 5000);
-      await written("endless", "rollouts/step_1/traces.jsonl");
-      const left = start(["watch", "endless"], options());
-      await new Promise<void>((shown) => {
-        left.child.stdout?.on("data", (chunk) => {
-          if (stepsIn(String(chunk)).length > 0) shown();
-        });
+  test("ends on Ctrl-C while the run goes on, and with the run when that is stopped", async () => {
+    const { child, finished } = startRun("endless", 5000);
+    await written("endless", "rollouts/step_1/traces.jsonl");
+    const left = start(["watch", "endless"], options());
+    await new Promise<void>((shown) => {
+      left.child.stdout?.on("data", (chunk) => {
+        if (stepsIn(String(chunk)).length > 0) shown();
       });
-      left.child.kill("SIGINT");
-      expect((await left.finished).code).toBe(130);
-      expect(child.exitCode).toBeNull();
+    });
+    left.child.kill("SIGINT");
+    expect((await left.finished).code).toBe(130);
+    expect(child.exitCode).toBeNull();
 
-      const stays = start(["watch", "endless"], options());
-      stays.child.stdout?.once("data", () => child.kill("SIGINT"));
-      const watched = await stays.finished;
-      expect((await finished).code).toBe(130);
-      expect(watched.code).toBe(1);
-      expect(watched.stdout).toMatch(/\nThe run endless is over: interrupted, \d+ steps/u);
-    },
-  );
+    const stays = start(["watch", "endless"], options());
+    stays.child.stdout?.once("data", () => child.kill("SIGINT"));
+    const watched = await stays.finished;
+    expect((await finished).code).toBe(130);
+    expect(watched.code).toBe(1);
+    expect(watched.stdout).toMatch(/\nThe run endless is over: interrupted, \d+ steps/u);
+  });
 
-  test("says that there is no run, and names the folder", { timeout: 30_000 }, async () => {
+  test("says that there is no run, and names the folder", async () => {
     const { code, stderr } = await prl(["watch"], options());
     expect([code, stderr]).toEqual([2, expect.stringContaining(join(place.dir, "outputs"))]);
     expect(stderr).toContain("PRL_RUN_UNKNOWN");

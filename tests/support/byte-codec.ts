@@ -25,7 +25,7 @@ export function codecOf(words: readonly string[]) {
     return text + Buffer.from(bytes).toString();
   };
   const tokenToId = (token: string) => (known.includes(token) ? STOP_ID + known.indexOf(token) : null);
-  const decodeStream: Tokenizer["decodeStream"] = ({ stop = [], ...options } = {}) =>
-    createDecodeStream((ids) => decode(ids, options), stop);
+  const decodeStream: Tokenizer["decodeStream"] = ({ stop = [], stopAfter = 0, ...options } = {}) =>
+    createDecodeStream((ids) => decode(ids, options), { stop, stopAfter });
   return { encode, decode, decodeStream, tokenToId };
 }

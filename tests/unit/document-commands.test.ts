@@ -99,7 +99,7 @@ async function wrongIn({ words: [, name = "", ...rest] }: CommandLine): Promise<
 }
 
 describe("command lines of the documents", () => {
-  test("name commands, forms, options and files of prl that exist", { timeout: 120_000 }, async () => {
+  test("name commands, forms, options and files of prl that exist", async () => {
     const lines = commandsOf("prl");
     expect(lines.length).toBeGreaterThan(100);
     const wrong: string[] = [];

@@ -63,6 +63,11 @@ const COMMANDS: readonly CommandEntry[] = [
     summary: "Check this machine and say how to mend what is missing",
     load: () => import("./commands/doctor.ts"),
   },
+  {
+    name: "python",
+    summary: "Set up the Python environment of a backend in prl's cache",
+    load: () => import("./commands/python.ts"),
+  },
   { name: "trainer", summary: "The trainer process of a run", load: () => import("./commands/processes/trainer.ts") },
   {
     name: "orchestrator",

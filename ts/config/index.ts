@@ -24,6 +24,7 @@ export { evaluationRun } from "./schema/sft/sft-evaluation.ts";
 export { demonstrators } from "./schema/sft/sft-data.ts";
 export { lossOptions, referenceOf, START_REFERENCE } from "./schema/trainer/loss.ts";
 export { type FakeData, optimOptions } from "./schema/trainer/trainer.ts";
+export type { LoraBlock } from "./schema/trainer/lora.ts";
 export { rolloutTransportBlock, weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";
 export { endpointsFileSchema, type EndpointEntry } from "./schema/eval.ts";

@@ -27,6 +27,8 @@ export interface SamplingOptions {
   /** Strings that end the completion; the server needs the model's tokenizer for them. */
   stop?: readonly string[];
   ignoreEos?: boolean;
+  /** The text is JSON of this JSON Schema, from the beginning on or behind the text `after`, which only our server knows. */
+  format?: { readonly jsonSchema: object | boolean; readonly after?: string };
 }
 
 export interface GenerateOptions {
@@ -142,6 +144,7 @@ export class InferenceClient {
       stop_token_ids: sampling.stopTokenIds,
       stop: sampling.stop,
       ignore_eos: sampling.ignoreEos,
+      structured_outputs: structuredOutputs(sampling.format),
       logprobs: 0,
     };
     const { cut } = options;
@@ -348,4 +351,11 @@ export class InferenceClient {
       cause,
     });
   }
+}
+
+/** The format in vLLM's words. */
+function structuredOutputs(format: SamplingOptions["format"]): object | undefined {
+  if (format === undefined) return undefined;
+  const { jsonSchema: json, after } = format;
+  return { json, ...(after !== undefined && { after }) };
 }

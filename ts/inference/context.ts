@@ -2,10 +2,12 @@
 import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
+import type { LoadedAdapters } from "./adapters.ts";
 import type { ActiveRequest } from "./requests/active-request.ts";
 import type { Admission } from "./requests/admission.ts";
 import type { InterruptibleRequests } from "./requests/interruptible-requests.ts";
 import type { ProgressWatch } from "./progress-watch.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
 import type { RequestLimits } from "./requests/request.ts";
 
 export interface Deadlines {
@@ -36,6 +38,8 @@ export interface ServerContext {
   /** Folder that the model was loaded from. */
   readonly modelDir: string;
   readonly limits: RequestLimits;
+  /** Adapters that requests can name. */
+  readonly adapters: LoadedAdapters;
   readonly deadlines: Deadlines;
   /** Version of this package. */
   readonly packageVersion: string;
@@ -45,6 +49,8 @@ export interface ServerContext {
   readonly admission: Admission;
   /** Watches whether the engine makes progress for them. */
   readonly progress: ProgressWatch;
+  /** Counts them. */
+  readonly requestMetrics: RequestMetrics;
   /** Those of them that can be cut. */
   readonly cuts: InterruptibleRequests;
   /** True between `/pause` and `/resume`. */

@@ -58,8 +58,15 @@ const SAMPLING_PATHS = /^\/(v1|inference)\/|^\/abort_requests(\?|$)/u;
 export function apiKeyGuard(keys: readonly string[]): (request: FastifyRequest) => Promise<void> {
   const isAllowed = bearerOf(keys);
   return async ({ headers, routeOptions, url }) => {
-    if (isAllowed(headers.authorization) || !SAMPLING_PATHS.test(routeOptions.url ?? url)) return;
-    throw new HttpError(401, "PRL_INFERENCE_AUTH", `${url} needs the API key: send authorization: Bearer <key>`);
+    // Anthropic's clients send the key in a header without a scheme.
+    const { "x-api-key": bare } = headers;
+    const given = headers.authorization ?? (typeof bare === "string" ? `Bearer ${bare}` : undefined);
+    if (isAllowed(given) || !SAMPLING_PATHS.test(routeOptions.url ?? url)) return;
+    throw new HttpError(
+      401,
+      "PRL_INFERENCE_AUTH",
+      `${url} needs the API key: send authorization: Bearer <key>, or x-api-key`,
+    );
   };
 }
 

@@ -10,6 +10,9 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   PRL_INFERENCE_CONTEXT: 400,
   PRL_ENGINE_INPUT: 400,
   PRL_ENGINE_CAPACITY: 400,
+  PRL_GRAMMAR_INVALID: 400,
+  PRL_GRAMMAR_TOO_LARGE: 400,
+  PRL_GRAMMAR_EMPTY: 400,
   PRL_TOKENIZER: 400,
   PRL_TEMPLATE: 400,
   PRL_WEIGHTS_SUPERSEDED: 409,
@@ -67,7 +70,7 @@ export function unsupported(what: string): PrlError {
 
 export interface WireError {
   status: number;
-  body: { error: { message: string; type: string; param: null; code: string } };
+  body: { error: { message: string; type: string; param: null; code: ErrorCode } };
 }
 
 /** Status and body for anything that was thrown while a request was handled. */

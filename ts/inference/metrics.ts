@@ -1,5 +1,6 @@
 /** The engine's counters and gauges as Prometheus text, under vLLM's names. */
 import type { EngineStats } from "../native/index.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
 
 interface Metric {
   name: string;
@@ -52,8 +53,8 @@ const METRICS: Metric[] = [
   },
 ];
 
-/** The text of `GET /metrics` for one engine. */
-export function metricsText(modelName: string, stats: EngineStats): string {
+/** The text of `GET /metrics` for one engine and the samples that it was asked for. */
+export function metricsText(modelName: string, stats: EngineStats, requests: RequestMetrics): string {
   const labels = `engine="0",model_name="${escaped(modelName)}"`;
   const lines = METRICS.flatMap((metric) => {
     const own = metric.labels === undefined ? labels : `${labels},${metric.labels}`;
@@ -69,7 +70,7 @@ export function metricsText(modelName: string, stats: EngineStats): string {
     ...head("prl:policy_version", "gauge", "Version of the loaded weights."),
     `prl:policy_version{${version}} ${stats.version}`,
   );
-  return `${lines.join("\n")}\n`;
+  return `${lines.join("\n")}\n${requests.text(labels)}`;
 }
 
 function head(name: string, type: string, help: string): string[] {

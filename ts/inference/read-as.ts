@@ -3,9 +3,9 @@ import { z } from "zod";
 
 import { badRequest } from "./errors.ts";
 
-/** A part of a request, "body" or "query", as a value of its schema. Errors: PRL_INFERENCE_REQUEST naming every wrong field. */
+/** A part of a request as a value of its schema. Errors: PRL_INFERENCE_REQUEST naming every wrong field. */
 export function readAs<Schema extends z.ZodType>(
-  part: "body" | "query",
+  part: "body" | "query" | "response_format",
   schema: Schema,
   value: unknown,
 ): z.output<Schema> {

@@ -13,24 +13,34 @@ import { fastify, type FastifyInstance } from "fastify";
 
 import { PrlError } from "../errors.ts";
 import type { Model } from "../native/index.ts";
-import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../renderers/index.ts";
+import {
+  loadRenderer,
+  loadTokenizer,
+  type Renderer,
+  type RendererOptions,
+  type Tokenizer,
+} from "../renderers/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
+import { LoadedAdapters } from "./adapters.ts";
 import type { Deadlines, ServerContext } from "./context.ts";
 import { apiKeyGuard, hostProblem } from "./control-guard.ts";
-import { HttpError, toWire } from "./errors.ts";
+import { HttpError } from "./errors.ts";
 import { Admission } from "./requests/admission.ts";
 import { registerChat } from "./routes/chat.ts";
 import { registerCompletions } from "./routes/completions.ts";
 import { InterruptibleRequests } from "./requests/interruptible-requests.ts";
 import { ProgressWatch } from "./progress-watch.ts";
+import { RequestMetrics } from "./request-metrics.ts";
 import { readJson } from "./requests/read-json.ts";
 import { registerControl } from "./routes/control.ts";
+import { registerDialects } from "./routes/dialects.ts";
 import { registerGenerate } from "./routes/generate.ts";
 import { registerSleep } from "./routes/sleep.ts";
 import { registerStatus } from "./routes/status.ts";
 import { registerTokenize } from "./routes/tokenize.ts";
-import { registerUnsupported } from "./routes/unsupported.ts";
+import { registerAdapters } from "./routes/adapters.ts";
 import { seedSequence } from "./requests/seed-sequence.ts";
+import { sendError } from "./send-error.ts";
 
 export interface InferenceServerOptions {
   /** Folder of the model, for its tokenizer (stop strings) and for `/v1/models`. */
@@ -52,6 +62,8 @@ export interface InferenceServerOptions {
   apiKeys?: readonly string[];
   /** Most samples that run and wait at once; more are answered with 429. Default: no bound but the engine's. */
   maxSamples?: number;
+  /** The template of chats, its variables, and how calls and thinking in replies are read. By default as the model's files say. */
+  chats?: Pick<RendererOptions, "chatTemplate" | "templateKwargs" | "toolCallParser" | "reasoningParser">;
   /** `always` digests every byte of every version that is loaded; `once` (default) leaves out versions that this machine has digested. */
   verifyWeights?: "once" | "always";
 }
@@ -85,9 +97,6 @@ const RECEIVE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 75_000;
 /** Time for the answers to requests that are aborted when the server stops. */
 const LAST_ANSWERS_MS = 1_000;
-const TOO_MANY_REQUESTS = 429;
-/** A sample takes seconds, so a place may be free by then. */
-const RETRY_AFTER_SECONDS = 1;
 /** Bytes of a token id in JSON, with separators and slack. */
 const BODY_BYTES_PER_TOKEN = 16;
 const LEAST_BODY_LIMIT_BYTES = 1024 * 1024;
@@ -104,18 +113,11 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   });
   acceptEmptyJson(app);
   refuseStandingBodies(app, context.deadlines.bodyMs);
-  app.setErrorHandler((error, _request, reply) => {
-    const { status, body } = toWire(error);
-    if (status === TOO_MANY_REQUESTS) reply.header("retry-after", RETRY_AFTER_SECONDS);
-    return reply.code(status).send(body);
-  });
+  app.setErrorHandler((error, _request, reply) => sendError(reply, error));
   if (context.apiKeys.length > 0) app.addHook("onRequest", apiKeyGuard(context.apiKeys));
-  app.setNotFoundHandler((request, reply) => {
-    const { status, body } = toWire(
-      new HttpError(404, "PRL_INFERENCE_REQUEST", `no endpoint ${request.method} ${request.url}`),
-    );
-    return reply.code(status).send(body);
-  });
+  app.setNotFoundHandler((request, reply) =>
+    sendError(reply, new HttpError(404, "PRL_INFERENCE_REQUEST", `no endpoint ${request.method} ${request.url}`)),
+  );
   watchProgress(app, context);
   registerGenerate(app, context);
   registerControl(app, context);
@@ -123,8 +125,9 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   registerStatus(app, context);
   registerChat(app, context);
   registerCompletions(app, context);
+  registerDialects(app, context);
   registerTokenize(app, context);
-  registerUnsupported(app);
+  registerAdapters(app, context);
   return {
     app,
     listen: async (host, port) => {
@@ -153,6 +156,9 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
   let tokenizer: Promise<Tokenizer> | undefined;
   let renderer: Promise<Renderer> | undefined;
   let requests = 0;
+  const maxModelLen = Math.min(model.config.maxModelLen, options.maxModelLen ?? Number.MAX_SAFE_INTEGER);
+  const modelNames = named.length === 0 ? [basename(options.modelDir)] : named;
+  const adapters = new LoadedAdapters(model, modelNames);
   const context: ServerContext = {
     model,
     puller: options.puller ?? null,
@@ -160,10 +166,12 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     controlKey: options.controlKey ?? null,
     apiKeys: options.apiKeys ?? [],
     modelDir: options.modelDir,
-    modelNames: named.length === 0 ? [basename(options.modelDir)] : named,
+    modelNames,
+    adapters,
     limits: {
+      adapters,
       vocabSize: model.config.vocabSize,
-      maxModelLen: Math.min(model.config.maxModelLen, options.maxModelLen ?? Number.MAX_SAFE_INTEGER),
+      maxModelLen,
       servedModelNames: named,
     },
     deadlines: { ...DEFAULT_DEADLINES, ...options.deadlines },
@@ -177,6 +185,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
       },
       isPaused: () => context.paused || context.sleeping,
     }),
+    requestMetrics: new RequestMetrics(maxModelLen),
     cuts: new InterruptibleRequests(),
     paused: options.startPaused ?? false,
     sleeping: false,
@@ -184,8 +193,11 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     nextId: () => String(requests++),
     nextSeed: () => seeds.next(),
     tokenizer: () => (tokenizer ??= loadTokenizer(options.modelDir)),
-    renderer: async (templateKwargs) =>
-      (await (renderer ??= loadRenderer(options.modelDir))).withTemplateKwargs(templateKwargs),
+    renderer: async (templateKwargs) => {
+      const { chats = {} } = options;
+      const loaded = await (renderer ??= loadRenderer(options.modelDir, chats));
+      return loaded.withTemplateKwargs({ ...chats.templateKwargs, ...templateKwargs });
+    },
   };
   return context;
 }

@@ -1,4 +1,5 @@
 /** Models by name: on the hub, in the cache, in folders. */
+export { adapterBase } from "./adapter-folder.ts";
 export { type ModelInfo, modelInfo } from "./info.ts";
 export { type CachedRevision, listModels, removeModel } from "./list.ts";
 export { ensureModel, type LocatedModel, locateModel, type LocateOptions } from "./locate.ts";

@@ -13,6 +13,7 @@ import {
   modelShape,
   servingMemory,
   type ServingMemory,
+  adapterMemory,
   trainingMemory,
   type TrainingMemory,
   type Workload,
@@ -38,6 +39,8 @@ export interface ModelInfo extends Support {
   readonly workload: Workload;
   /** Null when the parameters or the shape are not known. */
   readonly training: TrainingMemory | null;
+  /** The same for an adapter of rank 16 on all projections that are adapted by default. */
+  readonly adapter: TrainingMemory | null;
   readonly serving: ServingMemory | null;
 }
 
@@ -52,6 +55,8 @@ interface Described {
 /** dtypes that the engine reads (crates/engine/src/model/weights.rs). */
 const READABLE = ["F32", "BF16", "F16"];
 const DEFAULT_SEQ_LEN = 2048;
+/** The default of `model.lora.rank`. */
+const ADAPTER_RANK = 16;
 
 /**
  * Describes a folder, a model in the cache, or one on the hub, of which only config.json, the index and the headers of the weights are
@@ -84,6 +89,7 @@ export async function modelInfo(
     ...withFiles(support, described),
     workload,
     training: isKnown ? trainingMemory(shape, parameters, workload) : null,
+    adapter: isKnown ? adapterMemory(shape, parameters, { ...workload, rank: ADAPTER_RANK }) : null,
     serving: isKnown ? servingMemory(shape, parameters, workload) : null,
   };
 }

@@ -11,6 +11,7 @@
  * | weights, trained     | P flat, those served, and P (without E when the head is not tied) packed for the backward pass           |
  * | gradients            | P                                                                                                        |
  * | AdamW's moments      | 2 P                                                                                                      |
+ * | with an adapter      | those served, P packed for the backward pass, and 6 A: A numbers flat, twice packed, gradients, moments  |
  * | activations          | N (2 H + W + 2 q + k + D) for each kept layer and one more, N H for each recomputed layer                |
  * | work of training     | N (7 H + D + q + W + 2 k), and a chunk of logits                                                         |
  * | keys and values      | layers x KV heads x (head width + the same in whole vectors) for each token, in blocks of 16             |
@@ -28,7 +29,7 @@ const BYTES = 4;
 const WEIGHT_BYTES: Readonly<Record<WeightDtype, number>> = { float32: 4, bfloat16: 2 };
 /** `ACTIVATION_BUDGET_BYTES` of crates/engine/src/train/options.rs. */
 const ACTIVATION_BUDGET = 512 * 2 ** 20;
-/** `CHUNK_LOGITS` and `LEAST_TARGETS` of crates/engine/src/train/head_backward.rs. */
+/** `CHUNK_LOGITS` and `LEAST_TARGETS` of crates/engine/src/train/backward/head.rs. */
 const CHUNK_LOGITS = 2 ** 21;
 const LEAST_TARGETS = 48;
 /** `BLOCK_TOKENS` of the cache, and the width of its vectors. */
@@ -87,25 +88,58 @@ export interface ServingMemory {
   readonly loading: number;
 }
 
-/** Memory of a trainer with AdamW. */
+/** Memory of a trainer of all weights, with AdamW. */
 export function trainingMemory(shape: ModelShape, parameters: number, workload: Workload): TrainingMemory {
-  const { embedding, hidden, layers, q, k, qkv, feedForward, isTied } = sizes(shape);
+  return trained(
+    parameters,
+    parameters * BYTES + packedBytes(shape, parameters, workload),
+    activations(shape, workload),
+  );
+}
+
+/** Memory of a trainer of an adapter of this rank, with AdamW; the weights are frozen. */
+export function adapterMemory(
+  shape: ModelShape,
+  parameters: number,
+  workload: Workload & { readonly rank: number },
+): TrainingMemory {
+  const numbers = adapterNumbers(shape, workload.rank);
+  const weights = packedBytes(shape, parameters, workload) + 3 * numbers * BYTES;
+  return trained(numbers, weights, activations(shape, workload));
+}
+
+/** With gradients and both moments of the numbers in training. */
+function trained(numbers: number, weights: number, activationBytes: number): TrainingMemory {
+  const bytes = { weights, gradients: numbers * BYTES, optimizer: 2 * numbers * BYTES, activations: activationBytes };
+  return { ...bytes, total: bytes.weights + bytes.gradients + bytes.optimizer + bytes.activations };
+}
+
+/** Weights as forward and backward pass have them. */
+function packedBytes(shape: ModelShape, parameters: number, { dtype }: Workload): number {
+  const { embedding, isTied } = sizes(shape);
+  const packed = servedNumbers(shape, parameters) + parameters - (isTied ? 0 : embedding);
+  return packed * WEIGHT_BYTES[dtype];
+}
+
+/** Both matrices of every projection that is adapted by default. */
+function adapterNumbers(shape: ModelShape, rank: number): number {
+  const { hidden, layers, q, qkv } = sizes(shape);
+  const attention = 3 * hidden + qkv + q + hidden;
+  const feedForward = expertsOf(shape) === null ? 3 * (hidden + shape.intermediate_size) : 0;
+  return layers * rank * (attention + feedForward);
+}
+
+/** Bytes of what the backward pass keeps, and of its work. */
+function activations(shape: ModelShape, workload: Workload): number {
+  const { hidden, layers, q, k, qkv, feedForward } = sizes(shape);
   const rows = workload.batch * workload.seqLen;
-  const served = servedNumbers(shape, parameters);
-  const packed = served + parameters - (isTied ? 0 : embedding);
   const perLayer = 2 * hidden + qkv + 2 * q + k + feedForward;
   const kept = Math.min(layers, Math.floor(ACTIVATION_BUDGET / (rows * perLayer * BYTES)));
   const recomputed = layers - kept;
   const held = rows * perLayer * (kept + (recomputed > 0 ? 1 : 0)) + rows * hidden * recomputed;
   const logits = Math.max(CHUNK_LOGITS, LEAST_TARGETS * shape.vocab_size);
   const work = rows * (7 * hidden + feedForward + q + qkv + 2 * k) + logits;
-  const bytes = {
-    weights: parameters * BYTES + packed * WEIGHT_BYTES[workload.dtype],
-    gradients: parameters * BYTES,
-    optimizer: 2 * parameters * BYTES,
-    activations: (held + work) * BYTES,
-  };
-  return { ...bytes, total: bytes.weights + bytes.gradients + bytes.optimizer + bytes.activations };
+  return (held + work) * BYTES;
 }
 
 /** Memory of an inference server. */
@@ -145,8 +179,16 @@ function sizes(shape: ModelShape) {
 }
 
 /** Numbers that a row keeps of the feed-forward part of a layer, in the layer where they are most. */
-function feedForwardWidth({ intermediate_size: dense, ...shape }: ModelShape): number {
-  const { num_experts: experts, num_experts_per_tok: used, moe_intermediate_size: width } = shape;
-  if (!experts || !used || !width) return 2 * dense;
-  return Math.max(2 * dense, 2 * used * width + experts + 4 * used);
+function feedForwardWidth(shape: ModelShape): number {
+  const dense = 2 * shape.intermediate_size;
+  const experts = expertsOf(shape);
+  return experts === null
+    ? dense
+    : Math.max(dense, 2 * experts.used * experts.width + experts.count + 4 * experts.used);
+}
+
+/** How many networks a layer has, how many of them a row uses, and their width; null for a dense model. */
+function expertsOf(shape: ModelShape): { count: number; used: number; width: number } | null {
+  const { num_experts: count, num_experts_per_tok: used, moe_intermediate_size: width } = shape;
+  return !count || !used || !width ? null : { count, used, width };
 }

@@ -12,12 +12,16 @@ import { whole, wholeOrNull } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 import type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
 import { IncrementRouter } from "./increment-router.ts";
+import { Formats } from "./formats/structured-output.ts";
+import type { SavedWeights } from "./trainer.ts";
 import { type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
 
 export type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
+export type { StructuredOutput } from "./formats/structured-output.ts";
 export type { WeightDtype, WeightDtypeChoice } from "./weight-dtype.ts";
 export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/custom-loss.ts";
 export {
+  type LoraOptions,
   openTrainer,
   type SavedWeights,
   type StepMetrics,
@@ -56,6 +60,8 @@ export interface LoadModelOptions {
    * memory; float32 tensors under a config.json that says bfloat16 are rounded.
    */
   dtype?: WeightDtypeChoice;
+  /** Folder of an adapter of the model, as `peft` and `Trainer.save` write it, which is then part of the weights. Default: none. */
+  adapter?: string;
   /** 0 takes every core that this process may run on. */
   threads?: number;
   /** portable | avx2 | avx512; by default the best that the processor has. */
@@ -102,7 +108,15 @@ export interface Model {
   /** Samples; calls running at the same time share one batch. Aborting the signal, or leaving the loop, aborts what is unfinished. */
   generate(requests: GenerateRequest[], options?: { signal?: AbortSignal }): AsyncIterable<GenerateIncrement>;
   /**
-   * Loads another version's weights between two decode steps; running requests go on with them. Errors: those of `loadModel`, and
+   * Loads an adapter that requests can name. Another one of this name is replaced for requests that come later. Errors:
+   * PRL_ENGINE_CONFIG_UNSUPPORTED with the key that the engine does not compute, PRL_ENGINE_WEIGHTS when it is of another model or rank,
+   * PRL_WEIGHTS_*.
+   */
+  loadAdapter(name: string, dir: string): Promise<void>;
+  /** Forgets an adapter; requests that have it go on. Errors: PRL_ENGINE_INPUT when there is none of this name. */
+  unloadAdapter(name: string): Promise<void>;
+  /**
+   * Loads another version's weights between two decode steps, or, when the folder is an adapter's, another adapter of the same weights; running requests go on with them. Errors: those of `loadModel`, and
    * PRL_ENGINE_INPUT naming the key when config.json or generation_config.json has another shape, computes differently (`rope_theta`,
    * `rms_norm_eps`, ...) or ends sequences elsewhere. Keys that only describe a model may differ (`torch_dtype`, `transformers_version`,
    * `initializer_range`, ...), and files that the engine does not read.
@@ -127,6 +141,7 @@ const CODE = "PRL_ENGINE_INPUT";
 
 const loadSchema = only<LoadModelOptions>({
   dtype: z.custom<WeightDtypeChoice>((value) => typeof value === "string").optional(),
+  adapter: z.string().optional(),
   threads: number.optional(),
   isa: z.string().optional(),
   version: z.number().optional(),
@@ -160,6 +175,7 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
       threads,
       isa: options.isa ?? process.env["PRL_ISA"] ?? null,
       dtype,
+      adapter: options.adapter ?? null,
       version: options.version ?? 0,
       maxNumSeqs,
       maxModelLen,
@@ -168,7 +184,8 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
     }),
   );
   const info = engine.info();
-  const router = new IncrementRouter(engine);
+  const { vocabSize, eosTokenIds } = info.config;
+  const router = new IncrementRouter(engine, new Formats({ dir, vocabSize, eosTokenIds }));
   return {
     config: info.config,
     isa: info.isa,
@@ -189,6 +206,8 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
       checkOptions(CODE, "generate", generateSchema, generating);
       return router.generate(requests, generating.signal);
     },
+    loadAdapter: (name, adapterDir) => nativeAsync(() => engine.loadAdapter(name, adapterDir)),
+    unloadAdapter: async (name) => native(() => engine.unloadAdapter(name)),
     swapWeights: async (weightsDir, next = {}) => {
       checkOptions(CODE, "swapWeights", swapSchema, next);
       const swapped = { version: next.version ?? engine.stats().version + 1, digest: next.digest ?? null };
@@ -215,6 +234,15 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
 export async function randomCheckpoint(configDir: string, outDir: string, seed: number): Promise<void> {
   const { randomCheckpoint: write } = addon();
   await nativeAsync(() => write(configDir, outDir, seed));
+}
+
+/**
+ * Writes the model in `base` with the adapter in `adapter` added to its weights, in the format that the model's config.json names: a model
+ * that needs no adapter. Errors: those of `loadModel` and `Model.loadAdapter`.
+ */
+export async function mergeAdapter(base: string, adapter: string, outDir: string): Promise<SavedWeights> {
+  const { mergeAdapter: merge } = addon();
+  return nativeAsync(() => merge(base, adapter, outDir));
 }
 
 function perToken(temperature: number | Float32Array): Float32Array {

@@ -1,11 +1,12 @@
 /** Requests to the engine and what it gives back, and their conversion to and from native code. */
 
-import type { NativeEngine, NativeIncrement } from "#native";
+import type { NativeEngine, NativeGrammar, NativeIncrement } from "#native";
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
 import { checkOptions, number, numbers, only } from "../options.ts";
 import { whole, wholes } from "./checks.ts";
+import { type StructuredOutput, structuredOutputSchema } from "./formats/structured-output.ts";
 
 /** Exactly one prompt to continue. */
 export interface GenerateRequest {
@@ -36,6 +37,8 @@ export interface GenerateRequest {
   allowedTokenIds?: Uint32Array | number[];
   /** Token sequences that are not completed: at most 128 with 1,024 tokens. */
   badWords?: readonly (Uint32Array | number[])[];
+  /** What the text of the completion has to match. The model's folder needs its tokenizer.json. Default: nothing. */
+  structuredOutput?: StructuredOutput;
   /** Reports each token's rank and so many of the most probable tokens, 0 to 20. Default: neither. */
   topLogprobs?: number;
   /** Up to 2^53 - 1. The same seed gives the same tokens, whatever else runs. Default 0. */
@@ -44,6 +47,8 @@ export interface GenerateRequest {
   ignoreEos?: boolean;
   /** Requests share cached prefixes only within one salt. */
   cacheSalt?: string;
+  /** Name of a loaded adapter that computes the request. Default: the model's current weights. */
+  adapter?: string;
   /** Lower runs earlier. Default 0. */
   priority?: number;
   /** One increment at the end instead of one per step. Default false. */
@@ -63,7 +68,7 @@ export interface TokenRanking {
 export interface GenerateIncrement {
   id: string;
   tokenIds: Uint32Array;
-  /** Log-probabilities of the processed distribution (after penalties, biases, temperature and truncation), one per token. */
+  /** Log-probabilities of the processed distribution (after a format, penalties, biases, temperature and truncation), one per token. */
   logprobs: Float32Array;
   /** Set for requests with `topLogprobs`, unless there are no tokens. */
   ranking?: TokenRanking;
@@ -105,17 +110,19 @@ const requestSchema = only<GenerateRequest>({
   logitBias: z.map(number, z.number(), "must be a Map from token ids to numbers").optional(),
   allowedTokenIds: someNumbers.optional(),
   badWords: z.array(someNumbers).optional(),
+  structuredOutput: structuredOutputSchema.optional(),
   topLogprobs: z.int().min(0).max(MAX_TOP_LOGPROBS).optional(),
   seed: number.optional(),
   stopTokenIds: numbers.optional(),
   ignoreEos: z.boolean().optional(),
   cacheSalt: z.string().optional(),
+  adapter: z.string().optional(),
   priority: number.optional(),
   finalOnly: z.boolean().optional(),
 });
 
-/** The request under the engine's `id`. Errors: PRL_ENGINE_INPUT naming what is wrong. */
-export function toNativeRequest(request: GenerateRequest, id: string): NativeRequest {
+/** The request under the engine's `id`, with its compiled format. Errors: PRL_ENGINE_INPUT naming what is wrong. */
+export function toNativeRequest(request: GenerateRequest, id: string, format: NativeGrammar | null): NativeRequest {
   checkOptions(CODE, "generate", requestSchema, request);
   return {
     id,
@@ -127,11 +134,13 @@ export function toNativeRequest(request: GenerateRequest, id: string): NativeReq
     topK: whole(CODE, "topK", request.topK ?? -1, { min: -1 }),
     minP: request.minP ?? 0,
     controls: toNativeControls(request),
+    format,
     topLogprobs: request.topLogprobs === undefined ? null : whole(CODE, "topLogprobs", request.topLogprobs),
     seed: whole(CODE, "seed", request.seed ?? 0, { max: MAX_SEED }),
     stopTokenIds: [...wholes(CODE, "stopTokenIds", request.stopTokenIds ?? [])],
     ignoreEos: request.ignoreEos ?? false,
     cacheSalt: request.cacheSalt ?? null,
+    adapter: request.adapter ?? null,
     priority: whole(CODE, "priority", request.priority ?? 0, { min: -MAX_SEED, max: MAX_SEED }),
     finalOnly: request.finalOnly ?? false,
   };

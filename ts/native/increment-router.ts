@@ -6,7 +6,7 @@
  * can be used again while the engine still ends the request that had it.
  */
 
-import type { NativeEngine, NativeIncrement } from "#native";
+import type { NativeEngine, NativeGrammar, NativeIncrement } from "#native";
 
 import { PrlError } from "../errors.ts";
 import { fromNative, native } from "./errors.ts";
@@ -19,9 +19,12 @@ import {
   type GenerateRequest,
   type NativeRequest,
 } from "./generation.ts";
+import type { Formats } from "./formats/structured-output.ts";
 
 const PULL_DEADLINE_MS = 1000;
 const ENGINE_GONE = new Set(["PRL_ENGINE_CLOSED", "PRL_NATIVE_PANIC"]);
+
+type CompiledFormats = Map<GenerateRequest, NativeGrammar | PrlError>;
 
 interface Call {
   queue: GenerateIncrement[];
@@ -35,23 +38,28 @@ interface Call {
 
 export class IncrementRouter {
   readonly #engine: Pick<NativeEngine, "submit" | "abort" | "next">;
+  readonly #formats: Pick<Formats, "compile">;
   readonly #calls = new Map<string, Call>();
   #submitted = 0;
   /** True from the moment the pump starts until it has seen that no request is left. */
   #isPumping = false;
   #pump: Promise<void> = Promise.resolve();
 
-  constructor(engine: Pick<NativeEngine, "submit" | "abort" | "next">) {
+  constructor(engine: Pick<NativeEngine, "submit" | "abort" | "next">, formats: Pick<Formats, "compile">) {
     this.#engine = engine;
+    this.#formats = formats;
   }
 
   async *generate(requests: GenerateRequest[], signal?: AbortSignal): AsyncGenerator<GenerateIncrement> {
+    signal?.throwIfAborted();
+    const hasFormats = requests.some(({ structuredOutput }) => structuredOutput !== undefined);
+    const formats: CompiledFormats = hasFormats ? await this.#compile(requests) : new Map();
     signal?.throwIfAborted();
     const call: Call = { queue: [], unfinished: new Map(), wake: undefined, failure: undefined, isLeft: false };
     const abort = () => this.#abort(call);
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      this.#submit(requests, call);
+      this.#submit(requests, formats, call);
       while (call.unfinished.size > 0 || call.queue.length > 0) {
         const increment = call.queue.shift();
         if (increment !== undefined) {
@@ -70,14 +78,29 @@ export class IncrementRouter {
     }
   }
 
+  /** The formats of the requests that have one, or why they cannot be had. */
+  async #compile(requests: readonly GenerateRequest[]): Promise<CompiledFormats> {
+    const formats: CompiledFormats = new Map();
+    for (const request of requests) {
+      if (request.structuredOutput === undefined) continue;
+      try {
+        formats.set(request, await this.#formats.compile(request.structuredOutput));
+      } catch (error) {
+        if (!(error instanceof PrlError)) throw error;
+        formats.set(request, error);
+      }
+    }
+    return formats;
+  }
+
   /** Resolves when the pump has stopped; every waiting call has then been answered. */
   async closed(): Promise<void> {
     await this.#pump;
   }
 
   /** Hands the requests to the engine, and pulls from then on; invalid requests get their refusal in the call's queue. */
-  #submit(requests: readonly GenerateRequest[], call: Call): void {
-    const accepted = this.#accept(requests, call);
+  #submit(requests: readonly GenerateRequest[], formats: CompiledFormats, call: Call): void {
+    const accepted = this.#accept(requests, formats, call);
     if (accepted.size === 0) return;
     native(() => this.#engine.submit([...accepted.values()].map(({ converted }) => converted)));
     for (const [key, { id }] of accepted) {
@@ -88,15 +111,21 @@ export class IncrementRouter {
   }
 
   /** The requests that the engine gets, by the engine's ids. */
-  #accept(requests: readonly GenerateRequest[], call: Call): Map<string, { id: string; converted: NativeRequest }> {
+  #accept(
+    requests: readonly GenerateRequest[],
+    formats: CompiledFormats,
+    call: Call,
+  ): Map<string, { id: string; converted: NativeRequest }> {
     const ids = new Set<string>();
     const accepted = new Map<string, { id: string; converted: NativeRequest }>();
     for (const request of requests) {
       try {
         if (ids.has(request.id)) throw invalidRequest(`two requests of one call have the id "${request.id}"`);
         ids.add(request.id);
+        const format = formats.get(request) ?? null;
+        if (format instanceof PrlError) throw format;
         const key = String(this.#submitted++);
-        accepted.set(key, { id: request.id, converted: toNativeRequest(request, key) });
+        accepted.set(key, { id: request.id, converted: toNativeRequest(request, key, format) });
       } catch (error) {
         if (!(error instanceof PrlError)) throw error;
         call.queue.push(refusedIncrement(request.id, error));

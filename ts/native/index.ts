@@ -3,10 +3,12 @@
 export { addon } from "./addon.ts";
 export {
   loadModel,
+  mergeAdapter,
   randomCheckpoint,
   type EngineStats,
   type GenerateIncrement,
   type GenerateRequest,
+  type StructuredOutput,
   type LoadModelOptions,
   type Model,
   type ModelInfo,
@@ -14,6 +16,7 @@ export {
 } from "./engine.ts";
 export { statedDtype, weightDtype, type WeightDtype, type WeightDtypeChoice } from "./weight-dtype.ts";
 export {
+  type LoraOptions,
   openTrainer,
   type SavedWeights,
   type StepMetrics,

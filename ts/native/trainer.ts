@@ -3,7 +3,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import type { NativeTrainBatch } from "#native";
+import type { NativeLora, NativeTrainBatch } from "#native";
 import { checkFinite, checkOptions, number, only } from "../options.ts";
 import { addon } from "./addon.ts";
 import { finite, whole, wholeOrNull } from "./checks.ts";
@@ -51,6 +51,28 @@ export interface TrainerOptions {
    * with. They are read when the trainer is opened. Default: those beside the weights in `dir`, if there are any.
    */
   companions?: string;
+  /** Trains an adapter and leaves the weights as they are. Parameters and gradients are then those of the adapter, under peft's names. */
+  lora?: LoraOptions;
+}
+
+/** A low-rank adapter to train. */
+export interface LoraOptions {
+  /** Default 16. */
+  rank?: number;
+  /** The adapter's product is multiplied by alpha / rank. Default 32. */
+  alpha?: number;
+  /** Multiply by alpha / sqrt(rank) instead. Default false. */
+  use_rslora?: boolean;
+  /** Share of the adapter's inputs that is zeroed in training. Default 0. */
+  dropout?: number;
+  /** Default: q_proj, k_proj, v_proj, o_proj, and in a dense model gate_proj, up_proj, down_proj. */
+  target_modules?: readonly string[] | null;
+  /** Seed of a new adapter and of the dropout. Default 0. */
+  seed?: number;
+  /** Folder of an adapter to continue with, which must have the same options. Default: a new one, which changes nothing yet. */
+  from?: string;
+  /** Name of the model that is saved with the adapter, for `peft`. Default: the model's folder. */
+  base?: string;
 }
 
 export interface SavedWeights {
@@ -111,6 +133,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       activations: options.activations ?? "auto",
       dtype,
       companions: options.companions ?? null,
+      lora: options.lora === undefined ? null : adapter(options.lora, dir),
     }),
   );
   const info = trainer.info();
@@ -169,6 +192,16 @@ const trainerSchema = only<TrainerOptions>({
   }).optional(),
   activations: z.string().optional(),
   companions: z.string().optional(),
+  lora: only<LoraOptions>({
+    rank: number.optional(),
+    alpha: z.number().optional(),
+    use_rslora: z.boolean().optional(),
+    dropout: z.number().optional(),
+    target_modules: z.array(z.string()).nullish(),
+    seed: number.optional(),
+    from: z.string().optional(),
+    base: z.string().optional(),
+  }).optional(),
 });
 const stepSchema = only<{ lr?: number }>({ lr: z.number().optional() });
 const scoringSchema = only<{ temperature?: number }>({ temperature: z.number().optional() });
@@ -183,6 +216,13 @@ function optimizer(optim: NonNullable<TrainerOptions["optim"]>) {
   const { weight_decay: weightDecay = 0.01, max_norm: maxNorm = 1, nesterov = false } = optim;
   const { momentum = method === "muon" ? 0.95 : 0 } = optim;
   return { method, momentum, nesterov, lr, beta1: betas[0], beta2: betas[1], eps, weightDecay, maxNorm, decay1D };
+}
+
+function adapter(options: LoraOptions, dir: string): NativeLora {
+  const { rank = 16, alpha = 32, use_rslora: rslora = false, dropout = 0, target_modules: targets } = options;
+  const { seed = 0, from = null, base = dir } = options;
+  const checked = { rank: whole(CODE, "lora.rank", rank, { min: 1 }), alpha: finite(CODE, "lora.alpha", alpha) };
+  return { ...checked, rslora, dropout, targets: [...(targets ?? [])], seed, from, base };
 }
 
 function toNative(batch: TrainBatch): NativeTrainBatch {

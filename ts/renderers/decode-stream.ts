@@ -23,6 +23,8 @@ export interface DecodeStreamOptions {
   skipSpecialTokens?: boolean;
   /** Strings that end the text; they are not part of it. */
   stop?: string | readonly string[];
+  /** Number of tokens of which none ends the text: a string that one of them completes stays text. Default 0. */
+  stopAfter?: number;
 }
 
 export interface DecodeStream {
@@ -39,21 +41,23 @@ export interface DecodeStream {
 /** A decode stream over any decoder of id lists; `isOpen` says which tokens the decoder reads together with later ones. */
 export function createDecodeStream(
   decode: (ids: number[]) => string,
-  stop: string | readonly string[] = [],
+  { stop = [], stopAfter = 0 }: Pick<DecodeStreamOptions, "stop" | "stopAfter"> = {},
   isOpen: OpenRow = () => false,
 ): DecodeStream {
   const stops = new StopStrings(typeof stop === "string" ? [stop] : stop);
   const window = new DecodeWindow(decode, isOpen);
   let ended = false;
+  let tokens = 0;
   return {
     push(id) {
       if (ended || stops.found !== null) return "";
-      return stops.take(window.push(id));
+      tokens += 1;
+      return stops.take(window.push(id), tokens > stopAfter);
     },
     flush() {
       if (ended || stops.found !== null) return "";
       ended = true;
-      return stops.take(window.rest()) + stops.rest();
+      return stops.take(window.rest(), tokens > stopAfter) + stops.rest();
     },
     get stopped() {
       return stops.found !== null;
@@ -134,12 +138,13 @@ class StopStrings {
     this.#stops = stops;
   }
 
-  take(piece: string): string {
+  /** `mayEnd`: whether a string that the piece completes ends the text. */
+  take(piece: string, mayEnd: boolean): string {
     if (this.#stops.length === 0) return piece;
     const text = this.#held + piece;
     let end = -1;
-    for (const stop of this.#stops) {
-      const at = text.indexOf(stop);
+    for (const stop of mayEnd ? this.#stops : []) {
+      const at = text.indexOf(stop, Math.max(this.#held.length - stop.length + 1, 0));
       if (at >= 0 && (end < 0 || at < end)) {
         end = at;
         this.found = stop;

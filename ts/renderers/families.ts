@@ -14,10 +14,12 @@ export interface Family {
   readonly close: string | null;
   /** Tokens at which sampling stops, besides the close token. */
   readonly stop: readonly string[];
-  /** Format of tool calls; null when the family has none. */
-  readonly toolCalls: "tagged" | "json" | null;
+  /** Format of tool calls; null when the family has none. `xml` is `tagged` with Qwen3-Coder's elements in place of JSON. */
+  readonly toolCalls: "tagged" | "json" | "xml" | null;
   /** Replies may begin with a `<think>` block. */
   readonly thinks: boolean;
+  /** Every reply begins with thinking, although nothing opens it. */
+  readonly thinksFirst?: boolean;
   /** The template drops thinking of earlier turns when a new user message comes, so such a turn cannot be bridged. */
   readonly forgetsThinking: boolean;
   readonly template: string | null;
@@ -101,8 +103,20 @@ export const FAMILIES: Readonly<Record<RendererName, Family>> = {
   },
 };
 
+/** The format of tool calls that a template shows. */
+export function callsOf(template: string): Family["toolCalls"] {
+  if (!template.includes("<tool_call>")) return null;
+  return template.includes("<function=") ? "xml" : "tagged";
+}
+
 /** The family that a tokenizer's special tokens and template belong to. */
 export function detectFamily(tokenizer: Pick<Tokenizer, "tokenToId">, template: string | null): Family {
+  const family = knownFamily(tokenizer, template);
+  const isXml = family.toolCalls === "tagged" && template !== null && callsOf(template) === "xml";
+  return isXml ? { ...family, toolCalls: "xml" } : family;
+}
+
+function knownFamily(tokenizer: Pick<Tokenizer, "tokenToId">, template: string | null): Family {
   if (tokenizer.tokenToId("<|im_end|>") !== null && (template === null || template.includes("<|im_start|>"))) {
     if (template?.includes("enable_thinking") === true) return FAMILIES.qwen3;
     return template?.includes("<tool_call>") === true ? FAMILIES["qwen2.5"] : FAMILIES.chatml;

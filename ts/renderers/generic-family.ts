@@ -3,7 +3,7 @@
  * reply, and whether it supports `<think>` and `<tool_call>`. A template that writes no token there, or refuses a plain conversation,
  * is not bridged.
  */
-import { FAMILIES, type Family } from "./families.ts";
+import { callsOf, FAMILIES, type Family } from "./families.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 type Codec = Pick<Tokenizer, "applyChatTemplate" | "encode" | "decode">;
@@ -16,7 +16,7 @@ export function genericFamily(tokenizer: Codec, template: string | null): Family
   return {
     ...FAMILIES.default,
     close: closingToken(tokenizer, template),
-    toolCalls: template.includes("<tool_call>") ? "tagged" : null,
+    toolCalls: callsOf(template),
     thinks,
     // Most templates with thinking drop it from earlier turns; for one that keeps it, rendering anew is unnecessary but correct.
     forgetsThinking: thinks,

@@ -1,6 +1,6 @@
 /** What other parts of prl use of `ts/renderers` and users do not: nothing of it is public. */
 export { ReplyGrowth } from "./replies/reply-growth.ts";
-export { stoppedBy, textBefore } from "./replies/stop-strings.ts";
+export { stoppedBy, stopPlace, textBefore } from "./replies/stop-strings.ts";
 export {
   encodeBeginning,
   onlyFunction,
@@ -8,3 +8,11 @@ export {
   parseReply,
   type ReplyBeginning,
 } from "./replies/reply-beginning.ts";
+export {
+  REASONING_PARSERS,
+  type ReasoningParser,
+  type ReplyParsers,
+  TOOL_CALL_PARSERS,
+  type ToolCallParser,
+} from "./replies/parsers.ts";
+export { withTypes } from "./replies/xml-call.ts";

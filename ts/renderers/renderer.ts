@@ -13,8 +13,17 @@ import type { ChatMessage } from "./chat-template.ts";
 import { longestBeginning } from "./decode-stream.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
 import { genericFamily } from "./generic-family.ts";
+import { callGrammar } from "./replies/call-grammar.ts";
 import { GrowingReply, type GrowingReplyOptions } from "./replies/growing-reply.ts";
 import { parseCompletion, type ParsedCompletion, type ReplyForm } from "./replies/parse-completion.ts";
+import {
+  REASONING_PARSERS,
+  type ReasoningParser,
+  TOOL_CALL_PARSERS,
+  type ToolCallParser,
+  withParsers,
+} from "./replies/parsers.ts";
+import type { Codec } from "./replies/pieces.ts";
 import type { StoppedBy } from "./replies/stop-strings.ts";
 import { readTokenizerConfig } from "./tokenizer-config.ts";
 import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
@@ -29,6 +38,12 @@ export interface RendererOptions {
    * anew; `keep` leaves it in the context, so they are bridged. Default `template`.
    */
   earlierThinking?: "template" | "keep";
+  /** A Jinja template in place of the model's. */
+  chatTemplate?: string | undefined;
+  /** How tool calls in replies are read. By default the family decides. */
+  toolCallParser?: ToolCallParser | undefined;
+  /** How thinking in replies is read: `deepseek_r1` takes a reply as thinking until it is closed. By default the family decides. */
+  reasoningParser?: ReasoningParser | undefined;
 }
 
 export interface RenderOptions {
@@ -39,6 +54,8 @@ export interface RenderOptions {
 
 export interface Renderer {
   readonly name: RendererName;
+  /** Whether every reply begins with thinking, although no template opens it. */
+  readonly thinksFirst: boolean;
   /** Ids at which sampling stops. */
   readonly stopTokenIds: readonly number[];
   /** The tokens of a whole conversation. Errors: PRL_TEMPLATE. */
@@ -47,6 +64,8 @@ export interface Renderer {
   renderAsync(messages: readonly ChatMessage[], options?: RenderOptions): Promise<Uint32Array>;
   /** The same renderer with these variables for its template instead of its present ones. */
   withTemplateKwargs(templateKwargs: Readonly<Record<string, unknown>>): Renderer;
+  /** The same renderer, but special tokens of replies are text, except those that end a turn. */
+  withSpecialTokens(): Renderer;
   /**
    * The tokens that a policy would sample for `reply` behind `render(messages)`, up to the one that closes the turn. Errors: PRL_TEMPLATE
    * when the template writes the conversation differently with the reply.
@@ -77,6 +96,11 @@ export interface Renderer {
    * the family has no calls.
    */
   callBeginning(name: string | null): string | null;
+  /**
+   * The grammar of what follows `callBeginning(name)` up to the end of the call, for the engine's `structuredOutput`: the arguments match the
+   * schema of the function, which for a null name is one of `tools`. Null where the family has no calls.
+   */
+  callGrammar(name: string | null, tools: readonly unknown[]): string | null;
 }
 
 /** Replaces a content while the rest is rendered; no template changes it and no conversation holds it. */
@@ -86,6 +110,9 @@ const rendererSchema = only<RendererOptions>({
   name: z.string().optional(),
   templateKwargs: table.optional(),
   earlierThinking: z.enum(["template", "keep"]).optional(),
+  chatTemplate: z.string().optional(),
+  toolCallParser: z.enum(TOOL_CALL_PARSERS).optional(),
+  reasoningParser: z.enum(REASONING_PARSERS).optional(),
 });
 const renderSchema = only<RenderOptions>({
   tools: z.array(z.unknown()).nullable().optional(),
@@ -107,15 +134,17 @@ export async function loadRenderer(dir: string, options: RendererOptions = {}): 
     throw new PrlError("PRL_RENDERER_UNKNOWN", `no renderer is named ${JSON.stringify(name)}; there are ${known}`);
   }
   const [tokenizer, config] = await Promise.all([loadTokenizer(dir), readTokenizerConfig(dir)]);
-  const own = config.chatTemplates.get("default") ?? null;
+  const given = options.chatTemplate;
+  const own = given ?? config.chatTemplates.get("default") ?? null;
   const known = name === "auto" ? detectFamily(tokenizer, own) : FAMILIES[name];
-  const family = known.name === "default" ? genericFamily(tokenizer, own) : known;
+  const family = withParsers(known.name === "default" ? genericFamily(tokenizer, own) : known, options);
   // Without any template `render` throws; plain texts need no template.
-  return createRenderer(tokenizer, family, own === null ? (family.template ?? undefined) : undefined, options);
+  const plain = own === null ? (family.template ?? undefined) : undefined;
+  return createRenderer(tokenizer, family, given ?? plain, options);
 }
 
 /** What the parts of a renderer share. */
-interface Form extends ReplyForm {
+interface Form extends Omit<ReplyForm, "tokenizer"> {
   readonly tokenizer: Tokenizer;
   /** The token that closes an assistant's turn; null: the family has none. */
   readonly close: number | null;
@@ -132,8 +161,9 @@ export function createRenderer(
   tokenizer: Tokenizer,
   family: Family,
   chatTemplate: string | undefined,
-  { templateKwargs = {}, earlierThinking = "template" }: RendererOptions = {},
+  options: RendererOptions & { showsSpecialTokens?: boolean } = {},
 ): Renderer {
+  const { templateKwargs = {}, earlierThinking = "template", showsSpecialTokens = false } = options;
   const close = family.close === null ? null : tokenizer.tokenToId(family.close);
   const stopIds = stopIdsOf(tokenizer, family, close);
   const text: Form["text"] = (messages, tools, addGenerationPrompt) => {
@@ -141,26 +171,33 @@ export function createRenderer(
     return tokenizer.chatText(messages, chatTemplate === undefined ? common : { ...common, chatTemplate });
   };
   const form: Form = { tokenizer, family, stopIds, close, text };
+  const replyForm: ReplyForm = {
+    family,
+    stopIds,
+    tokenizer: showsSpecialTokens ? withSpecialText(tokenizer) : tokenizer,
+  };
   const forgetsThinking = family.forgetsThinking && earlierThinking === "template";
-  const whole = (what: string, messages: readonly ChatMessage[], options: RenderOptions): string => {
-    checkOptions("PRL_TEMPLATE", what, renderSchema, options);
-    const { tools = null, addGenerationPrompt = true } = options;
+  const whole = (what: string, messages: readonly ChatMessage[], asked: RenderOptions): string => {
+    checkOptions("PRL_TEMPLATE", what, renderSchema, asked);
+    const { tools = null, addGenerationPrompt = true } = asked;
     return text(messages, tools, addGenerationPrompt);
   };
-  const toolsOf = (what: string, options: Pick<RenderOptions, "tools">): readonly unknown[] | null => {
-    checkOptions("PRL_TEMPLATE", what, toolsSchema, options);
-    return options.tools ?? null;
+  const toolsOf = (what: string, asked: Pick<RenderOptions, "tools">): readonly unknown[] | null => {
+    checkOptions("PRL_TEMPLATE", what, toolsSchema, asked);
+    return asked.tools ?? null;
   };
   return {
     name: family.name,
+    thinksFirst: family.thinksFirst === true,
     stopTokenIds: [...stopIds],
-    render: (messages, options = {}) => tokenizer.encode(whole("render", messages, options)),
-    renderAsync: async (messages, options = {}) => tokenizer.encodeAsync(whole("renderAsync", messages, options)),
+    render: (messages, asked = {}) => tokenizer.encode(whole("render", messages, asked)),
+    renderAsync: async (messages, asked = {}) => tokenizer.encodeAsync(whole("renderAsync", messages, asked)),
     withTemplateKwargs: (kwargs) =>
-      createRenderer(tokenizer, family, chatTemplate, { templateKwargs: kwargs, earlierThinking }),
-    renderReply: (messages, reply, options = {}) => replyTokens(form, messages, reply, toolsOf("renderReply", options)),
-    bridgeToNextTurn(promptIds, completionIds, newMessages, options = {}) {
-      const tools = toolsOf("bridgeToNextTurn", options);
+      createRenderer(tokenizer, family, chatTemplate, { ...options, templateKwargs: kwargs }),
+    withSpecialTokens: () => createRenderer(tokenizer, family, chatTemplate, { ...options, showsSpecialTokens: true }),
+    renderReply: (messages, reply, asked = {}) => replyTokens(form, messages, reply, toolsOf("renderReply", asked)),
+    bridgeToNextTurn(promptIds, completionIds, newMessages, asked = {}) {
+      const tools = toolsOf("bridgeToNextTurn", asked);
       if (promptIds.length === 0 || newMessages.length === 0) return null;
       if (newMessages.some(({ role }) => role === "assistant" || (forgetsThinking && role === "user"))) return null;
       const suffix = suffixOf(form, completionIds, newMessages, tools);
@@ -172,12 +209,23 @@ export function createRenderer(
       return bridged;
     },
     callBeginning: (name) => callBeginning(family, name),
-    replyOpening: (messages, options = {}) => replyOpening(form, messages, toolsOf("replyOpening", options)),
-    parse: (completionIds, stopped) => parseCompletion(form, completionIds, stopped),
-    grow(options) {
-      checkOptions("PRL_TOKENIZER", "grow", growSchema, options);
-      return new GrowingReply(form, options);
+    callGrammar: (name, tools) =>
+      callGrammar({ toolCalls: family.toolCalls, closing: tokenizer.tokenToId("</tool_call>") }, name, tools),
+    replyOpening: (messages, asked = {}) => replyOpening(form, messages, toolsOf("replyOpening", asked)),
+    parse: (completionIds, stopped) => parseCompletion(replyForm, completionIds, stopped),
+    grow(growing) {
+      checkOptions("PRL_TOKENIZER", "grow", growSchema, growing);
+      return new GrowingReply(replyForm, growing);
     },
+  };
+}
+
+/** A tokenizer for which special tokens are text like others. */
+function withSpecialText(tokenizer: Tokenizer): Codec {
+  return {
+    tokenToId: (token) => tokenizer.tokenToId(token),
+    decode: (ids) => tokenizer.decode(ids),
+    decodeStream: (options) => tokenizer.decodeStream({ ...options, skipSpecialTokens: false }),
   };
 }
 
@@ -241,6 +289,7 @@ function continuation(
 
 function callBeginning({ toolCalls }: Family, name: string | null): string | null {
   if (toolCalls === null) return null;
+  if (toolCalls === "xml") return `<tool_call>\n<function=${name === null ? "" : `${name}>\n`}`;
   const [open, key] = toolCalls === "tagged" ? ["<tool_call>\n", "arguments"] : ["", "parameters"];
   return `${open}{"name": "${name === null ? "" : `${name}", "${key}":`}`;
 }

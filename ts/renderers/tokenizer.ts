@@ -68,6 +68,7 @@ const decodeSchema = only<DecodeOptions>({ skipSpecialTokens: z.boolean().option
 const streamSchema = only<DecodeStreamOptions>({
   skipSpecialTokens: z.boolean().optional(),
   stop: z.union([z.string(), z.array(z.unknown())], "must be a string or a list of strings").optional(),
+  stopAfter: z.int().nonnegative().optional(),
 });
 const templateSchema = only<ChatTemplateOptions>({
   tools: z.array(z.unknown()).nullable().optional(),
@@ -127,10 +128,10 @@ function chatText(
 
 function decodeStream(
   native: NativeTokenizer,
-  { skipSpecialTokens = false, stop = [] }: DecodeStreamOptions = {},
+  { skipSpecialTokens = false, ...stops }: DecodeStreamOptions = {},
 ): DecodeStream {
   const decode = (ids: number[]): string => native.decode(ids, skipSpecialTokens);
-  return createDecodeStream(decode, stop, byteRows(native, skipSpecialTokens));
+  return createDecodeStream(decode, stops, byteRows(native, skipSpecialTokens));
 }
 
 function applyChatTemplate(

@@ -14,7 +14,10 @@ export function canaryTokenIds(vocabSize: number, longest: number): Uint32Array 
 }
 
 /** Scores the canary with the trainer's current weights at temperature 1. Errors: PRL_TRAIN_NON_FINITE when a score is not finite. */
-export async function scoreCanary(trainer: Trainer, tokenIds: Uint32Array): Promise<Canary> {
+export async function scoreCanary(
+  trainer: Pick<Trainer, "logprobs" | "isa" | "dtype">,
+  tokenIds: Uint32Array,
+): Promise<Canary> {
   const logprobs = await trainer.logprobs(tokenIds, Uint32Array.of(0, tokenIds.length));
   const bad = logprobs.findIndex((value) => !Number.isFinite(value));
   if (bad >= 0) {

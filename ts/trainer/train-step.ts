@@ -4,7 +4,7 @@
  */
 import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
-import type { TrainBatch, Trainer } from "../native/index.ts";
+import type { StepMetrics, Trainer } from "../native/index.ts";
 
 /** This many non-finite steps in a row are no accident. */
 const MAX_SKIPPED_STEPS = 10;
@@ -16,12 +16,17 @@ export interface StepOutcome {
   metrics: Record<string, number>;
 }
 
-export class TrainSteps {
-  readonly #trainer: Trainer;
+/** What computes a step from a batch. */
+interface StepTrainer<Batch> extends Pick<Trainer, "step"> {
+  forwardBackward(batch: Batch): Promise<StepMetrics>;
+}
+
+export class TrainSteps<Batch> {
+  readonly #trainer: StepTrainer<Batch>;
   readonly #metrics: Metrics;
   #skipped = 0;
 
-  constructor(trainer: Trainer, metrics: Metrics) {
+  constructor(trainer: StepTrainer<Batch>, metrics: Metrics) {
     this.#trainer = trainer;
     this.#metrics = metrics;
   }
@@ -31,7 +36,7 @@ export class TrainSteps {
    *
    * @throws PrlError PRL_TRAIN_NON_FINITE for the last of too many in a row, and other errors of the trainer
    */
-  async take(step: number, batch: TrainBatch, lr: number, saved: Promise<void>): Promise<StepOutcome> {
+  async take(step: number, batch: Batch, lr: number, saved: Promise<void>): Promise<StepOutcome> {
     let [loss, metrics]: [number, Record<string, number>] = [Number.NaN, {}];
     try {
       ({ loss, metrics } = await this.#trainer.forwardBackward(batch));

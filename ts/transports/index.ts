@@ -15,6 +15,7 @@ export {
 export {
   evaluationFile,
   filesystemRollouts,
+  type ReceivedBatch,
   rolloutsDir,
   type RolloutReceiver,
   type RolloutSender,

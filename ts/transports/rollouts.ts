@@ -22,6 +22,8 @@ export interface RolloutSender {
 export interface ReceivedBatch extends Batch {
   /** Names that its `envIds` index. */
   envNames: readonly string[];
+  /** The file that holds it; absent: it is in memory only. */
+  path?: string;
 }
 
 /** The trainer's end. */
@@ -67,7 +69,7 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
           `${path} holds the batch of ${found}, not that of ${wanted}: remove it`,
         );
       }
-      return { ...batch, envNames: key.envNames };
+      return { ...batch, envNames: key.envNames, path };
     },
     close: async () => {},
   };

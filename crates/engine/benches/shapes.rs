@@ -1,4 +1,5 @@
-//! Decode, prefill and training steps of models of 12 and 100 million parameters, with weights in float32 and bfloat16, beside torch in both.
+//! Decode, prefill and training steps, of all weights and of an adapter (rank 16, all projections), of models of 12 and 100 million parameters, with
+//! weights in float32 and bfloat16, beside torch (and peft) in both.
 //!
 //! `cargo bench -p prl-engine --bench shapes [-- part-of-a-name]`; `PRL_BENCH_THREADS` sets the compute threads (default 2),
 //! `PRL_BENCH_PYTHON` the interpreter that has torch.
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::loss::Counts;
-use prl_engine::{Compute, Model, TrainBatch, Trainer, TrainerOptions, WeightDtype, random_checkpoint};
+use prl_engine::{Compute, LoraOptions, Model, TrainBatch, Trainer, TrainerOptions, WeightDtype, random_checkpoint};
 
 #[path = "../../weights/benches/support/report.rs"]
 mod report;
@@ -107,7 +108,10 @@ impl Bench<'_> {
             let generator = self.generator(dtype)?;
             Ok(self.rounds_of(&generator, (1, PREFILL, 1)))
         })?;
-        self.figure("train", SEQUENCES * LENGTH, ("train", 1), |dtype| self.train(dtype))
+        let tokens = SEQUENCES * LENGTH;
+        self.figure("train", tokens, ("train", 1), |dtype| self.train(dtype, None))?;
+        let lora = || Some(LoraOptions::default());
+        self.figure("adapter", tokens, ("adapter", 1), |dtype| self.train(dtype, lora()))
     }
 
     /// Prints tokens per second in both formats, beside torch's `figure` in both.
@@ -182,9 +186,10 @@ impl Bench<'_> {
     }
 
     /// Seconds of one step: forward, backward and AdamW.
-    fn train(&self, dtype: WeightDtype) -> Result<f64, Box<dyn std::error::Error>> {
+    fn train(&self, dtype: WeightDtype, lora: Option<LoraOptions>) -> Result<f64, Box<dyn std::error::Error>> {
         let options = TrainerOptions {
             dtype,
+            lora,
             ..TrainerOptions::default()
         };
         let mut trainer = Trainer::open(self.folder, self.compute, options)?;

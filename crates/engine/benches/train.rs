@@ -178,6 +178,7 @@ fn decode(model: &Model, compute: &Compute, repeats: usize) -> Result<f64, Box<d
                 token_ids: tokens,
                 start,
                 blocks,
+                adapter: None,
             })
             .collect();
         let hidden = model.forward_cached(compute, &sequences, cache)?;

@@ -8,12 +8,14 @@
 mod companions;
 mod compute;
 mod config;
+mod counter;
 mod error;
 pub mod generate;
 pub mod head;
 mod isa;
 mod kernels;
 pub mod loss;
+mod merge;
 mod model;
 mod pool;
 mod random;
@@ -23,9 +25,11 @@ pub use compute::Compute;
 pub use config::{Architecture, Llama3, ModelConfig, Moe, RopeScaling, WeightDtype, Yarn};
 pub use error::EngineError;
 pub use isa::Tier;
+pub use merge::merge;
+pub use model::lora::{Adapter, LoraConfig, LoraTarget};
 pub use model::{CachedSequence, KvCache, Model};
 pub use random::random_checkpoint;
 pub use train::{
-    ACTIVATION_BUDGET_BYTES, ActivationPolicy, LossConfig, OptimConfig, OptimMethod, SavedWeights, StepStats,
-    TrainBatch, Trainer, TrainerOptions,
+    ACTIVATION_BUDGET_BYTES, ActivationPolicy, FrozenModel, LoraOptions, LossConfig, OptimConfig, OptimMethod,
+    SavedWeights, StepStats, TrainBatch, Trainer, TrainerOptions,
 };

@@ -215,6 +215,7 @@ fn arguments_that_do_not_fit_are_errors() {
         token_ids: &tokens,
         start,
         blocks,
+        adapter: None,
     };
     for sequences in [
         vec![sequence(0, &[0])],
@@ -226,11 +227,13 @@ fn arguments_that_do_not_fit_are_errors() {
             token_ids: &[],
             start: 0,
             blocks: &[0],
+            adapter: None,
         }],
         vec![CachedSequence {
             token_ids: &[37],
             start: 0,
             blocks: &[0],
+            adapter: None,
         }],
     ] {
         is_input(
@@ -247,6 +250,7 @@ fn arguments_that_do_not_fit_are_errors() {
         token_ids: &tokens[..3],
         start: 16,
         blocks,
+        adapter: None,
     };
     model
         .forward_cached(&pool, &[next(&[0, 2]), next(&[0, 3])], &mut cache)

@@ -116,6 +116,7 @@ fn cached_logprobs(
                 token_ids: &columns.input_ids[spans[at].0 + done[at]..][..count],
                 start: done[at],
                 blocks: &tables[at],
+                adapter: None,
             })
             .collect();
         let hidden = model

@@ -1,14 +1,16 @@
 //! Logits, loss, gradients and three AdamW steps against numbers that torch and transformers computed
 //! (`tests/fixtures/make/engine.py`; versions in `tests/fixtures/engine/versions.json`).
 
+#[path = "support/expected.rs"]
+mod expected;
 #[expect(dead_code, reason = "models here come from files")]
 mod support;
 
 use std::path::{Path, PathBuf};
 
-use prl_engine::loss::Counts;
-use prl_engine::{LossConfig, Model, ModelConfig, OptimConfig, TrainBatch, Trainer, TrainerOptions};
-use prl_weights::{Checkpoint, Dtype, SafetensorsFile};
+use expected::{Expected, ExpectedBatch, difference, optimizer};
+use prl_engine::{LossConfig, Model, ModelConfig, Trainer, TrainerOptions};
+use prl_weights::Checkpoint;
 use serde_json::{Value, json};
 use support::{compute, tiers};
 
@@ -26,51 +28,6 @@ const MODELS: [&str; 9] = [
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/engine")
-}
-
-struct Expected(SafetensorsFile);
-
-impl Expected {
-    fn open(model: &str) -> Self {
-        Self(SafetensorsFile::open(&fixtures().join(model).join("expected.safetensors")).expect("the fixture opens"))
-    }
-
-    fn floats(&self, name: &str) -> Vec<f32> {
-        let tensor = self.0.tensor(name).expect("the tensor is there");
-        assert_eq!(tensor.dtype, Dtype::F32, "{name}");
-        tensor
-            .data
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|bytes| f32::from_le_bytes(*bytes))
-            .collect()
-    }
-
-    fn integers(&self, name: &str) -> Vec<u32> {
-        let tensor = self.0.tensor(name).expect("the tensor is there");
-        tensor
-            .data
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|bytes| u32::from_le_bytes(*bytes))
-            .collect()
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        self.0.tensor(name).expect("the tensor is there").data.to_vec()
-    }
-}
-
-/// The largest difference, and the largest magnitude.
-fn difference(found: &[f32], expected: &[f32]) -> (f32, f32) {
-    assert_eq!(found.len(), expected.len());
-    let largest = |values: &mut dyn Iterator<Item = f32>| values.fold(0f32, |most, x| most.max(x.abs()));
-    (
-        largest(&mut found.iter().zip(expected).map(|(a, b)| a - b)),
-        largest(&mut expected.iter().copied()),
-    )
 }
 
 #[test]
@@ -101,7 +58,7 @@ fn rotary_frequencies_match_transformers() {
 #[test]
 fn logits_and_logprobs_match_transformers() {
     for name in MODELS {
-        let expected = Expected::open(name);
+        let expected = Expected::open(&fixtures().join(name));
         let (ids, cu) = (expected.integers("input_ids"), expected.integers("cu_seqlens"));
         for tier in tiers() {
             let pool = compute(2, tier);
@@ -128,7 +85,7 @@ fn gradients_match(trainer: &Trainer, expected: &Expected, at: &str) {
     let mut compared = 0;
     for parameter in trainer.parameter_names() {
         let key = format!("grad.{parameter}");
-        if expected.0.names().any(|known| known == key) {
+        if expected.has(&key) {
             let found = trainer.gradient(&parameter).expect("it is there");
             let (error, scale) = difference(&found, &expected.floats(&key));
             assert!(error < 1e-5 * scale + 1e-6, "{at}: {key} differs by {error} of {scale}");
@@ -164,50 +121,11 @@ fn parameters_match(trainer: &Trainer, before: &Checkpoint, expected: &Expected,
 
 #[test]
 fn loss_gradients_and_three_adamw_steps_match_torch() {
-    let versions = std::fs::read_to_string(fixtures().join("versions.json")).expect("the file is there");
-    let versions: Value = serde_json::from_str(&versions).expect("it parses");
-    let number = |key: &str| versions["optimizer"][key].as_f64().expect("a number");
-    let beta = |at: usize| versions["optimizer"]["betas"][at].as_f64().expect("a number");
-    let optim = OptimConfig {
-        lr: number("lr"),
-        betas: (beta(0), beta(1)),
-        eps: number("eps"),
-        weight_decay: number("weight_decay"),
-        max_norm: Some(number("max_norm")),
-        decay_1d: true,
-        ..OptimConfig::default()
-    };
+    let optim = optimizer(&fixtures());
     for name in MODELS {
-        let expected = Expected::open(name);
-        let (ids, cu, mask) = (
-            expected.integers("input_ids"),
-            expected.integers("cu_seqlens"),
-            expected.bytes("loss_mask"),
-        );
-        let temperatures = expected.floats("temperatures");
-        let zeros = vec![0f32; ids.len()];
-        let batch = TrainBatch {
-            input_ids: &ids,
-            inference_logprobs: &zeros,
-            advantages: &zeros,
-            temperatures: &temperatures,
-            loss_mask: &mask,
-            cu_seqlens: &cu,
-            bin_seq_offsets: None,
-            env_ids: None,
-            policy_version_spans: None,
-            rl_weights: None,
-            ce_weights: None,
-            ref_kl_weights: None,
-            reference_logprobs: None,
-            counts: Counts {
-                rl: 1.0,
-                ce: mask.iter().map(|&mask| f64::from(mask)).sum(),
-                ref_kl: 1.0,
-                sequences: None,
-            },
-            on_policy_version: None,
-        };
+        let expected = Expected::open(&fixtures().join(name));
+        let batch = ExpectedBatch::of(&expected);
+        let batch = batch.columns();
         for tier in tiers() {
             let options = TrainerOptions {
                 loss: LossConfig {

@@ -8,7 +8,7 @@ import { ROOT } from "../../support/prl.ts";
 /** The crates that the addon is built from. The daemon's codes reach it through the client, which names each one that it knows. */
 const CRATES = [
   "native",
-  ...["engine", "packing", "weights", "transport", "sandbox-client"].map((name) => `crates/${name}`),
+  ...["engine", "grammar", "packing", "weights", "transport", "sandbox-client"].map((name) => `crates/${name}`),
 ];
 
 test("every code that the Rust crates can raise is in the registry", async () => {

@@ -14,7 +14,7 @@ describe("verifyMath", () => {
     ["boxes that are not closed", "\\boxed{".repeat(3000), "1"],
     ["unions", "(1,2)\\cup".repeat(5000) + "(3,4)", "(1,2)"],
     ["a long power against itself", "10^{100000}", "10^{99999}"],
-    ["commas", "1,".repeat(20_000), "1"],
+    ["commas", "1,2,".repeat(10_000), "1"],
     ["numerals with bases", "1_2".repeat(10_000), "1"],
     ["upright letters", "5\\mathrm{".repeat(5000) + "}".repeat(5000), "5"],
     ["currencies", "\\$5".repeat(15_000), "5"],

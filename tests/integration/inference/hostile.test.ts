@@ -203,7 +203,7 @@ describe("control calls", () => {
     ["/reset_prefix_cache?reset_running_requests=true", undefined, /reset_running_requests/],
     ["/update_weights", { version: 1, digest: "0".repeat(16), source: { dir: "/x" }, force: true }, /force/],
     ["/update_weights", { version: 1, digest: "0".repeat(16), source: { dir: "/x", file: 1 } }, /file/],
-    ["/abort_requests", { request_ids: [], all: true }, /request_ids/],
+    ["/abort_requests", { request_ids: [], all: true }, /all/],
     ["/sleep?level=1&deep=1", undefined, /deep/],
     ["/sleep?mode=soon", undefined, /mode/],
     ["/wake_up?tags=everything", undefined, /tags/],
@@ -238,6 +238,8 @@ describe("an API key", () => {
         expect([path, await ask(address, path, "one")]).toEqual([path, 200]);
         expect([path, await ask(address, path, "two")]).toEqual([path, 200]);
       }
+      const bare = await fetch(`${address}/v1/models`, { headers: { "x-api-key": "two" } });
+      expect(bare.status).toBe(200);
       expect(await ask(address, "/v1/%63ompletions")).toBe(401);
       expect(await ask(address, "/abort_requests")).toBe(401);
       for (const path of ["/health", "/metrics", "/version"]) expect((await fetch(address + path)).status).toBe(200);

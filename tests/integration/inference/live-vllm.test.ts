@@ -41,7 +41,7 @@ function differences(theirs: unknown, ours: unknown, path = ""): string[] {
   return theirs === ours || isClose ? [] : [`${path}: ${JSON.stringify(theirs)}, ours ${JSON.stringify(ours)}`];
 }
 
-describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60_000 }, () => {
+describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", () => {
   let root: Awaited<ReturnType<typeof scratch>>;
   let versions: WeightsFolder[];
   let models: Model[];

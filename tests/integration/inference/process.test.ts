@@ -22,7 +22,7 @@ let children: ChildProcess[] = [];
 beforeAll(async () => {
   root = await scratch();
   weights = await publishVersion(root.dir, 3);
-}, 60_000);
+});
 
 afterEach(() => {
   for (const child of children) child.kill("SIGKILL");
@@ -176,16 +176,57 @@ describe("prl inference <model folder>", () => {
     expect(await exited).toEqual([143, null]);
   });
 
-  it("refuses a path that is not a folder", async () => {
+  it("takes a template, its variables, parsers and a dtype under vLLM's names", async () => {
+    const template = join(root.dir, "template.jinja");
+    await writeFile(template, "{{ word }}:{% for message in messages %}{{ message.content }}{% endfor %}");
     const { command, args } = selfCommand();
-    const child = spawn(command, [...args, "inference", join(root.dir, "nowhere")], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    const child = spawn(
+      command,
+      [
+        ...args,
+        "inference",
+        weights.dir,
+        ..."--port 0 --threads 1 --dtype bfloat16 --enable-prefix-caching --enable-auto-tool-choice".split(" "),
+        ..."--tool-call-parser qwen3_coder --reasoning-parser deepseek_r1 --default-chat-template-kwargs".split(" "),
+        '{"word": "Ask"}',
+        "--chat-template",
+        template,
+      ],
+      { stdio: ["ignore", "pipe", "pipe"] },
+    );
+    children.push(child);
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const url = line.toString().trim();
+    const post = async (path: string, body: object) => {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+      return (await response.json()) as Record<string, unknown>;
+    };
+    const messages = [{ role: "user", content: "hi" }];
+    const promptOf = async (more: object) =>
+      (await post("/detokenize", { tokens: (await post("/tokenize", { messages, ...more }))["tokens"] }))["prompt"];
+    expect(await promptOf({})).toBe("Ask:hi");
+    expect(await promptOf({ chat_template_kwargs: { word: "Say" } })).toBe("Say:hi");
+    expect(await (await fetch(`${url}/version`)).json()).toMatchObject({ dtype: "bfloat16" });
+    const chat = await post("/v1/chat/completions", { messages, max_tokens: 4, ignore_eos: true });
+    expect(chat).toMatchObject({ choices: [{ message: { content: "", reasoning: expect.any(String) } }] });
+  });
+
+  it.each([
+    [["nowhere"], "is no folder with a model"],
+    [["--tool-call-parser", "other"], "one of hermes, llama3_json, qwen3_coder, qwen3_xml"],
+    [["--default-chat-template-kwargs", "[1]"], "must be a JSON object"],
+    [["--chat-template", "nowhere.jinja"], "nowhere.jinja"],
+  ])("refuses %j", async (wrong, message) => {
+    const { command, args } = selfCommand();
+    const given = wrong.length === 1 ? wrong.map((name) => join(root.dir, name)) : [weights.dir, ...wrong];
+    const child = spawn(command, [...args, "inference", ...given], { stdio: ["ignore", "ignore", "pipe"] });
     children.push(child);
     let said = "";
     child.stderr.on("data", (chunk) => (said += String(chunk)));
-    expect(await once(child, "exit")).toEqual([2, null]);
-    expect(said).toContain("is no folder with a model");
+    const [code] = (await once(child, "exit")) as [number | null];
+    expect(code).toBeGreaterThan(0);
+    expect(said).toContain(message);
   });
 });
 

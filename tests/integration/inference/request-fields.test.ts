@@ -69,11 +69,15 @@ const VLLM = {
   return_tokens_as_token_ids: acts(true),
   routed_experts_prompt_start: refused(3),
   session_id: same("s"),
-  skip_special_tokens: refused(false),
+  skip_special_tokens: acts(false, { allowed_token_ids: [104, 258], temperature: 1.5 }),
   spaces_between_special_tokens: same(false),
   stop_token_ids: acts([104], { logit_bias: { 104: 100 } }),
   stream_interval: refused(4),
-  structured_outputs: refused({ regex: "a" }),
+  structured_outputs: acts({ regex: "a" }),
+  guided_json: acts({ const: 1 }),
+  guided_regex: acts("a"),
+  guided_choice: acts(["a"]),
+  guided_grammar: acts('start: "a"'),
   thinking_token_budget: refused(5),
   top_k: acts(2),
   truncate_prompt_tokens: acts(2),
@@ -101,7 +105,7 @@ const CHAT: Record<keyof OpenAI.Chat.ChatCompletionCreateParams, Row> = {
   prompt_cache_options: same({}),
   prompt_cache_retention: same("24h"),
   reasoning_effort: refused("high"),
-  response_format: refused({ type: "json_object" }),
+  response_format: acts({ type: "json_object" }),
   safety_identifier: same("s"),
   service_tier: same("auto"),
   store: same(true),
@@ -138,8 +142,7 @@ const TEXT_VLLM: Record<string, Row> = {
   // This model's tokenizer adds none to a text.
   add_special_tokens: same(false),
   prompt_embeds: refused(["x"]),
-  response_format: refused({ type: "json_object" }),
-  skip_special_tokens: acts(false, { allowed_token_ids: [104, 258], temperature: 1.5 }),
+  response_format: acts({ type: "json_object" }),
 };
 
 describe.each([

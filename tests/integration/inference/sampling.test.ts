@@ -198,6 +198,38 @@ describe("controls", () => {
     expect(await complete(withToken)).toBe("z");
   });
 
+  it("a stop string ends a text only after min_tokens, and what came before it stays", async () => {
+    const letters = { logit_bias: { "122": 100 }, min_tokens: 5, stop: ["zzz"] };
+    expect(await complete(letters)).toBe("zzz");
+    expect(await complete({ ...letters, include_stop_str_in_output: true })).toBe("zzzzzz");
+    const request = { model: "tiny", max_tokens: 9, ...letters };
+    const chat = { ...request, messages: HELLO };
+    expect((await openai.chat.completions.create(chat)).choices[0]?.message.content).toBe("zzz");
+    const streamed = { chat: "", text: "" };
+    for await (const chunk of await openai.chat.completions.create({ ...chat, stream: true }))
+      streamed.chat += chunk.choices[0]?.delta.content ?? "";
+    for await (const chunk of await openai.completions.create({ ...request, prompt: "hello", stream: true }))
+      streamed.text += chunk.choices[0]?.text ?? "";
+    expect(streamed).toEqual({ chat: "zzz", text: "zzz" });
+  });
+
+  it("special tokens of a chat are text where that is asked for, streamed too", async () => {
+    const chat = { model: "tiny", messages: HELLO, max_tokens: 9, seed: 3, logit_bias: { "258": 100, "104": 100 } };
+    const shown = { ...chat, skip_special_tokens: false };
+    const plain = (await openai.chat.completions.create(chat)).choices[0]?.message.content ?? "";
+    const whole = (await openai.chat.completions.create(shown)).choices[0]?.message.content ?? "";
+    expect(whole).toContain("<|im_start|>");
+    expect(whole.replaceAll("<|im_start|>", "")).toBe(plain);
+    let text = "";
+    for await (const chunk of await openai.chat.completions.create({ ...shown, stream: true }))
+      text += chunk.choices[0]?.delta.content ?? "";
+    expect(text).toBe(whole);
+    const stopped = { ...shown, stop: ["<|im_start|>"] };
+    expect((await openai.chat.completions.create(stopped)).choices[0]?.message.content).toBe(
+      whole.slice(0, whole.indexOf("<|im_start|>")),
+    );
+  });
+
   it("a prompt is cut at its beginning, or at its end", async () => {
     const idsOf = async (more: object): Promise<unknown> => {
       const request = { prompt: "hello", max_tokens: 1, return_token_ids: true, ...more };

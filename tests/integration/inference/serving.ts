@@ -89,7 +89,7 @@ export function useServing(wrapped: (model: Model) => Model = (model) => model):
   beforeAll(async () => {
     serving = await Serving.start(wrapped);
     await serving.admin.updateWeights(serving.update(0));
-  }, 60_000);
+  });
   afterEach(async () => {
     await get().admin.resume();
     await get().admin.updateWeights(get().update(0));

@@ -55,22 +55,19 @@ describe("status endpoints", () => {
         "prefix_cache_queries_total",
         "prefix_cache_hits_total",
         "cache_config_info",
+        "time_to_first_token_seconds_count",
+        "inter_token_latency_seconds_count",
+        "e2e_request_latency_seconds_count",
       ]),
     );
     const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
     expect(grown("generation_tokens_total")).toBe(8);
     expect(grown("prompt_tokens_total")).toBe(PROMPT.length);
+    expect(grown("e2e_request_latency_seconds_count")).toBe(1);
     const text = await (await fetch(`${url}/metrics`)).text();
     expect(text).toMatch(/^vllm:num_requests_running\{engine="0",model_name="tiny"\} 0$/m);
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds\{component="inference"\} [\d.e-]+$/m);
     expect(text).toMatch(/^vllm:cache_config_info\{.*kv_cache_size_tokens="\d+".*\} 1$/m);
-  });
-
-  it.each(["/load_lora_adapter", "/v1/unload_lora_adapter"])("answers 501 with a code at %s", async (path) => {
-    expect(await serving().post(path, {})).toEqual({
-      status: 501,
-      body: error("PRL_INFERENCE_UNSUPPORTED", expect.stringContaining(path)),
-    });
   });
 
   it("answers 501 to weights by gRPC when it cannot pull, and 404 to unknown paths", async () => {

@@ -104,44 +104,40 @@ const request = (engine: string, task: Task, id: string): RunRequest => ({
 const pidOf = async (index: number): Promise<number> =>
   (JSON.parse(await readFile(join(runDir, `run/env-worker-${index}.json`), "utf8")) as { pid: number }).pid;
 
-test(
-  "more workers are started as the load grows, and those that are killed under it cost no rollout",
-  { timeout: 90_000 },
-  async () => {
-    await startFleet({ id: "reverse-text" }, 1, 3, 100);
-    const engine = await slowEngine(400);
-    const { workers, run } = await connect();
-    let [next, good, most] = [0, 0, 0];
-    const over = new AbortController();
-    const lane = async (): Promise<void> => {
-      while (!over.signal.aborted) {
-        const { episode } = await run(engine, next++);
-        expect(episode.errors).toEqual([]);
-        good += 1;
-      }
-    };
-    const lanes = Array.from({ length: 300 }, lane);
-    const killing = async (): Promise<void> => {
-      await expect.poll(async () => (await readyEnvWorkers(runDir)).length, { timeout: PATIENCE_MS }).toBe(3);
-      // A rollout is tried four times: one that is there whenever a worker dies still ends well.
-      for (const index of [0, 1, 2]) {
-        most = Math.max(most, workers.load().rollouts);
-        process.kill(await pidOf(index), "SIGKILL");
-        await sleep(700);
-      }
-      await expect.poll(async () => (await readyEnvWorkers(runDir)).length, { timeout: PATIENCE_MS }).toBe(3);
-      await expect
-        .poll(() => Object.values(workers.load().workers).every((count) => count > 0), { timeout: PATIENCE_MS })
-        .toBe(true);
-    };
-    await Promise.all([killing().finally(() => over.abort()), ...lanes]);
-    expect(good).toBeGreaterThan(300);
-    expect(most).toBeGreaterThanOrEqual(300);
-    expect(notes.filter((note) => note.includes("SIGKILL")).length).toBe(3);
-  },
-);
+test("more workers are started as the load grows, and those that are killed under it cost no rollout", async () => {
+  await startFleet({ id: "reverse-text" }, 1, 3, 100);
+  const engine = await slowEngine(400);
+  const { workers, run } = await connect();
+  let [next, good, most] = [0, 0, 0];
+  const over = new AbortController();
+  const lane = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      const { episode } = await run(engine, next++);
+      expect(episode.errors).toEqual([]);
+      good += 1;
+    }
+  };
+  const lanes = Array.from({ length: 300 }, lane);
+  const killing = async (): Promise<void> => {
+    await expect.poll(async () => (await readyEnvWorkers(runDir)).length, { timeout: PATIENCE_MS }).toBe(3);
+    // A rollout is tried four times: one that is there whenever a worker dies still ends well.
+    for (const index of [0, 1, 2]) {
+      most = Math.max(most, workers.load().rollouts);
+      process.kill(await pidOf(index), "SIGKILL");
+      await sleep(700);
+    }
+    await expect.poll(async () => (await readyEnvWorkers(runDir)).length, { timeout: PATIENCE_MS }).toBe(3);
+    await expect
+      .poll(() => Object.values(workers.load().workers).every((count) => count > 0), { timeout: PATIENCE_MS })
+      .toBe(true);
+  };
+  await Promise.all([killing().finally(() => over.abort()), ...lanes]);
+  expect(good).toBeGreaterThan(300);
+  expect(most).toBeGreaterThanOrEqual(300);
+  expect(notes.filter((note) => note.includes("SIGKILL")).length).toBe(3);
+});
 
-test("code that hangs or crashes its worker loses only its own rollouts", { timeout: 120_000 }, async () => {
+test("code that hangs or crashes its worker loses only its own rollouts", async () => {
   await supervisor.stop();
   // Long enough for a worker that starts on a busy machine, whose imports keep it silent.
   supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 500, heartbeatTimeoutMs: 6_000 });
@@ -176,7 +172,7 @@ test("code that hangs or crashes its worker loses only its own rollouts", { time
   expect((await run(engine, 16)).episode.ok).toBe(true);
 });
 
-test("a worker that dies before any was ready fails the run with its own code", { timeout: 60_000 }, async () => {
+test("a worker that dies before any was ready fails the run with its own code", async () => {
   await expect(startFleet({ id: "no-such-environment" }, 1, 2, 100)).rejects.toMatchObject({
     code: "PRL_ENVIRONMENT_UNKNOWN",
     cause: expect.objectContaining({ code: "PRL_PROCESS_DIED" }) as Error,

@@ -95,33 +95,29 @@ async function cutAt(turn: number, tokens: number, asked: RunRequest): Promise<R
 const cutRollout = (seed: number, id: string) => cutAt(1, 20, request(seed, id));
 
 describe("a rollout that was cut", () => {
-  test(
-    "comes back with its tokens so far, and another rollout continues from them, exact to the bit",
-    { timeout: 60_000 },
-    async () => {
-      const seed = await longSeed();
-      const cut = await cutRollout(seed, "cut");
-      expect(cut.episode).toMatchObject({ ok: false, errors: [{ code: "PRL_EPISODE_CANCELLED" }] });
-      const had = columnsOf(cut);
-      const length = countOf(cut);
-      expect(length).toBeGreaterThan(8);
-      const partial = partialOf(cut.episode.traces, [had]);
-      expect(partial?.turns).toMatchObject([{ end: had.tokenIds.length, finish_reason: "abort" }]);
-      if (partial === null) throw new Error("nothing to go on from");
+  test("comes back with its tokens so far, and another rollout continues from them, exact to the bit", async () => {
+    const seed = await longSeed();
+    const cut = await cutRollout(seed, "cut");
+    expect(cut.episode).toMatchObject({ ok: false, errors: [{ code: "PRL_EPISODE_CANCELLED" }] });
+    const had = columnsOf(cut);
+    const length = countOf(cut);
+    expect(length).toBeGreaterThan(8);
+    const partial = partialOf(cut.episode.traces, [had]);
+    expect(partial?.turns).toMatchObject([{ end: had.tokenIds.length, finish_reason: "abort" }]);
+    if (partial === null) throw new Error("nothing to go on from");
 
-      const whole = await workers.run(request(seed, "again", { partial }), NEVER);
-      expect(whole.episode).toMatchObject({ ok: true, traces: [{ metrics: { recycled_tokens: length } }] });
-      const all = columnsOf(whole);
-      expect(all.tokenIds.length).toBeGreaterThan(had.tokenIds.length);
-      expect(all.tokenIds.slice(0, had.tokenIds.length)).toEqual(had.tokenIds);
-      expect(all.logprobs.slice(0, had.tokenIds.length)).toEqual(had.logprobs);
-      expect([...all.versionSpans]).toEqual([0, 0xffff_ffff, all.tokenIds.length - countOf(whole), 0]);
-      const scored = await serving().admin.promptLogprobs(all.tokenIds);
-      for (const [t, sampled] of all.mask.entries()) if (sampled === 1) expect(all.logprobs[t]).toBe(scored[t]);
-    },
-  );
+    const whole = await workers.run(request(seed, "again", { partial }), NEVER);
+    expect(whole.episode).toMatchObject({ ok: true, traces: [{ metrics: { recycled_tokens: length } }] });
+    const all = columnsOf(whole);
+    expect(all.tokenIds.length).toBeGreaterThan(had.tokenIds.length);
+    expect(all.tokenIds.slice(0, had.tokenIds.length)).toEqual(had.tokenIds);
+    expect(all.logprobs.slice(0, had.tokenIds.length)).toEqual(had.logprobs);
+    expect([...all.versionSpans]).toEqual([0, 0xffff_ffff, all.tokenIds.length - countOf(whole), 0]);
+    const scored = await serving().admin.promptLogprobs(all.tokenIds);
+    for (const [t, sampled] of all.mask.entries()) if (sampled === 1) expect(all.logprobs[t]).toBe(scored[t]);
+  });
 
-  test("goes on under other weights with its own versions and log-probabilities", { timeout: 60_000 }, async () => {
+  test("goes on under other weights with its own versions and log-probabilities", async () => {
     const cut = await cutRollout(await longSeed(), "old");
     const had = columnsOf(cut);
     const partial = partialOf(cut.episode.traces, [had]);
@@ -198,32 +194,28 @@ describe("a conversation that was cut", () => {
     throw new Error("each conversation forked");
   }
 
-  test(
-    "goes on in the turn where it was: earlier turns are not sampled again, nothing is lost or doubled",
-    { timeout: 60_000 },
-    async () => {
-      const seed = await steadySeed("turns");
-      const { cut, had, whole, before } = await wholeConversation(seed);
-      const kept = lengthsOf(cut).reduce((sum, length) => sum + length, 0);
-      expect(whole.episode).toMatchObject({
-        ok: true,
-        traces: [{ metrics: { recycled_tokens: kept }, policy: { start: 0, end: 1 } }],
-      });
-      expect(lengthsOf(whole)).toHaveLength(3);
-      // All but those are new.
-      expect(serving().model.stats().generationTokens - before).toBe(countOf(whole) - kept);
-      const all = columnsOf(whole);
-      expect(all.tokenIds.slice(0, had.tokenIds.length)).toEqual(had.tokenIds);
-      expect(all.logprobs.slice(0, had.tokenIds.length)).toEqual(had.logprobs);
-      const scored = await serving().admin.promptLogprobs(all.tokenIds);
-      const later = [...all.mask.keys()].filter((t) => t >= had.tokenIds.length && all.mask[t] === 1);
-      expect(later.length).toBe(countOf(whole) - kept);
-      for (const t of later) expect(all.logprobs[t]).toBe(scored[t]);
-      await serving().admin.updateWeights(serving().update(0));
-    },
-  );
+  test("goes on in the turn where it was: earlier turns are not sampled again, nothing is lost or doubled", async () => {
+    const seed = await steadySeed("turns");
+    const { cut, had, whole, before } = await wholeConversation(seed);
+    const kept = lengthsOf(cut).reduce((sum, length) => sum + length, 0);
+    expect(whole.episode).toMatchObject({
+      ok: true,
+      traces: [{ metrics: { recycled_tokens: kept }, policy: { start: 0, end: 1 } }],
+    });
+    expect(lengthsOf(whole)).toHaveLength(3);
+    // All but those are new.
+    expect(serving().model.stats().generationTokens - before).toBe(countOf(whole) - kept);
+    const all = columnsOf(whole);
+    expect(all.tokenIds.slice(0, had.tokenIds.length)).toEqual(had.tokenIds);
+    expect(all.logprobs.slice(0, had.tokenIds.length)).toEqual(had.logprobs);
+    const scored = await serving().admin.promptLogprobs(all.tokenIds);
+    const later = [...all.mask.keys()].filter((t) => t >= had.tokenIds.length && all.mask[t] === 1);
+    expect(later.length).toBe(countOf(whole) - kept);
+    for (const t of later) expect(all.logprobs[t]).toBe(scored[t]);
+    await serving().admin.updateWeights(serving().update(0));
+  });
 
-  test("is sampled afresh from where the environment says something else", { timeout: 60_000 }, async () => {
+  test("is sampled afresh from where the environment says something else", async () => {
     const seed = await steadySeed("turns");
     const cut = await cutConversation("turns", seed);
     const partial = partialOf(cut.episode.traces, [columnsOf(cut)]);

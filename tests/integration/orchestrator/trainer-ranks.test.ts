@@ -16,6 +16,7 @@ import {
   filesystemRollouts,
   grpcRolloutReceiver,
   grpcRolloutSender,
+  type ReceivedBatch,
   type RolloutReceiver,
 } from "../../../ts/transports/index.ts";
 import { scored } from "../../unit/orchestrator/simulation.ts";
@@ -93,8 +94,8 @@ async function gradient(batches: readonly Batch[]): Promise<Float32Array> {
   const trainer = await openTrainer(modelDir, { threads: 1 });
   try {
     for (const batch of batches) {
-      // A batch that was received has its environments' names beside its columns.
-      const { envNames: _names, ...columns } = batch as Batch & { envNames?: string[] };
+      // A batch that was received has its environments' names and its file beside its columns.
+      const { envNames: _names, path: _path, ...columns } = batch as Partial<ReceivedBatch> & Batch;
       await trainer.forwardBackward(columns);
     }
     return await trainer.gradient("model.embed_tokens.weight");

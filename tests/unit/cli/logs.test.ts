@@ -43,7 +43,7 @@ function follow(folder: string, ...args: string[]): { code: Promise<number>; tex
 }
 
 describe("prl logs", () => {
-  test("reads a run where the native addon is not built: no import loads it", { timeout: 60_000 }, async () => {
+  test("reads a run where the native addon is not built: no import loads it", async () => {
     const folder = await temporaryFolder();
     await loggedRun(folder);
     const env = { PRL_NATIVE_ADDON: join(folder, "not-built.js") };

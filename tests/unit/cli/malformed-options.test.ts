@@ -73,7 +73,7 @@ const PLAIN = COMMAND_NAMES.filter(
   (name) => !["rl", "sft", "eval", "config", "env", "model", "weights", ...CHILDREN].includes(name),
 );
 
-test.each([...PLAIN, "inference"])("prl %s refuses options that are wrong", { timeout: 120_000 }, async (name) => {
+test.each([...PLAIN, "inference"])("prl %s refuses options that are wrong", async (name) => {
   const children = CHILD_OPTIONS.map(({ flag }) => flag);
   const own = (await optionsOf(name)).filter(({ flag }) => !children.includes(flag));
   const ofRun = name === "sandbox" ? own.filter(({ rule }) => rule !== undefined && "most" in rule).slice(0, 6) : own;
@@ -81,20 +81,16 @@ test.each([...PLAIN, "inference"])("prl %s refuses options that are wrong", { ti
   expect(found.filter((problem) => problem !== null)).toEqual([]);
 });
 
-test.each(CHILDREN)(
-  "prl %s, as a process of a run, refuses options that are wrong",
-  { timeout: 60_000 },
-  async (name) => {
-    const found = await refusals([name, ...CHILD], CHILD_OPTIONS);
-    expect(found.filter((problem) => problem !== null)).toEqual([]);
-  },
-);
+test.each(CHILDREN)("prl %s, as a process of a run, refuses options that are wrong", async (name) => {
+  const found = await refusals([name, ...CHILD], CHILD_OPTIONS);
+  expect(found.filter((problem) => problem !== null)).toEqual([]);
+});
 
 test.each([
   ...ENV_FORMS.map((form) => ["env", form] as const),
   ...MODEL_FORMS.map((form) => ["model", form] as const),
   ...WEIGHTS_FORMS.map((form) => ["weights", form] as const),
-])("prl %s refuses options that are wrong: $1.name", { timeout: 60_000 }, async (command, { name, options }) => {
+])("prl %s refuses options that are wrong: $1.name", async (command, { name, options }) => {
   const found = await refusals([command, name], options);
   expect(found.filter((problem) => problem !== null)).toEqual([]);
 });

@@ -99,7 +99,7 @@ describe("prl tmux", () => {
   });
 
   const name = "the real one shows what the logs say";
-  test.skipIf(!hasTmux)(`${name}${hasTmux ? "" : " (tmux is not installed)"}`, { timeout: 60_000 }, async () => {
+  test.skipIf(!hasTmux)(`${name}${hasTmux ? "" : " (tmux is not installed)"}`, async () => {
     const folder = await temporaryFolder();
     await loggedRun(folder, "a");
     // A server of this test's own.

@@ -104,7 +104,7 @@ function fileWith({ path }: SchemaEntry, toml: string): { text: string; line: nu
 describe.each(["rl", "sft", "eval"] as const)("every key of a config of %s", (kind) => {
   const keys = [...entries(inputSchemas[kind])];
 
-  test("is refused by file, line and key, in few words, when it is malformed", { timeout: 240_000 }, async () => {
+  test("is refused by file, line and key, in few words, when it is malformed", async () => {
     const folder = folderWith({ "base.toml": BASES[kind] });
     const wrong: string[] = [];
     let cases = 0;
@@ -123,7 +123,7 @@ describe.each(["rl", "sft", "eval"] as const)("every key of a config of %s", (ki
     expect(cases).toBeGreaterThan(3 * keys.length);
   });
 
-  test("has a neighbour that is unknown", { timeout: 120_000 }, async () => {
+  test("has a neighbour that is unknown", async () => {
     const folder = folderWith({ "base.toml": BASES[kind] });
     for (const entry of keys.filter(({ schema }) => shapeOf(schema) !== undefined)) {
       const unknown = { ...entry, path: [...entry.path, "no_such_key"], node: nodeOf(entry.schema) };
@@ -152,7 +152,7 @@ test.each<[string, string]>([
   ["arguments in arguments", `[[orchestrator.train.source]]\nenv.id = "reverse-text"\nenv.args.${deep(100)} = 1`],
   ["a key of 100,000 letters", `${"k".repeat(100_000)} = 1`],
   ["a line of 100,000 letters that is no TOML", `${"k".repeat(100_000)} 1`],
-])("%s: a short message with file and line", { timeout: 60_000 }, async (_, text) => {
+])("%s: a short message with file and line", async (_, text) => {
   const folder = folderWith({ "base.toml": RL_TOML, "bad.toml": `${text}\n` });
   const { code, stderr } = await prl(["config", "resolve", "rl", "base.toml", "bad.toml"], folder);
   expect([code, stderr]).toEqual([2, expect.stringMatching(/bad\.toml:\d+/u)]);
@@ -164,7 +164,7 @@ test.each([
   ["a flag of 100,000 letters", [`--${"k".repeat(100_000)}`, "1"]],
   ["a value of 100,000 letters", ["--max-steps", "k".repeat(100_000)]],
   ["a table in tables", ["--orchestrator.train.source.0.env.args", `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`]],
-])("%s: a short message with the flag", { timeout: 60_000 }, async (_, flags) => {
+])("%s: a short message with the flag", async (_, flags) => {
   const folder = folderWith({ "base.toml": RL_TOML });
   const { code, stderr } = await prl(["config", "resolve", "rl", "base.toml", ...flags], folder);
   expect([code, stderr]).toEqual([2, expect.stringContaining(String(flags[0]).slice(0, 20))]);

@@ -6,9 +6,9 @@ import { readMessage } from "../../../ts/environments/endpoint/anthropic.ts";
 import { EventStreamParser } from "../../../ts/inference-client/server-events.ts";
 import { readChat } from "../../../ts/environments/endpoint/openai.ts";
 import { anthropicJoiner, openaiJoiner } from "../../../ts/environments/endpoint/stream-joiners.ts";
-import { chatCompletions } from "../../../ts/environments/interception/chat-completions.ts";
-import type { AgentReply, AgentRequest, Dialect, StreamEvent } from "../../../ts/environments/interception/dialect.ts";
-import { messages } from "../../../ts/environments/interception/messages.ts";
+import { chatCompletions } from "../../../ts/dialects/chat-completions.ts";
+import type { AgentReply, AgentRequest, Dialect, StreamEvent } from "../../../ts/dialects/dialect.ts";
+import { messages } from "../../../ts/dialects/messages.ts";
 import { PrlError } from "../../../ts/errors.ts";
 import { chatCompletion, type MockAnswer, mockEndpoint, status } from "../../support/mock-endpoint.ts";
 

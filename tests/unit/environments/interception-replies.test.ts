@@ -301,6 +301,27 @@ describe("formats", () => {
     );
     expect(trace?.metrics["format_misses"]).toBe(2);
   });
+
+  it("reach the engine where they are enforced and no tool is offered", async () => {
+    const formats: (PolicyRequest["format"] | null)[] = [];
+    const { client } = policy(Array.from({ length: 2 }, () => `{"a": 1}${END}`));
+    const listening: PolicyClient = {
+      generate: (request) => {
+        formats.push(request.format ?? null);
+        return client.generate(request);
+      },
+    };
+    const tools = [{ type: "function" as const, function: { name: "f", parameters: {} } }];
+    await runAgent(
+      { server, client: listening },
+      async (way) => {
+        for (const more of [{}, { tools }])
+          await openai(way).chat.completions.create({ model: "m", messages: [HI], response_format, ...more });
+      },
+      { formats: "enforced" },
+    );
+    expect(formats).toEqual([{ jsonSchema: response_format.json_schema.schema }, null]);
+  });
 });
 
 describe("a policy behind an endpoint", () => {

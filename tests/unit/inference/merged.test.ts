@@ -39,6 +39,32 @@ describe("merged streams", () => {
   });
 });
 
+describe("a merged stream whose reader is busy, or has left, when a source fails", () => {
+  it("lets no failure unhandled, which would end the process", async () => {
+    let fail = (_error: Error): void => undefined;
+    const failing = async function* (): AsyncGenerator<number> {
+      yield 1;
+      await new Promise<void>((_done, reject) => (fail = reject));
+    };
+    const unhandled: unknown[] = [];
+    const hear = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", hear);
+    try {
+      const streams = [merged([failing()]), merged([failing()])];
+      for (const stream of streams) {
+        expect(await stream.next()).toMatchObject({ value: { value: 1 } });
+        await new Promise((done) => setImmediate(done));
+        fail(new Error("no more"));
+        await new Promise((done) => setImmediate(done));
+      }
+      await expect(streams[0]?.next()).rejects.toThrow("no more");
+    } finally {
+      process.off("unhandledRejection", hear);
+    }
+    expect(unhandled).toEqual([]);
+  });
+});
+
 describe("bad words", () => {
   /** A word is a token, with a space before it another one; other characters are single tokens. */
   const tokenizer = {

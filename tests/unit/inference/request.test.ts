@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { parseGenerateRequest, type RequestLimits } from "../../../ts/inference/requests/request.ts";
 
-const LIMITS: RequestLimits = { vocabSize: 100, maxModelLen: 16, servedModelNames: [] };
+const LIMITS: RequestLimits = { vocabSize: 100, maxModelLen: 16, servedModelNames: [], adapters: new Set() };
 
 const parse = (body: unknown, limits = LIMITS) => parseGenerateRequest(body, limits);
 const sampling = (params: Record<string, unknown>) => parse({ token_ids: [1, 2], sampling_params: params });
@@ -11,6 +11,7 @@ describe("parseGenerateRequest", () => {
   it("fills vLLM's defaults", () => {
     expect(parse({ token_ids: [1, 2], sampling_params: {} })).toEqual({
       requestId: null,
+      adapter: null,
       promptTokenIds: Uint32Array.of(1, 2),
       maxTokens: 14,
       minTokens: 0,
@@ -18,6 +19,7 @@ describe("parseGenerateRequest", () => {
       topP: 1,
       topK: -1,
       minP: 0,
+      structuredOutput: null,
       repetitionPenalty: 1,
       frequencyPenalty: 0,
       presencePenalty: 0,
@@ -86,6 +88,7 @@ describe("parseGenerateRequest", () => {
       logprobs: 20,
       choices: 3,
       minP: 0.1,
+      structuredOutput: null,
       repetitionPenalty: 1.5,
       presencePenalty: -2,
       frequencyPenalty: 2,
@@ -189,7 +192,7 @@ describe("parseGenerateRequest", () => {
     );
   });
 
-  it.each<[Record<string, unknown>]>([[{ logprobs: -1 }], [{ prompt_logprobs: -1 }], [{ stop: "x", min_tokens: 1 }]])(
+  it.each<[Record<string, unknown>]>([[{ logprobs: -1 }], [{ prompt_logprobs: -1 }]])(
     "says that %j is not there yet",
     (params) => {
       expect(() => sampling(params)).toThrow(expect.objectContaining({ code: "PRL_INFERENCE_UNSUPPORTED" }));

@@ -72,28 +72,24 @@ const SCRIPT = `
   }
 `;
 
-test(
-  "of several processes at the same moment exactly one has it, and the others name it",
-  { timeout: 60_000 },
-  async () => {
-    const script = join(runDir, "take.mjs");
-    await writeFile(script, SCRIPT);
-    for (let round = 0; round < 3; round++) {
-      const at = String(Date.now() + 1_500);
-      const rivals = Array.from({ length: RIVALS }, () => spawn(process.execPath, [script, MODULE, runDir, at]));
-      const ended = Promise.all(rivals.map((rival) => new Promise((resolve) => rival.once("close", resolve))));
-      const answers = await Promise.all(
-        rivals.map(
-          (rival) => new Promise<string>((resolve) => rival.stdout.once("data", (data) => resolve(String(data)))),
-        ),
-      );
-      const winners = rivals.filter((_, i) => answers[i] === "has it\n");
-      expect(winners).toHaveLength(1);
-      const others = answers.filter((answer) => answer !== "has it\n");
-      for (const answer of others) expect(answer).toMatch(new RegExp(`^PRL_RUN_LOCKED .*process ${winners[0]?.pid}:`));
-      for (const rival of rivals) rival.stdin.end();
-      await ended;
-    }
-    expect(await lockHolder(runDir)).toBeNull();
-  },
-);
+test("of several processes at the same moment exactly one has it, and the others name it", async () => {
+  const script = join(runDir, "take.mjs");
+  await writeFile(script, SCRIPT);
+  for (let round = 0; round < 3; round++) {
+    const at = String(Date.now() + 1_500);
+    const rivals = Array.from({ length: RIVALS }, () => spawn(process.execPath, [script, MODULE, runDir, at]));
+    const ended = Promise.all(rivals.map((rival) => new Promise((resolve) => rival.once("close", resolve))));
+    const answers = await Promise.all(
+      rivals.map(
+        (rival) => new Promise<string>((resolve) => rival.stdout.once("data", (data) => resolve(String(data)))),
+      ),
+    );
+    const winners = rivals.filter((_, i) => answers[i] === "has it\n");
+    expect(winners).toHaveLength(1);
+    const others = answers.filter((answer) => answer !== "has it\n");
+    for (const answer of others) expect(answer).toMatch(new RegExp(`^PRL_RUN_LOCKED .*process ${winners[0]?.pid}:`));
+    for (const rival of rivals) rival.stdin.end();
+    await ended;
+  }
+  expect(await lockHolder(runDir)).toBeNull();
+});

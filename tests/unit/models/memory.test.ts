@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type ModelInfo, modelInfo } from "../../../ts/models/index.ts";
-import { trainingMemory } from "../../../ts/models/memory.ts";
-import { loadModel, openTrainer } from "../../../ts/native/index.ts";
+import { adapterMemory, trainingMemory } from "../../../ts/models/memory.ts";
+import { loadModel, openTrainer, type TrainerOptions } from "../../../ts/native/index.ts";
 import { writeModel } from "./tiny-model.ts";
 
 /** About 10 million parameters: many times what else moves in this process. */
@@ -34,8 +34,8 @@ async function added(work: () => Promise<{ close(): Promise<void> }>): Promise<n
   return bytes;
 }
 
-async function trained() {
-  const trainer = await openTrainer(dir, { threads: 2, dtype: "auto", loss: { type: "ce" } });
+async function trained(options: Pick<TrainerOptions, "lora"> = {}) {
+  const trainer = await openTrainer(dir, { threads: 2, dtype: "auto", loss: { type: "ce" }, ...options });
   await trainer.forwardBackward({
     inputIds: new Uint32Array(ROWS).map((_, i) => 97 + (i % 26)),
     inferenceLogprobs: new Float32Array(ROWS),
@@ -66,6 +66,17 @@ test("of experts: a row keeps those that it uses", () => {
   expect(sparse - dense).toBe(4 * 16 * wider * (SHAPE.num_hidden_layers + 1));
 });
 
+test("of an adapter: six copies of its matrices beside the packed weights", () => {
+  const shape = { ...SHAPE, num_attention_heads: 4, num_key_value_heads: 2, tie_word_embeddings: true };
+  const workload = { batch: 1, seqLen: 16, dtype: "bfloat16" } as const;
+  const [small, large] = [1, 2].map((rank) => adapterMemory(shape, 1e7, { ...workload, rank }));
+  const [hidden, q, k, width] = [SHAPE.hidden_size, 256, 128, SHAPE.intermediate_size];
+  const inputs = 3 * hidden + q + 2 * hidden + width;
+  const outputs = q + 2 * k + hidden + 2 * width + hidden;
+  expect((large?.total ?? 0) - (small?.total ?? 0)).toBe(6 * 4 * SHAPE.num_hidden_layers * (inputs + outputs));
+  expect(small?.activations).toBe(trainingMemory(shape, 1e7, workload).activations);
+});
+
 const ofRows = (): Promise<ModelInfo> => modelInfo(dir, { batch: 1, seqLen: ROWS });
 
 describe.each(["float32", "bfloat16"])("with weights in %s", (dtype) => {
@@ -75,7 +86,7 @@ describe.each(["float32", "bfloat16"])("with weights in %s", (dtype) => {
     writeFileSync(path, JSON.stringify({ ...config, dtype }));
   });
 
-  test("of a trainer: weights, gradients and moments", { timeout: 120_000 }, async () => {
+  test("of a trainer: weights, gradients and moments", async () => {
     const { training, parameters } = await ofRows();
     expect(parameters).toBeGreaterThan(9e6);
     const measured = await added(trained);
@@ -83,7 +94,15 @@ describe.each(["float32", "bfloat16"])("with weights in %s", (dtype) => {
     expect(measured / (training?.total ?? 0), `${measured} bytes`).toBeLessThan(1.5);
   });
 
-  test("of a server: weights", { timeout: 120_000 }, async () => {
+  test("of a trainer of an adapter", async () => {
+    const { training, adapter } = await ofRows();
+    expect(adapter?.total).toBeLessThan((training?.total ?? 0) / 2);
+    const measured = await added(() => trained({ lora: { rank: 16 } }));
+    expect(measured / (adapter?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.6);
+    expect(measured / (adapter?.total ?? 0), `${measured} bytes`).toBeLessThan(1.8);
+  });
+
+  test("of a server: weights", async () => {
     const { serving } = await ofRows();
     const measured = await added(() => loadModel(dir, { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS }));
     expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.6);

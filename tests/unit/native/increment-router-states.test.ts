@@ -22,6 +22,8 @@ const increment = (id: string, end: Partial<NativeIncrement>): NativeIncrement =
   ...end,
 });
 
+const noFormats = { compile: (): never => expect.unreachable("no request here has a format") };
+
 /** Runs requests a token a step; refuses those with a top_k of 13, and a submission with a top_k of 14 in it as a whole. */
 class MadeUpEngine implements Router {
   readonly live = new Map<string, number>();
@@ -142,7 +144,7 @@ describe("the increment router", () => {
   test("a call of which nothing is accepted leaves the router as it was", async () => {
     for (const before of [[], ["wrong"], ["refusesAll"], ["refused"]] satisfies Kind[][]) {
       const engine = new MadeUpEngine();
-      const router = new IncrementRouter(engine);
+      const router = new IncrementRouter(engine, noFormats);
       const first = start(router, before, "reads all");
       await settle();
       expect(first.ended).not.toBeNull();
@@ -159,7 +161,7 @@ describe("the increment router", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { maxLength: 30 }), async (events) => {
         const engine = new MadeUpEngine();
-        const router = new IncrementRouter(engine);
+        const router = new IncrementRouter(engine, noFormats);
         const runs: { run: Run; kinds: Kind[]; reader: Reader }[] = [];
         let failures = 0;
         for (const one of events) {
@@ -196,7 +198,7 @@ describe("the increment router", () => {
 
 test("requests under way when the engine's thread dies end with its failure, not with one of theirs", async () => {
   const engine = new MadeUpEngine();
-  const run = start(new IncrementRouter(engine), ["runs", "refused"], "reads all");
+  const run = start(new IncrementRouter(engine, noFormats), ["runs", "refused"], "reads all");
   await new Promise((resolve) => setImmediate(resolve));
   engine.die();
   await expect.poll(() => run.ended).not.toBeNull();

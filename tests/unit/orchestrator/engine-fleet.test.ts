@@ -204,26 +204,22 @@ const commands = [
 ];
 
 describe("an engine fleet", () => {
-  test(
-    "gives rollouts to engines with the current weights only, whatever becomes of engines",
-    { timeout: 120_000 },
-    async () => {
-      const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: "+1" }), async (sequence) => {
-        const real = new Real();
-        real.fleet.start((error) => real.errors.push(error));
-        try {
-          await real.fleet.adopt(weights(0), NEVER);
-          await fc.asyncModelRun(() => ({ model: {}, real }), sequence);
-          for (const server of real.servers) if (!server.isUp || server.isHung) server.startAnew();
-          real.fleet.update(real.placed());
-          await real.settled();
-        } finally {
-          await real.fleet.stop();
-        }
-      });
-      await fc.assert(property, { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 25 : 400 });
-    },
-  );
+  test("gives rollouts to engines with the current weights only, whatever becomes of engines", async () => {
+    const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: "+1" }), async (sequence) => {
+      const real = new Real();
+      real.fleet.start((error) => real.errors.push(error));
+      try {
+        await real.fleet.adopt(weights(0), NEVER);
+        await fc.asyncModelRun(() => ({ model: {}, real }), sequence);
+        for (const server of real.servers) if (!server.isUp || server.isHung) server.startAnew();
+        real.fleet.update(real.placed());
+        await real.settled();
+      } finally {
+        await real.fleet.stop();
+      }
+    });
+    await fc.assert(property, { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 25 : 400 });
+  });
 
   test("a rollout's engine has the current weights at the moment that it is taken", async () => {
     const property = fc.asyncProperty(fc.array(fc.nat(ENGINES - 1), { maxLength: 12 }), async (deaths) => {

@@ -11,7 +11,7 @@ function decodeBytes(ids: number[]): string {
 const bytesOf = (text: string): number[] => [...new TextEncoder().encode(text)];
 
 function run(ids: number[], stop: string[] = []) {
-  const stream = createDecodeStream(decodeBytes, stop);
+  const stream = createDecodeStream(decodeBytes, { stop });
   const pieces = ids.map((id) => stream.push(id));
   return { stream, pieces, text: pieces.join("") + stream.flush() };
 }
@@ -72,7 +72,7 @@ describe("decodeStream of tokens that are read in rows", () => {
       decoded += ids.length;
       return decodeBytes(ids);
     };
-    const stream = createDecodeStream(decode, [], (id) => id >= 0x80);
+    const stream = createDecodeStream(decode, {}, (id) => id >= 0x80);
     const row = bytesOf("好".repeat(10_000));
     expect(row.map((id) => stream.push(id)).join("")).toBe("");
     expect(stream.push(0x61)).toBe(`${"好".repeat(10_000)}a`);
@@ -112,7 +112,7 @@ describe("decodeStream with stop strings", () => {
   });
 
   it("returns the held-back text when the stream ends", () => {
-    const stream = createDecodeStream(decodeBytes, "###");
+    const stream = createDecodeStream(decodeBytes, { stop: "###" });
     expect(bytesOf("a##").map((id) => stream.push(id))).toEqual(["a", "", ""]);
     expect(stream.flush()).toBe("##");
     expect(stream.flush()).toBe("");
@@ -125,8 +125,26 @@ describe("decodeStream with stop strings", () => {
     expect(stream.push(65)).toBe("");
   });
 
+  it("is not stopped by a string that one of the first tokens completes", () => {
+    for (const [stopAfter, kept] of [
+      [0, ""],
+      [2, "ab"],
+      [3, "ab"],
+      [4, "abab"],
+      [6, "ababab"],
+    ] as const) {
+      const stream = createDecodeStream(decodeBytes, { stop: ["ab", "abc"], stopAfter });
+      const text = bytesOf("ababab")
+        .map((id) => stream.push(id))
+        .join("");
+      expect([stopAfter, text + stream.flush(), stream.stopped]).toEqual([stopAfter, kept, stopAfter < 6]);
+    }
+  });
+
   it("refuses an empty stop string", () => {
-    expect(() => createDecodeStream(decodeBytes, [""])).toThrow(expect.objectContaining({ code: "PRL_TOKENIZER" }));
+    expect(() => createDecodeStream(decodeBytes, { stop: [""] })).toThrow(
+      expect.objectContaining({ code: "PRL_TOKENIZER" }),
+    );
   });
 });
 

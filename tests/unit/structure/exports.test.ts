@@ -15,7 +15,7 @@ const CONFIG = join(ROOT, "tsconfig.json");
 const UNNAMED: Readonly<Record<string, string>> = {
   "config/environment-variables.ts Environment": "variables by name, such as process.env",
   "renderers/replies/parse-completion.ts ReplyForm": "only the renderer makes a GrowingReply",
-  "environments/interception/dialect.ts AgentRequest": "only the server asks a session",
+  "dialects/dialect.ts AgentRequest": "only the server asks a session",
   "environments/interception/session.ts Arrival": "only the server asks a session",
   "environments/interception/session.ts AnswerOnItsWay": "only the server asks a session",
 };

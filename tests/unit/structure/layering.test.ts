@@ -13,7 +13,7 @@ const LAYERS = [
   ["environments"],
   ["verify", "datasets"],
   ["inference-client", "models"],
-  ["transports", "sandbox", "monitors", "hub"],
+  ["transports", "sandbox", "monitors", "hub", "python", "dialects"],
   ["renderers", "config", "random"],
   ["jinja", "native"],
   ["async", "files"],

@@ -43,7 +43,7 @@ test("the disk of checkpoints is that of the folder they will be in", async () =
   expect(value("used_gib")).toBeGreaterThan(0);
 });
 
-test("a supervised step says how much was taken of its data, and what took how long", { timeout: 60_000 }, async () => {
+test("a supervised step says how much was taken of its data, and what took how long", async () => {
   const folder = await sftFolder();
   onTestFinished(() => folder.remove());
   const source = await folder.write("rows.jsonl", [{ prompt: "a", completion: "b" }]);

@@ -50,8 +50,8 @@ describe("batches by files", () => {
     const sent = batches(2);
     const waiting = rollouts.receive(3, 1, { deadlineMs: 5_000, signal: never });
     await rollouts.send(3, sent, ["a", "b"]);
-    expect(await waiting).toEqual({ ...sent[1], envNames: ["a", "b"] });
-    expect(await rollouts.receive(3, 0, soon)).toEqual({ ...sent[0], envNames: ["a", "b"] });
+    expect(await waiting).toEqual({ ...sent[1], envNames: ["a", "b"], path: expect.stringContaining("rank_1") });
+    expect(await rollouts.receive(3, 0, soon)).toMatchObject({ ...sent[0], envNames: ["a", "b"] });
     expect(await readdir(rolloutsDir(runDir, 3))).toEqual(["rank_0.safetensors", "rank_1.safetensors"]);
   });
 

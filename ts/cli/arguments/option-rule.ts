@@ -3,7 +3,8 @@ import { isHost } from "../../config/index.ts";
 
 export type OptionRule =
   | { readonly is: "integer" | "number"; readonly least: number; readonly most: number }
-  | { readonly is: "host" | "host:port" | "url" | "text" };
+  | { readonly is: "host" | "host:port" | "url" | "text" }
+  | { readonly is: "one of"; readonly values: readonly string[] };
 
 /** Timers count milliseconds in 31 bits. */
 const MOST_SECONDS = 2_000_000;
@@ -39,6 +40,8 @@ export function expectedBy(rule: OptionRule, text: string): string | null {
       return isUrl(text) ? null : "an address such as http://127.0.0.1:8000/v1";
     case "text":
       return text === "" ? "a text" : null;
+    case "one of":
+      return rule.values.includes(text) ? null : `one of ${rule.values.join(", ")}`;
   }
 }
 

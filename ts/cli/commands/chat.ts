@@ -43,7 +43,7 @@ export const command: Command = {
   usage:
     "chat <model> [--system <text>] [--temperature <t>] [--max-tokens <n>]\n       prl chat <model> --base-url <url>",
   details:
-    "The model is a folder, or org/name on the Hugging Face hub, which is downloaded (prl model --help).\n" +
+    "The model is a folder, also that of an adapter, or org/name on the Hugging Face hub, which is downloaded (prl model --help).\n" +
     "Each line of stdin is one message. Each reply goes to stdout. The end of stdin (Ctrl-D) ends the conversation.",
   options: OPTIONS,
   run,
@@ -61,10 +61,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function chatWithFolder(folder: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<void> {
-  const { dir, name } = await modelFolder(folder, io);
+  const { dir, name, adapter } = await modelFolder(folder, io);
   const threads = options.has("--threads") ? numberOption(options, "--threads", 0) : null;
   const config = parseInferenceProcessConfig({ model_dir: dir, inference: { threads, model: { name } } }, "prl chat");
-  const model = await orStopped(io.signal, loadModel(dir, await engineOptions(config)));
+  const loading = { ...(await engineOptions(config)), ...(adapter !== null && { adapter }) };
+  const model = await orStopped(io.signal, loadModel(dir, loading));
   try {
     await serve({ config, model, puller: null, index: 0 }, io, (url) => converse(`${url}/v1`, name, options, io));
   } finally {

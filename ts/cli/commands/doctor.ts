@@ -4,6 +4,7 @@ import { onlyOptions } from "../arguments/args.ts";
 import { EXIT, type Command, type CommandIo } from "../command.ts";
 import type { Check } from "../doctor/check.ts";
 import { machineChecks } from "../doctor/machine.ts";
+import { pythonChecks } from "../doctor/python.ts";
 import { sandboxChecks } from "../doctor/sandbox.ts";
 import { toolchainChecks } from "../doctor/toolchain.ts";
 
@@ -19,7 +20,13 @@ export const command: Command = {
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   onlyOptions(command, args);
-  const groups = await Promise.all([toolchainChecks(io.env), machineChecks(io.cwd, cacheDir(io.env)), sandboxChecks()]);
+  const cache = cacheDir(io.env);
+  const groups = await Promise.all([
+    toolchainChecks(io.env),
+    machineChecks(io.cwd, cache),
+    pythonChecks(cache),
+    sandboxChecks(),
+  ]);
   const checks = groups.flat();
   const problems = checks.filter((check) => check.status === "problem").length;
   if (io.json) io.writeJson({ ok: problems === 0, checks });

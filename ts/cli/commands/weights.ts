@@ -8,7 +8,7 @@ const widest = Math.max(0, ...FORMS.map(({ name }) => name.length));
 
 export const command: Command = {
   name: "weights",
-  summary: "Publish, serve, relay, pull, verify and compare weight versions",
+  summary: "Publish, serve, relay, pull, verify, compare and merge weights",
   usage: FORMS.map(({ name, usage }) => `weights ${name} ${usage}`).join("\n       prl "),
   details: `${FORMS.map(({ name, summary }) => `${name.padEnd(widest)}  ${summary}`).join("\n")}\n`,
   options: FORMS.flatMap(({ name, options }) =>

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../files/file-presence.ts";
 import { hubSettings } from "../../hub/index.ts";
-import { type DownloadProgress, ensureModel } from "../../models/index.ts";
+import { adapterBase, type DownloadProgress, ensureModel } from "../../models/index.ts";
 import { DownloadBar, DownloadLines } from "../../monitors/index.ts";
 import type { CommandIo } from "../command.ts";
 
@@ -30,14 +30,27 @@ export interface ModelFolder {
   readonly dir: string;
   /** As servers name it: `org/name`, or the last part of the path. */
   readonly name: string;
+  /** Folder of the adapter that was named, whose model is in `dir`; null: the model itself was named. */
+  readonly adapter: string | null;
 }
 
-/** The folder that `model` means: a path, or the name of a model of the hub, which is downloaded. Errors: PRL_CONFIG_FILE, those of a download. */
+/**
+ * The folder that `model` means: a path, or the name of a model of the hub, which is downloaded; for an adapter's folder, that of its model.
+ * Errors: PRL_CONFIG_FILE, PRL_WEIGHTS_ADAPTER, those of a download.
+ */
 export async function modelFolder(model: string, io: CommandIo): Promise<ModelFolder> {
   const { cwd, env, signal } = io;
   const options = { cwd, settings: hubSettings(env), signal, onProgress: downloadView(io) };
-  const { dir, name } = await namingTheStop(io, ensureModel(model, options));
+  const located = await namingTheStop(io, ensureModel(model, options));
+  await assertFolder(located.dir);
+  const base = await adapterBase(located.dir);
+  if (base === null) return { ...located, adapter: null };
+  const { dir } = await namingTheStop(io, ensureModel(base, options));
+  await assertFolder(dir);
+  return { dir, name: located.name, adapter: located.dir };
+}
+
+async function assertFolder(dir: string): Promise<void> {
   const found = await ifThere(stat(dir), dir);
   if (found?.isDirectory() !== true) throw new PrlError("PRL_CONFIG_FILE", `${dir} is no folder with a model`);
-  return { dir, name };
 }

@@ -1,5 +1,9 @@
 /** Serves a model while a command needs it, and ends the server in order. */
-import { createInferenceServer, type InferenceProcessConfig } from "../../inference/index.ts";
+import {
+  createInferenceServer,
+  type InferenceProcessConfig,
+  type InferenceServerOptions,
+} from "../../inference/index.ts";
 import type { Model } from "../../native/index.ts";
 import { transportToken, type WeightPuller } from "../../transports/index.ts";
 import type { CommandIo } from "../command.ts";
@@ -23,11 +27,13 @@ export interface ServedModel {
   readonly names?: readonly string[];
   /** Keys for callers that sample; by default none is needed. */
   readonly apiKeys?: readonly string[];
+  /** How chats are written and read; by default as the model's files say. */
+  readonly chats?: InferenceServerOptions["chats"];
 }
 
 /** Serves while `use` works with the address; rejects as soon as a signal stops the process. */
 export async function serve(
-  { config, model, puller, index, names, apiKeys = [] }: ServedModel,
+  { config, model, puller, index, names, apiKeys = [], chats = {} }: ServedModel,
   io: CommandIo,
   use: (url: string) => Promise<void>,
 ): Promise<void> {
@@ -37,6 +43,7 @@ export async function serve(
     seed: config.seed,
     modelNames: names ?? (named === undefined ? [] : [named.name]),
     apiKeys,
+    chats,
     maxSamples: running + waiting,
     ...(puller === null ? {} : { puller }),
     verifyWeights: config.weight_broadcast.verify,

@@ -6,6 +6,8 @@
  */
 import { z } from "zod";
 
+import { loraBlock } from "./trainer/lora.ts";
+
 import { isHost } from "../host.ts";
 
 /** Names become parts of file names, which have at most 255 bytes. */
@@ -90,6 +92,7 @@ export const modelBlock = z
       .describe(
         "Format of the weights that sampler and trainer compute with and that are published; auto: that of the model's config.json where it is bfloat16, else float32. The trainer's own copy is float32",
       ),
+    lora: loraBlock,
   })
   .meta({ description: "The policy", shorthand: "name" });
 

@@ -56,7 +56,7 @@ const optionsSchema = only<AgentProgramOptions<never>>({
   command: z.union([z.array(z.string()), callback], "must be a list of words or a function"),
   maxTurns: z.union([number, callback], "must be a number or a function").optional(),
   maxOutputTokens: number.optional(),
-  formats: z.enum(["refused", "checked"]).optional(),
+  formats: z.enum(["refused", "checked", "enforced"]).optional(),
   stops: table.optional(),
   image: z.string().optional(),
   env: z.union([table, callback], "must be an object or a function").optional(),

@@ -1,6 +1,7 @@
 /** A model behind a foreign endpoint, as the policy of rollouts. */
 import { z } from "zod";
 
+import { PrlError } from "../../errors.ts";
 import { checkOptions, number, only } from "../../options.ts";
 import type { Reply, ReplyClient, ReplyRequest } from "../rollout/reply-client.ts";
 import { ANTHROPIC_VERSION, messagesBody, readMessage } from "./anthropic.ts";
@@ -87,7 +88,12 @@ export function openEndpoint(options: EndpointOptions): Endpoint {
   };
   return {
     reply(request) {
-      const { prompt } = request;
+      const { prompt, jsonSchema } = request;
+      if (jsonSchema !== undefined && (api === "anthropic" || typeof prompt === "string"))
+        throw new PrlError(
+          "PRL_ENVIRONMENT_UNSUPPORTED",
+          "jsonSchema: only for conversations behind OpenAI's chat API",
+        );
       if (api === "anthropic") return call("/messages", messagesBody(model, request), request, readMessage);
       if (api === "openai" && typeof prompt === "string")
         return call("/completions", textBody(model, prompt, request), request, readText);

@@ -48,7 +48,7 @@ const textSchema = z.looseObject({
 
 /** Body of `/chat/completions`. */
 export function chatBody(model: string, request: ReplyRequest): Record<string, unknown> {
-  const { prompt, tools, toolChoice, stop = [], sampling, seed } = request;
+  const { prompt, tools, toolChoice, stop = [], jsonSchema, sampling, seed } = request;
   const { maxCompletionTokens } = sampling;
   return {
     model,
@@ -56,6 +56,9 @@ export function chatBody(model: string, request: ReplyRequest): Record<string, u
     ...(tools === undefined || tools.length === 0 ? {} : { tools }),
     ...(toolChoice !== undefined && {
       tool_choice: toolChoice === "required" ? toolChoice : { type: "function", function: toolChoice },
+    }),
+    ...(jsonSchema !== undefined && {
+      response_format: { type: "json_schema", json_schema: { name: "reply", strict: true, schema: jsonSchema } },
     }),
     ...(stop.length > 0 && { stop }),
     ...samplingBody(sampling, seed),

@@ -13,10 +13,17 @@ import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
 import { checkOptions, number, only } from "../../options.ts";
-import { chatCompletions } from "./chat-completions.ts";
-import { type AgentRequest, type Dialect, openaiError, type StreamEvent, toProblem } from "./dialect.ts";
-import { messages } from "./messages.ts";
-import { responses } from "./responses.ts";
+import {
+  type AgentRequest,
+  chatCompletions,
+  type Dialect,
+  eventText,
+  messages,
+  openaiError,
+  responses,
+  type StreamEvent,
+} from "../../dialects/index.ts";
+import { toProblem } from "./problem.ts";
 import { type AnswerOnItsWay, InterceptionSession, type SessionParts } from "./session.ts";
 
 export interface InterceptionOptions {
@@ -176,7 +183,7 @@ export class InterceptionServer {
     const writer = dialect.stream(head, request);
     const alive = setInterval(() => send(": alive\n\n"), this.#keepAliveMs);
     response.once("close", () => clearInterval(alive));
-    const stopListening = progress.listen((soFar) => send(toText(writer.grow(soFar))));
+    const stopListening = progress.listen((soFar) => send(eventText(writer.grow(soFar))));
     let events: readonly StreamEvent[];
     try {
       events = writer.end(await reply);
@@ -188,7 +195,7 @@ export class InterceptionServer {
       stopListening();
     }
     if (!response.headersSent) response.writeHead(200, SSE);
-    response.end(toText(events));
+    response.end(eventText(events));
   }
 }
 
@@ -248,13 +255,4 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
   const rest = status === 413 ? { connection: "close" } : {};
   response.writeHead(status, { "content-type": "application/json", ...retry, ...rest });
   response.end(JSON.stringify(body));
-}
-
-function toText(events: readonly StreamEvent[]): string {
-  return events
-    .map(({ event, data }) => {
-      const name = event === undefined ? "" : `event: ${event}\n`;
-      return `${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
-    })
-    .join("");
 }

@@ -6,6 +6,17 @@
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 
+import {
+  type AgentReply,
+  type AgentRequest,
+  continued,
+  malformed,
+  type ReplyFormat,
+  type ReplyHead,
+  ReplyProgress,
+  unsupported,
+  withoutBegun,
+} from "../../dialects/index.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 import type { ReplyDelta } from "../../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "../model/environment.ts";
@@ -13,16 +24,7 @@ import { RolloutStop } from "../model/limits.ts";
 import type { Message, Prompt } from "../../message.ts";
 import type { Trace } from "../episode/trace.ts";
 import { matchJsonSchema } from "../../verify/index.ts";
-import {
-  type AgentReply,
-  type AgentRequest,
-  malformed,
-  type ReplyFormat,
-  type ReplyHead,
-  unsupported,
-} from "./dialect.ts";
 import { withOwnThinking } from "./policy-replies.ts";
-import { ReplyProgress, withoutBegun } from "./reply-progress.ts";
 
 /** The parts of a rollout that its session needs. */
 export interface SessionParts {
@@ -38,10 +40,12 @@ export interface SessionParts {
   /** Checked before each turn except the first: the first that is true gives the stop condition its name. */
   readonly stops?: Readonly<Record<string, (trace: Trace) => boolean | Promise<boolean>>>;
   /**
-   * How requests for JSON (`response_format`, `text.format`) are handled, which sampling cannot enforce. `refused` (default): an error
-   * names the field. `checked`: they are sampled like others, and replies in another format are counted (`format_misses`).
+   * How requests for JSON (`response_format`, `text.format`) are handled. `refused` (default): an error names the field. `checked`: they are
+   * sampled like others. `enforced`: tokens that leave the format cannot come, which changes the log-probabilities that training uses
+   * (`SampleOptions.jsonSchema`); a request with tools is only checked, since its reply may be a call. Both count replies in another format
+   * (`format_misses`).
    */
-  readonly formats?: "refused" | "checked";
+  readonly formats?: "refused" | "checked" | "enforced";
   /** Called once, when the first request is refused because of a limit or stop. */
   readonly onStop?: () => void;
 }
@@ -120,7 +124,7 @@ export class InterceptionSession {
       agent_retries: this.#retries,
       unread_replies: this.#unread,
       malformed_calls: this.#malformedCalls,
-      ...(this.#parts.formats === "checked" && { format_misses: this.#formatMisses }),
+      ...((this.#parts.formats ?? "refused") !== "refused" && { format_misses: this.#formatMisses }),
     };
   }
 
@@ -192,6 +196,7 @@ export class InterceptionSession {
       ...(stop.length > 0 && { stop }),
       ...(toolChoice !== null && toolChoice !== undefined && { toolChoice }),
       ...(begun !== "" && { begun }),
+      ...(format !== null && formats === "enforced" && tools.length === 0 && { jsonSchema: schemaOf(format) }),
       ...(request.stream && { onDelta: (delta: ReplyDelta) => progress.grow(delta) }),
     };
     let turn: SampledTurn;
@@ -229,10 +234,7 @@ export class InterceptionSession {
     if (follows === null) return messages;
     const earlier = this.#conversations.get(follows);
     if (earlier === undefined) throw malformed("previous_response_id", "this rollout has given no such response");
-    const isSystem = ({ role }: Message): boolean => role === "system";
-    const system = messages.filter(isSystem);
-    const kept = system.length > 0 ? earlier.filter((message) => !isSystem(message)) : earlier;
-    return [...system, ...kept, ...messages.filter((message) => !isSystem(message))];
+    return continued(earlier, messages);
   }
 
   async #checkStops(): Promise<void> {
@@ -252,10 +254,21 @@ export class InterceptionSession {
   }
 }
 
+function schemaOf({ field, schema }: ReplyFormat): object | boolean {
+  if (typeof schema === "boolean" || (typeof schema === "object" && schema !== null)) return schema;
+  throw malformed(field, "a JSON Schema is an object or a boolean");
+}
+
 /** Throws PRL_AGENT_UNSUPPORTED where formats are refused, or the schema has a keyword that cannot be checked. */
-async function checkFormat({ field, schema }: ReplyFormat, formats: "refused" | "checked"): Promise<void> {
+async function checkFormat(
+  { field, schema }: ReplyFormat,
+  formats: NonNullable<SessionParts["formats"]>,
+): Promise<void> {
   if (formats === "refused")
-    throw unsupported(field, 'nothing makes the policy keep to it; with formats: "checked" it is sampled and checked');
+    throw unsupported(
+      field,
+      'not by default: formats "checked" samples and checks, "enforced" makes the policy keep to it',
+    );
   await matchJsonSchema(schema, "null").catch((cause: unknown) => {
     throw unsupported(field, messageOf(cause));
   });

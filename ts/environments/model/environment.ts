@@ -92,6 +92,11 @@ export interface SampleOptions {
   readonly toolChoice?: "required" | { readonly name: string };
   /** The beginning of the reply: it is part of the message, and of the prompt, which does not train. */
   readonly begun?: string;
+  /**
+   * The reply has to be JSON of this JSON Schema: tokens that cannot come get no probability. Log-probabilities are those among the others, so the
+   * importance ratio of such a token in training is the share of probability that they had. Not with `toolChoice` or `begun`.
+   */
+  readonly jsonSchema?: object | boolean;
   /** Called with the text of the reply while it is sampled, as far as it is certain; without tool calls. */
   readonly onDelta?: (delta: ReplyDelta) => void;
 }

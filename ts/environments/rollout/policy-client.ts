@@ -29,6 +29,8 @@ export interface PolicyRequest {
   signal: AbortSignal;
   /** Texts that end the completion, which holds the tokens up to the end of the first. */
   stop?: readonly string[];
+  /** The text is JSON of this JSON Schema, from the beginning on or behind the text `after`. */
+  format?: { readonly jsonSchema: object | boolean; readonly after?: string };
   /** A cancelled request resolves with the tokens so far, as `abort`, where the engine can give them. */
   keepsPartial?: boolean;
   /** Called with the tokens as they are sampled, where the client streams; a call that has passed tokens on is not tried again. */

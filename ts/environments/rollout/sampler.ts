@@ -1,12 +1,12 @@
 /** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
 import { PrlError } from "../../errors.ts";
-import { opensThinking, parseReply, stoppedBy, textBefore } from "../../renderers/internal.ts";
+import { opensThinking, parseReply, stoppedBy, textBefore, withTypes } from "../../renderers/internal.ts";
 import type { ParsedCompletion } from "../../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "../model/environment.ts";
 import type { TurnLimits } from "../model/limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "../../message.ts";
 import { beginning, joined, listenerOf, NOTHING } from "./reply-tokens.ts";
-import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
+import type { PolicyClient, PolicyCompletion, Sampling, PolicyRequest } from "./policy-client.ts";
 import { joinReplies, type RecordedTurns } from "../episode/partial-rollout.ts";
 import { seed as deriveSeed, turnSeed } from "../../random/seed.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "../model/tokenizer.ts";
@@ -47,6 +47,10 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
 type Hear = ((ids: readonly number[]) => void) | null;
 
 /** A prompt as tokens, with the beginning that its reply is given. */
+interface TurnOptions extends SampleOptions {
+  readonly format?: NonNullable<PolicyRequest["format"]>;
+}
+
 interface RenderedPrompt {
   /** Everything that the engine continues, the given beginning included. */
   readonly promptIds: Uint32Array;
@@ -109,8 +113,8 @@ class PolicySampler implements Sampler {
     const request = { prompt, options, turn: this.#turns, rendered };
     this.#turns += 1;
     const hear = this.#listener(request);
-    const completion = await this.#reply(rendered.promptIds, request.turn, options, hear).catch((error: unknown) =>
-      limits.refused(error, this.#trace),
+    const completion = await this.#reply(rendered.promptIds, request.turn, withFormat(options, rendered), hear).catch(
+      (error: unknown) => limits.refused(error, this.#trace),
     );
     const isCut = completion.finishReason === "abort";
     const isKept = keepsPartial && isCut && completion.tokenIds.length > 0;
@@ -168,7 +172,7 @@ class PolicySampler implements Sampler {
   }
 
   /** A turn's reply: sampled, or recorded and continued where it was cut. */
-  async #reply(promptIds: Uint32Array, turn: number, options: SampleOptions, hear: Hear): Promise<PolicyCompletion> {
+  async #reply(promptIds: Uint32Array, turn: number, options: TurnOptions, hear: Hear): Promise<PolicyCompletion> {
     const { recorded = null, sampling, seed: rolloutSeed } = this.#parts;
     const seed = turnSeed(rolloutSeed, turn);
     const begun = recorded?.take(turn, promptIds) ?? null;
@@ -176,8 +180,9 @@ class PolicySampler implements Sampler {
     const { length } = begun.tokenIds;
     const most = limited(sampling, options).maxCompletionTokens ?? Infinity;
     const isCut = begun.finishReason === "abort";
-    // A stop string may lie across the cut, and the server looks for it in what it samples.
-    if (length > most || (isCut && (options.stop?.length ?? 0) > 0)) {
+    // A stop string may lie across the cut, and the server looks for it in what it samples; a format begins anew there.
+    const isWatched = (options.stop?.length ?? 0) > 0 || options.format !== undefined;
+    if (length > most || (isCut && isWatched)) {
       recorded?.leave();
       return this.#generate(promptIds, seed, options, hear);
     }
@@ -201,7 +206,7 @@ class PolicySampler implements Sampler {
     throw error;
   }
 
-  #generate(promptIds: Uint32Array, seed: number, options: SampleOptions, hear: Hear): Promise<PolicyCompletion> {
+  #generate(promptIds: Uint32Array, seed: number, options: TurnOptions, hear: Hear): Promise<PolicyCompletion> {
     const { client, sampling, signal, keepsPartial = false } = this.#parts;
     return this.#whileWaiting(
       client.generate({
@@ -210,6 +215,7 @@ class PolicySampler implements Sampler {
         seed,
         signal,
         ...(options.stop !== undefined && { stop: options.stop }),
+        ...(options.format !== undefined && { format: options.format }),
         ...(keepsPartial && { keepsPartial }),
         ...(hear !== null && { onTokens: hear }),
       }),
@@ -221,7 +227,7 @@ class PolicySampler implements Sampler {
     const { promptIds } = rendered;
     const { tokenIds: completionIds, logprobs, policyVersions, finishReason, stopReason = null } = completion;
     const text = this.#parts.tokenizer.decode(completionIds, { skipSpecialTokens: true });
-    const { message, toolCalls } = toMessage(this.#parse(prompt, rendered, completion), turn);
+    const { message, toolCalls } = toMessage(this.#parse({ prompt, options, rendered }, completion), turn);
     this.#trace.commitTurn({
       prompt: promptMessages(prompt),
       promptIds,
@@ -237,12 +243,17 @@ class PolicySampler implements Sampler {
     return { ...completion, text, message, toolCalls, usage };
   }
 
-  #parse(prompt: Prompt, { begunIds, thinks }: RenderedPrompt, completion: PolicyCompletion): ParsedCompletion {
+  #parse(
+    { prompt, options, rendered: { begunIds, thinks } }: Omit<TurnRequest, "turn">,
+    completion: PolicyCompletion,
+  ): ParsedCompletion {
     const { tokenizer, renderer } = this.#parts;
     const { tokenIds, stopReason = null } = completion;
     if (typeof prompt === "string")
       return { content: textBefore(tokenizer, tokenIds, stopReason), reasoning: null, toolCalls: [] };
-    return parseReply(renderer, joined(begunIds, tokenIds), thinks, stoppedBy(stopReason, begunIds.length));
+    const stopped = stoppedBy(stopReason, begunIds.length);
+    const { toolCalls, ...said } = parseReply(renderer, joined(begunIds, tokenIds), thinks, stopped);
+    return { ...said, toolCalls: toolCalls.map((call) => withTypes(call, options.tools ?? [])) };
   }
 }
 
@@ -250,8 +261,11 @@ function aborted(): PrlError {
   return new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
 }
 
-export function promptForm(prompt: Prompt, { tools, stop = [], toolChoice, begun = "" }: SampleOptions): PromptForm {
-  const isShaped = stop.length > 0 || toolChoice !== undefined || begun !== "";
+export function promptForm(
+  prompt: Prompt,
+  { tools, stop = [], toolChoice, begun = "", jsonSchema }: SampleOptions,
+): PromptForm {
+  const isShaped = stop.length > 0 || toolChoice !== undefined || begun !== "" || jsonSchema !== undefined;
   return {
     isText: typeof prompt === "string",
     ...(tools !== undefined && tools.length > 0 && { tools }),
@@ -290,6 +304,17 @@ export function blameFor(signal: AbortSignal): {
       return new PrlError("PRL_INFERENCE_TIMEOUT", `${error.message} while waiting for the engine`, { cause: error });
     },
   };
+}
+
+/** The options with the format of the sampled text: behind the thinking that the prompt has opened. */
+function withFormat(options: SampleOptions, { begunIds, thinks }: RenderedPrompt): TurnOptions {
+  const { jsonSchema } = options;
+  if (jsonSchema === undefined) return options;
+  if (begunIds.length > 0) {
+    const message = "jsonSchema is of a whole reply; leave out begun and toolChoice";
+    throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
+  }
+  return { ...options, format: { jsonSchema, ...(thinks && { after: "</think>" }) } };
 }
 
 /** The empty beginning of a text prompt: a text holds its own beginning. */

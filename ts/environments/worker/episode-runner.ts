@@ -100,7 +100,7 @@ export class EpisodeRunner {
     const engine = this.#engine(inference);
     let calls = 0;
     return {
-      async generate({ tokenIds, sampling, seed, signal, stop = [], onTokens, keepsPartial = false }) {
+      async generate({ tokenIds, sampling, seed, signal, stop = [], format, onTokens, keepsPartial = false }) {
         const { temperature, maxCompletionTokens, topP, topK } = sampling;
         const requestId = `${episode_id}-${calls}`;
         calls += 1;
@@ -114,6 +114,7 @@ export class EpisodeRunner {
             seed,
             ...(maxCompletionTokens === null ? {} : { maxTokens: maxCompletionTokens }),
             ...(stop.length > 0 && { stop }),
+            ...(format !== undefined && { format }),
           },
           cacheSalt: cache_salt,
           priority,

@@ -1,5 +1,5 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
-import { parseReply, stoppedBy } from "../../renderers/internal.ts";
+import { parseReply, stoppedBy, withTypes } from "../../renderers/internal.ts";
 import type { Renderer } from "../../renderers/index.ts";
 import type { ParsedRequest } from "../requests/request.ts";
 import type { Completion } from "../requests/response.ts";
@@ -21,6 +21,8 @@ export interface ChatReply {
 export interface ReplyOptions {
   /** Whether tool calls are parsed. */
   readonly tools: boolean;
+  /** The tools that may be called, for the types of arguments. */
+  readonly schemas?: readonly unknown[];
   /** Only the first call counts (`parallel_tool_calls: false`). */
   readonly oneCall: boolean;
   /** Prefix for the ids of calls. */
@@ -37,7 +39,7 @@ export interface ReplyOptions {
 export function readReply(
   renderer: Pick<Renderer, "parse" | "stopTokenIds">,
   whole: Completion,
-  { tools, oneCall, id, begun, thinks, withStop }: ReplyOptions,
+  { tools, schemas = [], oneCall, id, begun, thinks, withStop }: ReplyOptions,
 ): ChatReply {
   const completion = withStop ? whole : withoutStopToken(whole, renderer.stopTokenIds);
   const ids = Uint32Array.of(...begun, ...completion.tokenIds);
@@ -51,7 +53,7 @@ export function readReply(
             index,
             id: `call_${id}_${index}`,
             type: "function",
-            function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+            function: { name: call.name, arguments: JSON.stringify(withTypes(call, schemas).arguments) },
           },
         ],
   );

@@ -20,7 +20,6 @@ const SHARED: Readonly<Record<string, readonly unknown[]>> = {
   return_token_offsets: [false],
   routed_experts_prompt_start: [0],
   stream_interval: [1],
-  structured_outputs: NONE,
   thinking_token_budget: [-1],
   use_beam_search: [false],
   vllm_xargs: NONE,
@@ -44,8 +43,6 @@ export const CHAT_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   moderation: [],
   reasoning_effort: [],
   return_prompt_text: [false],
-  // Marks of calls and thinking are special tokens, and are parsed.
-  skip_special_tokens: [true],
   // It has no effect on text without special tokens.
   spaces_between_special_tokens: [true, false],
   verbosity: ["medium"],
@@ -56,7 +53,6 @@ export const COMPLETION_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = 
   ...SHARED,
   best_of: [1],
   prompt_embeds: NONE,
-  response_format: [{ type: "text" }],
   suffix: [],
 };
 

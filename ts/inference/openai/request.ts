@@ -12,6 +12,7 @@ import { badRequest, unsupported } from "../errors.ts";
 import { choicesOf } from "../requests/choices.ts";
 import { MAX_CHOICES, parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../requests/request.ts";
 import { CHAT_NEUTRAL, COMPLETION_NEUTRAL, refuseUnlessNeutral } from "./neutral.ts";
+import { FORMAT_FIELDS, structuredOutputsOf } from "./response-format.ts";
 
 /** Most samples of all prompts of a request together. */
 const MAX_SAMPLES = 4096;
@@ -24,6 +25,7 @@ const fieldsOf = (table: object) => Object.fromEntries(Object.keys(table).map((n
 
 /** Fields of both endpoints. Those about sampling are checked as those of the generate endpoint. */
 const shared = {
+  ...FORMAT_FIELDS,
   model: z.string().nullish(),
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
   max_tokens: z.number().nullish(),
@@ -60,6 +62,7 @@ const shared = {
     })
     .nullish(),
   return_token_ids: z.boolean().nullish(),
+  skip_special_tokens: z.boolean().nullish(),
   user: nothing,
   metadata: nothing,
   store: nothing,
@@ -82,7 +85,6 @@ export const chatSchema = z.strictObject({
   tools: z.array(z.looseObject({ type: z.literal("function") })).nullish(),
   tool_choice: z.unknown().optional(),
   parallel_tool_calls: z.boolean().nullish(),
-  response_format: z.unknown().optional(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(-1).nullish(),
   chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
@@ -100,7 +102,6 @@ export const completionSchema = z.strictObject({
   logprobs: z.int().min(-1).nullish(),
   // vLLM's default is to add them.
   add_special_tokens: z.boolean().nullish(),
-  skip_special_tokens: z.boolean().nullish(),
   spaces_between_special_tokens: z.boolean().nullish(),
 });
 
@@ -109,11 +110,10 @@ export type CompletionBody = z.output<typeof completionSchema>;
 
 /** Refuses what the embedded engine cannot do for a chat. Errors: PRL_INFERENCE_UNSUPPORTED, PRL_INFERENCE_REQUEST. */
 export function refuseUnsupportedChat(body: ChatBody): void {
-  const { response_format: format, tool_choice: choice, top_logprobs: top } = body;
+  const { tool_choice: choice, top_logprobs: top } = body;
   refuseUnlessNeutral(body, CHAT_NEUTRAL);
   refuseStreamOptions(body);
-  const isText = typeof format === "object" && format !== null && "type" in format && format.type === "text";
-  if (format !== undefined && format !== null && !isText) throw unsupported('response_format: only { type: "text" }');
+  refuseSpaces(body);
   if (choice !== undefined && choice !== null && !isToolChoice(choice))
     throw unsupported('tool_choice: only "auto", "none", "required" and a function');
   if ((top ?? 0) !== 0 && body.logprobs !== true) throw badRequest("top_logprobs", "needs logprobs: true");
@@ -123,7 +123,11 @@ export function refuseUnsupportedChat(body: ChatBody): void {
 export function refuseUnsupportedCompletion(body: CompletionBody): void {
   refuseUnlessNeutral(body, COMPLETION_NEUTRAL);
   refuseStreamOptions(body);
-  if (body.skip_special_tokens === false && body.spaces_between_special_tokens === false)
+  refuseSpaces(body);
+}
+
+function refuseSpaces(body: Readonly<Record<string, unknown>>): void {
+  if (body["skip_special_tokens"] === false && body["spaces_between_special_tokens"] === false)
     throw unsupported("spaces_between_special_tokens: special tokens are decoded as the tokenizer does (only true)");
 }
 
@@ -224,7 +228,8 @@ function toGenerateOne(
     logit_bias: clamped(body.logit_bias),
     allowed_token_ids: body.allowed_token_ids,
     bad_words: body.bad_words,
-    skip_special_tokens: "messages" in body ? true : body.skip_special_tokens,
+    structured_outputs: structuredOutputsOf(body),
+    skip_special_tokens: body.skip_special_tokens,
   };
   const known = Object.fromEntries(
     Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null),

@@ -1,5 +1,6 @@
 /** The text of a completion, as the text API shows it. */
 import type { Tokenizer } from "../../renderers/index.ts";
+import { stopPlace } from "../../renderers/internal.ts";
 import type { Completion } from "../requests/response.ts";
 import type { CompletionBody } from "./request.ts";
 
@@ -17,9 +18,11 @@ export function shownIds(
 /** The text before the stop string that ended it, or with it. */
 export function sampledText(tokenizer: Pick<Tokenizer, "decode">, body: TextOptions, completion: Completion): string {
   const skipSpecialTokens = body.skip_special_tokens ?? true;
-  const text = tokenizer.decode(shownIds(body, completion), { skipSpecialTokens });
+  const ids = shownIds(body, completion);
+  const text = tokenizer.decode(ids, { skipSpecialTokens });
   const { stopReason } = completion;
-  const at = typeof stopReason === "string" ? text.indexOf(stopReason) : -1;
-  if (typeof stopReason !== "string" || at < 0) return text;
+  if (typeof stopReason !== "string") return text;
+  const at = stopPlace(text, tokenizer.decode(ids.subarray(0, -1), { skipSpecialTokens }), stopReason);
+  if (at < 0) return text;
   return text.slice(0, body.include_stop_str_in_output === true ? at + stopReason.length : at);
 }

@@ -8,7 +8,12 @@ export interface Placed<Value> {
 
 /** The values of all generators as they come. The first failure, or a caller that stops, ends all of them. */
 export async function* merged<Value>(sources: readonly AsyncGenerator<Value>[]): AsyncGenerator<Placed<Value>> {
-  const next = async (source: AsyncGenerator<Value>, index: number) => ({ source, index, result: await source.next() });
+  const next = (source: AsyncGenerator<Value>, index: number) => {
+    const coming = source.next().then((result) => ({ source, index, result }));
+    // It may fail while the caller works on another value, or after the caller has left: the next race reports it.
+    coming.catch(() => undefined);
+    return coming;
+  };
   const pending = new Map(sources.map((source, index) => [index, next(source, index)]));
   try {
     while (pending.size > 0) {
@@ -21,8 +26,7 @@ export async function* merged<Value>(sources: readonly AsyncGenerator<Value>[]):
       yield { index, value: result.value };
     }
   } finally {
-    // What they still wait for has no reader; their own clean-up runs when it comes.
-    for (const waiting of pending.values()) waiting.catch(() => undefined);
+    // Their clean-up runs when what they still wait for has come.
     for (const source of sources) source.return(undefined).catch(() => undefined);
   }
 }

@@ -5,9 +5,11 @@
  * is not implemented is refused, never ignored; fields of vLLM that only concern text output are accepted and have no effect.
  */
 import { PrlError } from "../../errors.ts";
+import type { StructuredOutput } from "../../native/index.ts";
 import { badRequest, HttpError, unsupported } from "../errors.ts";
 import { flag, integer, isAbsent, isTokenId, number, object, shown, text } from "./fields/checks.ts";
 import { LOGIT_FIELDS, logitControls, type LogitControls } from "./fields/logit-controls.ts";
+import { structuredOutput } from "./fields/structured-outputs.ts";
 
 /** Facts about the model that the checks need. */
 export interface RequestLimits {
@@ -15,6 +17,8 @@ export interface RequestLimits {
   maxModelLen: number;
   /** Allowed values of `model`; empty: any. */
   servedModelNames: readonly string[];
+  /** Adapters that `model` may name too. */
+  adapters: { has(name: string): boolean };
 }
 
 /** Most of the most probable tokens that a request gets for each place (OpenAI's and vLLM's limit). */
@@ -23,6 +27,8 @@ const MAX_TOP_LOGPROBS = 20;
 export const MAX_CHOICES = 128;
 
 export interface ParsedRequest extends LogitControls {
+  /** The adapter that computes the request; null: the model as it is. */
+  adapter: string | null;
   /** The client's id; null when it gave none. */
   requestId: string | null;
   promptTokenIds: Uint32Array;
@@ -32,6 +38,8 @@ export interface ParsedRequest extends LogitControls {
   topP: number;
   topK: number;
   minP: number;
+  /** What the text has to match; null: nothing. */
+  structuredOutput: StructuredOutput | null;
   seed: number | null;
   stopTokenIds: number[];
   stop: string[];
@@ -78,6 +86,7 @@ const SAMPLING_FIELDS = new Set([
   "n",
   "min_p",
   ...LOGIT_FIELDS,
+  "structured_outputs",
   "logprobs",
   "prompt_logprobs",
   "stop",
@@ -98,13 +107,13 @@ const TEXT_FIELDS = new Set([
 const NEUTRAL: Record<string, unknown> = { length_penalty: 1, best_of: 1, use_beam_search: false };
 
 /** Lists and maps that do nothing when they are empty. */
-const NEUTRAL_WHEN_EMPTY = new Set(["logits_processors", "logprob_token_ids", "structured_outputs", "extra_args"]);
+const NEUTRAL_WHEN_EMPTY = new Set(["logits_processors", "logprob_token_ids", "extra_args"]);
 
 /** Parses `body` into a request. Errors: PRL_INFERENCE_REQUEST or PRL_INFERENCE_UNSUPPORTED naming the field. */
 export function parseGenerateRequest(body: unknown, limits: RequestLimits): ParsedRequest {
   const request = object(body, "body");
   for (const name in request) if (!REQUEST_FIELDS.has(name)) refuseUnknown(name, request[name], REQUEST_FIELDS);
-  checkModel(request["model"], limits.servedModelNames);
+  const adapter = servedAdapter(request["model"], limits);
   for (const name of ["features", "kv_transfer_params"]) {
     if (!isAbsent(request[name])) throw unsupported(`${name}: the embedded engine has no such thing; leave it out`);
   }
@@ -114,25 +123,28 @@ export function parseGenerateRequest(body: unknown, limits: RequestLimits): Pars
   const promptTokenIds = tokenIds(request["token_ids"], limits);
   const promptLogprobs = logprobCount(params["prompt_logprobs"], "sampling_params.prompt_logprobs");
   const stream = flag(request["stream"], "stream");
+  if (adapter !== null && promptLogprobs !== null)
+    throw unsupported("sampling_params.prompt_logprobs: prompts are scored without the adapter that model names");
   if (stream && promptLogprobs !== null)
     throw badRequest("sampling_params.prompt_logprobs", "not available when stream is true");
-  const minTokens = integer(params["min_tokens"], "sampling_params.min_tokens", 0, 0);
   const streamOptions = object(request["stream_options"] ?? {}, "stream_options");
   for (const name in streamOptions)
     if (!STREAM_FIELDS.has(name)) refuseUnknown(`stream_options.${name}`, streamOptions[name], STREAM_FIELDS);
   return {
+    adapter,
     requestId: text(request["request_id"], "request_id"),
     promptTokenIds,
     maxTokens: maxTokens(params["max_tokens"], promptTokenIds.length, promptLogprobs !== null, limits),
-    minTokens,
+    minTokens: integer(params["min_tokens"], "sampling_params.min_tokens", 0, 0),
     temperature: number(params["temperature"], "sampling_params.temperature", 1, { least: 0, most: Number.MAX_VALUE }),
     topP: topP(params["top_p"]),
     topK: integer(params["top_k"], "sampling_params.top_k", -1, -1),
     minP: number(params["min_p"], "sampling_params.min_p", 0, { least: 0, most: 1 }),
     ...logitControls(params, limits.vocabSize),
+    structuredOutput: structuredOutput(params["structured_outputs"]),
     seed: isAbsent(params["seed"]) ? null : integer(params["seed"], "sampling_params.seed", 0, 0),
     stopTokenIds: stopTokenIds(params["stop_token_ids"], limits.vocabSize),
-    stop: stopStrings(params["stop"], minTokens),
+    stop: stopStrings(params["stop"]),
     skipSpecialTokens: flag(params["skip_special_tokens"] ?? true, "sampling_params.skip_special_tokens"),
     ignoreEos: flag(params["ignore_eos"], "sampling_params.ignore_eos"),
     logprobs: logprobCount(params["logprobs"], "sampling_params.logprobs"),
@@ -148,12 +160,16 @@ export function parseGenerateRequest(body: unknown, limits: RequestLimits): Pars
 
 // ---- one check per kind of field ----
 
-function checkModel(value: unknown, served: readonly string[]): void {
+/** The adapter that `model` names; null when it names the model. Errors: 404 for a model that is not served here. */
+export function servedAdapter(value: unknown, { servedModelNames: served, adapters }: RequestLimits): string | null {
   const model = text(value, "model");
-  if (model !== null && served.length > 0 && !served.includes(model)) {
+  if (model === null || served.includes(model)) return null;
+  if (adapters.has(model)) return model;
+  if (served.length > 0) {
     const names = served.map((name) => `"${name}"`).join(", ");
     throw new HttpError(404, "PRL_INFERENCE_REQUEST", `model: "${model}" is not served here, but ${names}`);
   }
+  return null;
 }
 
 function checkSamplingField(name: string, value: unknown): void {
@@ -225,15 +241,13 @@ function stopTokenIds(value: unknown, vocabSize: number): number[] {
   });
 }
 
-function stopStrings(value: unknown, minTokens: number): string[] {
+function stopStrings(value: unknown): string[] {
   const field = "sampling_params.stop";
   const list: unknown[] = isAbsent(value) ? [] : Array.isArray(value) ? value : [value];
-  const strings = list.map((entry) => {
+  return list.map((entry) => {
     if (typeof entry === "string" && entry !== "") return entry;
     throw badRequest(field, `must be a non-empty string or a list of such, got ${shown(value)}`);
   });
-  if (strings.length > 0 && minTokens > 0) throw unsupported(`${field}: not together with min_tokens`);
-  return strings;
 }
 
 function topP(value: unknown): number {

@@ -5,6 +5,7 @@ import { badWordTokens } from "./bad-words.ts";
 import type { ActiveRequest } from "./active-request.ts";
 import { CompletionCursor, endWithStopString, joinCompletions } from "./completion.ts";
 import type { ServerContext } from "../context.ts";
+import type { FinishReason } from "../request-metrics.ts";
 import type { ParsedRequest } from "./request.ts";
 import type { Completion, Usage } from "./response.ts";
 
@@ -19,13 +20,41 @@ export interface Sampling {
   cut?: AbortSignal;
 }
 
-/** Samples a completion in the chunks that the engine gives, cut at the first stop string. */
-export async function* sample(
+/** Samples a completion in the chunks that the engine gives, cut at the first stop string, and counts it. */
+export async function* sample(context: ServerContext, sampling: Sampling): AsyncGenerator<Completion> {
+  const { parsed } = sampling;
+  const watch = context.requestMetrics.begin({
+    promptTokens: parsed.promptTokenIds.length,
+    maxTokens: parsed.maxTokens,
+    choices: parsed.choices,
+    isGradual: isGradual(parsed),
+  });
+  let end: FinishReason = "abort";
+  try {
+    for await (const chunk of drawn(context, sampling)) {
+      watch.tokens(chunk.tokenIds.length);
+      end = chunk.finishReason ?? end;
+      yield chunk;
+    }
+  } catch (error) {
+    if (!sampling.signal.aborted) end = "error";
+    throw error;
+  } finally {
+    watch.end(end);
+  }
+}
+
+/** Whether tokens come as they are sampled: for streams, and where each may complete a stop string. */
+function isGradual({ stream, stop }: ParsedRequest): boolean {
+  return stream || stop.length > 0;
+}
+
+async function* drawn(
   context: ServerContext,
   { parsed, id, cursor, signal, cut }: Sampling,
 ): AsyncGenerator<Completion> {
   const text = parsed.stop.length === 0 ? null : await stopStream(context, parsed);
-  const request = await toEngine(context, { parsed, id, finalOnly: !parsed.stream && text === null });
+  const request = await toEngine(context, { parsed, id, finalOnly: !isGradual(parsed) });
   // Both belong to this request and end with it.
   const ending = new AbortController();
   for (const one of [signal, cut]) {
@@ -54,7 +83,7 @@ async function toEngine(
   context: ServerContext,
   { parsed, id, finalOnly }: { parsed: ParsedRequest; id: string; finalOnly: boolean },
 ): Promise<GenerateRequest> {
-  const { allowedTokenIds, badWords, cacheSalt, logprobs } = parsed;
+  const { adapter, allowedTokenIds, badWords, cacheSalt, logprobs, structuredOutput } = parsed;
   return {
     id,
     promptTokenIds: parsed.promptTokenIds,
@@ -74,9 +103,11 @@ async function toEngine(
     priority: parsed.priority,
     finalOnly,
     ...(allowedTokenIds === null ? {} : { allowedTokenIds }),
+    ...(structuredOutput === null ? {} : { structuredOutput }),
     ...(badWords.length === 0 ? {} : { badWords: await badWordTokens(await context.tokenizer(), badWords) }),
     ...(logprobs === null || logprobs === 0 ? {} : { topLogprobs: logprobs }),
     ...(cacheSalt === null ? {} : { cacheSalt }),
+    ...(adapter === null ? {} : { adapter }),
   };
 }
 
@@ -101,9 +132,10 @@ function cutAtStop(text: DecodeStream, chunk: Completion): Completion | null {
   return text.stopReason === null ? null : endWithStopString(chunk, chunk.tokenIds.length, text.stopReason);
 }
 
-async function stopStream(context: ServerContext, { stop, skipSpecialTokens }: ParsedRequest): Promise<DecodeStream> {
+async function stopStream(context: ServerContext, parsed: ParsedRequest): Promise<DecodeStream> {
+  const { stop, skipSpecialTokens, minTokens } = parsed;
   const tokenizer = await context.tokenizer();
-  return tokenizer.decodeStream({ skipSpecialTokens, stop });
+  return tokenizer.decodeStream({ skipSpecialTokens, stop, stopAfter: minTokens });
 }
 
 export interface Sampled {

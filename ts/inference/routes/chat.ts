@@ -1,26 +1,17 @@
 /** `/v1/chat/completions`, whole and streamed. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 
-import { encodeBeginning, opensThinking } from "../../renderers/internal.ts";
 import type { ChatMessage, ReplyDelta, Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
 import { joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
-import { badRequest, unsupported } from "../errors.ts";
+import { badRequest } from "../errors.ts";
 import { readAs } from "../read-as.ts";
 import { headOf, streamed, total } from "../openai/answer.ts";
-import { endOf, idsOf, promptIdsOf, readReply, type ReplyOptions } from "../openai/choice.ts";
+import { endOf, idsOf, promptIdsOf, readReply } from "../openai/choice.ts";
 import { chatLogprobs, promptLogprobsOf, tokenText } from "../openai/logprobs.ts";
-import { conversationOf } from "../openai/messages.ts";
-import {
-  chatSchema,
-  type ChatBody,
-  forcedCall,
-  logprobsOf,
-  refuseUnsupportedChat,
-  samplesPerPrompt,
-  toGenerate,
-} from "../openai/request.ts";
+import { renderChat, type RenderedChat, requestsOf } from "../openai/rendered-chat.ts";
+import { chatSchema, type ChatBody, logprobsOf, refuseUnsupportedChat, samplesPerPrompt } from "../openai/request.ts";
 import type { ParsedRequest } from "../requests/request.ts";
 import { wholeChoices } from "../requests/sample.ts";
 import type { Completion } from "../requests/response.ts";
@@ -39,37 +30,15 @@ async function chat(
   active: ActiveRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const [renderer, tokenizer] = await Promise.all([
-    context.renderer(body.chat_template_kwargs ?? {}),
-    context.tokenizer(),
-  ]);
-  const tools = body.tool_choice === "none" || (body.tools ?? []).length === 0 ? null : (body.tools ?? []);
-  const messages = conversationOf(body.messages, context.limits);
-  const rendered = await renderer.renderAsync(messages, { tools });
-  const opened = opensThinking({ tokenizer, renderer }, rendered, messages, { tools });
-  const forced = forcedCall(body);
-  const begun = encodeBeginning(
-    { tokenizer, renderer },
-    { thinks: opened, ...(forced !== undefined && { call: forced }) },
-  );
-  if (begun === null) throw unsupported("tool_choice: the model's chat format has no calls of tools");
-  const promptIds = Uint32Array.of(...rendered, ...begun);
+  const rendered = await renderChat(context, body);
+  const { renderer, tokenizer, options, messages } = rendered;
   const choices = samplesPerPrompt(body);
-  const requests = toGenerate(body, promptIds, renderer.stopTokenIds, context.limits);
+  const requests = requestsOf(context, rendered);
   const [first] = requests;
   if (first === undefined) throw badRequest("n", "must be at least 1");
-  const thinks = opened && begun.length === 0;
-  const options = {
-    tools: tools !== null,
-    oneCall: body.parallel_tool_calls === false,
-    id: context.nextId(),
-    begun,
-    thinks,
-    withStop: body.include_stop_str_in_output === true,
-  };
   const echoed = echoOf(body, messages);
   if (body.stream === true) {
-    const parts = { body, requests, renderer, tokenizer, options, echoed };
+    const parts = { ...rendered, requests, echoed };
     return context.admission.during(requests.length, () => streamChat(context, parts, active, reply));
   }
   const prompt = await active.race(promptScores(context, body, { parsed: first, tokenizer }));
@@ -118,12 +87,8 @@ function echoOf(body: ChatBody, messages: readonly ChatMessage[]): string {
   return body.echo === true && last?.role === "assistant" && typeof last.content === "string" ? last.content : "";
 }
 
-interface ChatStream {
-  body: ChatBody;
+interface ChatStream extends RenderedChat {
   requests: readonly ParsedRequest[];
-  renderer: Awaited<ReturnType<ServerContext["renderer"]>>;
-  tokenizer: Tokenizer;
-  options: ReplyOptions;
   echoed: string;
 }
 

@@ -104,7 +104,8 @@ function streamText(
     const logprobs = new TextLogprobs(textOf);
     const wantsAll = top !== null || body.return_token_ids === true;
     const received: Completion[] = [];
-    const stream = tokenizer.decodeStream({ skipSpecialTokens: parsed.skipSpecialTokens, stop: parsed.stop });
+    const { skipSpecialTokens, stop: stops, minTokens: stopAfter } = parsed;
+    const stream = tokenizer.decodeStream({ skipSpecialTokens, stop: stops, stopAfter });
     // Only the first chunk has them.
     let promptIds = promptIdsOf(body, parsed);
     const sendText = (text: string, more: object): Promise<void> => {

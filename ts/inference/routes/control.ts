@@ -126,8 +126,8 @@ async function loadWeights(
       `${dir}/manifest.json is of ${found}, the request asks for ${asked}`,
     );
   }
-  if (manifest.encoding !== "full")
-    throw unsupported(`${dir}: ${manifest.encoding} weights; only full versions can be loaded`);
+  if (manifest.encoding === "sparse")
+    throw unsupported(`${dir}: sparse weights; only full versions and adapters can be loaded`);
   await context.model.swapWeights(dir, { version, digest });
 }
 

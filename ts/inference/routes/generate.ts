@@ -1,11 +1,12 @@
 /** `POST /inference/v1/generate`: token ids in, token ids and log-probabilities out, whole or as server-sent events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
 
 import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
 import { CompletionCursor } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
 import { controlGuard } from "../control-guard.ts";
-import { badRequest } from "../errors.ts";
+import { readAs } from "../read-as.ts";
 import { choicesOf } from "../requests/choices.ts";
 import { merged } from "../requests/merged.ts";
 import { scorePrompt } from "../requests/prompt-scores.ts";
@@ -21,6 +22,7 @@ import {
   type Usage,
 } from "../requests/response.ts";
 
+const abortSchema = z.strictObject({ request_ids: z.array(z.string()) });
 const JSON_TYPE = "application/json; charset=utf-8";
 
 export function registerGenerate(app: FastifyInstance, context: ServerContext): void {
@@ -40,10 +42,7 @@ export function registerGenerate(app: FastifyInstance, context: ServerContext): 
   // As in vLLM, the requests with these ids are answered with the tokens so far, `finish_reason: "abort"`. It belongs to sampling, so
   // it needs no key.
   app.post("/abort_requests", { onRequest: controlGuard(null) }, (request: FastifyRequest) => {
-    const { request_ids: ids, ...others } = (request.body ?? {}) as Record<string, unknown>;
-    if (Object.keys(others).length > 0) throw badRequest("body", "has nothing but request_ids");
-    if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string"))
-      throw badRequest("request_ids", "must be a list of strings");
+    const { request_ids: ids } = readAs("body", abortSchema, request.body);
     context.cuts.cut(ids);
     return {};
   });
@@ -87,11 +86,16 @@ async function stream(
   const events = openEventStream(reply, signal);
   let sampled = 0;
   await events.end(async () => {
-    for (; next.done !== true; next = await active.race(parts.next())) {
-      const { index, value: completion } = next.value;
-      sampled += completion.tokenIds.length;
-      const usage = parsed.continuousUsage ? usageOf(parsed, sampled, cachedIn(cursors)) : null;
-      await events.write(chunkJson(requestId, { index, completion }, parsed.logprobs, usage));
+    try {
+      for (; next.done !== true; next = await active.race(parts.next())) {
+        const { index, value: completion } = next.value;
+        sampled += completion.tokenIds.length;
+        const usage = parsed.continuousUsage ? usageOf(parsed, sampled, cachedIn(cursors)) : null;
+        await events.write(chunkJson(requestId, { index, completion }, parsed.logprobs, usage));
+      }
+    } finally {
+      // A failure may leave the engine at work.
+      parts.return(undefined).catch(() => undefined);
     }
     if (parsed.includeUsage)
       await events.write(chunkJson(requestId, null, null, usageOf(parsed, sampled, cachedIn(cursors))));

@@ -41,25 +41,29 @@ export function registerStatus(app: FastifyInstance, context: ServerContext): vo
     return { version: context.packageVersion, policy_version: version, digest, isa, dtype, ...weights };
   });
 
+  const listed = (id: string, root: string, parent: string | null) => ({
+    id,
+    object: "model",
+    created: startedAt,
+    owned_by: "prl",
+    root,
+    parent,
+    max_model_len: context.limits.maxModelLen,
+    permission: [],
+  });
   app.get("/v1/models", () => ({
     object: "list",
-    data: context.modelNames.map((id) => ({
-      id,
-      object: "model",
-      created: startedAt,
-      owned_by: "prl",
-      root: context.modelDir,
-      parent: null,
-      max_model_len: context.limits.maxModelLen,
-      permission: [],
-    })),
+    data: [
+      ...context.modelNames.map((id) => listed(id, context.modelDir, null)),
+      ...context.adapters.list().map(({ name, dir }) => listed(name, dir, context.modelNames[0] ?? null)),
+    ],
   }));
 
   // It is opened at its first use, because it would make the start longer.
   let own: Promise<ProcessMetrics> | null = null;
   app.get("/metrics", async (_request, reply) => {
     own ??= openProcessMetrics({ component: "inference" });
-    const text = metricsText(context.modelNames[0] ?? "", context.model.stats());
+    const text = metricsText(context.modelNames[0] ?? "", context.model.stats(), context.requestMetrics);
     return reply.header("content-type", PROMETHEUS_TYPE).send(text + (await (await own).text()));
   });
   app.addHook("onClose", async () => {

@@ -31,6 +31,7 @@ import {
 } from "../checks/check-environments.ts";
 import { writeConfig } from "../processes/child-configs.ts";
 import { withThreads } from "../processes/cores.ts";
+import { withInterpreter } from "../checks/trainer-backend.ts";
 import {
   assertSameReference,
   checkpointRoot,
@@ -104,7 +105,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
       absent: [model, other].filter((text) => text !== null),
     };
   });
-  const threaded = withThreads(config);
+  const threaded = withThreads({ ...config, trainer: await withInterpreter(config.trainer, provenance) });
   const names = config.orchestrator.train.source.map((source) => source.name);
   const { directory, resumed } = await directoryOf("rl", threaded, names, options);
   const resolved = { ...threaded, run: { ...config.run, name: directory.name } };

@@ -80,7 +80,8 @@ export class GrowingReply {
   #isMark(delimiter: string, delta: ReplyDelta): boolean {
     if (delimiter === "<think>") return this.#mayThink && this.#open();
     if (delimiter === "</think>") return this.#mayThink && this.#close(delta);
-    if (delimiter !== "<tool_call>" || this.#family.toolCalls !== "tagged") return false;
+    const { toolCalls } = this.#family;
+    if (delimiter !== "<tool_call>" || toolCalls === null || toolCalls === "json") return false;
     if (this.#part === "content") this.#tell("content", delta);
     if (this.#part !== "reasoning") this.#part = "waiting";
     else if (!this.#isOpened) this.#isUnclear = true;

@@ -6,6 +6,7 @@
 import type { Family } from "../families.ts";
 import { type Codec, type Piece, splitTokens } from "./pieces.ts";
 import { piecesBefore, type StoppedBy } from "./stop-strings.ts";
+import { readXmlCall } from "./xml-call.ts";
 
 export type ToolCallStatus = "ok" | "invalid_json" | "unclosed_block" | "missing_name";
 
@@ -47,7 +48,7 @@ export function parseCompletion(
   const { reasoning, rest } = family.thinks ? takeThinking(pieces) : { reasoning: null, rest: pieces };
   if (family.toolCalls === "json") return { ...jsonCalls(text(rest)), reasoning };
   if (family.toolCalls === null) return { content: text(rest).trim(), reasoning, toolCalls: [] };
-  return { ...taggedCalls(rest), reasoning };
+  return { ...taggedCalls(rest, family.toolCalls === "xml"), reasoning };
 }
 
 function takeThinking(pieces: readonly Piece[]): { reasoning: string | null; rest: readonly Piece[] } {
@@ -63,7 +64,7 @@ function takeThinking(pieces: readonly Piece[]): { reasoning: string | null; res
   return { reasoning: text(pieces.slice(from, close)).trim(), rest: pieces.slice(close + 1) };
 }
 
-function taggedCalls(pieces: readonly Piece[]): { content: string; toolCalls: ParsedToolCall[] } {
+function taggedCalls(pieces: readonly Piece[], isXml: boolean): { content: string; toolCalls: ParsedToolCall[] } {
   const toolCalls: ParsedToolCall[] = [];
   let content = "";
   for (let at = 0; at < pieces.length; at++) {
@@ -81,7 +82,9 @@ function taggedCalls(pieces: readonly Piece[]): { content: string; toolCalls: Pa
     const body = text(length < 0 ? rest : rest.slice(0, length));
     toolCalls.push(
       isClosed
-        ? readCall(body, "arguments")
+        ? isXml
+          ? readXmlCall(body)
+          : readCall(body, "arguments")
         : { status: "unclosed_block", name: null, arguments: null, raw: body.trim() },
     );
     at += length < 0 ? rest.length : length + Number(isClosed);

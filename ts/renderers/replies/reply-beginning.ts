@@ -46,11 +46,15 @@ export function encodeBeginning(
  * reply is thinking until it closes the block. Tags inside messages open nothing.
  */
 export function opensThinking(
-  { tokenizer, renderer }: { tokenizer: Pick<Tokenizer, "decode">; renderer: Pick<Renderer, "replyOpening"> },
+  {
+    tokenizer,
+    renderer,
+  }: { tokenizer: Pick<Tokenizer, "decode">; renderer: Pick<Renderer, "replyOpening"> & { thinksFirst?: boolean } },
   promptIds: Uint32Array,
   messages: readonly ChatMessage[],
   options?: Pick<RenderOptions, "tools">,
 ): boolean {
+  if (renderer.thinksFirst === true) return !renderer.replyOpening(messages, options).includes("</think>");
   // Most prompts do not have the tag at their end, and need no second rendering.
   return (
     endsThinking(tokenizer.decode(promptIds.subarray(-LOOK_BACK_TOKENS))) &&

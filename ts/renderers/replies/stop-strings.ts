@@ -31,8 +31,20 @@ export function textBefore(
   stopReason: number | string | null | undefined,
 ): string {
   const text = tokenizer.decode(ids, { skipSpecialTokens: true });
-  const at = typeof stopReason === "string" ? text.indexOf(stopReason) : -1;
+  const before = tokenizer.decode(ids.subarray(0, -1), { skipSpecialTokens: true });
+  const at = typeof stopReason === "string" ? stopPlace(text, before, stopReason) : -1;
   return at < 0 ? text : text.slice(0, at);
+}
+
+/**
+ * The place of the stop string that the last token completed, given the text without this token: an earlier one did not end the text,
+ * because tokens were still to come (`min_tokens`). Where the tokens go on behind the string it is the first one; -1 when there is none.
+ */
+export function stopPlace(text: string, before: string, stop: string): number {
+  let same = 0;
+  while (same < before.length && before[same] === text[same]) same += 1;
+  const last = text.indexOf(stop, Math.max(same - stop.length + 1, 0));
+  return last >= 0 ? last : text.indexOf(stop);
 }
 
 /** Number of tokens completely before the stop string, and the next token's text before it. Special tokens are not searched. */

@@ -6,10 +6,9 @@
  * It knows the batch and weight formats (ARCHITECTURE.md) and no algorithm beyond the loss.
  */
 
-import { join } from "node:path";
-import { optimOptions, type RlConfig } from "../../config/index.ts";
+import type { RlConfig } from "../../config/index.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { openTrainer, weightDtype } from "../../native/index.ts";
+import { findInterpreter } from "../../python/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -21,17 +20,16 @@ import {
 import { assertBaseWeights, weightsDigest, writeBaseWeights } from "../base-weights.ts";
 import { canaryTokenIds, scoreCanary } from "../canary.ts";
 import { checkpointDisk } from "../checkpoint-disk.ts";
-import { configuredLoss } from "./configured-loss.ts";
-import { openReference } from "./reference.ts";
+import type { TrainerBackend } from "./backend.ts";
+import { openEngineBackend } from "./engine-backend.ts";
 import { learningRate } from "../schedule.ts";
+import { openTorchBackend } from "../torch/torch-backend.ts";
 import { tokenStaleness } from "./token-staleness.ts";
 import { peakMemory, trainMetrics } from "../train-metrics.ts";
 import { TrainSteps } from "../train-step.ts";
 
 /** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator counts as dead. */
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
-/** File of the optimizer in a checkpoint's trainer half; the weights are beside it as a model folder. */
-const OPTIMIZER_FILE = "optimizer.safetensors";
 export interface TrainerJob {
   modelDir: string;
   /** The model that the run began with: every saved folder gets its tokenizer. */
@@ -60,20 +58,8 @@ export interface TrainerJob {
 /** Trains until `maxSteps` or the signal. */
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const { config, metrics, signal } = job;
-  const customLoss = await configuredLoss(config.loss);
-  const dtype = await weightDtype(config.model?.dtype ?? "auto", job.baseDir);
-  const trainer = await openTrainer(job.modelDir, {
-    dtype,
-    threads: config.threads ?? 0,
-    loss: customLoss.loss,
-    optim: optimOptions(config.optim),
-    activations: config.activations,
-    companions: job.baseDir,
-  });
-  const threads = config.threads ?? 0;
-  const { referenceDir = null, baseWeights = null } = job;
-  const base = { model: baseWeights, reference: await boundReference(job) };
-  const reference = referenceDir === null ? null : await openReference(referenceDir, { threads, dtype });
+  const base = { model: job.baseWeights ?? null, reference: await boundReference(job) };
+  const trainer = await openBackend(job);
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
   const publish = async (version: number, full: boolean): Promise<void> => {
     const canary = await scoreCanary(trainer, canaryIds);
@@ -81,19 +67,17 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   };
   let saving: Promise<void> = Promise.resolve();
   const steps = new TrainSteps(trainer, metrics);
+  const ranks = Array.from({ length: trainer.ranks }, (_, rank) => rank);
   try {
-    if (job.startStep > 0) await trainer.loadOptimizer(join(job.modelDir, OPTIMIZER_FILE));
     await publish(job.startStep, true);
-    await job.onReady({ isa: trainer.isa, dtype, version: job.startStep });
+    await job.onReady({ isa: trainer.isa, dtype: trainer.dtype, version: job.startStep });
     for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) {
       const startedAt = performance.now();
-      const batch = await job.rollouts.receive(step, 0, { deadlineMs: BATCH_DEADLINE_MS, signal });
+      const wait = { deadlineMs: BATCH_DEADLINE_MS, signal };
+      const batches = await Promise.all(ranks.map((rank) => job.rollouts.receive(step, rank, wait)));
       const receivedAt = performance.now();
       const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
-      const { envNames, ...columns } = batch;
-      const scored = reference === null ? columns : await reference.score(columns);
-      const scoredAt = performance.now();
-      const outcome = await steps.take(step, { ...scored, onPolicyVersion: step - 1 }, lr, saving);
+      const outcome = await steps.take(step, { batches, onPolicyVersion: step - 1 }, lr, saving);
       const trainedAt = performance.now();
       await publish(step, step === job.maxSteps);
       const publishedAt = performance.now();
@@ -101,24 +85,23 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const { checkpoints } = job;
       if (checkpoints !== null && isCheckpointStep(step, checkpoints.rules, job.maxSteps)) {
         saving = writeHalf(checkpoints, step, "trainer", async (dir) => {
-          await trainer.saveMasters(dir);
-          await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
+          await trainer.saveCheckpoint(dir);
           await writeBaseWeights(dir, base);
         });
         // Its rejection is handled where it is awaited.
         saving.catch(() => undefined);
         if (!checkpoints.rules.save_async) await saving;
       }
+      const tokens = batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
       const seconds = (from: number, to: number) => (to - from) / 1000;
       metrics.log(step, {
-        ...trainMetrics(outcome.metrics, envNames),
-        ...tokenStaleness(batch, step),
+        ...trainMetrics(outcome.metrics, batches[0]?.envNames ?? []),
+        ...tokenStaleness(batches, step),
         "optim/lr": lr,
-        "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
-        "perf/peak_memory": peakMemory(),
+        "perf/throughput": tokens / seconds(receivedAt, trainedAt),
+        "perf/peak_memory": outcome.metrics["perf/peak_memory"] ?? peakMemory(),
         "time/wait_for_batch": seconds(startedAt, receivedAt),
-        "time/forward_backward": seconds(scoredAt, trainedAt),
-        ...(reference === null ? {} : { "time/reference_logprobs": seconds(receivedAt, scoredAt) }),
+        "time/forward_backward": seconds(receivedAt, trainedAt) - (outcome.metrics["time/reference_logprobs"] ?? 0),
         "time/broadcast_weights": seconds(trainedAt, publishedAt),
         "time/save_ckpt": seconds(publishedAt, performance.now()),
         "time/step": seconds(startedAt, performance.now()),
@@ -130,8 +113,14 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   } finally {
     await Promise.allSettled([saving]);
     await Promise.all([job.rollouts.close(), job.weights.close()]);
-    await Promise.all([trainer.close(), reference?.close(), customLoss.close()]);
+    await trainer.close();
   }
+}
+
+async function openBackend(job: TrainerJob): Promise<TrainerBackend> {
+  const { backend, python } = job.config;
+  if (backend === "engine") return openEngineBackend(job);
+  return openTorchBackend(job, await findInterpreter("torch", python, "trainer.python"));
 }
 
 /** The digest of the reference that the run's checkpoints are bound to. It is computed once and compared with the last checkpoint's. */

@@ -7,8 +7,9 @@
 import { optimOptions, type SftConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { buildBatchAsync, openTrainer, packSequences, weightDtype } from "../../native/index.ts";
+import { buildBatchAsync, openTrainer, packSequences, type Trainer, weightDtype } from "../../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
+import { adapterOptions } from "../adapter-options.ts";
 import { checkpointDisk } from "../checkpoint-disk.ts";
 import { learningRate } from "../schedule.ts";
 import { restoreSft, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
@@ -50,13 +51,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
   const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
   const encoding = { tokenizer, renderer };
   const binTokens = config.data.micro_batch_tokens ?? config.seq_len;
-  const trainer = await openTrainer(modelDir, {
-    dtype: await weightDtype(config.model.dtype, job.baseDir ?? modelDir),
-    threads: config.threads ?? 0,
-    optim: optimOptions(config.optim),
-    activations: config.activations,
-    companions: job.baseDir,
-  });
+  const trainer = await openSftTrainer(job);
   const startStep = job.start?.step ?? 0;
   const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0 };
   const saver = job.checkpoints === undefined ? null : new SftSaver(job.checkpoints, metrics, signal);
@@ -119,4 +114,20 @@ export async function runSft(job: SftJob): Promise<SftResult> {
     await Promise.allSettled([saver?.saved]);
     await Promise.all([trainer.close(), data?.close()]);
   }
+}
+
+/** The trainer of all weights, or of an adapter. */
+async function openSftTrainer({ modelDir, config, ...job }: SftJob): Promise<Trainer> {
+  const baseDir = job.baseDir ?? modelDir;
+  const { name, lora: block, dtype } = config.model;
+  const isResumed = job.start !== undefined;
+  const { dir, lora } = adapterOptions({ lora: block, name, baseDir, modelDir, seed: config.seed, isResumed });
+  return openTrainer(dir, {
+    dtype: await weightDtype(dtype, baseDir),
+    ...(lora !== undefined && { lora }),
+    threads: config.threads ?? 0,
+    optim: optimOptions(config.optim),
+    activations: config.activations,
+    companions: job.baseDir,
+  });
 }

@@ -14,7 +14,7 @@ pub(crate) struct Shape {
     pub(crate) rounds: usize,
 }
 
-/// Tokens per second of `figure`, "train" or "decode", with so many threads and in the format `dtype`; prints why and returns None when it
+/// Tokens per second of `figure`, "train", "adapter" or "decode", with so many threads and in the format `dtype`; prints why and returns None when it
 /// cannot be measured.
 #[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
 pub(crate) fn torch(figure: &str, model: &Path, (threads, dtype): (usize, &str), shape: &Shape) -> Option<f64> {

@@ -20,9 +20,18 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Predecessor {
     /// The block is the first one of a prompt with this salt.
-    Salt(Option<Arc<str>>),
+    Salt(Salt),
     /// The known block with this serial number.
     Block(u64),
+}
+
+/// What must be equal for requests to share prefixes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Salt {
+    /// The request's own salt.
+    pub(super) text: Option<Arc<str>>,
+    /// Serial number of the request's adapter: another adapter computes other keys and values.
+    pub(super) adapter: Option<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -234,7 +243,10 @@ mod tests {
     use super::*;
 
     fn salt(name: &str) -> Predecessor {
-        Predecessor::Salt(Some(name.into()))
+        Predecessor::Salt(Salt {
+            text: Some(name.into()),
+            adapter: None,
+        })
     }
 
     /// Allocates and makes known the full blocks of `tokens`.
@@ -261,7 +273,12 @@ mod tests {
         assert_eq!(held, blocks);
         assert_eq!(manager.available(), 6);
         assert!(manager.hold_prefix(salt("b"), &tokens, 9).0.is_empty());
-        assert!(manager.hold_prefix(Predecessor::Salt(None), &tokens, 9).0.is_empty());
+        assert!(
+            manager
+                .hold_prefix(Predecessor::Salt(Salt::default()), &tokens, 9)
+                .0
+                .is_empty()
+        );
         assert_eq!(manager.hold_prefix(salt("a"), &[1, 2, 4, 4], 9).0, blocks[..1]);
         assert_eq!(manager.hold_prefix(salt("a"), &tokens, 1).0, blocks[..1]);
     }

@@ -5,11 +5,12 @@
 //! sequence holds which part of the cache, and `sampler` draws tokens.
 //!
 //! A request's tokens and log-probabilities depend on its own fields and the weights only: not on what else runs, the
-//! order of arrival, chunking, preemption, cached prefixes or threads. Without truncation, changes of logits and min_tokens the
+//! order of arrival, chunking, preemption, cached prefixes or threads. Without truncation, changes of logits, a format and min_tokens the
 //! log-probabilities are those of [`Model::logprobs`] bit for bit, for tokens whose keys and values were all computed under
 //! one version.
 
 mod blocks;
+mod constraint;
 mod controls;
 mod mailbox;
 mod ranking;
@@ -21,6 +22,7 @@ mod sequence;
 mod step;
 mod worker;
 
+pub use constraint::{Next, TokenConstraint, TokenFormat};
 pub use controls::{LogitControls, MAX_BAD_WORD_TOKENS, MAX_BAD_WORDS, MAX_LOGIT_BIASES};
 pub use ranking::{MAX_TOP_LOGPROBS, Ranked};
 pub use request::{

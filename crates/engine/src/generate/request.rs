@@ -2,12 +2,16 @@
 //!
 //! They hold token ids only; stop strings and text belong to the caller. Nothing here touches the model.
 
+use std::sync::Arc;
+
+use super::constraint::TokenFormat;
 use super::controls::LogitControls;
 use super::ranking::{MAX_TOP_LOGPROBS, Ranked};
 use crate::config::ModelConfig;
+use crate::model::lora::Adapter;
 
 /// One completion to sample.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct GenerateRequest {
     /// Name of the request; no two live requests may share one.
     pub id: String,
@@ -29,6 +33,9 @@ pub struct GenerateRequest {
     pub min_p: f32,
     /// Changes of the logits. Parity with the trainer needs the default.
     pub controls: LogitControls,
+    /// What the completion has to keep to; None allows everything. Log-probabilities are those among the allowed tokens, as with
+    /// `LogitControls::allowed_token_ids`, so parity with the trainer needs None.
+    pub format: Option<Arc<dyn TokenFormat>>,
     /// Reports each token's rank and so many of the most probable tokens, at most [`MAX_TOP_LOGPROBS`]; None reports neither.
     pub top_logprobs: Option<u32>,
     /// Seed of the draws; token n depends on (seed, n) and the distribution only.
@@ -39,6 +46,8 @@ pub struct GenerateRequest {
     pub ignore_eos: bool,
     /// Requests share cached prefixes only with requests of equal salt.
     pub cache_salt: Option<String>,
+    /// The adapter that computes the request; None for that of the generator's model.
+    pub adapter: Option<Arc<Adapter>>,
     /// A lower number runs earlier; equal priorities run in order of arrival.
     pub priority: i64,
     /// Whether to report once, when finished, rather than as tokens come.
@@ -61,11 +70,13 @@ impl GenerateRequest {
             top_k: -1,
             min_p: 0.0,
             controls: LogitControls::default(),
+            format: None,
             top_logprobs: None,
             seed: 0,
             stop_token_ids: Vec::new(),
             ignore_eos: false,
             cache_salt: None,
+            adapter: None,
             priority: 0,
             final_only: false,
         }
@@ -153,7 +164,8 @@ impl GenerateRequest {
 /// Why a completion ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
-    /// An end-of-sequence or stop token was sampled; it is the last of the completion.
+    /// An end-of-sequence or stop token was sampled; it is the last of the completion. Or the format allows no further token, and
+    /// the request has no token that ends it.
     Stop,
     /// `max_tokens` or the model's length was reached.
     Length,

@@ -4,9 +4,9 @@
 //! log-probabilities are never taken back, not even by a preemption, which gives up keys and values only.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
-use super::blocks::{BlockCopy, BlockManager, Predecessor};
+use super::blocks::{BlockCopy, BlockManager, Predecessor, Salt};
+use super::constraint::Constraint;
 use super::controls::Occurrences;
 use super::ranking::Ranked;
 use super::request::{FinishReason, GenerateRequest};
@@ -48,10 +48,11 @@ pub(super) struct Sequence {
     pub(super) cached_tokens: Option<u32>,
     /// Sampled tokens not handed over yet.
     pub(super) unsent: Vec<SampledToken>,
-    ending_tokens: Vec<u32>,
+    pub(super) ending_tokens: Vec<u32>,
+    pub(super) constraint: Option<Constraint>,
     /// Of the tokens so far; empty without penalties.
     pub(super) occurrences: Occurrences,
-    salt: Option<Arc<str>>,
+    salt: Salt,
     /// Hash of prompt and salt; equal prompts have equal hashes.
     pub(super) prompt_hash: u64,
 }
@@ -60,7 +61,10 @@ impl Sequence {
     pub(super) fn new(arrival: u64, mut request: GenerateRequest, config: &ModelConfig) -> Self {
         request.controls.prepare();
         let ending_tokens = request.ending_tokens(config);
-        let salt: Option<Arc<str>> = request.cache_salt.as_deref().map(Into::into);
+        let salt = Salt {
+            text: request.cache_salt.as_deref().map(Into::into),
+            adapter: request.adapter.as_ref().map(|adapter| adapter.serial()),
+        };
         let mut hasher = DefaultHasher::new();
         (&salt, &request.prompt_token_ids).hash(&mut hasher);
         Sequence {
@@ -75,6 +79,7 @@ impl Sequence {
             cached_tokens: None,
             unsent: Vec::new(),
             ending_tokens,
+            constraint: request.format.take().map(Constraint::new),
             occurrences: Occurrences::of_prompt(&request.controls, &request.prompt_token_ids),
             salt,
             request,
@@ -184,7 +189,7 @@ impl Sequence {
         while (self.known_blocks + 1) * size <= self.computed {
             let at = self.known_blocks;
             let tokens = &self.tokens[at * size..(at + 1) * size];
-            let before = std::mem::replace(&mut self.predecessor, Predecessor::Salt(None));
+            let before = std::mem::replace(&mut self.predecessor, Predecessor::Salt(Salt::default()));
             self.predecessor = manager.make_known(self.blocks[at], before, tokens);
             self.known_blocks += 1;
         }

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::sampler::{self, Changes, Draw, Drawn, Rows, Undrawable};
+use super::sampler::{self, Changes, Draw, Drawn, Formatted, Rows, Undrawable};
 use super::scheduler::Share;
 use super::sequence::Sequence;
 use crate::compute::Compute;
@@ -21,6 +21,8 @@ pub(super) enum Outcome {
     Incomplete,
     /// A token was drawn.
     Token(Drawn),
+    /// The completion is whole, and nothing can follow.
+    Ended,
     /// None can be drawn.
     Failed(Undrawable),
 }
@@ -41,6 +43,7 @@ pub(super) fn compute_step(
                 token_ids: &sequence.tokens[sequence.computed..sequence.computed + share.count],
                 start: sequence.computed,
                 blocks: &sequence.blocks,
+                adapter: sequence.request.adapter.as_deref(),
             }
         })
         .collect();
@@ -61,7 +64,11 @@ pub(super) fn compute_step(
         let logits = model.head_logits(compute, &last_rows);
         let drawn = draw_rows(compute, &logits, model.config().vocab_size, &sampling);
         for ((at, _), token) in sampling.iter().zip(drawn) {
-            outcomes[*at] = token.map_or_else(Outcome::Failed, Outcome::Token);
+            outcomes[*at] = match token {
+                Ok(drawn) => Outcome::Token(drawn),
+                Err(Undrawable::Ended) => Outcome::Ended,
+                Err(why) => Outcome::Failed(why),
+            };
         }
     }
     Ok(outcomes)
@@ -102,6 +109,11 @@ fn draw_of(sequence: &Sequence) -> Draw<'_> {
             controls: &request.controls,
             completion: sequence.completion(),
             occurrences: &sequence.occurrences,
+        }),
+        format: sequence.constraint.as_ref().map(|constraint| Formatted {
+            constraint,
+            endings: &sequence.ending_tokens,
+            completion: sequence.completion(),
         }),
         top_logprobs: request.top_logprobs,
         seed: request.seed,

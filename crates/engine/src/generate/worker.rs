@@ -338,6 +338,10 @@ impl Worker {
             let sequence = &mut self.scheduler.running[share.index];
             let end = match outcome {
                 Outcome::Incomplete => None,
+                Outcome::Ended => Some(Ok(Finish {
+                    reason: FinishReason::Stop,
+                    stop_token: None,
+                })),
                 Outcome::Failed(why) => Some(Err(why.message(sequence.tokens.len(), self.version))),
                 Outcome::Token(Drawn { id, logprob, ranked }) => {
                     self.generation_tokens += 1;

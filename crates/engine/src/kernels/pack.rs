@@ -4,6 +4,7 @@
 //! `panel[k][column]`, with zeros in columns past N.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use super::buffer::{Buffer, Shared};
 use super::element::{Bf16, narrow};
@@ -149,19 +150,25 @@ impl Packed {
     /// Packs row-major `matrix [k, n]` as it is: for `x . matrix`.
     pub(crate) fn pack(&mut self, compute: &Compute, matrix: &[f32], k: usize, n: usize) {
         assert_eq!(matrix.len(), k * n, "a matrix has k * n elements");
-        self.reset(compute.tier(), k, n);
+        self.pack_columns(compute, matrix, n, 0..n);
+    }
+
+    /// Packs some columns of the row-major `matrix`, whose rows have `stride` elements.
+    pub(crate) fn pack_columns(&mut self, compute: &Compute, matrix: &[f32], stride: usize, columns: Range<usize>) {
+        let n = columns.len();
+        self.reset(compute.tier(), matrix.len().checked_div(stride).unwrap_or(0), n);
         let width = self.width;
         self.fill(compute, |index, panel| {
-            let first = index * width;
-            let columns = width.min(n - first);
+            let first = columns.start + index * width;
+            let count = width.min(columns.end - first);
             match width {
-                8 if columns == 8 => copy_panel::<8>(matrix, n, first, panel),
-                16 if columns == 16 => copy_panel::<16>(matrix, n, first, panel),
-                32 if columns == 32 => copy_panel::<32>(matrix, n, first, panel),
+                8 if count == 8 => copy_panel::<8>(matrix, stride, first, panel),
+                16 if count == 16 => copy_panel::<16>(matrix, stride, first, panel),
+                32 if count == 32 => copy_panel::<32>(matrix, stride, first, panel),
                 _ => {
-                    for (out, row) in panel.chunks_exact_mut(width).zip(matrix.chunks_exact(n)) {
-                        out[..columns].copy_from_slice(&row[first..first + columns]);
-                        out[columns..].fill(0.0);
+                    for (out, row) in panel.chunks_exact_mut(width).zip(matrix.chunks_exact(stride)) {
+                        out[..count].copy_from_slice(&row[first..first + count]);
+                        out[count..].fill(0.0);
                     }
                 }
             }
@@ -169,10 +176,10 @@ impl Packed {
     }
 }
 
-/// Copies the columns `first..first + W` of rows of `n` elements.
-fn copy_panel<const W: usize>(matrix: &[f32], n: usize, first: usize, panel: &mut [f32]) {
+/// Copies the columns `first..first + W` of rows of `stride` elements.
+fn copy_panel<const W: usize>(matrix: &[f32], stride: usize, first: usize, panel: &mut [f32]) {
     let (panel, _) = panel.as_chunks_mut::<W>();
-    for (out, row) in panel.iter_mut().zip(matrix.chunks_exact(n)) {
+    for (out, row) in panel.iter_mut().zip(matrix.chunks_exact(stride)) {
         if let Some(values) = row[first..].first_chunk::<W>() {
             *out = *values;
         }

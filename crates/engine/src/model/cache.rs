@@ -8,6 +8,7 @@ use crate::error::EngineError;
 use crate::kernels::attention::{self, padded};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::model::layer::{Activations, Passing};
+use crate::model::lora::Adapter;
 
 /// New tokens of one sequence for [`crate::Model::forward_cached`].
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +19,8 @@ pub struct CachedSequence<'a> {
     pub start: usize,
     /// Block table: entry i holds positions `i * BLOCK_TOKENS..`; covers `start + token_ids.len()` tokens or more.
     pub blocks: &'a [u32],
+    /// The sequence's adapter; None for the model's. All tokens of a sequence need the same one.
+    pub adapter: Option<&'a Adapter>,
 }
 
 /// Paged keys and values of all layers.
@@ -123,6 +126,7 @@ impl KvCache {
                 token_ids,
                 start,
                 blocks,
+                ..
             } = *sequence;
             if token_ids.is_empty() {
                 return input(format!("sequence {at} has no new token"));

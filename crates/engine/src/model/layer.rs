@@ -15,6 +15,7 @@ use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::norm::{add, rms_norm};
 use crate::kernels::rotary::{Turn, apply_rope};
 use crate::kernels::swiglu::swiglu;
+use crate::model::lora::{Adapted, LoraWorkspace, Product, Site};
 
 /// The operands that all layers of a pass share.
 #[derive(Clone, Copy)]
@@ -30,6 +31,8 @@ pub(crate) struct Pass<'a> {
     /// The rows whose output is needed, ascending; None for all. Attention's inputs are computed for every row. The rest of the layer is
     /// computed for these rows alone, and its arrays hold as many rows.
     pub(crate) outputs: Option<&'a [usize]>,
+    /// The rows that have an adapter.
+    pub(crate) adapted: Adapted<'a>,
 }
 
 impl Pass<'_> {
@@ -67,6 +70,7 @@ pub(crate) struct Passing {
     pub(crate) activated: Buffer,
     /// In a layer with experts, of each pair of a row and an expert: the expert's input, then its output.
     pub(crate) pair_rows: Buffer,
+    pub(crate) lora: LoraWorkspace,
 }
 
 impl Activations {
@@ -171,14 +175,7 @@ fn attention_half(
     acts: &mut Activations,
     passing: &mut Passing,
 ) {
-    let Pass {
-        compute,
-        config,
-        rope,
-        rows,
-        outputs,
-        ..
-    } = pass;
+    let (compute, config, rope, rows) = (pass.compute, pass.config, pass.rope, pass.rows);
     let (n, hidden) = (rows.len(), config.hidden_size);
     let (q, kv, eps) = (config.q_width(), config.kv_width(), config.rms_norm_eps);
     let width = config.qkv_width();
@@ -195,6 +192,12 @@ fn attention_half(
         &mut acts.qkv,
         biased,
     );
+    let product = Product {
+        x: &passing.normed,
+        out: &mut acts.qkv,
+        outputs: None,
+    };
+    pass.adapted.add(compute, Site::Qkv, product, &mut passing.lora);
 
     acts.turned.resize(n * (q + kv));
     {
@@ -229,7 +232,7 @@ fn attention_half(
 
     let count = pass.output_rows();
     acts.middle.resize(count * hidden);
-    match outputs {
+    match pass.outputs {
         None => copy_rows(compute, &acts.x, hidden, &mut acts.middle),
         Some(outputs) => {
             for (to, &from) in outputs.iter().enumerate() {
@@ -248,6 +251,12 @@ fn attention_half(
         &mut acts.middle,
         true,
     );
+    let product = Product {
+        x: &acts.attended,
+        out: &mut acts.middle,
+        outputs: pass.outputs,
+    };
+    pass.adapted.add(compute, Site::O, product, &mut passing.lora);
 }
 
 fn feed_forward_half(
@@ -277,6 +286,12 @@ fn feed_forward_half(
         &mut acts.gate_up,
         biased,
     );
+    let product = Product {
+        x: &passing.normed,
+        out: &mut acts.gate_up,
+        outputs: pass.outputs,
+    };
+    pass.adapted.add(compute, Site::GateUp, product, &mut passing.lora);
 
     activate(compute, &acts.gate_up, ffn, &mut passing.activated);
 
@@ -291,4 +306,10 @@ fn feed_forward_half(
         out,
         true,
     );
+    let product = Product {
+        x: &passing.activated,
+        out,
+        outputs: pass.outputs,
+    };
+    pass.adapted.add(compute, Site::Down, product, &mut passing.lora);
 }

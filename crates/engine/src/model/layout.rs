@@ -23,6 +23,13 @@ pub(crate) struct Slot {
     pub(crate) range: Range<usize>,
 }
 
+impl Slot {
+    /// Whether it belongs to a layer: it is neither the embedding, nor the head, nor the last norm.
+    pub(crate) fn is_in_a_layer(&self) -> bool {
+        self.name.contains(".layers.")
+    }
+}
+
 /// The ranges of one layer.
 #[derive(Debug, Clone)]
 pub(crate) struct LayerRanges {

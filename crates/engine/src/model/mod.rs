@@ -6,6 +6,7 @@ pub(crate) mod embedding;
 pub(crate) mod experts;
 pub(crate) mod layer;
 pub(crate) mod layout;
+pub(crate) mod lora;
 pub(crate) mod rope;
 pub(crate) mod rows;
 pub(crate) mod weights;
@@ -24,6 +25,7 @@ use crate::kernels::gemm::{Left, gemm};
 use cache::{LayerStore, Scratch};
 use layer::{Pass, for_rows, norm_rows};
 use layout::Layout;
+use lora::{Adapted, Adapter, Segment};
 use rope::Rope;
 use rows::{Packing, Rows, check_packed};
 use weights::Weights;
@@ -34,10 +36,13 @@ const GROUP_ROWS: usize = 1024;
 const GROUP_TOKENS: usize = 8 * GROUP_ROWS;
 
 /// Immutable weights, laid out for the tier of the [`Compute`] that loaded them.
+///
+/// A model may have an adapter, which then belongs to everything that it computes; models with different adapters share their weights.
 pub struct Model {
     pub(crate) config: Arc<ModelConfig>,
-    pub(crate) weights: Weights,
-    pub(crate) rope: Rope,
+    pub(crate) weights: Arc<Weights>,
+    pub(crate) rope: Arc<Rope>,
+    pub(crate) adapter: Option<Arc<Adapter>>,
     tier: crate::isa::Tier,
 }
 
@@ -65,12 +70,34 @@ impl Model {
     pub(crate) fn from_flat(config: Arc<ModelConfig>, layout: &Layout, flat: &[f32], compute: &Compute) -> Self {
         let mut weights = Weights::kept_as(config.dtype);
         weights.pack(compute, &config, layout, flat);
-        let rope = Rope::new(&config);
+        let rope = Arc::new(Rope::new(&config));
         Self {
             config,
-            weights,
+            weights: Arc::new(weights),
             rope,
+            adapter: None,
             tier: compute.tier(),
+        }
+    }
+
+    /// The model with another adapter, or without one. The weights are shared.
+    ///
+    /// # Panics
+    /// When the adapter was loaded for another tier.
+    pub fn with_adapter(&self, adapter: Option<Arc<Adapter>>) -> Self {
+        if let Some(adapter) = &adapter {
+            assert_eq!(
+                adapter.tier(),
+                self.tier,
+                "an adapter is laid out for the tier of its model"
+            );
+        }
+        Self {
+            config: Arc::clone(&self.config),
+            weights: Arc::clone(&self.weights),
+            rope: Arc::clone(&self.rope),
+            adapter,
+            tier: self.tier,
         }
     }
 
@@ -126,8 +153,14 @@ impl Model {
         kv.check(&self.config, sequences)?;
         let rows = Rows::cached(sequences, self.config.vocab_size)?;
         self.config.check_length(rows.longest)?;
+        let mut segments = Vec::new();
+        for (span, sequence) in rows.spans.iter().zip(sequences) {
+            if let Some(adapter) = sequence.adapter.or(self.adapter.as_deref()) {
+                lora::push(&mut segments, span.row..span.row + span.len, adapter);
+            }
+        }
         let (stores, scratch) = kv.parts_mut();
-        Ok(self.forward_rows(compute, &rows, stores, scratch))
+        Ok(self.forward_rows(compute, (&rows, &segments), stores, scratch))
     }
 
     /// Logits `[R, vocab]` of hidden states `[R, hidden]`.
@@ -168,7 +201,13 @@ impl Model {
         let mut hidden = Vec::with_capacity(input_ids.len() * width);
         for (rows, row_of_token) in groups(input_ids, cu_seqlens) {
             store.reserve(rows.num_blocks());
-            let found = self.forward_rows(compute, &rows, std::slice::from_mut(&mut store), &mut scratch);
+            let segments = self.segments(rows.len());
+            let found = self.forward_rows(
+                compute,
+                (&rows, &segments),
+                std::slice::from_mut(&mut store),
+                &mut scratch,
+            );
             for row in row_of_token {
                 hidden.extend_from_slice(&found[row * width..][..width]);
             }
@@ -176,11 +215,17 @@ impl Model {
         Ok(hidden)
     }
 
+    /// The rows of a pass whose sequences all have the model's adapter.
+    pub(crate) fn segments(&self, rows: usize) -> Vec<Segment<'_>> {
+        let segment = |adapter| Segment { rows: 0..rows, adapter };
+        self.adapter.as_deref().map(segment).into_iter().collect()
+    }
+
     /// Hidden states of all rows. `stores` holds one store per layer, or one that each layer overwrites.
     fn forward_rows(
         &self,
         compute: &Compute,
-        rows: &Rows,
+        (rows, segments): (&Rows, &[Segment<'_>]),
         stores: &mut [LayerStore],
         scratch: &mut Scratch,
     ) -> Vec<f32> {
@@ -194,6 +239,11 @@ impl Model {
             window: self.config.window(layer),
             moe: self.config.moe(layer),
             outputs: None,
+            adapted: Adapted {
+                segments,
+                layer,
+                dropout: None,
+            },
         };
         let Scratch { acts, passing, out } = scratch;
         self.embed(compute, rows, &mut acts.x);

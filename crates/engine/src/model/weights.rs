@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prl_weights::{Checkpoint, Dtype};
+use prl_weights::{Checkpoint, Dtype, TensorView};
 
 use super::embedding::Embedding;
 use super::layout::{HEAD, Layout, Slot};
@@ -136,34 +136,49 @@ pub(crate) fn read_flat(dir: &Path, layout: &Layout) -> Result<Vec<f32>, EngineE
         checkpoint.tensor(if tied { HEAD } else { &slot.name })
     };
     for slot in &layout.slots {
-        let tensor = tensor_of(slot)?;
-        if tensor.shape != slot.shape {
-            return Err(EngineError::Weights(format!(
-                "{}: tensor {} has shape {:?}, config.json asks for {:?}",
-                dir.display(),
-                slot.name,
-                tensor.shape,
-                slot.shape
-            )));
-        }
+        check_shape(dir, slot, &tensor_of(slot)?)?;
     }
     let mut flat = vec![0f32; layout.total];
     for slot in &layout.slots {
-        let tensor = tensor_of(slot)?;
-        let values = &mut flat[slot.range.clone()];
-        let is_finite = widen(tensor.dtype, tensor.data, values).ok_or_else(|| {
-            EngineError::DtypeUnsupported(format!(
-                "{}: tensor {} has dtype {:?}: the engine reads F32, BF16 and F16",
-                dir.display(),
-                slot.name,
-                tensor.dtype
-            ))
-        })?;
-        if !is_finite {
-            return Err(not_finite(dir, &slot.name, values));
-        }
+        read_tensor(dir, slot, &tensor_of(slot)?, &mut flat[slot.range.clone()])?;
     }
     Ok(flat)
+}
+
+fn check_shape(dir: &Path, slot: &Slot, tensor: &TensorView<'_>) -> Result<(), EngineError> {
+    if tensor.shape == slot.shape {
+        return Ok(());
+    }
+    Err(EngineError::Weights(format!(
+        "{}: tensor {} has shape {:?}, the config asks for {:?}",
+        dir.display(),
+        slot.name,
+        tensor.shape,
+        slot.shape
+    )))
+}
+
+/// Reads one tensor, widened to f32. Its shape, its dtype and its values are checked.
+pub(crate) fn read_tensor(
+    dir: &Path,
+    slot: &Slot,
+    tensor: &TensorView<'_>,
+    values: &mut [f32],
+) -> Result<(), EngineError> {
+    check_shape(dir, slot, tensor)?;
+    let is_finite = widen(tensor.dtype, tensor.data, values).ok_or_else(|| {
+        EngineError::DtypeUnsupported(format!(
+            "{}: tensor {} has dtype {:?}: the engine reads F32, BF16 and F16",
+            dir.display(),
+            slot.name,
+            tensor.dtype
+        ))
+    })?;
+    if is_finite {
+        Ok(())
+    } else {
+        Err(not_finite(dir, &slot.name, values))
+    }
 }
 
 fn not_finite(dir: &Path, name: &str, values: &[f32]) -> EngineError {

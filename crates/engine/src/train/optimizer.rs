@@ -8,7 +8,7 @@ use crate::compute::Compute;
 use crate::error::EngineError;
 use crate::kernels::adamw::{AdamWStep, adamw, sum_of_squares};
 use crate::kernels::buffer::Shared;
-use crate::model::layout::{Layout, Slot};
+use crate::model::layout::Slot;
 
 /// Elements whose squares are summed before they join the norm, and that one task updates.
 const CHUNK: usize = 1 << 14;
@@ -27,8 +27,8 @@ pub(crate) struct Optimizer {
 }
 
 /// The flat parameters and their gradients.
-pub(crate) struct Parameters<'a> {
-    pub(crate) layout: &'a Layout,
+pub(crate) struct Flat<'a> {
+    pub(crate) slots: &'a [Slot],
     pub(crate) values: &'a mut [f32],
     pub(crate) gradients: &'a [f32],
 }
@@ -86,9 +86,9 @@ impl Optimizer {
     ///
     /// # Errors
     /// [`EngineError::NonFinite`] when the norm is not finite; nothing is changed then.
-    pub(crate) fn step(&mut self, compute: &Compute, parameters: Parameters<'_>, lr: f64) -> Result<f32, EngineError> {
-        let Parameters {
-            layout,
+    pub(crate) fn step(&mut self, compute: &Compute, parameters: Flat<'_>, lr: f64) -> Result<f32, EngineError> {
+        let Flat {
+            slots,
             values,
             gradients,
         } = parameters;
@@ -112,12 +112,11 @@ impl Optimizer {
             scale,
         };
         match self.config.method {
-            OptimMethod::AdamW => self.adamw(&mut step, &layout.slots),
-            OptimMethod::Sgd { momentum, nesterov } => self.sgd(&mut step, &layout.slots, momentum as f32, nesterov),
+            OptimMethod::AdamW => self.adamw(&mut step, slots),
+            OptimMethod::Sgd { momentum, nesterov } => self.sgd(&mut step, slots, momentum as f32, nesterov),
             OptimMethod::Muon { momentum } => {
-                let inside =
-                    |slot: &&Slot| slot.shape.len() == 2 && slot.range != layout.embedding && slot.range != layout.head;
-                let (matrices, others): (Vec<&Slot>, Vec<&Slot>) = layout.slots.iter().partition(inside);
+                let inside = |slot: &&Slot| slot.shape.len() == 2 && slot.is_in_a_layer();
+                let (matrices, others): (Vec<&Slot>, Vec<&Slot>) = slots.iter().partition(inside);
                 let others: Vec<Slot> = others.into_iter().cloned().collect();
                 self.adamw(&mut step, &others);
                 for slot in matrices {

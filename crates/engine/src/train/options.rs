@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::config::WeightDtype;
 use crate::error::EngineError;
+use crate::model::lora::LoraConfig;
 
 /// A loss and its parameters.
 #[derive(Debug, Clone)]
@@ -150,4 +151,19 @@ pub struct TrainerOptions {
     /// The model whose tokenizer, chat template and generation config are copied into every saved folder: the model that a run began with.
     /// They are read when the trainer is opened. `None` takes those beside the weights, if there are any.
     pub companions: Option<PathBuf>,
+    /// Trains an adapter and leaves the weights as they are; None trains all weights.
+    pub lora: Option<LoraOptions>,
+}
+
+/// The adapter that a trainer trains.
+#[derive(Debug, Clone, Default)]
+pub struct LoraOptions {
+    /// Rank, scale, targets, dropout.
+    pub config: LoraConfig,
+    /// Seed of a new adapter's matrices and of the dropout.
+    pub seed: u64,
+    /// The folder of an adapter to continue with; None begins a new one.
+    pub from: Option<PathBuf>,
+    /// Name or folder of the model, which is saved with the adapter.
+    pub base: String,
 }

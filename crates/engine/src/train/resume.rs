@@ -10,7 +10,7 @@ use super::optimizer::Optimizer;
 use super::options::OptimMethod;
 use super::save::little_endian_bytes;
 use crate::error::EngineError;
-use crate::model::layout::Layout;
+use crate::model::layout::Slot;
 
 const FORMAT: &str = "prl.optimizer.1";
 const FIRST: &str = "first.";
@@ -25,16 +25,15 @@ fn method_name(method: OptimMethod) -> &'static str {
 }
 
 /// Writes the file durably; returns its digest.
-pub(super) fn save(path: &Path, layout: &Layout, optimizer: &Optimizer) -> Result<String, EngineError> {
+pub(super) fn save(path: &Path, slots: &[Slot], optimizer: &Optimizer) -> Result<String, EngineError> {
     let (first, second) = optimizer.moments();
     let (first, second) = (little_endian_bytes(first), little_endian_bytes(second));
-    let names: Vec<(String, String)> = layout
-        .slots
+    let names: Vec<(String, String)> = slots
         .iter()
         .map(|slot| (format!("{FIRST}{}", slot.name), format!("{SECOND}{}", slot.name)))
         .collect();
     let mut tensors = Vec::with_capacity(2 * names.len());
-    for (slot, (first_name, second_name)) in layout.slots.iter().zip(&names) {
+    for (slot, (first_name, second_name)) in slots.iter().zip(&names) {
         let bytes = slot.range.start * 4..slot.range.end * 4;
         for (name, data) in [(first_name, &first[..]), (second_name, &second[..])] {
             if !data.is_empty() {
@@ -56,7 +55,7 @@ pub(super) fn save(path: &Path, layout: &Layout, optimizer: &Optimizer) -> Resul
 }
 
 /// Reads the file into `optimizer`, which stays as it was when anything does not fit.
-pub(super) fn load(path: &Path, layout: &Layout, optimizer: &mut Optimizer) -> Result<(), EngineError> {
+pub(super) fn load(path: &Path, slots: &[Slot], optimizer: &mut Optimizer) -> Result<(), EngineError> {
     let file = SafetensorsFile::open(path)?;
     let wrong = |what: String| EngineError::Input(format!("{}: {what}", path.display()));
     let field = |key: &str| file.metadata().get(key).map_or("", String::as_str);
@@ -77,7 +76,7 @@ pub(super) fn load(path: &Path, layout: &Layout, optimizer: &mut Optimizer) -> R
         let (first, second) = optimizer.moments();
         (vec![0f32; first.len()], vec![0f32; second.len()])
     };
-    for slot in &layout.slots {
+    for slot in slots {
         for (prefix, values) in [(FIRST, &mut first), (SECOND, &mut second)] {
             if values.is_empty() {
                 continue;

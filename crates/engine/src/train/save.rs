@@ -31,15 +31,7 @@ pub(crate) fn save(
     layout: &Layout,
     flat: &[f32],
 ) -> Result<SavedWeights, EngineError> {
-    std::fs::create_dir_all(dir).map_err(|error| EngineError::Io {
-        action: "create",
-        path: dir.to_path_buf(),
-        source: error,
-    })?;
-    companions.write(dir)?;
-    let json = config.to_json();
-    replace_file(&dir.join("config.json"), |file| file.write_all(json.as_bytes()))?;
-
+    save_companions(dir, config, companions)?;
     let (bytes, dtype, size) = match config.dtype {
         WeightDtype::F32 => (little_endian_bytes(flat), Dtype::F32, size_of::<f32>()),
         WeightDtype::Bf16 => (rounded_bytes(flat).into(), Dtype::BF16, size_of::<u16>()),
@@ -61,6 +53,19 @@ pub(crate) fn save(
     })
 }
 
+/// Writes what a model folder has beside its weights into `dir`, which is made when it is missing.
+pub(crate) fn save_companions(dir: &Path, config: &ModelConfig, companions: &Companions) -> Result<(), EngineError> {
+    std::fs::create_dir_all(dir).map_err(|error| EngineError::Io {
+        action: "create",
+        path: dir.to_path_buf(),
+        source: error,
+    })?;
+    companions.write(dir)?;
+    let json = config.to_json();
+    replace_file(&dir.join("config.json"), |file| file.write_all(json.as_bytes()))?;
+    Ok(())
+}
+
 /// The values as little-endian bfloat16, rounded as the forward pass rounds them.
 fn rounded_bytes(values: &[f32]) -> Vec<u8> {
     let rounded = values.iter().map(|value| Bf16::nearest(*value).to_bits());
@@ -68,12 +73,12 @@ fn rounded_bytes(values: &[f32]) -> Vec<u8> {
 }
 
 #[cfg(target_endian = "little")]
-pub(super) fn little_endian_bytes(values: &[f32]) -> Cow<'_, [u8]> {
+pub(crate) fn little_endian_bytes(values: &[f32]) -> Cow<'_, [u8]> {
     // SAFETY: any f32 is four bytes without padding, and u8 has no alignment or invalid values.
     Cow::Borrowed(unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) })
 }
 
 #[cfg(target_endian = "big")]
-pub(super) fn little_endian_bytes(values: &[f32]) -> Cow<'_, [u8]> {
+pub(crate) fn little_endian_bytes(values: &[f32]) -> Cow<'_, [u8]> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }

@@ -88,6 +88,7 @@ export const ENGINE: OptionTable = {
       logitBias: { 5: 1 },
       allowedTokenIds: [],
       badWords: [[]],
+      structuredOutput: { regex: 1 },
       topLogprobs: 21,
       minTokens: "1",
       seed: -1,

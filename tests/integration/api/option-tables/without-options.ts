@@ -4,6 +4,9 @@
  */
 export const WITHOUT_OPTIONS: readonly string[] = [
   "randomCheckpoint",
+  "mergeAdapter",
+  "Model.loadAdapter",
+  "Model.unloadAdapter",
   "loadTokenizer",
   "passAtK",
   "passHatK",
@@ -98,6 +101,8 @@ export const WITHOUT_OPTIONS: readonly string[] = [
   "Tokenizer.decodeEach",
   "Tokenizer.tokenToId",
   "Renderer.withTemplateKwargs",
+  "Renderer.withSpecialTokens",
   "Renderer.callBeginning",
+  "Renderer.callGrammar",
   "Renderer.parse",
 ];

@@ -3,7 +3,7 @@ import { totalmem } from "node:os";
 
 import { PrlError } from "../../../errors.ts";
 import { hubSettings } from "../../../hub/index.ts";
-import { type ModelInfo, modelInfo, type Refusal } from "../../../models/index.ts";
+import { type ModelInfo, modelInfo, type Refusal, type TrainingMemory } from "../../../models/index.ts";
 import { formatBytes, formatCount, renderTable } from "../../../monitors/index.ts";
 import type { WeightDtype } from "../../../native/index.ts";
 import { type PlainArguments, showText } from "../../arguments/args.ts";
@@ -67,27 +67,22 @@ function verdict(refusal: Refusal | null): string {
   return refusal === null ? "yes" : `no: [${refusal.code}] ${refusal.reason}`;
 }
 
-function memoryLines({ training, serving, workload: { batch, seqLen, dtype } }: ModelInfo): string[] {
-  if (training === null || serving === null) return [];
+function memoryLines({ training, adapter, serving, workload: { batch, seqLen, dtype } }: ModelInfo): string[] {
+  if (training === null || adapter === null || serving === null) return [];
   const sequences = batch === 1 ? "1 sequence" : `${formatCount(batch)} sequences at once`;
   const columns = ["memory", "weights", "gradients", "optimizer", "activations", "KV cache", "total"];
-  const train = [
-    training.weights,
-    training.gradients,
-    training.optimizer,
-    training.activations,
-    undefined,
-    training.total,
-  ];
+  const train = ({ weights, gradients, optimizer, activations, total }: TrainingMemory) =>
+    [weights, gradients, optimizer, activations, undefined, total].map(formatBytes);
   const serve = [serving.weights, undefined, undefined, serving.work, serving.kv_cache, serving.total];
   return [
     "",
     ...renderTable(columns, [
-      ["train, AdamW", ...train.map(formatBytes)],
+      ["train, AdamW", ...train(training)],
+      ["train, LoRA", ...train(adapter)],
       ["serve", ...serve.map(formatBytes)],
     ]),
     "",
-    `Weights in ${dtype}, ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
+    `LoRA: an adapter of rank 16 in place of all weights ([model.lora]). Weights in ${dtype}, ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
     `A run has one trainer and at least one server. This machine has ${formatBytes(machineBytes())}.`,
   ];
 }

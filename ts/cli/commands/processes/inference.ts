@@ -4,15 +4,20 @@
  * As a process of a run it loads the model, listens, joins the run and serves until SIGTERM or until the launcher is gone; it then ends within
  * 10 s. It knows nothing of the other processes. With a model folder it serves that model until a signal stops it.
  */
-import { PrlError } from "../../../errors.ts";
+import { z } from "zod";
+
+import { explain, PrlError } from "../../../errors.ts";
+import { readRegularFile } from "../../../files/regular-file.ts";
 import {
   engineOptions,
   hostProblem,
   type InferenceProcessConfig,
+  type InferenceServerOptions,
   parseInferenceProcessConfig,
   readInferenceProcessConfig,
 } from "../../../inference/index.ts";
 import { loadModel } from "../../../native/index.ts";
+import { REASONING_PARSERS, TOOL_CALL_PARSERS } from "../../../renderers/internal.ts";
 import { openInferencePuller, transportToken, type WeightPuller } from "../../../transports/index.ts";
 import { numberOption, parseOptions, refusePositionals } from "../../arguments/args.ts";
 import { BENCH_OPTION, isBench } from "../../bench/option.ts";
@@ -24,6 +29,7 @@ import { modelFolder } from "../../processes/model-download.ts";
 import { atMost, CLOSE_ENGINE_MS, FOREVER, orStopped, serve } from "../../processes/serve-model.ts";
 
 const COMPONENT = "inference";
+const DTYPES = ["auto", "float32", "bfloat16"];
 const DEFAULT_PORT = 8000;
 const FOLDER_OPTIONS = [
   {
@@ -61,6 +67,37 @@ const FOLDER_OPTIONS = [
     summary: "Memory of the KV cache (default: for the sequences, at most 256 MiB)",
   },
   { flag: "--no-enable-prefix-caching", summary: "Do not reuse the KV cache of prompts that begin alike" },
+  { flag: "--enable-prefix-caching", summary: "Reuse it, which is the default" },
+  {
+    flag: "--dtype",
+    value: "<dtype>",
+    rule: { is: "one of", values: DTYPES },
+    summary: "Format of the weights in memory: auto (default: the model's), float32 or bfloat16",
+  },
+  {
+    flag: "--chat-template",
+    value: "<file>",
+    rule: { is: "text" },
+    summary: "A Jinja template for chats in place of the model's",
+  },
+  {
+    flag: "--default-chat-template-kwargs",
+    value: "<json>",
+    summary: 'Variables of the template that a request may change, such as {"enable_thinking": false}',
+  },
+  {
+    flag: "--tool-call-parser",
+    value: "<name>",
+    rule: { is: "one of", values: TOOL_CALL_PARSERS },
+    summary: `How calls in replies are read: ${TOOL_CALL_PARSERS.join(", ")} (default: as the model's template writes them)`,
+  },
+  { flag: "--enable-auto-tool-choice", summary: "Models may always choose to call tools; this changes nothing" },
+  {
+    flag: "--reasoning-parser",
+    value: "<name>",
+    rule: { is: "one of", values: REASONING_PARSERS },
+    summary: `How thinking in replies is read: ${REASONING_PARSERS.join(", ")} (default: as the model's template writes it)`,
+  },
   { flag: "--seed", value: "<n>", rule: RULES.whole, summary: "Seed of requests that have none (default 0)" },
 ] as const;
 
@@ -73,7 +110,7 @@ export const command: Command = {
     "       prl inference --config <file.json> --run-dir <dir> [--index <i>]\n" +
     "       prl inference --bench [<steps>] <file.toml>... [--key value]...",
   details:
-    "With a model, which is a folder (config.json, weights, tokenizer) or org/name on the Hugging Face hub: serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
+    "With a model, which is a folder (config.json, weights, tokenizer, or an adapter of a model) or org/name on the Hugging Face hub: serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
     "PRL_TRANSPORT_TOKEN is the key that calls which pause the engine or change its weights have to show (authorization: Bearer); sampling\n" +
     "needs none, unless there is an API key. Without it the server listens on addresses of this machine only.\n" +
     STANDALONE_DETAILS +
@@ -95,16 +132,18 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
   refusePositionals("inference <folder>", positionals);
   const host = options.get("--host") ?? "127.0.0.1";
   await checkHost(host, io);
-  const { dir, name } = await modelFolder(folder, io);
+  const { dir, name, adapter } = await modelFolder(folder, io);
   const served = options.get("--served-model-name");
   const names = served === undefined ? [options.get("--name") ?? name] : listed(served);
   const apiKeys = listed(options.get("--api-key") ?? io.env["VLLM_API_KEY"] ?? "");
   const config = folderConfig(options, { dir, host, name: names[0] ?? name });
+  const chats = await chatOptions(options);
   const { signal } = io;
   return untilStopped(io, async () => {
-    const model = await orStopped(signal, loadModel(dir, await engineOptions(config)));
+    const loading = { ...(await engineOptions(config)), ...(adapter !== null && { adapter }) };
+    const model = await orStopped(signal, loadModel(dir, loading));
     try {
-      await serve({ config, model, puller: null, index: 0, names, apiKeys }, io, async (url) => {
+      await serve({ config, model, puller: null, index: 0, names, apiKeys, chats }, io, async (url) => {
         if (io.json) io.writeJson({ url, model: config.inference.model?.name });
         else io.stdout.write(`${url}\n`);
         await FOREVER;
@@ -113,6 +152,40 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
       await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
     }
   });
+}
+
+/** How chats are written and read. Errors: PRL_CLI_USAGE. */
+async function chatOptions(options: ReadonlyMap<string, string>): Promise<InferenceServerOptions["chats"]> {
+  const template = options.get("--chat-template");
+  return {
+    templateKwargs: templateVariables(options.get("--default-chat-template-kwargs") ?? "{}"),
+    chatTemplate: template === undefined ? undefined : await readTemplate(template),
+    toolCallParser: TOOL_CALL_PARSERS.find((one) => one === options.get("--tool-call-parser")),
+    reasoningParser: REASONING_PARSERS.find((one) => one === options.get("--reasoning-parser")),
+  };
+}
+
+async function readTemplate(file: string): Promise<string> {
+  try {
+    return await readRegularFile(file);
+  } catch (error) {
+    throw new PrlError("PRL_CLI_USAGE", `prl inference: --chat-template: ${file} cannot be read: ${explain(error)}`);
+  }
+}
+
+const variables = z.record(z.string(), z.unknown());
+
+function templateVariables(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown = null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The check below says what is expected.
+  }
+  const { data } = variables.safeParse(value);
+  if (data !== undefined) return data;
+  const flag = "--default-chat-template-kwargs";
+  throw new PrlError("PRL_CLI_USAGE", `prl inference: ${flag}: must be a JSON object, got ${text}`);
 }
 
 /** The config that stands for the options of a folder. */
@@ -133,7 +206,7 @@ function folderConfig(
         kv_cache_bytes: number("--kv-cache-memory-bytes") ?? null,
         prefix_cache: !options.has("--no-enable-prefix-caching"),
         server: { host, port: number("--port") ?? DEFAULT_PORT },
-        model: { name },
+        model: { name, ...(options.has("--dtype") && { dtype: options.get("--dtype") }) },
       },
     },
     "prl inference",

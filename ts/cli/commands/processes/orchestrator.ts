@@ -125,6 +125,6 @@ async function doRun(input: Input, parts: Parts, metrics: Metrics, signal: Abort
     resume: config.resume_from === null ? null : await readOrchestratorState(config.resume_from),
     checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
     rollouts,
-    trainRanks: { ranks: 1, cost },
+    trainRanks: { ranks: config.trainer.ranks, cost },
   });
 }

@@ -39,6 +39,19 @@ export const FORMS: readonly WeightsForm[] = [
     load: () => import("./publish.ts"),
   },
   {
+    name: "merge",
+    usage: "<adapter> <dir> [--base <model>]",
+    summary: "Write an adapter's model with the adapter added to its weights",
+    options: [
+      {
+        flag: "--base",
+        value: "<model>",
+        summary: "The adapter's model (default: the one that adapter_config.json names)",
+      },
+    ],
+    load: () => import("./merge.ts"),
+  },
+  {
     name: "serve",
     usage: "<dir> [--listen <host:port>]",
     summary: "Serve the versions of a folder to other machines",

@@ -7,6 +7,7 @@ import { rolloutsPerBatch } from "../orchestrator/batch-size.ts";
 import { concurrencyProblem } from "../orchestrator/concurrency.ts";
 import { curriculumProblem, gateProblem } from "../orchestrator/curriculum.ts";
 import { filterProblems } from "../orchestrator/filters.ts";
+import { backendProblems } from "../trainer/backend.ts";
 import { lossProblems } from "../trainer/loss.ts";
 import { optimProblems, scheduleProblem } from "../trainer/trainer.ts";
 import type { Problem } from "../problem.ts";
@@ -30,11 +31,26 @@ export function rlProblems(config: RlInput): Problem[] {
     ...stalenessProblems(config),
     ...serverPortProblems(config.inference),
     ...learningProblems(config),
+    ...adapterProblems(config),
     ...sequenceProblems(config),
     ...nameProblems(SOURCE, orchestrator.train.source),
     ...takenNames(SOURCE, orchestrator.train.source),
     ...nameProblems(["orchestrator", "eval", "source"], orchestrator.eval?.source ?? []),
   ];
+}
+
+/** What an adapter under RL cannot have. */
+function* adapterProblems({ model, warm_start: warmStart }: RlInput): Generator<Problem> {
+  if (model.lora === null) return;
+  if (model.lora.dropout > 0) {
+    const message = "is for supervised training: the sampler drops nothing, so that its log-probabilities would differ";
+    yield { path: ["model", "lora", "dropout"], message };
+  }
+  if (warmStart !== null) {
+    const message =
+      "trains all weights, and an adapter is trained on fixed ones: run prl sft first and name its model in model.name";
+    yield { path: ["warm_start"], message };
+  }
 }
 
 /** A batch holds whole groups. */
@@ -135,7 +151,11 @@ function* serverPortProblems({ replicas, server: { port } }: RlInput["inference"
 }
 
 /** Loss, machine, checkpoints, schedule, optimizer. */
-function* learningProblems({ trainer, deployment, ckpt, max_steps }: RlInput): Generator<Problem> {
+function* learningProblems(config: RlInput): Generator<Problem> {
+  const { trainer, deployment, ckpt, max_steps } = config;
+  for (const { key, message } of backendProblems(trainer, config)) {
+    yield { path: ["trainer", key], message };
+  }
   for (const { key, message } of lossProblems(trainer.loss)) yield { path: ["trainer", "loss", key], message };
   const machine = deploymentProblem(deployment);
   if (machine !== null) yield { path: ["deployment"], message: machine };

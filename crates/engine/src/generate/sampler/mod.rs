@@ -5,10 +5,11 @@
 //! only: neither the batch nor the order of requests can change a token. Weights of the CDF come from an exponential with a
 //! fixed order of operations, so equal logits give equal tokens on every instruction set.
 //!
-//! Order, as in vLLM: the request's changes (`controls`) and the mask of banned tokens, temperature, min-p (of the most probable token),
+//! Order, as in vLLM: the format's mask, the request's changes (`controls`) and the mask of banned tokens, temperature, min-p (of the most probable token),
 //! top-k (ties with the k-th stay), then top-p: the shortest run of tokens, by falling probability and rising id, whose mass reaches
 //! `top_p` of what the others kept. With any of them on, the log-probability is that of the changed, filtered, renormalised distribution.
 
+use super::constraint::{Constraint, Next};
 use super::controls::{LogitControls, Occurrences};
 use super::ranking::{Ranked, rank_row};
 use crate::compute::Compute;
@@ -29,6 +30,8 @@ pub(super) struct Draw<'a> {
     pub(super) banned: &'a [u32],
     /// None changes no logit.
     pub(super) changes: Option<Changes<'a>>,
+    /// None allows every token.
+    pub(super) format: Option<Formatted<'a>>,
     /// How many of the most probable tokens are reported, with the rank; None reports neither.
     pub(super) top_logprobs: Option<u32>,
     /// Seed of the request.
@@ -46,6 +49,16 @@ pub(super) struct Changes<'a> {
     pub(super) occurrences: &'a Occurrences,
 }
 
+/// What a completion has to keep to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Formatted<'a> {
+    pub(super) constraint: &'a Constraint,
+    /// Tokens that end the completion.
+    pub(super) endings: &'a [u32],
+    /// Tokens sampled before.
+    pub(super) completion: &'a [u32],
+}
+
 /// A drawn token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Drawn {
@@ -55,7 +68,7 @@ pub(super) struct Drawn {
 }
 
 /// Why no token can be drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Undrawable {
     /// A logit of the model is infinite or not a number.
     NotFinite,
@@ -63,6 +76,12 @@ pub(super) enum Undrawable {
     Overflow,
     /// The request excludes every token.
     Excluded,
+    /// The request excludes every token that its format allows.
+    ExcludedByFormat,
+    /// The format allows nothing more, and the completion is whole.
+    Ended,
+    /// The format cannot be followed.
+    Format(String),
 }
 
 impl Undrawable {
@@ -76,6 +95,11 @@ impl Undrawable {
                 "repetition_penalty or logit_bias makes a logit infinite: use a value nearer to 1 or 0".to_owned()
             }
             Self::Excluded => "allowed_token_ids, bad_words and min_tokens together exclude every token".to_owned(),
+            Self::ExcludedByFormat => format!(
+                "after {tokens} tokens the required format allows only tokens that allowed_token_ids, bad_words or min_tokens exclude"
+            ),
+            Self::Ended => "the required format allows no more tokens".to_owned(),
+            Self::Format(problem) => problem,
         }
     }
 }
@@ -97,7 +121,7 @@ pub(super) fn draw(compute: &Compute, logits: &[f32], draw: &Draw<'_>, rows: &mu
     }
     let greedy = draw.temperature == 0.0;
     let temperature = if greedy { 1.0 } else { draw.temperature };
-    let is_changed = !draw.banned.is_empty() || draw.changes.is_some();
+    let is_changed = !draw.banned.is_empty() || draw.changes.is_some() || draw.format.is_some();
     let is_truncated = !greedy && (draw.top_k.is_some() || draw.top_p < 1.0 || draw.min_p > 0.0);
     let Rows { changed, weights } = rows;
     if is_changed || is_truncated {
@@ -125,8 +149,14 @@ pub(super) fn draw(compute: &Compute, logits: &[f32], draw: &Draw<'_>, rows: &mu
     Ok(Drawn { id, logprob, ranked })
 }
 
-/// Applies what the request changes, and the mask of banned tokens.
+/// Applies the format, what the request changes, and the mask of banned tokens.
 fn change(logits: &mut [f32], draw: &Draw<'_>) -> Result<(), Undrawable> {
+    if let Some(format) = draw.format {
+        let next = format.constraint.restrict(format.endings, format.completion, logits);
+        if next.map_err(Undrawable::Format)? == Next::Nothing {
+            return Err(Undrawable::Ended);
+        }
+    }
     for &id in draw.banned {
         if let Some(logit) = logits.get_mut(id as usize) {
             *logit = f32::NEG_INFINITY;
@@ -139,7 +169,10 @@ fn change(logits: &mut [f32], draw: &Draw<'_>) -> Result<(), Undrawable> {
         return Err(Undrawable::Overflow);
     }
     if logits.iter().all(|logit| *logit == f32::NEG_INFINITY) {
-        return Err(Undrawable::Excluded);
+        return Err(match draw.format {
+            Some(_) => Undrawable::ExcludedByFormat,
+            None => Undrawable::Excluded,
+        });
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ const PLAIN: Draw<'static> = Draw {
     min_p: 0.0,
     banned: &[],
     changes: None,
+    format: None,
     top_logprobs: None,
     seed: 1,
     position: 0,

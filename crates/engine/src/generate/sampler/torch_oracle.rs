@@ -58,6 +58,7 @@ fn draw_case(case: &Value, seed: u64) -> (Drawn, Vec<f32>) {
         top_k: usize::try_from(top_k).ok(),
         min_p: number(&case["min_p"]),
         banned: &[],
+        format: None,
         changes: (!controls.is_off()).then_some(Changes {
             controls: &controls,
             completion: &completion,

@@ -75,7 +75,43 @@ impl<'a> Left<'a> {
 )]
 pub(crate) fn gemm(compute: &Compute, m: usize, a: Left<'_>, b: &Packed, c: &mut [f32], accumulate: bool) {
     assert_eq!(c.len(), m * b.n(), "C has m * n elements");
-    let c = Shared::new(c);
+    let stride = b.n();
+    gemm_columns(
+        compute,
+        a,
+        b,
+        Columns {
+            values: c,
+            stride,
+            first: 0,
+        },
+        accumulate,
+    );
+}
+
+/// Some columns of row-major rows.
+pub(crate) struct Columns<'a> {
+    /// The elements of the rows.
+    pub(crate) values: &'a mut [f32],
+    /// Elements from one row to the next.
+    pub(crate) stride: usize,
+    /// The first of the columns.
+    pub(crate) first: usize,
+}
+
+/// [`gemm`] into the columns `first..first + b.n()` of all rows of C; the other columns are not touched.
+///
+/// # Panics
+/// When an operand is too short, or C is not whole rows that have these columns.
+pub(crate) fn gemm_columns(compute: &Compute, a: Left<'_>, b: &Packed, c: Columns<'_>, accumulate: bool) {
+    let Columns { values, stride, first } = c;
+    assert!(first + b.n() <= stride, "the columns lie in C's rows");
+    if values.is_empty() {
+        return;
+    }
+    let m = values.len() / stride;
+    assert_eq!(values.len(), m * stride, "C has whole rows");
+    let c = Shared::new(values);
     let panels = b.panels();
     let wanted = if compute.threads() == 1 {
         1
@@ -104,7 +140,7 @@ pub(crate) fn gemm(compute: &Compute, m: usize, a: Left<'_>, b: &Packed, c: &mut
                 b,
                 first_panel..last_panel,
                 c,
-                b.n(),
+                (stride, first),
                 accumulate,
             )
         };
@@ -148,13 +184,16 @@ unsafe fn gemm_block(
     b: &Packed,
     panels: std::ops::Range<usize>,
     c: Shared<'_, f32>,
-    stride: usize,
+    (stride, first_column): (usize, usize),
     accumulate: bool,
 ) {
-    assert!((first_row + rows) * stride <= c.len(), "rows lie in C");
-    // SAFETY: the row lies in C by the assertion; exclusivity is the caller's promise.
+    assert!(
+        (first_row + rows) * stride <= c.len() && first_column + b.n() <= stride,
+        "rows and columns lie in C"
+    );
+    // SAFETY: the row and its columns lie in C by the assertion; exclusivity is the caller's promise.
     unsafe {
-        let c = c.as_mut_ptr().add(first_row * stride);
+        let c = c.as_mut_ptr().add(first_row * stride + first_column);
         gemm_block_at(tier, a, first_row, rows, b, panels, c, stride, accumulate);
     }
 }

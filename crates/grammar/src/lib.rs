@@ -1,0 +1,14 @@
+//! Formats of texts as masks over tokens: JSON Schema, regular expressions, choices and grammars, compiled by llguidance.
+//!
+//! [`Vocabulary`] knows the bytes of a tokenizer's tokens. It compiles a [`Source`] into a [`Grammar`], which many completions share;
+//! each follows it by its own [`Progress`]. The crate knows neither models nor sampling.
+
+mod error;
+mod grammar;
+mod source;
+mod vocabulary;
+
+pub use error::GrammarError;
+pub use grammar::{Grammar, Progress};
+pub use source::{Source, SourceKind};
+pub use vocabulary::Vocabulary;

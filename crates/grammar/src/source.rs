@@ -1,0 +1,135 @@
+//! What a text has to match, as its author writes it, and as llguidance reads it.
+
+use llguidance::JsonCompileOptions;
+use llguidance::api::{GrammarWithLexer, TopLevelGrammar};
+use serde_json::Value;
+
+use crate::error::GrammarError;
+
+/// Longest source in bytes.
+const MAX_SOURCE_BYTES: usize = 256 << 10;
+/// Most brackets of a grammar inside each other.
+const MAX_NESTING: usize = 256;
+
+/// A format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// What the text is.
+    pub kind: SourceKind,
+    /// JSON that the format writes has no white space outside of strings.
+    pub compact: bool,
+    /// The format begins behind the first occurrence of this text, and any white space; what stands before is free.
+    pub after: Option<String>,
+}
+
+/// The kinds of formats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A document that matches this JSON Schema.
+    JsonSchema(String),
+    /// A text that this regular expression matches as a whole, in the syntax of Rust's `regex`.
+    Regex(String),
+    /// One of these texts.
+    Choice(Vec<String>),
+    /// A text of this grammar in llguidance's dialect of Lark.
+    Lark(String),
+}
+
+impl Source {
+    /// Checks what can be checked before compiling. `mark` is the token that `after` is, if it is one.
+    pub(crate) fn read(&self, mark: Option<u32>) -> Result<TopLevelGrammar, GrammarError> {
+        let bytes = match &self.kind {
+            SourceKind::JsonSchema(text) | SourceKind::Regex(text) | SourceKind::Lark(text) => text.len(),
+            SourceKind::Choice(texts) => texts.iter().map(String::len).sum(),
+        };
+        if bytes > MAX_SOURCE_BYTES {
+            return Err(GrammarError::TooLarge(format!(
+                "it has {bytes} bytes; at most {MAX_SOURCE_BYTES} are possible"
+            )));
+        }
+        let answer = match &self.kind {
+            SourceKind::JsonSchema(text) => GrammarWithLexer::from_json_schema(self.schema(text)?),
+            SourceKind::Regex(text) => GrammarWithLexer::from_regex(text),
+            SourceKind::Choice(texts) => GrammarWithLexer::from_lark(choice(texts)?),
+            SourceKind::Lark(text) => GrammarWithLexer::from_lark(shallow(text)?.to_owned()),
+        };
+        Ok(match &self.after {
+            None => TopLevelGrammar::from_grammar(answer),
+            Some(text) => TopLevelGrammar {
+                grammars: vec![
+                    GrammarWithLexer::from_lark(behind(text, mark)),
+                    GrammarWithLexer {
+                        name: Some("answer".to_owned()),
+                        ..answer
+                    },
+                ],
+                max_tokens: None,
+            },
+        })
+    }
+
+    fn schema(&self, text: &str) -> Result<Value, GrammarError> {
+        let mut schema: Value = serde_json::from_str(text)
+            .map_err(|error| GrammarError::Invalid(format!("the JSON Schema is no JSON: {error}")))?;
+        match &schema {
+            Value::Bool(true) => schema = Value::Object(serde_json::Map::new()),
+            Value::Bool(false) => return Err(GrammarError::Empty("the JSON Schema false matches nothing".to_owned())),
+            Value::Object(_) => {}
+            _ => {
+                return Err(GrammarError::Invalid(
+                    "a JSON Schema is an object or a boolean".to_owned(),
+                ));
+            }
+        }
+        // They replace those that a schema may bring, which could switch off its checks.
+        let options = JsonCompileOptions {
+            whitespace_flexible: !self.compact,
+            ..JsonCompileOptions::default()
+        };
+        options.apply_to(&mut schema);
+        Ok(schema)
+    }
+}
+
+/// The grammar of a text and the answer behind it.
+fn behind(text: &str, mark: Option<u32>) -> String {
+    match mark {
+        Some(id) => format!("start: BEFORE? <[{id}]> /\\s*/ @answer\nBEFORE: /(?s:.+)/"),
+        None => format!(
+            "start: before /\\s*/ @answer\nbefore[suffix={}]: /(?s:.*)/",
+            quoted(text)
+        ),
+    }
+}
+
+fn choice(texts: &[String]) -> Result<String, GrammarError> {
+    if texts.is_empty() {
+        return Err(GrammarError::Empty("there is nothing to choose from".to_owned()));
+    }
+    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    // One terminal, because the cost of a rule grows with its alternatives.
+    Ok(format!("start: CHOICE\nCHOICE: {}", texts.join(" | ")))
+}
+
+/// A text as a literal of a grammar.
+fn quoted(text: &str) -> String {
+    Value::String(text.to_owned()).to_string()
+}
+
+/// The compiler goes into brackets by calling itself, so that their depth needs a limit.
+fn shallow(text: &str) -> Result<&str, GrammarError> {
+    let mut depth = 0usize;
+    for sign in text.bytes() {
+        match sign {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_NESTING {
+            return Err(GrammarError::TooLarge(format!(
+                "it has more than {MAX_NESTING} brackets inside each other"
+            )));
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,427 @@
+//! The engine: scoring and generation over one loaded model.
+
+mod adapters;
+mod generation;
+mod grammar;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint32Array};
+use napi_derive::napi;
+use prl_engine::generate::{Generator, GeneratorOptions, GeneratorStats, PauseMode, Scoring};
+use prl_engine::{Adapter, Compute, Model, Tier, WeightDtype};
+use prl_weights::Adapter as Folder;
+
+use crate::error::NativeError;
+use crate::numbers::{size, whole};
+use crate::runtime::blocking;
+use adapters::Adapters;
+use generation::{
+    NativeGenerateRequest, NativeIncrement, NativeRankedScores, NativeRankedScoring, increment, ranked_scores, request,
+};
+
+/// How to load a model for scoring and sampling.
+#[napi(object, use_nullable = true)]
+pub struct NativeEngineOptions {
+    /// 0 takes every core.
+    pub threads: u32,
+    /// Instruction-set tier; null picks the best.
+    pub isa: Option<String>,
+    /// float32 | bfloat16: how the weights are kept.
+    pub dtype: String,
+    /// The folder of an adapter that is part of the weights; null: none.
+    pub adapter: Option<String>,
+    /// Policy version of the weights in the folder.
+    pub version: f64,
+    /// Most sequences in one decode step.
+    pub max_num_seqs: u32,
+    /// Longest prompt plus completion in tokens; null takes the model's limit.
+    pub max_model_len: Option<u32>,
+    /// Null lets the generator choose.
+    pub kv_cache_bytes: Option<f64>,
+    pub prefix_cache: bool,
+}
+
+#[napi(object, use_nullable = true)]
+pub struct NativeModelInfo {
+    /// `model_type` of config.json.
+    pub model_type: String,
+    pub vocab_size: u32,
+    pub hidden_size: u32,
+    pub num_layers: u32,
+    /// Longest prompt plus completion in tokens.
+    pub max_model_len: u32,
+    pub eos_token_ids: Vec<u32>,
+}
+
+#[napi(object, use_nullable = true)]
+pub struct NativeEngineInfo {
+    /// Instruction-set tier in use.
+    pub isa: String,
+    pub threads: u32,
+    pub config: NativeModelInfo,
+}
+
+#[napi(object, use_nullable = true)]
+pub struct NativeEngineStats {
+    /// Sequences that are being decoded.
+    pub running: u32,
+    /// Requests in the queue.
+    pub waiting: u32,
+    /// From 0 to 1.
+    pub kv_cache_usage: f64,
+    /// Capacity in tokens.
+    pub kv_cache_tokens: f64,
+    /// Counted since the start.
+    pub preemptions: f64,
+    /// Counted since the start.
+    pub prompt_tokens: f64,
+    /// Counted since the start.
+    pub generation_tokens: f64,
+    /// Tokens that were looked up, counted since the start.
+    pub prefix_cache_queries: f64,
+    /// Tokens that were found, counted since the start.
+    pub prefix_cache_hits: f64,
+    /// Version of the weights in use.
+    pub version: f64,
+    /// Digest of the weights in use.
+    pub digest: Option<String>,
+}
+
+struct Inner {
+    compute: Arc<Compute>,
+    generator: Generator,
+    model: Mutex<Arc<Model>>,
+    adapters: Adapters,
+}
+
+/// A loaded model. Its methods fail with PRL_ENGINE_CLOSED after `close`.
+#[napi]
+pub struct NativeEngine {
+    inner: Mutex<Option<Arc<Inner>>>,
+}
+
+fn closed() -> NativeError {
+    NativeError::new("PRL_ENGINE_CLOSED", "the engine is closed")
+}
+
+pub(crate) fn tier(name: Option<&str>) -> Result<Option<Tier>, NativeError> {
+    name.map(|name| Tier::from_name(name).map_err(NativeError::from))
+        .transpose()
+}
+
+#[napi]
+impl NativeEngine {
+    /// Loads a checkpoint folder and starts the generator's thread.
+    #[napi(catch_unwind)]
+    pub fn open(env: &Env, dir: String, options: NativeEngineOptions) -> napi::Result<PromiseRaw<'_, NativeEngine>> {
+        blocking(env, move || {
+            let version = whole("version", options.version)?;
+            let kv_bytes = options
+                .kv_cache_bytes
+                .map(|bytes| size("kvCacheBytes", bytes))
+                .transpose()?;
+            let compute = Compute::new(options.threads as usize, tier(options.isa.as_deref())?)?;
+            let dtype = WeightDtype::from_name(&options.dtype)?;
+            let mut model = Model::load_as(Path::new(&dir), dtype, &compute)?;
+            if let Some(adapter) = &options.adapter {
+                let adapter = Adapter::open(Path::new(adapter), model.config(), &compute)?;
+                model = model.with_adapter(Some(Arc::new(adapter)));
+            }
+            let model = Arc::new(model);
+            let generator = Generator::start(
+                Arc::clone(&model),
+                Arc::clone(&compute),
+                GeneratorOptions {
+                    max_num_seqs: options.max_num_seqs as usize,
+                    max_model_len: options.max_model_len.map(|length| length as usize),
+                    kv_bytes,
+                    prefix_cache: options.prefix_cache,
+                    version,
+                    ..GeneratorOptions::default()
+                },
+            )?;
+            let inner = Inner {
+                compute,
+                generator,
+                model: Mutex::new(model),
+                adapters: Adapters::default(),
+            };
+            Ok(Self {
+                inner: Mutex::new(Some(Arc::new(inner))),
+            })
+        })
+    }
+
+    fn inner(&self) -> Result<Arc<Inner>, NativeError> {
+        self.inner
+            .lock()
+            .ok()
+            .and_then(|inner| inner.clone())
+            .ok_or_else(closed)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn info(&self) -> napi::Result<NativeEngineInfo> {
+        let inner = self.inner()?;
+        let model = inner.current()?;
+        let config = model.config();
+        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        Ok(NativeEngineInfo {
+            isa: inner.compute.tier().name().to_owned(),
+            threads: count(inner.compute.threads()),
+            config: NativeModelInfo {
+                model_type: config.architecture.model_type().to_owned(),
+                vocab_size: count(config.vocab_size),
+                hidden_size: count(config.hidden_size),
+                num_layers: count(config.num_layers),
+                max_model_len: count(inner.generator.max_model_len()),
+                eos_token_ids: config.eos_token_ids.clone(),
+            },
+        })
+    }
+
+    /// Logits of T tokens in packed sequences: T * V numbers.
+    #[napi(catch_unwind)]
+    pub fn logits<'env>(
+        &self,
+        env: &'env Env,
+        ids: Uint32Array,
+        cu_seqlens: Uint32Array,
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let inner = self.inner()?;
+        blocking(env, move || {
+            let (ids, cu_seqlens) = (ids.to_vec(), cu_seqlens.to_vec());
+            Ok(Float32Array::new(inner.current()?.logits(
+                &inner.compute,
+                &ids,
+                &cu_seqlens,
+            )?))
+        })
+    }
+
+    /// Log-probabilities of packed sequences, computed between two decode steps.
+    #[napi(catch_unwind)]
+    pub fn logprobs<'env>(
+        &self,
+        env: &'env Env,
+        ids: Uint32Array,
+        cu_seqlens: Uint32Array,
+        temperatures: Float32Array,
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let inner = self.inner()?;
+        blocking(env, move || {
+            let scored = inner
+                .generator
+                .score(ids.to_vec(), cu_seqlens.to_vec(), temperatures.to_vec());
+            Ok(Float32Array::new(scored?))
+        })
+    }
+
+    /// The same with each token's rank and the most likely tokens of its place.
+    #[napi(catch_unwind)]
+    pub fn ranked_logprobs<'env>(
+        &self,
+        env: &'env Env,
+        scoring: NativeRankedScoring,
+    ) -> napi::Result<PromiseRaw<'env, NativeRankedScores>> {
+        let inner = self.inner()?;
+        blocking(env, move || {
+            let top = scoring.top;
+            let scoring = Scoring {
+                input_ids: scoring.ids.to_vec(),
+                cu_seqlens: scoring.cu_seqlens.to_vec(),
+                temperatures: scoring.temperatures.to_vec(),
+            };
+            Ok(ranked_scores(inner.generator.score_ranked(scoring, top)?, top))
+        })
+    }
+
+    /// Queues requests.
+    #[napi(catch_unwind)]
+    pub fn submit(&self, requests: Vec<NativeGenerateRequest>) -> napi::Result<()> {
+        let inner = self.inner()?;
+        let requests = requests.into_iter().map(|asked| {
+            let adapter = asked.adapter.as_deref().map(|name| inner.adapters.get(name));
+            request(asked, adapter.transpose()?)
+        });
+        let requests = requests.collect::<Result<Vec<_>, NativeError>>()?;
+        Ok(inner.generator.submit(requests).map_err(NativeError::from)?)
+    }
+
+    /// Returns every increment since the last call, or waits for one, at most `deadline_ms`.
+    #[napi(catch_unwind)]
+    pub fn next<'env>(&self, env: &'env Env, deadline_ms: u32) -> napi::Result<PromiseRaw<'env, Vec<NativeIncrement>>> {
+        let inner = self.inner()?;
+        blocking(env, move || {
+            let increments = inner
+                .generator
+                .next(Instant::now() + Duration::from_millis(deadline_ms.into()))?;
+            Ok(increments.into_iter().map(increment).collect())
+        })
+    }
+
+    /// Ends requests. Each still gives its last increment.
+    #[napi(catch_unwind)]
+    pub fn abort(&self, ids: Vec<String>) -> napi::Result<()> {
+        Ok(self.inner()?.generator.abort(&ids).map_err(NativeError::from)?)
+    }
+
+    /// `mode` is keep, wait or abort.
+    #[napi(catch_unwind)]
+    pub fn pause<'env>(&self, env: &'env Env, mode: String) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        let mode = match mode.as_str() {
+            "keep" => PauseMode::Keep,
+            "wait" => PauseMode::Wait,
+            "abort" => PauseMode::Abort,
+            _ => {
+                return Err(NativeError::new(
+                    "PRL_ENGINE_INPUT",
+                    format!("pause mode \"{mode}\": use keep, wait or abort"),
+                )
+                .into());
+            }
+        };
+        blocking(env, move || Ok(inner.generator.pause(mode)?))
+    }
+
+    /// Continues after a pause.
+    #[napi(catch_unwind)]
+    pub fn resume(&self) -> napi::Result<()> {
+        Ok(self.inner()?.generator.resume().map_err(NativeError::from)?)
+    }
+
+    /// Frees the memory of the key-value cache; requests wait.
+    #[napi(catch_unwind)]
+    pub fn sleep<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        blocking(env, move || Ok(inner.generator.sleep()?))
+    }
+
+    /// Takes the memory again; does nothing when awake.
+    #[napi(catch_unwind)]
+    pub fn wake_up<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        blocking(env, move || Ok(inner.generator.wake_up()?))
+    }
+
+    /// Loads other weights, or another adapter of these weights, between two decode steps.
+    #[napi(catch_unwind)]
+    pub fn swap<'env>(
+        &self,
+        env: &'env Env,
+        dir: String,
+        version: f64,
+        digest: Option<String>,
+    ) -> napi::Result<PromiseRaw<'env, ()>> {
+        let (inner, version) = (self.inner()?, whole("version", version)?);
+        blocking(env, move || {
+            let (current, dir) = (inner.current()?, PathBuf::from(dir));
+            let next = if Folder::is_in(&dir) {
+                let adapter = Adapter::open(&dir, current.config(), &inner.compute)?;
+                Arc::new(current.with_adapter(Some(Arc::new(adapter))))
+            } else {
+                Arc::new(Model::load_as(&dir, current.config().dtype, &inner.compute)?)
+            };
+            inner.generator.swap(Arc::clone(&next), version, digest)?;
+            *inner.model.lock().map_err(|_| closed())? = next;
+            Ok(())
+        })
+    }
+
+    /// Loads an adapter that requests can name. One that has the name already is replaced for requests that come later.
+    #[napi(catch_unwind)]
+    pub fn load_adapter<'env>(&self, env: &'env Env, name: String, dir: String) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        blocking(env, move || {
+            let adapter = Adapter::open(Path::new(&dir), inner.current()?.config(), &inner.compute)?;
+            inner.adapters.set(name, Arc::new(adapter));
+            Ok(())
+        })
+    }
+
+    /// Forgets an adapter. Requests that have it go on.
+    #[napi(catch_unwind)]
+    pub fn unload_adapter(&self, name: String) -> napi::Result<()> {
+        Ok(self.inner()?.adapters.remove(&name)?)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn reset_prefix_cache(&self) -> napi::Result<()> {
+        Ok(self
+            .inner()?
+            .generator
+            .reset_prefix_cache()
+            .map_err(NativeError::from)?)
+    }
+
+    /// Fails when the generator's thread has ended.
+    #[napi(catch_unwind)]
+    pub fn stats(&self) -> napi::Result<NativeEngineStats> {
+        let inner = self.inner()?;
+        inner.generator.check().map_err(NativeError::from)?;
+        let GeneratorStats {
+            running,
+            waiting,
+            kv_usage,
+            kv_cache_tokens,
+            preemptions,
+            prompt_tokens_total,
+            generation_tokens_total,
+            prefix_queries,
+            prefix_hits,
+            version,
+            digest,
+            ..
+        } = inner.generator.stats();
+        Ok(NativeEngineStats {
+            running: u32::try_from(running).unwrap_or(u32::MAX),
+            waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
+            kv_cache_usage: kv_usage,
+            kv_cache_tokens: kv_cache_tokens as f64,
+            preemptions: preemptions as f64,
+            prompt_tokens: prompt_tokens_total as f64,
+            generation_tokens: generation_tokens_total as f64,
+            prefix_cache_queries: prefix_queries as f64,
+            prefix_cache_hits: prefix_hits as f64,
+            version: version as f64,
+            digest,
+        })
+    }
+
+    /// Stops the generator's thread and frees the model.
+    #[napi(catch_unwind)]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner.lock().ok().and_then(|mut inner| inner.take());
+        blocking(env, move || {
+            if let Some(inner) = inner {
+                inner.generator.close();
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Inner {
+    fn current(&self) -> Result<Arc<Model>, NativeError> {
+        self.model.lock().map(|model| Arc::clone(&model)).map_err(|_| closed())
+    }
+}
+
+/// Writes a checkpoint folder with random weights for the config.json in `config_dir`.
+#[napi(catch_unwind)]
+pub fn random_checkpoint(
+    env: &Env,
+    config_dir: String,
+    out_dir: String,
+    seed: f64,
+) -> napi::Result<PromiseRaw<'_, ()>> {
+    let seed = whole("seed", seed)?;
+    blocking(env, move || {
+        prl_engine::random_checkpoint(Path::new(&config_dir), Path::new(&out_dir), seed)?;
+        Ok(())
+    })
+}

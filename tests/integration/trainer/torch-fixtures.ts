@@ -1,0 +1,186 @@
+/**
+ * What the native trainer computes for small models and batches, written to a folder that the Python tests of the torch worker read
+ * (`ts/trainer/torch/python/tests`): models, batch files, and for each case the loss, the metrics, the gradients, and the weights after three
+ * optimizer steps.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import {
+  type Batch,
+  buildBatch,
+  loadModel,
+  openTrainer,
+  packSequences,
+  readBatch,
+  type Sample,
+  type TrainBatch,
+  type TrainerOptions,
+  writeBatch,
+  writeSafetensors,
+} from "../../../ts/native/index.ts";
+import { createRng } from "../../../ts/random/rng.ts";
+import { publishVersion, VOCAB_SIZE } from "../inference/tiny-model.ts";
+
+export const VERSION = 4;
+const SEQ_LEN = 48;
+const ENVIRONMENTS = ["a", "b"];
+
+/** Shapes of the models; `tiny-model.ts` has what they leave out. */
+const MODELS: Readonly<Record<string, Record<string, unknown>>> = {
+  tied: {},
+  untied: { architectures: ["LlamaForCausalLM"], model_type: "llama", tie_word_embeddings: false },
+  windowed: { architectures: ["MistralForCausalLM"], model_type: "mistral", sliding_window: 4 },
+};
+
+interface LossCase {
+  name: string;
+  batch: "plain" | "streams";
+  loss: { type: string } & Record<string, unknown>;
+}
+
+const correction = { level: "token", mode: "mask", low: 0.5, high: 5 };
+const LOSSES: LossCase[] = [
+  ...["default", "ipo", "grpo", "ppo", "two_sided", "dapo", "gspo", "cispo", "sapo", "kl", "ce", "ref_kl"].map(
+    (type): LossCase => ({ name: type, batch: "streams", loss: { type } }),
+  ),
+  { name: "plain default", batch: "plain", loss: { type: "default" } },
+  { name: "plain ce", batch: "plain", loss: { type: "ce" } },
+  { name: "dr_grpo", batch: "streams", loss: { type: "dr_grpo", max_completion_length: 16 } },
+  { name: "dual clip", batch: "streams", loss: { type: "ppo", dual_clip: 1.5, aggregation: "sum" } },
+  { name: "offset cispo", batch: "streams", loss: { type: "cispo", epsilon_low: 0.1 } },
+  { name: "absolute cispo", batch: "streams", loss: { type: "cispo", bounds: "absolute", epsilon_high: 0.9 } },
+  { name: "limited", batch: "streams", loss: { type: "default", log_ratio_clamp: 0.2, kl_tau: 0.5 } },
+  { name: "corrected", batch: "streams", loss: { type: "grpo", correction } },
+  { name: "dropped", batch: "streams", loss: { type: "grpo", correction: { ...correction, low: 1.5 } } },
+  { name: "nonempty", batch: "streams", loss: { type: "gspo", aggregation: "sequence-mean-token-mean/nonempty" } },
+  { name: "global", batch: "streams", loss: { type: "dapo", global_tokens: 100 } },
+  ...["k1", "k2", "k3"].map((estimator): LossCase => ({
+    name: `unbiased ${estimator}`,
+    batch: "streams",
+    loss: { type: "gspo", kl: { estimator, coef: 0.3, unbiased: true } },
+  })),
+];
+
+const OPTIMIZERS: Readonly<Record<string, NonNullable<TrainerOptions["optim"]>>> = {
+  adamw: { type: "adamw", lr: 1e-3, weight_decay: 0.1, decay_1d: false },
+  "adamw without clipping": { type: "adamw", lr: 1e-3, max_norm: null },
+  sgd: { type: "sgd", lr: 1e-2, momentum: 0.9, nesterov: true, weight_decay: 0.1 },
+  "plain sgd": { type: "sgd", lr: 1e-2 },
+  muon: { type: "muon", lr: 1e-3, weight_decay: 0.1 },
+};
+
+/** Writes everything below `root`. */
+export async function writeTorchFixtures(root: string): Promise<void> {
+  const cases = [];
+  for (const [name, shape] of Object.entries(MODELS)) {
+    await mkdir(join(root, name));
+    const { dir } = await publishVersion(join(root, name), 0, shape);
+    const batches = await writeBatches(join(root, name), dir);
+    const losses = name === "tied" ? LOSSES : LOSSES.filter((one) => one.name === "plain default");
+    for (const one of losses) cases.push(await lossCase({ dir, path: batches[one.batch], ...one }));
+    if (name !== "tied") continue;
+    for (const [method, optim] of Object.entries(OPTIMIZERS)) {
+      cases.push(await optimizerCase(root, { dir, path: batches.plain, method, optim }));
+    }
+  }
+  await writeFile(join(root, "cases.json"), JSON.stringify(cases));
+}
+
+/** Batches of several bins, sampled by two versions, of which one has all loss streams. */
+async function writeBatches(root: string, modelDir: string): Promise<Record<"plain" | "streams", string>> {
+  const paths = { plain: join(root, "plain.safetensors"), streams: join(root, "streams.safetensors") };
+  for (const kind of ["plain", "streams"] as const) {
+    const [batch] = await batchesFor(modelDir, kind, 1);
+    if (batch === undefined) throw new RangeError("no batch");
+    await writeBatch(paths[kind], batch, { runId: "run", attempt: 1, step: 1, rank: 0, envNames: ENVIRONMENTS });
+  }
+  return paths;
+}
+
+/** The batch of each rank; log-probabilities of its sequences are about those of the model. */
+export async function batchesFor(modelDir: string, kind: "plain" | "streams", ranks: number): Promise<Batch[]> {
+  const model = await loadModel(modelDir, { threads: 1 });
+  try {
+    const samples = await Promise.all([5, 9, 14, 20, 23, 31].map((length, i) => sampleOf(model, length, i, kind)));
+    const lengths = samples.map(({ tokenIds }) => tokenIds.length);
+    return buildBatch(samples, packSequences(lengths, { seqLen: SEQ_LEN, ranks }), { seqLen: SEQ_LEN, ranks });
+  } finally {
+    await model.close();
+  }
+}
+
+type Model = Awaited<ReturnType<typeof loadModel>>;
+
+async function sampleOf(model: Model, length: number, index: number, kind: "plain" | "streams"): Promise<Sample> {
+  const rng = createRng(100 * index + length);
+  const prompt = 1 + (index % 4);
+  const tokenIds = Uint32Array.from({ length }, () => rng.integer(VOCAB_SIZE));
+  const exact = await model.logprobs(tokenIds, Uint32Array.of(0, length), { temperature: 0.9 });
+  const near = (spread: number) =>
+    exact.map((value, t) => (t < prompt ? 0 : Math.min(-1e-3, value + spread * (rng.next() - 0.5))));
+  const isOf = (share: number) =>
+    Float32Array.from({ length }, (_, t) => (t >= prompt && rng.next() < share ? 0.5 + rng.next() : 0));
+  return {
+    tokenIds,
+    mask: Uint8Array.from({ length }, (_, t) => (t >= prompt && t % 5 !== 0 ? 1 : 0)),
+    logprobs: near(index < 3 ? 0.02 : 2.5),
+    advantages: Float32Array.from({ length }, () => 2 * rng.next() - 1),
+    temperature: 0.9,
+    envId: index % 2,
+    policyVersionSpans: Uint32Array.of(0, 0xffffffff, prompt, index < 3 ? VERSION : VERSION - 1),
+    ...(kind === "streams" && {
+      rlWeights: isOf(0.8),
+      ceWeights: isOf(0.3),
+      refKlWeights: isOf(0.4),
+      referenceLogprobs: near(1.5),
+    }),
+  };
+}
+
+async function batchAt(path: string): Promise<TrainBatch> {
+  const { batch } = await readBatch(path);
+  return { ...batch, onPolicyVersion: VERSION };
+}
+
+async function lossCase({ dir, path, name, loss }: { dir: string; path: string } & LossCase) {
+  const trainer = await openTrainer(dir, { threads: 1, loss });
+  try {
+    const { loss: value, metrics } = await trainer.forwardBackward(await batchAt(path));
+    const gradients: Parameters<typeof writeSafetensors>[1] = {};
+    for (const parameter of trainer.parameterNames()) {
+      const values = await trainer.gradient(parameter);
+      const data = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+      gradients[parameter] = { dtype: "F32", shape: [values.length], data };
+    }
+    const file = `${dir}-${name.replaceAll(" ", "-")}.gradients.safetensors`;
+    await writeSafetensors(file, gradients);
+    return { kind: "loss", name, model: dir, batch: path, loss, expected: { loss: value, metrics, gradients: file } };
+  } finally {
+    await trainer.close();
+  }
+}
+
+interface OptimizerCase {
+  dir: string;
+  path: string;
+  method: string;
+  optim: NonNullable<TrainerOptions["optim"]>;
+}
+
+async function optimizerCase(root: string, { dir, path, method, optim }: OptimizerCase) {
+  const trainer = await openTrainer(dir, { threads: 1, optim });
+  try {
+    const norms = [];
+    for (let step = 0; step < 3; step++) {
+      await trainer.forwardBackward(await batchAt(path));
+      norms.push((await trainer.step()).gradNorm);
+    }
+    const folder = join(root, `after-${method.replaceAll(" ", "-")}`);
+    await trainer.save(folder);
+    await trainer.saveOptimizer(join(folder, "optimizer.safetensors"));
+    return { kind: "optimizer", name: method, model: dir, batch: path, optim, expected: { norms, folder } };
+  } finally {
+    await trainer.close();
+  }
+}

@@ -1,0 +1,100 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { cachedInterpreter, environmentFolder, setUpPython } from "../../../ts/python/index.ts";
+
+let root: string;
+let path: string | undefined;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "prl-setup-"));
+  path = process.env["PATH"];
+});
+afterEach(async () => {
+  process.env["PATH"] = path;
+  await rm(root, { recursive: true, force: true });
+});
+
+const VERSIONS = { torch: "2.15.0", transformers: "5.23.0", safetensors: "0.8.0" };
+
+/** Stands in for the installer: `venv` makes an interpreter that says which packages it has. */
+function installer(packages: Record<string, string | null> = VERSIONS) {
+  const calls: string[][] = [];
+  const said: string[] = [];
+  const run = async (command: string, args: readonly string[]): Promise<void> => {
+    calls.push([command, ...args]);
+    if (!args.includes("venv")) return;
+    const bin = join(environmentFolder("torch", root), "bin");
+    await mkdir(bin, { recursive: true });
+    await writeFile(join(bin, "python"), `#!/bin/sh\necho '${JSON.stringify({ python: "3.12.1", packages })}'\n`);
+    await chmod(join(bin, "python"), 0o755);
+  };
+  const signal = new AbortController().signal;
+  const options = {
+    device: "cpu" as const,
+    indexUrl: null,
+    signal,
+    say: (text: string) => void said.push(text),
+    root,
+    run,
+  };
+  return { calls, said, options };
+}
+
+describe("setting up a Python environment", () => {
+  test("says the sizes first, installs by digests only, and is done once", async () => {
+    process.env["PATH"] = "";
+    const { calls, said, options } = installer();
+    const made = await setUpPython("torch", { ...options, indexUrl: "https://mirror.example/simple" });
+    expect(made).toMatchObject({ packages: VERSIONS, isKept: false });
+    expect(said.join("")).toMatch(/GB to download.*GB on the disk/s);
+    expect(calls[0]).toEqual(["python3", "-m", "venv", environmentFolder("torch", root)]);
+    expect(calls[1]?.slice(1, 4)).toEqual(["-m", "pip", "install"]);
+    expect(calls[1]).toContain("--require-hashes");
+    expect(calls[1]?.join(" ")).toContain("--index-url https://mirror.example/simple");
+    expect(await cachedInterpreter("torch", root)).toBe(made.interpreter);
+    expect(await setUpPython("torch", options)).toMatchObject({ isKept: true });
+    expect(calls).toHaveLength(2);
+  });
+
+  test("takes uv when it is there", async () => {
+    await writeFile(join(root, "uv"), "");
+    process.env["PATH"] = [root, "/nowhere"].join(delimiter);
+    const { calls, options } = installer();
+    await setUpPython("torch", options);
+    expect(calls.map(([command, first]) => [command, first])).toEqual([
+      [join(root, "uv"), "venv"],
+      [join(root, "uv"), "pip"],
+    ]);
+  });
+
+  test("goes on in the same folder after an interruption, and is not there before its end", async () => {
+    process.env["PATH"] = "";
+    const { calls, options } = installer();
+    const stopped = async (command: string, args: readonly string[]) => {
+      await options.run(command, args);
+      if (args.includes("install")) throw new Error("stopped");
+    };
+    await expect(setUpPython("torch", { ...options, run: stopped })).rejects.toThrow("stopped");
+    expect(await cachedInterpreter("torch", root)).toBeNull();
+    await setUpPython("torch", options);
+    expect(calls.filter((call) => call.includes("venv"))).toHaveLength(1);
+    expect(await cachedInterpreter("torch", root)).not.toBeNull();
+  });
+
+  test("refuses what the installer left out", async () => {
+    const { options } = installer({ ...VERSIONS, transformers: "4.57.0" });
+    await expect(setUpPython("torch", options)).rejects.toMatchObject({
+      code: "PRL_PYTHON_SETUP",
+      message: expect.stringContaining("transformers 4.57.0 (5.0 or newer is needed)"),
+    });
+  });
+
+  test("has lock files with digests and no addresses", async () => {
+    const lock = await readFile(new URL("../../../ts/python/locks/torch.txt", import.meta.url), "utf8");
+    expect(lock).not.toMatch(/:\/\/|index-url/);
+    for (const entry of lock.split(/\n(?=\S)/))
+      expect(entry).toMatch(/^[\w.-]+==\S+.*(\n +--hash=sha256:[0-9a-f]{64}[ \\]*)+\n?$/);
+  });
+});

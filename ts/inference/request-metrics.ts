@@ -1,0 +1,143 @@
+/**
+ * What is counted of each sample, as Prometheus text under vLLM's names and with its buckets.
+ *
+ * Observing is on the path of every token of hundreds of streams, and a library for it would make the start of the server longer, so the
+ * histograms are counted here. Of an answer that the engine gives whole, only the end is known: it has no first token and no time between
+ * tokens, as the samples of training runs. It knows no request's content.
+ */
+/** Seconds until the first token. */
+const FIRST_TOKEN = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560,
+];
+/** Seconds between two tokens. */
+const BETWEEN_TOKENS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80];
+/** Seconds of whole requests. */
+const WHOLE = [0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680];
+const FINISH_REASONS = ["stop", "length", "abort", "error"] as const;
+
+export type FinishReason = (typeof FINISH_REASONS)[number];
+
+/** 1, 2, 5, 10, 20, 50, ... */
+function oneTwoFive(most: number): number[] {
+  const steps = Array.from({ length: 18 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+  return steps.filter((step) => step <= most);
+}
+
+class Histogram {
+  readonly #bounds: readonly number[];
+  /** One more than the bounds, for what is larger. */
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  /** `times` equal values. */
+  observe(value: number, times = 1): void {
+    let at = 0;
+    while (at < this.#bounds.length && value > (this.#bounds[at] ?? 0)) at += 1;
+    this.#counts[at] = (this.#counts[at] ?? 0) + times;
+    this.#sum += value * times;
+  }
+
+  lines(name: string, labels: string): string[] {
+    let count = 0;
+    const buckets = Array.from(this.#counts, (own, at) => {
+      count += own;
+      return `${name}_bucket{${labels},le="${this.#bounds[at] ?? "+Inf"}"} ${count}`;
+    });
+    return [...buckets, `${name}_count{${labels}} ${count}`, `${name}_sum{${labels}} ${this.#sum}`];
+  }
+}
+
+/** Called while a sample is drawn. */
+export interface SampleWatch {
+  tokens(count: number): void;
+  /** Called once, when nothing more comes. */
+  end(reason: FinishReason): void;
+}
+
+/** What is known of a sample when it begins. */
+export interface BegunSample {
+  readonly promptTokens: number;
+  readonly maxTokens: number;
+  /** Samples of its request. */
+  readonly choices: number;
+  /** Its tokens come as they are sampled. */
+  readonly isGradual: boolean;
+}
+
+export class RequestMetrics {
+  readonly #now: () => number;
+  readonly #histograms: Readonly<Record<string, { help: string; histogram: Histogram }>>;
+  readonly #ended: Record<FinishReason, number> = { stop: 0, length: 0, abort: 0, error: 0 };
+
+  /** `now`: milliseconds of a clock that only goes forward. */
+  constructor(maxModelLen: number, now: () => number = () => performance.now()) {
+    this.#now = now;
+    const lengths = oneTwoFive(maxModelLen);
+    const histogram = (help: string, bounds: readonly number[]) => ({ help, histogram: new Histogram(bounds) });
+    this.#histograms = {
+      time_to_first_token_seconds: histogram("Time to the first token.", FIRST_TOKEN),
+      inter_token_latency_seconds: histogram("Time between two tokens.", BETWEEN_TOKENS),
+      request_time_per_output_token_seconds: histogram("Mean time between two tokens of a sample.", BETWEEN_TOKENS),
+      e2e_request_latency_seconds: histogram("Time of a whole sample.", WHOLE),
+      request_decode_time_seconds: histogram("Time from the first token to the last.", WHOLE),
+      request_prompt_tokens: histogram("Prompt tokens of a sample.", lengths),
+      request_generation_tokens: histogram("Sampled tokens of a sample.", lengths),
+      request_params_max_tokens: histogram("max_tokens of a sample.", lengths),
+      request_params_n: histogram("Samples of the request.", [1, 2, 5, 10, 20]),
+    };
+  }
+
+  #observe(name: string, value: number, times = 1): void {
+    this.#histograms[name]?.histogram.observe(value, times);
+  }
+
+  begin({ promptTokens, maxTokens, choices, isGradual }: BegunSample): SampleWatch {
+    const start = this.#now();
+    let first: number | null = null;
+    let last = start;
+    let tokens = 0;
+    return {
+      tokens: (count) => {
+        if (count === 0) return;
+        tokens += count;
+        if (!isGradual) return;
+        const now = this.#now();
+        if (first === null) {
+          first = now;
+          this.#observe("time_to_first_token_seconds", (now - start) / 1000);
+          if (count > 1) this.#observe("inter_token_latency_seconds", 0, count - 1);
+        } else this.#observe("inter_token_latency_seconds", (now - last) / 1000 / count, count);
+        last = now;
+      },
+      end: (reason) => {
+        this.#ended[reason] += 1;
+        this.#observe("e2e_request_latency_seconds", (this.#now() - start) / 1000);
+        this.#observe("request_prompt_tokens", promptTokens);
+        this.#observe("request_generation_tokens", tokens);
+        this.#observe("request_params_max_tokens", maxTokens);
+        this.#observe("request_params_n", choices);
+        if (first === null) return;
+        const seconds = (last - first) / 1000;
+        this.#observe("request_decode_time_seconds", seconds);
+        if (tokens > 1) this.#observe("request_time_per_output_token_seconds", seconds / (tokens - 1));
+      },
+    };
+  }
+
+  /** `labels` are those of all lines. */
+  text(labels: string): string {
+    const lines = Object.entries(this.#histograms).flatMap(([key, { help, histogram }]) => {
+      const name = `vllm:${key}`;
+      return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...histogram.lines(name, labels)];
+    });
+    lines.push("# HELP vllm:request_success_total Samples that ended.", "# TYPE vllm:request_success_total counter");
+    for (const reason of FINISH_REASONS)
+      lines.push(`vllm:request_success_total{${labels},finished_reason="${reason}"} ${this.#ended[reason]}`);
+    return `${lines.join("\n")}\n`;
+  }
+}

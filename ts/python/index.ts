@@ -1,0 +1,12 @@
+/** Python environments of the backends that run on Python. */
+export {
+  cachedInterpreter,
+  environmentFolder,
+  findInterpreter,
+  lacking,
+  probe,
+  PYTHON_ENVIRONMENTS,
+  type PythonEnvironment,
+  type PythonProbe,
+} from "./environments.ts";
+export { type MadeEnvironment, setUpPython, type SetUpOptions } from "./set-up.ts";

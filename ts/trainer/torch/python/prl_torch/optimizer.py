@@ -1,0 +1,178 @@
+"""
+AdamW, SGD and Muon as the engine has them (`crates/engine/src/train/optimizer.rs`, `muon.rs`), over parameters that are cut into shards.
+
+Muon takes the matrices inside the layers; the embedding, the head, norms and biases step as AdamW. It iterates in f32, where torch's
+own iterates in bfloat16, and gathers one matrix at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+NORM_EPS = 1e-6
+QUINTIC = (3.4445, -4.7750, 2.0315)
+ITERATIONS = 5
+MUON_NORM_EPS = 1e-7
+RMS_OF_ADAMW = 0.2
+
+
+class NonFiniteError(Exception):
+    """A loss or a gradient is not finite; nothing was changed."""
+
+
+@dataclass(frozen=True)
+class OptimConfig:
+    """`[trainer.optim]`."""
+
+    type: str
+    lr: float
+    betas: tuple[float, float]
+    eps: float
+    weight_decay: float
+    max_norm: float | None
+    decay_1d: bool
+    momentum: float
+    nesterov: bool
+
+
+def local(tensor: Tensor) -> Tensor:
+    """This rank's shard."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def whole(shard: Tensor, parameter: Tensor) -> Tensor:
+    """All shards of what is cut as `parameter` is, on every rank. All ranks must call it."""
+    if not isinstance(parameter, DTensor):
+        return shard
+    mesh, placements = parameter.device_mesh, parameter.placements
+    cut = DTensor.from_local(shard, mesh, placements, run_check=False, shape=parameter.shape, stride=parameter.stride())
+    return cut.full_tensor()
+
+
+def shard_of(tensor: Tensor, parameter: Tensor) -> Tensor:
+    """This rank's shard of a tensor that it has whole, cut as `parameter` is."""
+    if not isinstance(parameter, DTensor):
+        return tensor
+    cut = distribute_tensor(tensor, parameter.device_mesh, parameter.placements, src_data_rank=None)
+    return cut.to_local()
+
+
+class Optimizer:
+    """Steps over the accumulated gradients. `first` and `second` moments are kept by name; SGD has no second."""
+
+    def __init__(self, config: OptimConfig, parameters: dict[str, nn.Parameter], outside: set[str]) -> None:
+        """`outside` names the embedding and the head, which Muon leaves to AdamW."""
+        self.config = config
+        self.parameters = parameters
+        self.outside = outside
+        self.steps = 0
+        self.first: dict[str, Tensor] = {}
+        self.second: dict[str, Tensor] = {}
+
+    def step(self, lr: float) -> float:
+        """One step, after which the gradients are gone; their norm before clipping. Errors: NonFiniteError."""
+        norm = self._norm()
+        if not math.isfinite(norm):
+            self.clear()
+            raise NonFiniteError(f"the gradient norm of step {self.steps + 1} is {norm}: the parameters were left as they were")
+        self.steps += 1
+        most = self.config.max_norm
+        scale = 1.0 if most is None else min(most / (norm + NORM_EPS), 1.0)
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                if parameter.grad is not None:
+                    self._take(name, parameter, local(parameter.grad) * scale, lr)
+        self.clear()
+        return norm
+
+    def clear(self) -> None:
+        for parameter in self.parameters.values():
+            parameter.grad = None
+
+    def _norm(self) -> float:
+        total = torch.zeros((), dtype=torch.float64)
+        for parameter in self.parameters.values():
+            if parameter.grad is not None:
+                total += local(parameter.grad).double().square().sum().cpu()
+        device = next(iter(self.parameters.values())).device
+        total = total.to(device)
+        dist.all_reduce(total)
+        return math.sqrt(float(total)) if math.isfinite(float(total)) else float(total)
+
+    def _take(self, name: str, parameter: nn.Parameter, gradient: Tensor, lr: float) -> None:
+        values = local(parameter)
+        decay = self.config.weight_decay if parameter.dim() > 1 or self.config.decay_1d else 0.0
+        if self.config.type == "sgd":
+            self._sgd(name, values, gradient, (lr, decay))
+        elif self.config.type == "muon" and parameter.dim() == 2 and name not in self.outside:
+            self._muon(name, parameter, gradient, lr)
+        else:
+            self._adamw(name, values, gradient, (lr, decay))
+
+    def _moments(self, moments: dict[str, Tensor], name: str, values: Tensor) -> Tensor:
+        if name not in moments:
+            moments[name] = torch.zeros_like(values)
+        return moments[name]
+
+    def _adamw(self, name: str, values: Tensor, gradient: Tensor, rates: tuple[float, float]) -> None:
+        lr, decay = rates
+        beta1, beta2 = self.config.betas
+        first = self._moments(self.first, name, values).lerp_(gradient, 1 - beta1)
+        second = self._moments(self.second, name, values).mul_(beta2)
+        second.addcmul_(gradient, gradient, value=1 - beta2)
+        values.mul_(1 - lr * decay)
+        root = second.sqrt().div_(math.sqrt(1 - beta2**self.steps)).add_(self.config.eps)
+        values.addcdiv_(first, root, value=-lr / (1 - beta1**self.steps))
+
+    def _sgd(self, name: str, values: Tensor, gradient: Tensor, rates: tuple[float, float]) -> None:
+        lr, decay = rates
+        momentum = self.config.momentum
+        gradient = gradient + decay * values
+        buffer = self._moments(self.first, name, values)
+        buffer.mul_(0.0 if self.steps == 1 else momentum).add_(gradient)
+        update = gradient if momentum == 0 else buffer
+        if self.config.nesterov:
+            update = gradient + momentum * buffer
+        values.sub_(lr * update)
+
+    def _muon(self, name: str, parameter: nn.Parameter, gradient: Tensor, lr: float) -> None:
+        momentum, values = self.config.momentum, local(parameter)
+        buffer = self._moments(self.first, name, values).lerp_(gradient, 1 - momentum)
+        update = _orthogonal(whole(torch.lerp(gradient, buffer, momentum), parameter))
+        rate = lr * RMS_OF_ADAMW * math.sqrt(max(parameter.shape))
+        values.mul_(1 - lr * self.config.weight_decay).sub_(rate * shard_of(update, parameter))
+
+
+def _orthogonal(matrix: Tensor) -> Tensor:
+    """Five Newton-Schulz iterations of the quintic, on the wide form, whose Gram matrix is the smaller one."""
+    a, b, c = QUINTIC
+    wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
+    wide = wide / max(float(torch.linalg.vector_norm(wide.double())), MUON_NORM_EPS)
+    for _ in range(ITERATIONS):
+        gram = wide @ wide.T
+        wide = a * wide + (b * gram + c * (gram @ gram)) @ wide
+    return wide if matrix.shape[0] <= matrix.shape[1] else wide.T
+
+
+def optim_config(block: dict[str, Any]) -> OptimConfig:
+    """`[trainer.optim]` as the launcher sends it; an unset momentum is that of the method."""
+    method = block["type"]
+    first, second = block["betas"]
+    return OptimConfig(
+        type=method,
+        lr=block["lr"],
+        betas=(first, second),
+        eps=block["eps"],
+        weight_decay=block["weight_decay"],
+        max_norm=block["max_norm"],
+        decay_1d=block["decay_1d"],
+        momentum=block.get("momentum", 0.95 if method == "muon" else 0.0),
+        nesterov=block["nesterov"],
+    )

@@ -1,0 +1,149 @@
+"""
+The policy: a Hugging Face causal language model over packed sequences, cut into shards over all ranks (FSDP2).
+
+Packed sequences never see each other: their positions begin at 0, from which transformers makes the masks of each kind of attention.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from safetensors import safe_open
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers.utils.import_utils import is_flash_attn_2_available
+
+from .batch import BatchError
+from .head import Targets, target_logprobs
+
+PREFIX = "lm."
+
+
+class ModelError(Exception):
+    """A model that cannot be trained here."""
+
+
+class Policy(nn.Module):
+    """The language model without its logits: what goes out are log-probabilities of the tokens that train."""
+
+    def __init__(self, lm: PreTrainedModel) -> None:
+        super().__init__()
+        self.lm = lm
+
+    def forward(self, input_ids: Tensor, cu_seqlens: Tensor, targets: Targets) -> tuple[Tensor, Tensor]:
+        """Log-probability and entropy of each target of one packed bin."""
+        if len(input_ids) > 0 and int(input_ids.max()) >= self.vocabulary:
+            raise BatchError(f"token {int(input_ids.max())} is not in the model's vocabulary of {self.vocabulary}")
+        hidden = hidden_states(self.lm, input_ids, cu_seqlens)
+        return target_logprobs(hidden, self.head.weight, targets)
+
+    @property
+    def head(self) -> nn.Linear:
+        return cast(nn.Linear, self.lm.get_output_embeddings())
+
+    @property
+    def vocabulary(self) -> int:
+        return cast(int, self.lm.config.vocab_size)
+
+
+def hidden_states(lm: PreTrainedModel, input_ids: Tensor, cu_seqlens: Tensor) -> Tensor:
+    """The normed output of the last layer, [T, width]."""
+    starts = torch.repeat_interleave(cu_seqlens[:-1], cu_seqlens.diff())
+    positions = torch.arange(len(input_ids), device=input_ids.device) - starts
+    out = lm.base_model(input_ids=input_ids[None], position_ids=positions[None], use_cache=False)
+    return out.last_hidden_state[0]
+
+
+def load_policy(folder: str, device: torch.device, recompute: bool) -> Policy:
+    """Reads a Hugging Face folder in f32. Errors: ModelError for a model whose head or weights are not as this trainer takes them."""
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    config.attention_dropout = 0.0
+    lm = AutoModelForCausalLM.from_pretrained(
+        folder,
+        config=config,
+        dtype=torch.float32,
+        attn_implementation=_attention(device),
+        local_files_only=True,
+    )
+    for module in lm.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    # Only a model in training mode computes activations again; nothing is random in it.
+    lm.train()
+    if recompute:
+        lm.gradient_checkpointing_enable()
+    _check_names(lm, folder)
+    _check_head(lm, folder)
+    return Policy(lm).to(device)
+
+
+def _attention(device: torch.device) -> str:
+    """FlashAttention reads positions as boundaries of packed sequences; elsewhere they become block masks."""
+    return "flash_attention_2" if device.type == "cuda" and is_flash_attn_2_available() else "sdpa"
+
+
+def _check_names(lm: PreTrainedModel, folder: str) -> None:
+    """Versions are published under the names of the parameters, which must be those of the folder."""
+    names = {name for name, _ in lm.named_parameters()}
+    there: set[str] = set()
+    for file in sorted(Path(folder).glob("*.safetensors")):
+        if file.name.startswith("model"):
+            with safe_open(str(file), framework="pt") as opened:
+                there.update(opened.keys())
+    if lm.config.tie_word_embeddings:
+        there.discard("lm_head.weight")
+    other = sorted(names ^ there)
+    if other:
+        kind = "mixture of experts" if any("expert" in name for name in other) else "model"
+        raise ModelError(
+            f"{folder}: transformers names the weights of this {kind} in another way than its files ({other[0]}, "
+            f'{len(other)} in all), so it could not be published: train it with trainer.backend = "engine"'
+        )
+
+
+def _check_head(lm: PreTrainedModel, folder: str) -> None:
+    """Refuses a model whose logits are more than the product of hidden state and head."""
+    head = lm.get_output_embeddings()
+    if not isinstance(head, nn.Linear) or head.bias is not None:
+        raise ModelError(f"{folder}: the output layer of {lm.config.model_type} is not one matrix without bias")
+    ids = torch.arange(min(4, lm.config.vocab_size), device=head.weight.device)
+    with torch.no_grad():
+        ours = hidden_states(lm, ids, torch.tensor([0, len(ids)])) @ head.weight.T
+        theirs = lm(input_ids=ids[None], use_cache=False).logits[0]
+    if not torch.allclose(ours, theirs.float(), rtol=1e-3, atol=1e-3):
+        raise ModelError(f"{folder}: {lm.config.model_type} changes its logits (a cap or a factor), which is not supported")
+
+
+def shard(policy: Policy, mesh: DeviceMesh, dtype: torch.dtype) -> FSDPModule:
+    """Cuts each layer, then the rest, over the ranks. Gradients are sums over the ranks, in f32."""
+    # With f32 nothing is cast.
+    precision = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
+    if dtype == torch.float32:
+        precision = MixedPrecisionPolicy()
+    for layer in _layers(policy.lm):
+        fully_shard(layer, mesh=mesh, mp_policy=precision)
+    return fully_shard(policy, mesh=mesh, mp_policy=precision)
+
+
+def _layers(lm: PreTrainedModel) -> list[nn.Module]:
+    layers: Any = getattr(lm.base_model, "layers", None)
+    if not isinstance(layers, nn.ModuleList):
+        raise ModelError(f"{lm.config.model_type} has no list of layers to cut over ranks")
+    return list(layers)
+
+
+def parameters(policy: nn.Module) -> dict[str, nn.Parameter]:
+    """Parameters by their Hugging Face names; a tied head is the embedding, and not listed."""
+    return {name.removeprefix(PREFIX): parameter for name, parameter in policy.named_parameters()}
+
+
+def published_config(folder: str, dtype: str) -> str:
+    """The model's config.json for weights in the format `dtype`."""
+    config: dict[str, Any] = json.loads((Path(folder) / "config.json").read_text())
+    keys = [key for key in ("torch_dtype", "dtype") if key in config] or ["dtype"]
+    return json.dumps({**config, **dict.fromkeys(keys, dtype)}, indent=2) + "\n"

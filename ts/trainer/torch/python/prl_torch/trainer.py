@@ -1,0 +1,205 @@
+"""One rank of the trainer: forward, loss and backward over its bins, optimizer steps, and what is written to disk."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.device_mesh import init_device_mesh
+
+from .batch import Batch, BatchError, Columns, Counts, read_batch
+from .folders import read_optimizer, write_optimizer, write_weights
+from .head import Targets
+from .loss import Loss
+from .optimizer import NonFiniteError, OptimConfig, Optimizer, local, optim_config, whole
+from .policy import Policy, load_policy, parameters, published_config, shard
+from .statistics import Statistics
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the launcher decided, the same for every rank."""
+
+    model_dir: str
+    base_dir: str
+    reference_dir: str | None
+    dtype: str
+    loss: Loss
+    optim: OptimConfig
+    recompute: bool
+    resume: bool
+
+
+def options_of(message: dict[str, Any]) -> Options:
+    """The options as the launcher sends them."""
+    loss = dict(message["loss"])
+    return Options(
+        model_dir=message["model_dir"],
+        base_dir=message["base_dir"],
+        reference_dir=message["reference_dir"],
+        dtype=message["dtype"],
+        loss=Loss(loss.pop("type"), loss),
+        optim=optim_config(message["optim"]),
+        recompute=message["recompute"],
+        resume=message["resume"],
+    )
+
+
+def device_of_rank() -> torch.device:
+    """The rank's GPU, or the processor where there is none."""
+    if torch.cuda.is_available():
+        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(device)
+        return device
+    return torch.device("cpu")
+
+
+class Trainer:
+    """The process group must be there. Every method is called on all ranks, in the same order."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.device = device_of_rank()
+        self.policy = self._load(options.model_dir)
+        self.reference = None if options.reference_dir is None else self._load(options.reference_dir)
+        embedding = self.policy.lm.get_input_embeddings().weight
+        self.parameters = parameters(self.policy)
+        ends = (embedding, self.policy.head.weight)
+        outside = {name for name, value in self.parameters.items() if any(value is end for end in ends)}
+        self.optimizer = Optimizer(options.optim, self.parameters, outside)
+        if options.resume:
+            read_optimizer(options.model_dir, self.optimizer)
+
+    def _load(self, folder: str) -> Policy:
+        policy = load_policy(folder, self.device, self.options.recompute)
+        mesh = init_device_mesh(self.device.type, (dist.get_world_size(),))
+        shard(policy, mesh, DTYPES[self.options.dtype])
+        return policy
+
+    def info(self) -> dict[str, Any]:
+        """What the launcher wants to know of a trainer that is open."""
+        return {"device": self.device.type, "vocab_size": self.policy.vocabulary}
+
+    def forward_backward(self, path: str, on_policy_version: int) -> dict[str, Any]:
+        """
+        Adds the gradients of this rank's batch. Errors: NonFiniteError, on every rank, when the loss or a gradient is not finite on one
+        of them; all gradients are dropped then.
+        """
+        batch = read_batch(path, on_policy_version, self.device)
+        counts = self._counts(batch)
+        statistics = Statistics(batch.environments, self.device)
+        finite, seconds = True, 0.0
+        for columns, spent in map(self._with_reference, batch.bins):
+            seconds += spent
+            logprobs, entropies = self._scores(self.policy, columns)
+            logprobs.retain_grad()
+            loss, sums = self.options.loss(columns, logprobs, counts)
+            statistics.add(columns, logprobs, entropies, loss, sums)
+            # FSDP takes the mean over the ranks, and the parts of a loss add up.
+            (loss * dist.get_world_size()).backward()
+            slope = logprobs.grad
+            finite = finite and bool(loss.isfinite()) and slope is not None and bool(slope.isfinite().all())
+        total, metrics = statistics.finish()
+        if not self._on_all(finite):
+            self.optimizer.clear()
+            raise NonFiniteError(f"the loss of the step is {total}, or its gradient is not finite: the parameters were left as they were")
+        metrics["perf/peak_memory"] = self._sum_over_ranks(_peak_gib())
+        if self.reference is not None:
+            metrics["time/reference_logprobs"] = seconds
+        return {"loss": total, "metrics": metrics}
+
+    def step(self, lr: float) -> dict[str, Any]:
+        """One optimizer step over the accumulated gradients."""
+        return {"grad_norm": self.optimizer.step(lr)}
+
+    def logprobs(self, input_ids: list[int], cu_seqlens: list[int], temperature: float) -> dict[str, Any]:
+        """The log-probability of each token, 0 for the first of a sequence, with the weights as they are published."""
+        ids = torch.tensor(input_ids, device=self.device)
+        bounds = torch.tensor(cu_seqlens, device=self.device)
+        scored = torch.ones(len(ids), dtype=torch.bool, device=self.device)
+        scored[bounds[:-1]] = False
+        at = scored.nonzero().squeeze(1)
+        targets = Targets(at - 1, ids[at], torch.full((len(at),), temperature, device=self.device))
+        with torch.no_grad():
+            values, _ = self.policy(ids, bounds, targets)
+        result = torch.zeros(len(ids), device=self.device)
+        result[at] = values
+        return {"logprobs": result.tolist()}
+
+    def save(self, folder: str) -> dict[str, Any]:
+        """Writes config and weights in the published format."""
+        return self._write(folder, self.options.dtype)
+
+    def save_checkpoint(self, folder: str) -> dict[str, Any]:
+        """Writes config and weights in f32, and the optimizer's state."""
+        written = self._write(folder, "float32")
+        write_optimizer(folder, self.optimizer)
+        return written
+
+    def gradients(self) -> dict[str, Tensor]:
+        """The accumulated gradient of every parameter, before clipping; for tests."""
+        return {name: whole(local(value.grad), value) for name, value in self.parameters.items() if value.grad is not None}
+
+    def _write(self, folder: str, dtype: str) -> dict[str, Any]:
+        files = write_weights(folder, self.parameters, DTYPES[dtype])
+        if dist.get_rank() == 0:
+            (Path(folder) / "config.json").write_text(published_config(self.options.base_dir, dtype))
+        return {"files": files}
+
+    def _counts(self, batch: Batch) -> Counts:
+        """The number of sequences may be missing in a file; then those of the batches are counted."""
+        if batch.counts.sequences is not None:
+            return batch.counts
+        own = 0.0
+        for columns in batch.bins:
+            own += len(columns.sequence_of_tokens()[columns.in_policy()].unique())
+        return replace(batch.counts, sequences=self._sum_over_ranks(own))
+
+    def _with_reference(self, columns: Columns) -> tuple[Columns, float]:
+        """The reference scores all tokens that train, but those of the reference-KL stream keep what a teacher gave them."""
+        if self.reference is None:
+            return columns, 0.0
+        started_at = time.monotonic()
+        with torch.no_grad():
+            scored, _ = self._scores(self.reference, columns)
+        given, weights = columns.reference_logprobs, columns.ref_kl_weights
+        if given is not None and weights is not None:
+            scored = torch.where(weights == 0, scored, given)
+        return replace(columns, reference_logprobs=scored), time.monotonic() - started_at
+
+    def _scores(self, policy: Policy, columns: Columns) -> tuple[Tensor, Tensor]:
+        """Log-probability and entropy of each token, 0 where nothing trains."""
+        at = columns.trains().nonzero().squeeze(1)
+        targets = Targets(at - 1, columns.input_ids[at], columns.temperatures[at])
+        found, entropies = policy(columns.input_ids, columns.cu_seqlens, targets)
+        zeros = torch.zeros(len(columns.input_ids), device=self.device)
+        return zeros.index_put((at,), found), zeros.index_put((at,), entropies.detach())
+
+    def _on_all(self, is_so: bool) -> bool:
+        flag = torch.tensor(float(is_so), device=self.device)
+        dist.all_reduce(flag, op=dist.ReduceOp.MIN)
+        return bool(flag)
+
+    def _sum_over_ranks(self, value: float) -> float:
+        total = torch.tensor(value, dtype=torch.float64, device=self.device)
+        dist.all_reduce(total)
+        return float(total)
+
+
+def _peak_gib() -> float:
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated() / 2**30
+    # ru_maxrss is in KiB.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+__all__ = ["BatchError", "NonFiniteError", "Options", "Trainer", "options_of"]

@@ -1,0 +1,94 @@
+"""What the worker does besides its numbers: reference models, activations, steps that are not finite, models that it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import native_cases
+from opened import open_trainer
+from safetensors.torch import load_file, save_file
+
+from prl_torch.batch import BatchError
+from prl_torch.optimizer import NonFiniteError, local
+from prl_torch.policy import ModelError
+
+VERSION = 4
+CASES = [param.values[0] for param in native_cases("loss") if param.values[0]["name"] == "plain default"]
+pytestmark = pytest.mark.skipif(not CASES, reason="PRL_TORCH_FIXTURES names no folder")
+MODEL, BATCH = (CASES[0]["model"], CASES[0]["batch"]) if CASES else ("", "")
+
+
+def test_a_reference_with_the_policy_s_weights_has_no_divergence() -> None:
+    trainer = open_trainer(MODEL, reference_dir=MODEL, loss={"type": "kl", "kl": {"coef": 1.0}})
+    found = trainer.forward_backward(BATCH, VERSION)
+    assert abs(found["loss"]) < 1e-9
+    assert abs(found["metrics"]["reference_kl"]) < 1e-9
+    assert found["metrics"]["time/reference_logprobs"] > 0
+
+
+def test_activations_that_are_computed_again_give_the_same_gradients() -> None:
+    kept, again = open_trainer(MODEL), open_trainer(MODEL, recompute=True)
+    for trainer in (kept, again):
+        trainer.forward_backward(BATCH, VERSION)
+    expected = kept.gradients()
+    for name, gradient in again.gradients().items():
+        assert torch.equal(gradient, expected[name]), name
+
+
+def test_gradients_of_two_batches_add_up() -> None:
+    once, twice = open_trainer(MODEL), open_trainer(MODEL)
+    once.forward_backward(BATCH, VERSION)
+    for _ in range(2):
+        twice.forward_backward(BATCH, VERSION)
+    expected = once.gradients()
+    for name, gradient in twice.gradients().items():
+        assert gradient.allclose(2 * expected[name], rtol=1e-5, atol=1e-9), name
+
+
+def test_a_step_that_is_not_finite_changes_nothing() -> None:
+    trainer = open_trainer(MODEL)
+    weights = {name: local(value.detach()).clone() for name, value in trainer.parameters.items()}
+    norm = local(trainer.parameters["model.norm.weight"].detach())
+    norm[0] = torch.nan
+    with pytest.raises(NonFiniteError, match="left as they were"):
+        trainer.forward_backward(BATCH, VERSION)
+    assert trainer.gradients() == {}
+    norm.copy_(weights["model.norm.weight"])
+    trainer.forward_backward(BATCH, VERSION)
+    next(iter(trainer.parameters.values())).grad.fill_(torch.inf)  # type: ignore[union-attr]
+    with pytest.raises(NonFiniteError, match="gradient norm of step 1 is inf"):
+        trainer.step(1e-3)
+    for name, value in trainer.parameters.items():
+        assert torch.equal(local(value.detach()), weights[name]), name
+
+
+def test_a_token_outside_the_vocabulary_is_refused() -> None:
+    with pytest.raises(BatchError, match="not in the model's vocabulary"):
+        open_trainer(MODEL).logprobs([5, 100_000], [0, 2], 1.0)
+
+
+def test_a_model_with_other_names_in_its_files_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(MODEL, folder)
+    tensors = load_file(folder / "model.safetensors")
+    tensors["model.layers.0.extra.weight"] = torch.zeros(2)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelError, match=r"model\.layers\.0\.extra\.weight"):
+        open_trainer(str(folder))
+
+
+def test_a_model_that_caps_its_logits_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(MODEL, folder)
+    config = json.loads((folder / "config.json").read_text())
+    granite = {"model_type": "granite", "architectures": ["GraniteForCausalLM"], "logits_scaling": 8.0}
+    (folder / "config.json").write_text(json.dumps({**config, **granite}))
+    tensors = load_file(folder / "model.safetensors")
+    # Granite has no norms of queries and keys.
+    save_file({k: v for k, v in tensors.items() if "q_norm" not in k and "k_norm" not in k}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelError, match="changes its logits"):
+        open_trainer(str(folder))
