@@ -9,8 +9,6 @@ import { type StandInOptions, VllmStandIn } from "../support/vllm-stand-in.ts";
 
 const CONFIG = join(import.meta.dirname, "configs/broken.toml");
 const SMALL_CHAT = join(import.meta.dirname, "../../configs/small-chat/model");
-/** Of a whole run, its start included; most take a few seconds. */
-const LIMIT = { timeout: 60_000 };
 
 let place: Awaited<ReturnType<typeof workspace>>;
 /** The made-up weights that every run here begins with. */
@@ -21,12 +19,12 @@ beforeAll(async () => {
   expect([code, stderr]).toEqual([0, ""]);
   const [name = ""] = await readdir(join(place.cache, "models"));
   model = join(place.cache, "models", name);
-}, 60_000);
+});
 afterAll(() => place.remove());
 
 const runDir = (name: string) => join(place.dir, "outputs", name);
 function run(name: string, ...more: string[]) {
-  const options = { cwd: place.dir, cache: place.cache, deadlineMs: 50_000 };
+  const options = { cwd: place.dir, cache: place.cache };
   return prl(["rl", CONFIG, "--run.name", name, ...more], options);
 }
 
@@ -47,15 +45,15 @@ test.each<[string, string[], string, string]>([
   ["rewards that are all 0", how("zero"), "PRL_ORCHESTRATOR_STARVED", "rewards were all equal"],
   ["an environment that always fails", how("throws"), "PRL_ORCHESTRATOR_STARVED", "nobody is at home"],
   ["rewards that are not finite", how("nan"), "PRL_ORCHESTRATOR_STARVED", "returned NaN"],
-])("%s", LIMIT, async (what, more, code, text) => failed(what.replaceAll(" ", "-"), code, [text], more));
+])("%s", async (what, more, code, text) => failed(what.replaceAll(" ", "-"), code, [text], more));
 
-test("a custom filter that never returns", LIMIT, async () => {
+test("a custom filter that never returns", async () => {
   const path = `${join(import.meta.dirname, "configs/broken.ts")}#endless`;
   const filters = JSON.stringify([{ type: "custom", path, deadline_s: 1 }]);
   await failed("endless", "PRL_USER_DEADLINE", ["#endless", "within 1 s"], ["--orchestrator.filters", filters]);
 });
 
-test("weights that are not finite", LIMIT, async () => {
+test("weights that are not finite", async () => {
   const folder = join(place.dir, "nan-model");
   await cp(model, folder, { recursive: true });
   const path = join(folder, "model.safetensors");
@@ -69,7 +67,7 @@ test("weights that are not finite", LIMIT, async () => {
 test.each<[string, Partial<StandInOptions>, string, string]>([
   ["that says it has the new weights and has not", { keepsWeights: true }, "PRL_CANARY_OUT_OF_BAND", "for version 1"],
   ["whose log-probabilities are no numbers", { nanLogprobs: true }, "PRL_ORCHESTRATOR_STARVED", "logprob"],
-])("an engine %s", LIMIT, async (_, fault, code, text) => {
+])("an engine %s", async (_, fault, code, text) => {
   const engine = await loadModel(model, { threads: 1 });
   const server = new VllmStandIn(engine, { modelName: "served", ...fault });
   try {
@@ -90,7 +88,7 @@ async function changeWeights(folder: string): Promise<void> {
   await writeFile(path, bytes);
 }
 
-test("a run that is resumed with another model, under its name or under the same one", LIMIT, async () => {
+test("a run that is resumed with another model, under its name or under the same one", async () => {
   const [other, own] = [join(place.dir, "other"), join(place.dir, "own")];
   await cp(model, other, { recursive: true });
   await cp(model, own, { recursive: true });
@@ -111,7 +109,7 @@ test("a run that is resumed with another model, under its name or under the same
   expect((await resumed(own)).code).toBe(0);
 });
 
-test("a run that is resumed with another reference under the same name", LIMIT, async () => {
+test("a run that is resumed with another reference under the same name", async () => {
   const reference = join(place.dir, "reference");
   await cp(model, reference, { recursive: true });
   const kl = ["--trainer.loss.kl.estimator", "k2", "--trainer.loss.kl.coef", "1"];

@@ -9,7 +9,6 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { prl, readJson, ROOT, type Running, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
-const LIMIT = { timeout: 90_000 };
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeEach(async () => {
@@ -47,7 +46,6 @@ test.each([
   ["SIGTERM", 143],
 ] as const)(
   "%s stops a run in an orderly way, a second one hurries it, and the exit code is %i",
-  LIMIT,
   async (signal, code) => {
     const run = start(args("stopped"), options());
     await printed(run, "Step 1/");
@@ -60,7 +58,7 @@ test.each([
   },
 );
 
-test("a run whose output goes to a file goes on when its terminal is closed, as nohup has it", LIMIT, async () => {
+test("a run whose output goes to a file goes on when its terminal is closed, as nohup has it", async () => {
   const log = join(place.dir, "log");
   const file = openSync(log, "w");
   const child = spawn("nohup", [process.execPath, join(ROOT, "dist/cli/main.js"), ...args("nohup", 3)], {
@@ -75,7 +73,7 @@ test("a run whose output goes to a file goes on when its terminal is closed, as 
   expect(await summary("nohup")).toMatchObject({ status: "completed", steps: 3 });
 });
 
-test("a run whose stdout is closed says so and goes on", LIMIT, async () => {
+test("a run whose stdout is closed says so and goes on", async () => {
   const run = start(args("closed", 4), options());
   await printed(run, "Step 1/");
   run.child.stdout?.destroy();
@@ -85,7 +83,7 @@ test("a run whose stdout is closed says so and goes on", LIMIT, async () => {
   expect(await summary("closed")).toMatchObject({ status: "completed", steps: 4 });
 });
 
-test("a run goes on when stdout and stderr are closed", LIMIT, async () => {
+test("a run goes on when stdout and stderr are closed", async () => {
   const run = start(args("mute", 4), options());
   await printed(run, "Step 1/");
   run.child.stdout?.destroy();
@@ -107,7 +105,7 @@ async function processOf(component: string, logs: string): Promise<number | null
   return null;
 }
 
-test("an env worker that is killed while the run starts is started again", LIMIT, async () => {
+test("an env worker that is killed while the run starts is started again", async () => {
   const run = start(args("killed", 2), options());
   const logs = join(runDir("killed"), "logs", "attempt_1");
   let pid: number | null = null;
@@ -119,45 +117,37 @@ test("an env worker that is killed while the run starts is started again", LIMIT
   expect(code).toBe(0);
 });
 
-test.each(["moved", "removed"])(
-  "a run whose directory is %s stops, and nothing is made in its place",
-  LIMIT,
-  async (what) => {
-    const run = start(args("gone"), options());
-    await printed(run, "Step 1/");
-    const elsewhere = join(place.dir, "elsewhere");
-    if (what === "moved") await rename(runDir("gone"), elsewhere);
-    else await rm(runDir("gone"), { recursive: true, force: true, maxRetries: 5 });
-    const { code, stderr } = await run.finished;
-    expect(code).toBe(1);
-    expect(stderr).toContain("PRL_RUN_GONE");
-    expect(stderr).toContain(what === "moved" ? `was moved to ${elsewhere}` : "was removed");
-    if (what === "moved") {
-      expect(await readJson(join(elsewhere, "summary.json"))).toMatchObject({ error: { code: "PRL_RUN_GONE" } });
-    }
-    expect(existsSync(runDir("gone"))).toBe(false);
-  },
-);
+test.each(["moved", "removed"])("a run whose directory is %s stops, and nothing is made in its place", async (what) => {
+  const run = start(args("gone"), options());
+  await printed(run, "Step 1/");
+  const elsewhere = join(place.dir, "elsewhere");
+  if (what === "moved") await rename(runDir("gone"), elsewhere);
+  else await rm(runDir("gone"), { recursive: true, force: true, maxRetries: 5 });
+  const { code, stderr } = await run.finished;
+  expect(code).toBe(1);
+  expect(stderr).toContain("PRL_RUN_GONE");
+  expect(stderr).toContain(what === "moved" ? `was moved to ${elsewhere}` : "was removed");
+  if (what === "moved") {
+    expect(await readJson(join(elsewhere, "summary.json"))).toMatchObject({ error: { code: "PRL_RUN_GONE" } });
+  }
+  expect(existsSync(runDir("gone"))).toBe(false);
+});
 
-test("a run directory that cannot be made is an error that names it", LIMIT, async () => {
-  const { code, stderr } = await prl([...args("none"), "--output-dir", "/proc/none"], {
-    ...options(),
-    deadlineMs: 60_000,
-  });
+test("a run directory that cannot be made is an error that names it", async () => {
+  const { code, stderr } = await prl([...args("none"), "--output-dir", "/proc/none"], options());
   expect([code, stderr]).toEqual([1, expect.stringContaining("cannot make the folder /proc/none")]);
 });
 
-test.each(["pipe", "folder"])("a %s is no config file", LIMIT, async (what) => {
+test.each(["pipe", "folder"])("a %s is no config file", async (what) => {
   const path = join(place.dir, "config.toml");
   if (what === "folder") await mkdir(path);
   else await new Promise((resolve) => void spawn("mkfifo", [path]).on("close", resolve));
-  const { code, stderr } = await prl(["rl", path], { ...options(), deadlineMs: 30_000 });
+  const { code, stderr } = await prl(["rl", path], options());
   expect([code, stderr]).toEqual([2, expect.stringMatching(/config\.toml is a (named pipe|folder), not a file/u)]);
 });
 
 test.each(["trainer", "orchestrator", "inference", "env-server"])(
   "prl %s makes no folder when its config is invalid",
-  LIMIT,
   async (name) => {
     await writeFile(join(place.dir, "garbage.json"), "{");
     const { code, stderr } = await prl([name, "--config", "garbage.json", "--run-dir", "run"], options());

@@ -7,7 +7,8 @@ import { join, resolve } from "node:path";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 const MAIN = join(ROOT, "dist/cli/main.js");
-const DEADLINE_MS = 120_000;
+/** Shorter than a test's, so that the output of a process that hangs is in the message. */
+const DEADLINE_MS = 200_000;
 
 export interface Finished {
   code: number | null;
@@ -31,7 +32,7 @@ export interface StartOptions {
   cwd: string;
   cache: string;
   env?: Record<string, string>;
-  /** Killed after that. Default: two minutes. */
+  /** Killed after that. Default: 200 s. */
   deadlineMs?: number;
 }
 

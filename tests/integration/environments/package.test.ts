@@ -25,8 +25,8 @@ beforeAll(async () => {
   for (const name of ["typescript", "@types/node"])
     await symlink(join(ROOT, "node_modules", name), join(modules, name));
   await symlink("../typescript/bin/tsc", join(modules, ".bin/tsc"));
-  await promisify(execFile)("npm", ["test"], { cwd: dir, timeout: 100_000 });
-}, 120_000);
+  await promisify(execFile)("npm", ["test"], { cwd: dir, timeout: 200_000 });
+});
 afterAll(() => place.remove());
 
 const here = (...args: string[]) => prl(args, { cwd: dir, cache: place.cache });
@@ -133,4 +133,4 @@ test("installed by folder or archive, its id works everywhere, and the run's rec
   await writeFile(join(plain, "package.json"), '{"name": "plain", "version": "1.0.0"}');
   const useless = await there("env", "install", "../plain");
   expect([useless.code, useless.stderr]).toEqual([2, expect.stringContaining("npm uninstall plain")]);
-}, 120_000);
+});

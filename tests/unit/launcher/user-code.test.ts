@@ -7,7 +7,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CodeCheck } from "../../../ts/environments/internal.ts";
 import { checkUserCode } from "../../../ts/launcher/checks/user-code.ts";
 
-const LIMIT = { timeout: 60_000 };
 const MODULES = {
   "good.ts": `import { defineEnvironment, reward, singleTurn, z } from "prl-lm/environments";
     export default defineEnvironment({
@@ -38,9 +37,9 @@ const environment = (name: string, args = {}): CodeCheck => ({
   at: AT,
   env: { id: null, path: join(dir, name), args },
 });
-const check = (one: CodeCheck, deadlineMs = 30_000) => checkUserCode([one], { provenance: undefined, deadlineMs });
+const check = (one: CodeCheck, deadlineMs = 120_000) => checkUserCode([one], { provenance: undefined, deadlineMs });
 
-test("a custom environment has its facts, a function is a function", LIMIT, async () => {
+test("a custom environment has its facts, a function is a function", async () => {
   const filter: CodeCheck = { kind: "function", at: ["f"], path: join(dir, "good.ts#filter"), shape: "a filter" };
   const builtin: CodeCheck = { kind: "environment", at: AT, env: { id: "reverse-text", path: null, args: {} } };
   const found = await checkUserCode([environment("good.ts"), filter, builtin], { provenance: undefined });
@@ -57,18 +56,18 @@ test.each([
   ["crash.ts", /its code ended the process \(signal SIGSEGV\)/u],
   ["idle.ts", /wait at its top level for nothing/u],
   ["throws.ts", /could not be loaded/u],
-])("%s is refused by name", LIMIT, async (name, message) => {
+])("%s is refused by name", async (name, message) => {
   const error = await check(environment(name)).catch((cause: unknown) => cause);
   expect(error).toMatchObject({ code: "PRL_USER_MODULE", message: expect.stringMatching(message) });
   expect(error).toMatchObject({ message: expect.stringContaining("orchestrator.train.source.0.env.path: ") });
 });
 
-test.each(["waits.ts", "spins.ts"])("%s is given up at its deadline", LIMIT, async (name) => {
+test.each(["waits.ts", "spins.ts"])("%s is given up at its deadline", async (name) => {
   const error = { code: "PRL_USER_DEADLINE", message: expect.stringContaining("not loaded within 3 s") as string };
   await expect(check(environment(name), 3_000)).rejects.toMatchObject(error);
 });
 
-test("a misfit is reported as without a child", LIMIT, async () => {
+test("a misfit is reported as without a child", async () => {
   await expect(check(environment("good.ts", { sise: 2 }))).rejects.toThrow(
     /env\.args\.sise: unknown key; did you mean "size"/u,
   );
@@ -81,7 +80,7 @@ test("a misfit is reported as without a child", LIMIT, async () => {
   await expect(check(text)).rejects.toThrow("a filter is a function");
 });
 
-test("an abort ends the child at once", LIMIT, async () => {
+test("an abort ends the child at once", async () => {
   const stop = new AbortController();
   const checking = checkUserCode([environment("spins.ts")], { provenance: undefined, signal: stop.signal });
   stop.abort("SIGTERM");
