@@ -5,7 +5,7 @@
 
 import { createRequire } from "node:module";
 import { PrlError } from "../errors.ts";
-import { cureForMissing } from "./missing-binary.ts";
+import { cureForMissing, loadFailure } from "./missing-binary.ts";
 
 type Addon = typeof import("#native");
 
@@ -24,6 +24,8 @@ export function addon(): Addon {
     return loaded;
   } catch (cause) {
     const cure = cureForMissing("the native addon", cause);
-    throw new PrlError("PRL_NATIVE_MISSING", `the native addon is not there or does not load: ${cure}`, { cause });
+    throw new PrlError("PRL_NATIVE_MISSING", `the native addon is not there or does not load: ${cure}`, {
+      cause: loadFailure(cause),
+    });
   }
 }

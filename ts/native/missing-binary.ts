@@ -32,3 +32,16 @@ function isBundled(cause: unknown): boolean {
   // A bundle of CommonJS modules has no import.meta.url.
   return (isUnknownName && cause.message.includes("#native")) || code === "ERR_INVALID_ARG_VALUE";
 }
+
+/**
+ * The cause that helps: why a file that is there does not load (another libc, a truncated file). napi's generated loader tries the
+ * addon's file and three packages that prl does not have, and chains their errors below advice about npm, which would mislead here;
+ * where every one of them is only missing there is no cause. What another loader throws is returned as it is.
+ */
+export function loadFailure(thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || !thrown.message.startsWith("Cannot find native binding")) return thrown;
+  for (let cause = thrown.cause; cause instanceof Error; cause = cause.cause) {
+    if (!cause.message.startsWith("Cannot find module")) return new Error(cause.message);
+  }
+  return undefined;
+}
