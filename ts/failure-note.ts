@@ -19,7 +19,7 @@ export interface RunPlace {
 }
 
 /** The place of this process; null: it is not part of a run. */
-let ownPlace: RunPlace | null = null;
+let notesPlace: RunPlace | null = null;
 
 /** Enough for nearly every message; a longer one needs room that a full disk does not have. */
 const RESERVED_BYTES = 8192;
@@ -28,8 +28,8 @@ const RESERVED_BYTES = 8192;
  * From now on this process's failure is noted there; the note of an earlier process is removed. Errors: PRL_IO when there is no room
  * for a note.
  */
-export function tellFailureAt(place: RunPlace): void {
-  ownPlace = place;
+export function writeFailureNotesTo(place: RunPlace): void {
+  notesPlace = place;
   // A mistake on the command line makes no run directory.
   if (!existsSync(place.runDir)) return;
   const path = notePath(place);
@@ -44,10 +44,10 @@ export function tellFailureAt(place: RunPlace): void {
 
 /** Writes a note of the error that ends this process, when it is part of a run. */
 export function noteFailure(error: unknown): void {
-  if (ownPlace === null || !existsSync(ownPlace.runDir)) return;
-  const path = notePath(ownPlace);
+  if (notesPlace === null || !existsSync(notesPlace.runDir)) return;
+  const path = notePath(notesPlace);
   try {
-    makeFolder(join(ownPlace.runDir, "run"), ownPlace.runDir);
+    makeFolder(join(notesPlace.runDir, "run"), notesPlace.runDir);
     writeInPlace(`${path}.tmp`, JSON.stringify({ pid: process.pid, ...describeError(error) }));
     renameSync(`${path}.tmp`, path);
   } catch (cause) {
@@ -86,7 +86,7 @@ export async function readFailureNote(place: RunPlace): Promise<FailureNote | nu
 }
 
 /** The error that the process `name` noted, with its end as the cause; `died` when it noted nothing with a code. */
-export function ownFailure(name: string, note: FailureNote | null, died: PrlError): PrlError {
+export function failureOfProcess(name: string, note: FailureNote | null, died: PrlError): PrlError {
   if (note === null || !isErrorCode(note.code)) return died;
   return new PrlError(note.code, `${name}: ${note.message}`, { cause: died });
 }

@@ -33,7 +33,7 @@ export async function importUserModule(reference: string, baseDir: string = proc
   checkFile(reference, path);
   await (ready ??= prepare());
   let loaded: Record<string, unknown>;
-  const onExit = (): void => tellExit(path);
+  const onExit = (): void => reportExit(path);
   process.on("exit", onExit);
   try {
     loaded = (await import(/* @vite-ignore */ pathToFileURL(path).href)) as Record<string, unknown>;
@@ -56,7 +56,7 @@ export async function importUserModule(reference: string, baseDir: string = proc
 }
 
 /** A module that calls process.exit(0) when it is imported, or waits for nothing, must not make a command look done. */
-function tellExit(path: string): void {
+function reportExit(path: string): void {
   const message = `the process ended while it imported ${path}: a module must not end it, or wait at its top level for nothing`;
   writeSync(STDERR_FD, `prl: [PRL_USER_MODULE] ${message}\n`);
   process.exitCode = USAGE_EXIT;
@@ -94,15 +94,15 @@ async function prepare(): Promise<void> {
   const isSource = import.meta.url.endsWith(".ts");
   const data: HookData = {
     transformer: pathToFileURL(createRequire(import.meta.url).resolve("oxc-transform")).href,
-    exports: ownExports(root, isSource),
-    ownSources: new URL("ts/", root).href,
+    exports: packageExports(root, isSource),
+    prlSources: new URL("ts/", root).href,
   };
   const hooks = new URL(`./user-module-hooks${isSource ? ".ts" : ".js"}`, import.meta.url);
   register(isSource ? await asJavaScript(hooks) : hooks, { data });
 }
 
 /** URL of each public entry of this package, among the sources when we run from them. */
-function ownExports(root: URL, isSource: boolean): Record<string, string> {
+function packageExports(root: URL, isSource: boolean): Record<string, string> {
   const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as {
     name: string;
     exports: Record<string, string | { default: string }>;

@@ -15,7 +15,7 @@ export interface HookData {
   /** URL by public specifier: `prl-lm`, `prl-lm/environments`, ... */
   readonly exports: Readonly<Record<string, string>>;
   /** URL prefix of our own sources, which the loader that started prl loads. */
-  readonly ownSources: string;
+  readonly prlSources: string;
 }
 
 interface Transformer {
@@ -51,7 +51,7 @@ export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
 };
 
 export const load: LoadHook = async (url, context, nextLoad) => {
-  if (data === undefined || !isTypeScript(url) || url.startsWith(data.ownSources)) return nextLoad(url, context);
+  if (data === undefined || !isTypeScript(url) || url.startsWith(data.prlSources)) return nextLoad(url, context);
   const file = fileURLToPath(url);
   const source = await readFile(file, "utf8");
   transformer ??= (await import(data.transformer)) as Transformer;

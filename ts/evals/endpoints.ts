@@ -26,7 +26,7 @@ export function openEndpoints(
 ): Endpoint[] {
   const found = known.filter(({ id }) => id === evaluation.model);
   const entries =
-    found.length > 0 ? found.map((entry) => overridden(entry, evaluation)) : [ownEntry(evaluation, known)];
+    found.length > 0 ? found.map((entry) => overridden(entry, evaluation)) : [entryOfConfig(evaluation, known)];
   return entries.map(({ model, url, api, api_key_var: variable, headers, stream }) => {
     const apiKey = variable === null ? undefined : env[variable];
     if (variable !== null && (apiKey === undefined || apiKey === "")) {
@@ -53,7 +53,7 @@ function overridden(entry: EndpointEntry, { base_url: url, api, api_key_var: var
   return { ...entry, url: url ?? entry.url, api: api ?? entry.api, api_key_var: variable ?? entry.api_key_var };
 }
 
-function ownEntry(evaluation: Evaluation, known: readonly EndpointEntry[]): EndpointEntry {
+function entryOfConfig(evaluation: Evaluation, known: readonly EndpointEntry[]): EndpointEntry {
   const { name, model, base_url: url, api, api_key_var } = evaluation;
   if (url !== null) return { id: model, model, url, api: api ?? "openai", api_key_var, headers: {}, stream: false };
   const ids = [...new Set(known.map(({ id }) => id))];

@@ -73,21 +73,21 @@ export async function takeLock(runDir: string): Promise<void> {
 }
 
 export async function releaseLock(runDir: string): Promise<void> {
-  if (held.delete(runDir)) await rm(ownPath(runDir), { force: true });
+  if (held.delete(runDir)) await rm(entryPath(runDir), { force: true });
 }
 
 async function contend(runDir: string): Promise<void> {
   const own = { pid: process.pid, started: (await processStart(process.pid)) ?? "" };
   let rival: Lock | undefined;
   for (let tried = 0; tried < TRIES; tried++) {
-    await atomicWriteJson(ownPath(runDir), { ...own, held: false });
+    await atomicWriteJson(entryPath(runDir), { ...own, held: false });
     rival = (await liveLocks(runDir)).find(({ pid }) => pid !== process.pid);
     if (rival === undefined) {
-      await atomicWriteJson(ownPath(runDir), { ...own, held: true });
+      await atomicWriteJson(entryPath(runDir), { ...own, held: true });
       await sweep(runDir);
       return;
     }
-    await rm(ownPath(runDir), { force: true });
+    await rm(entryPath(runDir), { force: true });
     if (rival.held) break;
     await sleep(Math.random() * LONGEST_PAUSE_MS);
   }
@@ -101,7 +101,7 @@ function locked(runDir: string, pid: number): PrlError {
   );
 }
 
-function ownPath(runDir: string): string {
+function entryPath(runDir: string): string {
   return join(runDir, "run", `lock-${process.pid}.json`);
 }
 

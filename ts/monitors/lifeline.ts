@@ -9,7 +9,7 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 
-import { tellFailureAt } from "../failure-note.ts";
+import { writeFailureNotesTo } from "../failure-note.ts";
 import { makeFolder } from "../files/make-folder.ts";
 import { atomicWriteJson } from "../files/atomic-write.ts";
 
@@ -73,7 +73,7 @@ export function readyFilePath(runDir: string, component: string, index: number):
 
 /** Joins the run as one of its processes: heartbeats start at once, `ready()` announces it, `noteFailure` records its failure. */
 export function joinRun(options: JoinRunOptions): RunMember {
-  tellFailureAt(options);
+  writeFailureNotesTo(options);
   const gone = new AbortController();
   const fd = options.fd === undefined ? LIFELINE_FD : options.fd;
   const socket = fd !== null && isSocket(fd) ? new Socket({ fd, readable: true, writable: true }) : null;

@@ -185,7 +185,7 @@ test("an env worker shows the load of the daemon that it started, and of no othe
   const metrics = await openWorkerMetrics(
     "r",
     () => ({ active: 0, waiting: 0 }),
-    () => source.ownHealth(),
+    () => source.localHealth(),
   );
   const shown = async () => (await metrics.text()).split("\n").filter((line) => line.startsWith("prl_env_sandboxes{"));
   expect(await shown()).toEqual([]);

@@ -36,7 +36,7 @@ test.runIf(process.platform === "linux" && process.arch === "x64")("a truncated 
   expect(String(loadFailure(thrownBy("truncated.mjs")))).toMatch(/prl\.linux-x64-gnu\.node: file too short/u);
 });
 
-test("what another loader throws stays", () => {
+test("an error of another loader stays as it is", () => {
   const thrown = new Error("Cannot find module 'addon.js'");
   expect(loadFailure(thrown)).toBe(thrown);
 });

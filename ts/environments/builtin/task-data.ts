@@ -52,8 +52,8 @@ export function dataTasks<Schema extends z.ZodType, Row extends object>(
   { row, generated, content }: TaskForms<z.output<Schema>, Row>,
 ): TaskRows<Row> {
   const isHeldOut = split === "eval";
-  const ownFile = isHeldOut && config.evalData !== null;
-  const name = ownFile ? (config.evalData ?? "") : config.data;
+  const hasEvalFile = isHeldOut && config.evalData !== null;
+  const name = hasEvalFile ? (config.evalData ?? "") : config.data;
   if (name === GENERATED) return endless(ofSplit(generated(), split, content));
   const order = config.shuffle && !isHeldOut ? { shuffle: rng } : {};
   if (formatOf(name) !== null) {

@@ -190,9 +190,9 @@ export class TraceGraph implements Trace {
     let cursor = match.tokens;
     prompt.slice(match.messages).forEach((message, index, fresh) => {
       const isLast = index === fresh.length - 1;
-      const ownEnd =
+      const messageEnd =
         messageSpans?.[match.messages + index] ?? (messageSpans === undefined && isLast ? promptIds.length : cursor);
-      const tokenIds = promptIds.subarray(cursor, Math.max(cursor, ownEnd));
+      const tokenIds = promptIds.subarray(cursor, Math.max(cursor, messageEnd));
       parent = this.#append({ ...UNSAMPLED, parent, message, tokenIds, promptTokens: tokenIds.length });
       cursor += tokenIds.length;
     });

@@ -115,7 +115,7 @@ export class SandboxSource {
   }
 
   /** Load of this process's own daemon; null without one, or when it does not answer in time. */
-  async ownHealth(): Promise<SandboxHealth | null> {
+  async localHealth(): Promise<SandboxHealth | null> {
     if ((this.#settings.addresses ?? []).length > 0 || this.#pool === null) return null;
     const late = new AbortController();
     const health = this.#pool.then((pool) => pool.health()).catch(() => null);

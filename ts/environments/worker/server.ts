@@ -57,7 +57,7 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
   const { fastify } = await import("fastify");
   const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
   const load = () => ({ active: runner.active, waiting: runner.waiting });
-  const metrics = await openWorkerMetrics(config.run_id, load, () => sandboxes.ownHealth());
+  const metrics = await openWorkerMetrics(config.run_id, load, () => sandboxes.localHealth());
   addRoutes(app, sources, runner, metrics);
   const url = await app.listen({ host: HOST, port: 0 });
   return {

@@ -63,14 +63,14 @@ export class TextLogprobs {
       Object.fromEntries(entries.map(({ id, logprob }) => [this.#textOf(id), wireLogprob(logprob)]));
     return {
       tokens,
-      token_logprobs: places.map(({ tokens: entries }) => (entries === null ? null : ownLogprob(entries))),
+      token_logprobs: places.map(({ tokens: entries }) => (entries === null ? null : chosenLogprob(entries))),
       top_logprobs: places.map(({ tokens: entries }) => (entries === null ? null : named(entries))),
       text_offset: offsets,
     };
   }
 }
 
-function ownLogprob([own]: RankedToken[]): number {
+function chosenLogprob([own]: RankedToken[]): number {
   return wireLogprob(own?.logprob ?? Number.NaN);
 }
 

@@ -37,10 +37,10 @@ function listenersOf(config: RlConfig): Listener[] {
   });
   const { server, replicas } = config.inference;
   const ports = server.port === 0 ? [0] : Array.from({ length: replicas }, (_, index) => server.port + index);
-  const ownServers = config.orchestrator.client.base_url.length === 0;
+  const startsServers = config.orchestrator.client.base_url.length === 0;
   const metrics = config.monitors.prometheus?.port ?? null;
   return [
-    ...(ownServers ? ports.map((port) => at(["inference", "server"], server.host, port)) : []),
+    ...(startsServers ? ports.map((port) => at(["inference", "server"], server.host, port)) : []),
     ...(["rollout_transport", "weight_broadcast"] as const)
       .filter((block) => config[block].type === "grpc")
       .map((block) => at([block], config[block].host, config[block].port)),

@@ -9,7 +9,7 @@
 import { readFile } from "node:fs/promises";
 
 import { PrlError } from "../../errors.ts";
-import { ownFailure, readFailureNote } from "../../failure-note.ts";
+import { failureOfProcess, readFailureNote } from "../../failure-note.ts";
 import { ifThere, isThere } from "../../files/file-presence.ts";
 import { type ReadyFile, readyFilePath } from "../../monitors/index.ts";
 import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
@@ -177,7 +177,7 @@ export class Supervisor {
       const found = await readFailureNote({ runDir: this.#runDir, component, index });
       const note = found?.pid === pid ? found : null;
       const full = note === null ? await fullDisk(this.#runDir) : null;
-      if (full === null) return ownFailure(name, note, died);
+      if (full === null) return failureOfProcess(name, note, died);
       return new PrlError("PRL_IO", `${name}: ${full}; make room, then go on with --resume`, { cause: died });
     } catch (cause) {
       return new PrlError(died.code, died.message, { cause });

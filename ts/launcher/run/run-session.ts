@@ -76,7 +76,7 @@ export class RunSession {
   };
   #phase: { name: RunPhase; since: number } | null = null;
   #supervisor: Supervisor | null = null;
-  #toldOfSmallerBatch = false;
+  #hasWarnedOfSmallBatch = false;
 
   static async open(options: SessionOptions): Promise<RunSession> {
     const { logs } = await openRunDirectory(options.directory);
@@ -223,10 +223,10 @@ export class RunSession {
   }
 
   /** Notes it once; the metrics count it for every step. */
-  #tellOfSmallerBatch({ step, metrics: { orchestrator } }: RlStep): void {
+  #warnOfSmallBatch({ step, metrics: { orchestrator } }: RlStep): void {
     const { "batch/zero_advantage": without = 0, "batch/rollouts": trained = 0 } = orchestrator;
-    if (without === 0 || this.#toldOfSmallerBatch) return;
-    this.#toldOfSmallerBatch = true;
+    if (without === 0 || this.#hasWarnedOfSmallBatch) return;
+    this.#hasWarnedOfSmallBatch = true;
     const counts = `step ${step} trains ${trained} of ${trained + without} traces: the others have an advantage of 0`;
     const advice = "curriculum.gates.advantage_range = {} of a source samples others in their place";
     this.note(`Warning: smaller batches (filter_zero_advantages): ${counts}, see batch/zero_advantage; ${advice}`);
@@ -278,6 +278,6 @@ export class RunSession {
     this.#options.onEvent(event);
     const failure = this.#progress.add(event);
     if (failure !== null) this.note(`Warning: ${explain(failure)}`);
-    if (event.type === "step") this.#tellOfSmallerBatch(event.step);
+    if (event.type === "step") this.#warnOfSmallBatch(event.step);
   }
 }

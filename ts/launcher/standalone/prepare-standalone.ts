@@ -10,7 +10,7 @@ import { basename, join } from "node:path";
 
 import type { RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { tellFailureAt } from "../../failure-note.ts";
+import { writeFailureNotesTo } from "../../failure-note.ts";
 import { ifThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { DownloadProgress } from "../../models/index.ts";
@@ -62,7 +62,7 @@ export async function prepareStandalone(
   if (resumed?.checkpoint === null) options.note(`${runDir} has no whole checkpoint yet: it begins again at step 0`);
   makeFolder(join(runDir, "run"));
   // A warm start may fail long before the process joins the run.
-  if (component === "trainer") tellFailureAt({ runDir, component, index: 0 });
+  if (component === "trainer") writeFailureNotesTo({ runDir, component, index: 0 });
   const start = await startOf(part, config, resumed?.checkpoint ?? null, options);
   const child = rlChildConfigs(withThreads(config), start)[component];
   const configPath = await writeConfig(runDir, `${component}-${index}`, child);

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { RlConfig } from "../../config/index.ts";
 import { explain, PrlError } from "../../errors.ts";
-import { type FailureNote, ownFailure, readFailureNote } from "../../failure-note.ts";
+import { type FailureNote, failureOfProcess, readFailureNote } from "../../failure-note.ts";
 import { ifThere, isThere } from "../../files/file-presence.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { METRICS_FILE, MetricsTail, type ReadyFile, readyFilePath, RunHistory } from "../../monitors/index.ts";
@@ -99,7 +99,7 @@ function trainerDeath(pid: number, note: FailureNote | null): PrlError {
     "PRL_PROCESS_DIED",
     `trainer-0 (process ${pid}) ended unexpectedly; go on with prl trainer --resume and prl orchestrator --resume, from the newest checkpoint`,
   );
-  return ownFailure("trainer-0", note?.pid === pid ? note : null, died);
+  return failureOfProcess("trainer-0", note?.pid === pid ? note : null, died);
 }
 
 /** The trainer with a ready file here, and when it was written (milliseconds since 1970). */

@@ -53,7 +53,7 @@ export const WITHOUT_OPTIONS: readonly string[] = [
   "Repl.close",
   "requireRun",
   "SandboxSource.pool",
-  "SandboxSource.ownHealth",
+  "SandboxSource.localHealth",
   "SandboxSource.close",
   "singleTurn",
   "toolSchemas",
