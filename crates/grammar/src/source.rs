@@ -18,7 +18,7 @@ pub struct Source {
     pub kind: SourceKind,
     /// JSON that the format writes has no white space outside of strings.
     pub compact: bool,
-    /// The format begins behind the first occurrence of this text, and any white space; what stands before is free.
+    /// The format begins behind the first occurrence of this text and at most eight characters of white space; what stands before is free.
     pub after: Option<String>,
 }
 
@@ -91,12 +91,13 @@ impl Source {
     }
 }
 
-/// The grammar of a text and the answer behind it.
+/// The grammar of a text and the answer behind it. The white space between them is that of JSON, because readers of JSON refuse any other, and
+/// it has a bound, so that a model cannot write blanks up to its length.
 fn behind(text: &str, mark: Option<u32>) -> String {
     match mark {
-        Some(id) => format!("start: BEFORE? <[{id}]> /\\s*/ @answer\nBEFORE: /(?s:.+)/"),
+        Some(id) => format!("start: BEFORE? <[{id}]> /[ \\t\\r\\n]{{0,8}}/ @answer\nBEFORE: /(?s:.+)/"),
         None => format!(
-            "start: before /\\s*/ @answer\nbefore[suffix={}]: /(?s:.*)/",
+            "start: before /[ \\t\\r\\n]{{0,8}}/ @answer\nbefore[suffix={}]: /(?s:.*)/",
             quoted(text)
         ),
     }

@@ -1,13 +1,10 @@
-/** Required formats and forced calls over HTTP, with the openai package and a model of random weights. */
+/** Required formats over HTTP, with the openai package and a model of random weights. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 
-import { createInferenceServer, type InferenceServer } from "../../../ts/inference/index.ts";
-import { loadModel, type Model } from "../../../ts/native/index.ts";
 import { SCHEMAS } from "./json-schemas.ts";
 import { PROMPT, useServing } from "./serving.ts";
-import { publishVersion, scratch } from "./tiny-model.ts";
 
 const serving = useServing();
 let openai: OpenAI;
@@ -145,58 +142,6 @@ describe("vLLM's fields", () => {
       ...field,
     });
     expect(streamed.status).toBe(status);
-  });
-});
-
-describe("a forced call", () => {
-  // The tools are too long for the shared server's context.
-  let long: { root: Awaited<ReturnType<typeof scratch>>; model: Model; server: InferenceServer };
-  let client: OpenAI;
-  beforeAll(async () => {
-    const root = await scratch();
-    const { dir } = await publishVersion(root.dir, 0, { max_position_embeddings: 2048 });
-    const model = await loadModel(dir, { threads: 2 });
-    const server = await createInferenceServer(model, { modelDir: dir, modelNames: ["tiny"] });
-    client = new OpenAI({ baseURL: `${await server.listen("127.0.0.1", 0)}/v1`, apiKey: "none", maxRetries: 0 });
-    long = { root, model, server };
-  });
-  afterAll(async () => {
-    await long.server.close();
-    await long.model.close();
-    await long.root.remove();
-  });
-
-  const tools = [
-    { type: "function" as const, function: { name: "find", parameters: PERSON } },
-    {
-      type: "function" as const,
-      function: { name: "stop", parameters: { type: "object", properties: {}, additionalProperties: false } },
-    },
-  ];
-
-  it("names a function of the tools, and its arguments match their schema", async () => {
-    const names = new Set<string>();
-    for (const tool_choice of ["required", { type: "function", function: { name: "find" } }] as const) {
-      const { choices } = await client.chat.completions.create({ ...chat, n: 8, tools, tool_choice });
-      const done = choices.filter(({ finish_reason: reason }) => reason !== "length");
-      expect(done.length).toBeGreaterThan(0);
-      for (const { message, finish_reason: reason } of done) {
-        expect(reason).toBe("tool_calls");
-        expect(message.content).toBeNull();
-        const [call] = message.tool_calls ?? [];
-        if (call?.type !== "function") throw new Error("there is no call");
-        names.add(call.function.name);
-        const given: unknown = JSON.parse(call.function.arguments);
-        if (call.function.name === "stop") expect(given).toEqual({});
-        else expect(isPerson(given)).toBe(true);
-      }
-    }
-    expect([...names].every((name) => tools.some((tool) => tool.function.name === name))).toBe(true);
-  });
-
-  it("is refused together with a required format", async () => {
-    const both = client.chat.completions.create({ ...chat, tools, tool_choice: "required", response_format: person });
-    await expect(both).rejects.toThrow(/tool_choice/u);
   });
 });
 

@@ -27,7 +27,7 @@ export interface StructuredOutput {
   grammar?: string;
   /** JSON has no white space outside of strings. Default false. */
   compact?: boolean;
-  /** The format begins behind the first occurrence of this text and white space; the text before is free. Default: at the beginning. */
+  /** The format begins behind the first occurrence of this text and up to eight blanks or line ends; the text before is free. Default: at the beginning. */
   after?: string;
 }
 

@@ -41,7 +41,10 @@ export function callGrammar(
   return [`start: ${called.map((_, at) => `call${at}`).join(" | ")}`, ...rules].join("\n");
 }
 
-/** Arguments of Qwen3-Coder's calls come in the schema's order. Texts among them are free, others match their schema. */
+/**
+ * Arguments of Qwen3-Coder's calls come in the schema's order. They are texts without quotes: one of an enumeration is written as it is, another
+ * text is free (its length and pattern do not bind), and what is no text matches its schema.
+ */
 function xmlRules(at: number, chosen: string | null, parameters: Schema, close: string): string[] {
   const required = Array.isArray(parameters["required"]) ? (parameters["required"] as unknown[]) : [];
   const properties = Object.entries(fieldsOf(parameters["properties"]));
@@ -53,6 +56,8 @@ function xmlRules(at: number, chosen: string | null, parameters: Schema, close: 
     ...properties.flatMap(([key, schema], index) => {
       const [rule, value] = [`argument${at}_${index}`, `value${at}_${index}`];
       const open = literal(`<parameter=${key}>\n`);
+      const choices = textsOf(fieldsOf(schema));
+      if (choices !== null) return [`${rule}: ${open} ${value} ${literal("\n</parameter>\n")}`, `${value}: ${choices}`];
       if (isText(fieldsOf(schema)))
         return [`${rule}: ${open} ${value}`, `${value}[suffix=${literal("\n</parameter>\n")}]: /(?s:.*)/`];
       return [`${rule}: ${open} ${value} ${literal("\n</parameter>\n")}`, `${value}: %json ${JSON.stringify(schema)}`];
@@ -63,6 +68,13 @@ function xmlRules(at: number, chosen: string | null, parameters: Schema, close: 
 function isText({ type, anyOf }: Schema): boolean {
   if (Array.isArray(anyOf)) return anyOf.some((one) => isText(fieldsOf(one)));
   return type === undefined || [type].flat().includes("string");
+}
+
+/** The alternatives of an enumeration of texts; null where the schema has none. */
+function textsOf({ enum: all, const: one }: Schema): string | null {
+  const texts: unknown[] = one === undefined ? (Array.isArray(all) ? all : []) : [one];
+  const isEnumeration = texts.length > 0 && texts.every((text) => typeof text === "string");
+  return isEnumeration ? texts.map((text) => literal(text)).join(" | ") : null;
 }
 
 function functionOf(tool: unknown): Called {
