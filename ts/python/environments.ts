@@ -14,6 +14,8 @@ import { isThere } from "../files/file-presence.ts";
 /** Environments by name, with the oldest version of each package that they work with. */
 export const PYTHON_ENVIRONMENTS = {
   torch: { torch: "2.9", transformers: "5.0", safetensors: "0.6" },
+  // From 0.32 on vLLM reports which weights sampled which tokens.
+  vllm: { vllm: "0.32" },
 } as const satisfies Record<string, Record<string, string>>;
 export type PythonEnvironment = keyof typeof PYTHON_ENVIRONMENTS;
 
@@ -38,6 +40,12 @@ export interface PythonProbe {
   /** Versions of the packages; null: not installed. */
   packages: Record<string, string | null>;
 }
+
+/** The config that makes a run need an environment. */
+export const NEEDED_BY: Readonly<Record<PythonEnvironment, string>> = {
+  torch: 'trainer.backend = "torch"',
+  vllm: 'inference.backend = "vllm"',
+};
 
 /** Folder of an environment in the cache; it may not exist. */
 export function environmentFolder(name: PythonEnvironment, root: string = cacheDir()): string {

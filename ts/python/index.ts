@@ -4,6 +4,7 @@ export {
   environmentFolder,
   findInterpreter,
   lacking,
+  NEEDED_BY,
   probe,
   PYTHON_ENVIRONMENTS,
   type PythonEnvironment,

