@@ -98,8 +98,8 @@ export class VllmStandIn {
     this.#routes();
   }
 
-  async listen(): Promise<string> {
-    return this.#app.listen({ host: "127.0.0.1", port: 0 });
+  async listen(port = 0): Promise<string> {
+    return this.#app.listen({ host: "127.0.0.1", port });
   }
 
   async close(): Promise<void> {

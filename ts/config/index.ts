@@ -30,7 +30,7 @@ export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./sc
 export { endpointsFileSchema, type EndpointEntry } from "./schema/eval.ts";
 export { parseProcessConfig, readChildConfig, readProcessConfig } from "./process-config.ts";
 export type { ChildConfigs } from "./schema/process-configs.ts";
-export { inferenceBlock } from "./schema/inference.ts";
+export { inferenceBlock } from "./schema/inference/inference.ts";
 export { readConfigFile } from "./reading/read-file.ts";
 export { checkSettings } from "./problems.ts";
 export { nearest } from "./keys/suggest.ts";

@@ -1,4 +1,5 @@
 /** Everything that asks an inference server: sampling, scoring of prompts, control calls, and the HTTP below them. */
+export { apiKeyFrom } from "./api-key.ts";
 export { PendingResponse, type Answer, type Question } from "./pending-response.ts";
 export { Connections, type ConnectionsOptions } from "./connections.ts";
 export type { AdminDeadlines, ServedModel } from "./control-calls.ts";

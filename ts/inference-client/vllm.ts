@@ -47,10 +47,13 @@ export class VllmAdmin implements Admin {
   readonly #calls: ControlCalls;
   readonly #scorer: PromptScorer;
 
+  /** `token`: its `--api-key`. */
   constructor(options: AdminOptions) {
     this.#calls = new ControlCalls(options);
     const { url, deadlines } = this.#calls;
-    this.#scorer = new PromptScorer({ url, deadlineMs: deadlines.controlMs, connections: 1 });
+    const key = options.token ?? null;
+    const limits = { deadlineMs: deadlines.controlMs, connections: 1 };
+    this.#scorer = new PromptScorer({ url, ...limits, ...(key !== null && { apiKey: key }) });
   }
 
   get url(): string {

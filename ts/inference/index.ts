@@ -9,3 +9,4 @@ export {
   readInferenceProcessConfig,
 } from "./process-config.ts";
 export type { InferenceProcessConfig } from "./process-config.ts";
+export { isCpuVllm, serveVllm, type ServeVllmOptions, VLLM_KEY, type VllmServer } from "./vllm/serve-vllm.ts";

@@ -31,11 +31,12 @@ test("a tarball holds the built files, and neither sources nor tests", async () 
       "configs/reverse-text/rl.toml",
       "configs/reverse-text/model/tokenizer.json",
       "ts/python/locks/torch.txt",
+      "ts/inference/vllm/python/prl_vllm/cpu_worker.py",
       "ts/trainer/torch/python/prl_torch/worker.py",
     ]),
   );
   // Python runs from its sources.
-  const python = /^ts\/(python\/locks|trainer\/torch\/python\/prl_torch)\//u;
+  const python = /^ts\/(python\/locks|inference\/vllm\/python\/prl_vllm|trainer\/torch\/python\/prl_torch)\//u;
   const others = files.filter((path) => !python.test(path));
   expect(others.filter((path) => /^(ts|tests|crates|benches)\/|\.map$|^native\/src/u.test(path))).toEqual([]);
 });

@@ -37,7 +37,7 @@ export async function readyTrainer(
     );
   const warmsUp = isStandalone && config.warm_start !== null;
   const [, , trainers] = await Promise.all([
-    ready("inference", replicas),
+    ready("inference", replicas, Math.max(READY_DEADLINE_MS, vllmStartMs(config.inference))),
     ready("env-worker", config.orchestrator.env_workers),
     ready(
       config.evaluate_only === null ? "trainer" : "sft",
@@ -46,6 +46,11 @@ export async function readyTrainer(
     ),
   ]);
   return trainers[0] ?? null;
+}
+
+/** How long a vLLM that the run starts may take until it answers; 0 without one. */
+export function vllmStartMs({ backend, vllm }: Config["inference"]): number {
+  return backend === "vllm" ? vllm.start_timeout_s * 1000 : 0;
 }
 
 /** Whether the trainer may be on another machine, where its ready file is. */

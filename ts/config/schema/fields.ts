@@ -74,6 +74,13 @@ export function seconds() {
   return z.number().positive().max(MOST_SECONDS);
 }
 
+/** Name of an environment variable with a key; null: no key. */
+export const apiKeyVariable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable")
+  .nullable()
+  .default(null);
+
 export const hostAddress = z.string().refine(isHost, "must be an IP address or a host name");
 
 export const modelBlock = z

@@ -29,6 +29,7 @@ export function resolveRl(config: RlInput) {
     orchestrator: {
       ...orchestrator,
       ...shared,
+      client: resolveClient(config),
       batch_size: rolloutsPerBatch(orchestrator),
       max_off_policy_steps: max_async_level === 0 ? 0 : orchestrator.max_off_policy_steps,
       train: {
@@ -55,6 +56,13 @@ export const resolvedTrainerBlock = trainerBlock.unwrap().required({
   seed: true,
   output_dir: true,
 });
+
+/** The servers that the run starts are of the kind of `inference.backend`. */
+function resolveClient({ orchestrator: { client }, inference }: RlInput): RlInput["orchestrator"]["client"] {
+  return inference.backend === "vllm" && client.base_url.length === 0
+    ? { ...client, api: "vllm", api_key_var: inference.vllm.api_key_var }
+    : client;
+}
 
 function resolveEval(block: RlInput["orchestrator"]["eval"], level: number) {
   if (block === null) return null;

@@ -4,7 +4,7 @@ import { automatic, logBlock, modelBlock, MOST_THREADS, outputDir, runBlock, see
 import { isDataPath } from "../reading/layer.ts";
 import { monitorsBlock } from "./monitors.ts";
 import { ckptBlockOf, ckptProblem } from "./ckpt.ts";
-import { inferenceBlock } from "./inference.ts";
+import { inferenceBlock } from "./inference/inference.ts";
 import { evalBlock } from "./orchestrator/orchestrator.ts";
 import { nameProblems } from "./rl/source-names.ts";
 import { lengthProblems } from "./lengths.ts";

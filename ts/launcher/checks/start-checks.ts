@@ -30,7 +30,11 @@ interface Remark {
 export async function checkEngineMemory(config: RlConfig, provenance: Provenance | undefined): Promise<void> {
   if (config.orchestrator.client.base_url.length > 0) return;
   const { inference, orchestrator } = config;
-  const { maxPositions, neededBytes } = await checkCapacity(await modelFolder(config.model.name), inference);
+  const { maxPositions, neededBytes } = await checkCapacity(await modelFolder(config.model.name), {
+    ...inference,
+    // vLLM keeps keys and values in the format of the weights, and says itself when they do not fit.
+    ...(inference.backend === "vllm" && { kv_cache_bytes: null }),
+  });
   if (neededBytes !== null) {
     const text = `${inference.kv_cache_bytes} bytes do not hold one sequence of max_model_len ${inference.max_model_len}: it needs ${neededBytes}`;
     throw invalid({ key: ["inference", "kv_cache_bytes"], text }, provenance);

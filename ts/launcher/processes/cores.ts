@@ -33,10 +33,10 @@ export function samplesElsewhere({ orchestrator }: Pick<RlConfig, "orchestrator"
   return orchestrator.client.base_url.length > 0;
 }
 
-/** Sets unset thread counts to their share of the cores. */
-export function withThreads(config: RlConfig): RlConfig {
+/** Sets unset thread counts to their share of the cores, of which inference servers on GPUs get none. */
+export function withThreads(config: RlConfig, inferenceOnGpus = false): RlConfig {
   const { trainer, inference } = config;
-  const replicas = samplesElsewhere(config) ? 0 : inference.replicas;
+  const replicas = samplesElsewhere(config) || inferenceOnGpus ? 0 : inference.replicas;
   const split = splitCores({ trainer: trainer.threads, inference: inference.threads, replicas });
   return {
     ...config,

@@ -7,12 +7,14 @@ import type { RlConfig } from "../../config/index.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { rlChildConfigs, type RunStart, writeConfig } from "./child-configs.ts";
 import { samplesElsewhere } from "./cores.ts";
-import { Fleet, type FleetOptions, type Restart } from "./fleet.ts";
+import { Fleet, FLEET_TIMES, type FleetOptions, type FleetTimes, type Restart } from "./fleet.ts";
 import { selfCommand } from "../../self-command.ts";
 import { type Supervisor, SUPERVISOR_TIMES } from "./supervisor.ts";
 
 /** Loading a large model takes a while; a process that is not ready after this long will not become ready. */
 const READY_DEADLINE_MS = SUPERVISOR_TIMES.startMs;
+/** A vLLM that is late reports it itself, with its last words, before the launcher does. */
+const OWN_REPORT_MS = 30_000;
 
 /** The attempt of a run that a process belongs to. */
 export interface RunAttempt {
@@ -106,13 +108,20 @@ export async function runRlProcesses(supervisor: Supervisor, run: RlRun, events:
     const spec = (index: number): ChildSpec =>
       childSpec(base, { component: size.component, index, configPath: paths[size.component], finishes: false });
     const { note, onRestart } = events;
-    return new Fleet(supervisor, { runDir: base.runDir, ...size, spec, note, onRestart });
+    return new Fleet(supervisor, {
+      runDir: base.runDir,
+      ...size,
+      spec,
+      note,
+      onRestart,
+      times: fleetTimes(config, size),
+    });
   });
   try {
     const trainer = start(learner?.process ?? part("trainer"));
     const replaceable = fleets.flatMap((fleet) => fleet.start());
     const orchestrator = start(part("orchestrator"));
-    await supervisor.ready([trainer, ...replaceable], READY_DEADLINE_MS);
+    await supervisor.ready([trainer, ...replaceable], Math.max(READY_DEADLINE_MS, vllmStartMs(config)));
     events.onReady();
     await Promise.all([trainer, orchestrator].map((child) => supervisor.finished(child)));
   } finally {
@@ -161,6 +170,17 @@ function fleetSizes(config: RlConfig, hasSandboxDaemon: boolean): FleetSize[] {
     },
     ...(hasSandboxDaemon ? [fixed(SANDBOXD, 1)] : []),
   ];
+}
+
+/** How long a vLLM of the run may take to start; 0 without one. */
+function vllmStartMs({ inference: { backend, vllm } }: RlConfig): number {
+  return backend === "vllm" ? vllm.start_timeout_s * 1000 + OWN_REPORT_MS : 0;
+}
+
+/** A vLLM that ends before it could answer has died early, however long its start takes. */
+function fleetTimes(config: RlConfig, { component }: FleetSize): FleetTimes {
+  const startMs = component === INFERENCE ? vllmStartMs(config) : 0;
+  return { ...FLEET_TIMES, longLifeMs: Math.max(FLEET_TIMES.longLifeMs, startMs) };
 }
 
 function newSocketDir(): Promise<string> {

@@ -22,6 +22,7 @@ import { assertSameData, readSftPosition } from "../../trainer/index.ts";
 import { refuseCheckpoints } from "../../transports/index.ts";
 import type { DownloadProgress, PullOptions } from "../../models/index.ts";
 import { checkModel } from "../models/base-model.ts";
+import { checkInferenceBackend } from "../checks/inference-backend.ts";
 import { checkInferenceHost } from "../checks/check-inference-host.ts";
 import {
   checkEvaluations,
@@ -105,7 +106,9 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
       absent: [model, other].filter((text) => text !== null),
     };
   });
-  const threaded = withThreads({ ...config, trainer: await withInterpreter(config.trainer, provenance) });
+  const trainer = await withInterpreter(config.trainer, provenance);
+  const { inference, onGpus } = await checkInferenceBackend(config, provenance);
+  const threaded = withThreads({ ...config, trainer, inference }, onGpus);
   const names = config.orchestrator.train.source.map((source) => source.name);
   const { directory, resumed } = await directoryOf("rl", threaded, names, options);
   const resolved = { ...threaded, run: { ...config.run, name: directory.name } };
@@ -171,7 +174,10 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
   const { environments, absent } = await interruptible(options, async () => {
     const sources = await checkSftEnvironments(config, code);
     const evaluated = evaluationRun(config);
-    if (evaluated !== null) sources.push(...(await checkEvaluations(["eval"], evaluated, code)));
+    if (evaluated !== null) {
+      await checkInferenceBackend(evaluated, provenance);
+      sources.push(...(await checkEvaluations(["eval"], evaluated, code)));
+    }
     const model = await checkModel(config.model.name, { provenance, pull: pullOf(options) });
     if (evaluated !== null) await checkListeners(evaluated, provenance);
     makePlaces(config, provenance);

@@ -8,7 +8,7 @@
 import type { AlgoBlock, TeacherBlock } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Tokenizer } from "../../renderers/index.ts";
-import type { PromptScorer } from "../../inference-client/index.ts";
+import { apiKeyFrom, type PromptScorer } from "../../inference-client/index.ts";
 
 const WORDS = 256;
 const HARD_TO_CUT = " 1234567  3.14\n\n\tI'll ROAD größer 東京 🙂\r\n";
@@ -20,10 +20,7 @@ export function samplingTeacher({ type, teacher }: AlgoBlock): TeacherBlock | nu
 
 /** The API key that a teacher's server requires. Errors: PRL_INFERENCE_AUTH when its variable is not set. */
 export function teacherKey({ api_key_var: variable }: TeacherBlock): { apiKey?: string } {
-  if (variable === null) return {};
-  const apiKey = process.env[variable];
-  if (apiKey !== undefined) return { apiKey };
-  throw new PrlError("PRL_INFERENCE_AUTH", `the teacher's key is to be in ${variable}, which is not set`);
+  return apiKeyFrom(variable, "the teacher's key");
 }
 
 /** The text: about 256 tokens spread over the vocabulary, then the words that are cut in different places. */

@@ -36,11 +36,13 @@ type RunningAdmin = InferenceAdmin | VllmAdmin;
 /** Connections to engines, kept as long as the engines are there. */
 export class EngineDirectory {
   readonly #api: "prl" | "vllm";
+  readonly #apiKey: string | null;
   readonly #connected = new Map<string, { placed: PlacedEngine; admin: RunningAdmin }>();
 
-  /** `api`: kind of the servers that run already. */
-  constructor(api: "prl" | "vllm" = "prl") {
+  /** `api`: kind of the servers; `apiKey`: the key that those of vLLM want. */
+  constructor(api: "prl" | "vllm" = "prl", apiKey: string | null = null) {
     this.#api = api;
+    this.#apiKey = apiKey;
   }
 
   /** Those of the run's `count` servers that have written a ready file. Errors: PRL_IO. */
@@ -155,7 +157,7 @@ export class EngineDirectory {
 
   #admin(options: { url: string; retries?: number }): RunningAdmin {
     return this.#api === "vllm"
-      ? new VllmAdmin(options)
+      ? new VllmAdmin({ ...options, token: this.#apiKey })
       : new InferenceAdmin({ ...options, token: transportToken(process.env) });
   }
 

@@ -2,6 +2,7 @@
 import type { RlConfig } from "../../config/index.ts";
 import type { PartialRollout } from "../../environments/index.ts";
 import type { RunRequest } from "../../environments/internal.ts";
+import { apiKeyFrom } from "../../inference-client/index.ts";
 import { seed } from "../../random/seed.ts";
 import type { Group } from "./dispatcher.ts";
 import { samplingTeacher, teacherKey } from "../batch/teacher.ts";
@@ -44,7 +45,10 @@ export function trainRequest(
   };
 }
 
-/** The API of the inference servers where they are not ours. */
-export function apiOf({ orchestrator }: RlConfig): { api?: "vllm" } {
-  return orchestrator.client.api === "vllm" ? { api: "vllm" } : {};
+/** The API of the inference servers where they are not ours, and the key that they want. Errors: PRL_INFERENCE_AUTH. */
+export function apiOf({ orchestrator }: RlConfig): { api?: "vllm"; api_key?: string } {
+  const { api, api_key_var: variable } = orchestrator.client;
+  if (api !== "vllm") return {};
+  const { apiKey } = apiKeyFrom(variable, "the key of the inference servers");
+  return { api: "vllm", ...(apiKey !== undefined && { api_key: apiKey }) };
 }

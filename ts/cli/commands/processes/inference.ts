@@ -15,6 +15,8 @@ import {
   type InferenceServerOptions,
   parseInferenceProcessConfig,
   readInferenceProcessConfig,
+  serveVllm,
+  type VllmServer,
 } from "../../../inference/index.ts";
 import { loadModel } from "../../../native/index.ts";
 import { REASONING_PARSERS, TOOL_CALL_PARSERS } from "../../../renderers/internal.ts";
@@ -231,6 +233,11 @@ async function runChild(args: readonly string[], io: CommandIo): Promise<number>
   const { signal } = io;
   const part = { component: COMPONENT } as const;
   const { config, runDir, index, member } = await partInput(part, args, io, readInferenceProcessConfig);
+  if (config.inference.backend === "vllm") {
+    const options = { index, env: io.env, signal, log: (text: string) => void io.stderr.write(text) };
+    const join = ({ url, dtype }: VllmServer) => member.ready({ url, dtype, version: config.version });
+    return untilStopped(io, () => serveVllm(config, options, join));
+  }
   return untilStopped(io, async () => {
     const model = await orStopped(signal, loadModel(config.model_dir, await engineOptions(config)));
     let puller: WeightPuller | null = null;

@@ -4,6 +4,8 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type ChildConfigs, readChildConfig } from "../../../config/index.ts";
 import { releaseLock, takeLock } from "../../../files/run-lock.ts";
+import { VLLM_KEY } from "../../../inference/index.ts";
+import { apiKeyFrom } from "../../../inference-client/index.ts";
 import { flopModel } from "../../../native/index.ts";
 import type { Metrics } from "../../../monitors/index.ts";
 import {
@@ -18,7 +20,7 @@ import {
 import { openOrchestratorTransports } from "../../../transports/index.ts";
 import { BENCH_OPTION, isBench } from "../../bench/option.ts";
 import { CHILD_OPTIONS, type ChildInput, openChildMetrics, untilStopped } from "../../processes/child.ts";
-import { readyTrainer, REPLACED_WITHIN_MS, someEnvWorkers } from "../../processes/ready-processes.ts";
+import { readyTrainer, REPLACED_WITHIN_MS, someEnvWorkers, vllmStartMs } from "../../processes/ready-processes.ts";
 import { eitherWay, partInput, RESUMABLE_USAGE, STANDALONE_DETAILS } from "../../processes/standalone.ts";
 import { type Command, type CommandIo } from "../../command.ts";
 
@@ -93,8 +95,9 @@ async function connect(input: Input, metrics: Metrics, signal: AbortSignal) {
   const isOwn = client.base_url.length === 0;
   const replicas = isOwn ? config.inference.replicas : 0;
   const trainer = await readyTrainer(input, replicas, signal);
-  const directory = new EngineDirectory(client.api);
-  const patienceMs = client.patience_s * 1000;
+  const directory = new EngineDirectory(client.api, apiKeyFrom(client.api_key_var, VLLM_KEY).apiKey);
+  // A vLLM that is started again may take longer than the patience with servers of other kinds.
+  const patienceMs = Math.max(client.patience_s * 1000, isOwn ? vllmStartMs(config.inference) : 0);
   const servers = isOwn ? null : await directory.running(client.base_url, patienceMs, signal);
   const engines = new EngineFleet(servers?.placed ?? (await directory.ready(runDir, replicas)), {
     maxMeanAbs: canary.max_mean_abs,

@@ -1,7 +1,7 @@
 /** `[orchestrator.client]`: the inference servers of a run, and how long it waits for them. */
 import { z } from "zod";
 
-import { seconds } from "../fields.ts";
+import { apiKeyVariable, seconds } from "../fields.ts";
 
 const baseUrl = z.url({ protocol: /^https?$/, message: "must be an address as http://host:8000" });
 
@@ -19,6 +19,9 @@ export const engineClientBlock = z
       .describe(
         "Program of the servers of base_url. vllm: `vllm serve` with VLLM_SERVER_DEV_MODE=1, --enable-scale-out and --logprobs-mode processed_logprobs; it loads weights from a folder that it can read; before 0.32 its requests end before a swap",
       ),
+    api_key_var: apiKeyVariable.describe(
+      "Environment variable with the key that the vLLM servers of base_url want (their --api-key); unset: they want none",
+    ),
     swap_timeout_s: seconds()
       .default(300)
       .describe(

@@ -1,7 +1,7 @@
 /** The keys of `rl.toml`. */
 import { z } from "zod";
 import { filePath, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "../fields.ts";
-import { inferenceBlock } from "../inference.ts";
+import { inferenceBlock } from "../inference/inference.ts";
 import { ckptBlock } from "../ckpt.ts";
 import { deploymentBlock } from "../deployment.ts";
 import { monitorsBlock } from "../monitors.ts";

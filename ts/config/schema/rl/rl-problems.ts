@@ -1,6 +1,7 @@
 /** Keys of `rl.toml` that do not fit together, part by part. */
 import { ckptProblem } from "../ckpt.ts";
 import { deploymentProblem } from "../deployment.ts";
+import { inferenceProblems } from "../inference/backend.ts";
 import { lengthProblems } from "../lengths.ts";
 import { algoProblems } from "../orchestrator/algo.ts";
 import { rolloutsPerBatch } from "../orchestrator/batch-size.ts";
@@ -27,9 +28,10 @@ export function rlProblems(config: RlInput): Problem[] {
     ...curriculumProblems(orchestrator),
     ...advantageProblems(orchestrator),
     ...inflightProblems(orchestrator),
-    ...clientProblems(orchestrator),
+    ...clientProblems(config),
     ...stalenessProblems(config),
     ...serverPortProblems(config.inference),
+    ...inferenceProblems(config.inference, config),
     ...learningProblems(config),
     ...adapterProblems(config),
     ...sequenceProblems(config),
@@ -115,10 +117,17 @@ function* inflightProblems(orchestrator: Orchestrator): Generator<Problem> {
   }
 }
 
-function* clientProblems({ client }: Orchestrator): Generator<Problem> {
-  if (client.api !== "vllm" || client.base_url.length > 0) return;
+function* clientProblems({ orchestrator: { client }, inference }: RlInput): Generator<Problem> {
+  const isOwn = client.base_url.length === 0;
+  // A resolved config has it in both places.
+  const own = isOwn && inference.backend === "vllm" ? inference.vllm.api_key_var : null;
+  if (client.api_key_var !== null && client.api_key_var !== own && (isOwn || client.api !== "vllm")) {
+    const message = 'is for servers of base_url with api = "vllm"; those of the run have inference.vllm.api_key_var';
+    yield { path: ["orchestrator", "client", "api_key_var"], message };
+  }
+  if (client.api !== "vllm" || client.base_url.length > 0 || inference.backend === "vllm") return;
   const message =
-    "the run starts its own servers, which are not vLLM: name running ones with orchestrator.client.base_url";
+    'names no running servers: set inference.backend = "vllm" and the run starts them, or name some with orchestrator.client.base_url';
   yield { path: ["orchestrator", "client", "api"], message };
 }
 

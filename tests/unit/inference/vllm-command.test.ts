@@ -1,0 +1,60 @@
+/** The command line of `vllm serve` for a config. */
+import { expect, test } from "vitest";
+
+import { parseInferenceProcessConfig } from "../../../ts/inference/index.ts";
+import { serveCommand } from "../../../ts/inference/vllm/serve-command.ts";
+
+const SETTINGS = { port: 8123, dtype: "bfloat16", maxPositions: 4096, pythonPath: ["/mine"], apiKey: null } as const;
+const commandOf = (inference: Record<string, unknown>, isCpu: boolean, apiKey: string | null = null) => {
+  const given = { model_dir: "/models/m", seed: 3, inference: { backend: "vllm", model: { name: "m" }, ...inference } };
+  return serveCommand(parseInferenceProcessConfig(given, "test"), { ...SETTINGS, isCpu, apiKey });
+};
+
+test("on a GPU: the parallel sizes, the memory's share, the weights' format, then further arguments", () => {
+  const vllm = {
+    tensor_parallel_size: 2,
+    data_parallel_size: 4,
+    enable_expert_parallel: true,
+    quantization: "fp8",
+    gpu_memory_utilization: 0.7,
+    extra_args: ["--kv-cache-dtype", "fp8"],
+  };
+  const { args, env } = commandOf({ vllm, max_num_seqs: 16, max_model_len: 1_000_000, prefix_cache: false }, false);
+  expect(args.join(" ")).toBe(
+    "-m vllm.entrypoints.cli.main serve /models/m --host 127.0.0.1 --port 8123 --served-model-name m " +
+      "--enable-scale-out --logprobs-mode processed_logprobs " +
+      "--dtype bfloat16 --seed 3 --max-model-len 4096 --max-num-seqs 16 " +
+      "--gpu-memory-utilization 0.7 --tensor-parallel-size 2 --data-parallel-size 4 --quantization fp8 " +
+      "--no-enable-prefix-caching --enable-expert-parallel --kv-cache-dtype fp8",
+  );
+  expect(env).toEqual({
+    VLLM_SERVER_DEV_MODE: "1",
+    VLLM_NO_USAGE_STATS: "1",
+    HF_HUB_OFFLINE: "1",
+    PYTHONUNBUFFERED: "1",
+  });
+});
+
+test("on a processor: its threads, a bounded KV cache, whole prompts, nothing compiled, our worker", () => {
+  const { args, env } = commandOf({ threads: 3 }, true);
+  const text = args.join(" ");
+  for (const part of [
+    `--kv-cache-memory-bytes ${2 ** 30}`,
+    "--enforce-eager",
+    "--no-enable-chunked-prefill",
+    "--max-num-batched-tokens 4096",
+    "--worker-cls prl_vllm.cpu_worker.Worker",
+  ])
+    expect(text).toContain(part);
+  expect(env).toMatchObject({ OMP_NUM_THREADS: "3", VLLM_CPU_OMP_THREADS_BIND: "nobind" });
+  expect(env["PYTHONPATH"]).toMatch(/ts\/inference\/vllm\/python:\/mine$/);
+  expect(commandOf({ kv_cache_bytes: 5e8, vllm: { enforce_eager: false } }, true).args.join(" ")).toMatch(
+    /^(?!.*--enforce-eager).*--kv-cache-memory-bytes 500000000/,
+  );
+});
+
+test("a key travels in the environment, where no list of processes shows it", () => {
+  const { args, env } = commandOf({}, false, "secret");
+  expect(args.join(" ")).not.toContain("secret");
+  expect(env["VLLM_API_KEY"]).toBe("secret");
+});

@@ -1,0 +1,46 @@
+/** Arguments of `vllm serve` that the run sets itself, so that they are refused among the further ones. */
+
+const BY_KEY: Readonly<Record<string, string>> = {
+  model: "model.name",
+  dtype: "model.dtype",
+  host: "inference.server.host",
+  port: "inference.server.port",
+  "served-model-name": "model.name",
+  "api-key": "inference.vllm.api_key_var",
+  "tensor-parallel-size": "inference.vllm.tensor_parallel_size",
+  "data-parallel-size": "inference.vllm.data_parallel_size",
+  "enable-expert-parallel": "inference.vllm.enable_expert_parallel",
+  quantization: "inference.vllm.quantization",
+  "max-model-len": "inference.max_model_len",
+  "max-num-seqs": "inference.max_num_seqs",
+  "gpu-memory-utilization": "inference.vllm.gpu_memory_utilization",
+  "enable-prefix-caching": "inference.prefix_cache",
+  "kv-cache-memory-bytes": "inference.kv_cache_bytes",
+  "enforce-eager": "inference.vllm.enforce_eager",
+  seed: "seed",
+};
+/** The run needs their values as they are. */
+const NEEDED: ReadonlySet<string> = new Set([
+  "enable-scale-out",
+  "logprobs-mode",
+  "uds",
+  "worker-cls",
+  "headless",
+  "config",
+]);
+const SHORT: Readonly<Record<string, string>> = {
+  tp: "tensor-parallel-size",
+  dp: "data-parallel-size",
+  ep: "enable-expert-parallel",
+  q: "quantization",
+};
+
+/** What to do in place of giving this argument; null for one that may be given. */
+export function ownArgument(argument: string): string | null {
+  if (!argument.startsWith("-") || /^-[\d.]/u.test(argument)) return null;
+  const written = argument.replace(/=.*$/su, "").replace(/^-+/u, "").replaceAll("_", "-").replace(/^no-/u, "");
+  const name = SHORT[written] ?? written;
+  const key = BY_KEY[name];
+  if (key !== undefined) return `the run sets it: use ${key}`;
+  return NEEDED.has(name) ? "the run sets it, and works with no other value" : null;
+}

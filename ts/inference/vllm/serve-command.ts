@@ -1,0 +1,103 @@
+/**
+ * The command line and the environment of `vllm serve` for a config: what the orchestrator's client needs (token ids in and out, control
+ * routes, log-probabilities of sampling), then the keys of `[inference]`, then the user's further arguments.
+ *
+ * The key that callers show travels in an environment variable: arguments are visible to everybody on the machine.
+ */
+import { delimiter } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import type { WeightDtype } from "../../native/index.ts";
+import type { InferenceProcessConfig } from "../process-config.ts";
+
+export interface ServeSettings {
+  port: number;
+  /** Format of the weights. */
+  dtype: WeightDtype;
+  /** This vLLM computes on processors. */
+  isCpu: boolean;
+  /** Longest sequence of the model (tokens). */
+  maxPositions: number;
+  /** Folders of modules that Python already searches. */
+  pythonPath: readonly string[];
+  /** The key that callers have to show; null: none. */
+  apiKey: string | null;
+}
+
+export interface ServeCommand {
+  /** Arguments of `python`. */
+  args: string[];
+  env: Record<string, string>;
+}
+
+/** Without an explicit size a vLLM on processors takes most of the machine's memory. */
+const CPU_KV_BYTES = 2 ** 30;
+/** Tokens of one step on a processor, where each prompt is computed in one step. */
+const CPU_STEP_TOKENS = 4_096;
+/** Sources and build output are equally deep below the package's folder. */
+const PYTHON = fileURLToPath(new URL("../../../ts/inference/vllm/python", import.meta.url));
+const CPU_WORKER = "prl_vllm.cpu_worker.Worker";
+
+export function serveCommand(config: InferenceProcessConfig, settings: ServeSettings): ServeCommand {
+  const { inference } = config;
+  const { vllm } = inference;
+  const { isCpu, apiKey, pythonPath } = settings;
+  const threads = isCpu && inference.threads !== null ? String(inference.threads) : null;
+  return {
+    args: [
+      "-m",
+      "vllm.entrypoints.cli.main",
+      "serve",
+      config.model_dir,
+      ...placeArguments(config, settings),
+      ...modelArguments(config, settings),
+      ...vllm.extra_args,
+    ],
+    env: {
+      VLLM_SERVER_DEV_MODE: "1",
+      VLLM_NO_USAGE_STATS: "1",
+      HF_HUB_OFFLINE: "1",
+      PYTHONUNBUFFERED: "1",
+      ...(isCpu && { PYTHONPATH: [PYTHON, ...pythonPath].join(delimiter) }),
+      ...(apiKey !== null && { VLLM_API_KEY: apiKey }),
+      ...(threads !== null && { OMP_NUM_THREADS: threads, VLLM_CPU_OMP_THREADS_BIND: "nobind" }),
+    },
+  };
+}
+
+function placeArguments({ model_dir: dir, inference }: InferenceProcessConfig, { port }: ServeSettings): string[] {
+  const name = inference.model?.name ?? dir;
+  const place = ["--host", inference.server.host, "--port", String(port), "--served-model-name", name];
+  return [...place, "--enable-scale-out", "--logprobs-mode", "processed_logprobs"];
+}
+
+function modelArguments({ inference, seed }: InferenceProcessConfig, settings: ServeSettings): string[] {
+  const { vllm, max_model_len: longest } = inference;
+  const { dtype, isCpu, maxPositions } = settings;
+  const length = Math.min(longest ?? maxPositions, maxPositions);
+  const kvBytes = inference.kv_cache_bytes ?? (isCpu && vllm.gpu_memory_utilization === null ? CPU_KV_BYTES : null);
+  const valued: [string, string | number | null][] = [
+    ["--dtype", dtype],
+    ["--seed", seed],
+    ["--max-model-len", length],
+    ["--max-num-seqs", inference.max_num_seqs],
+    ["--kv-cache-memory-bytes", kvBytes],
+    ["--gpu-memory-utilization", vllm.gpu_memory_utilization],
+    ["--tensor-parallel-size", vllm.tensor_parallel_size],
+    ["--data-parallel-size", vllm.data_parallel_size],
+    ["--quantization", vllm.quantization],
+    ["--worker-cls", isCpu ? CPU_WORKER : null],
+    ["--max-num-batched-tokens", isCpu ? Math.max(length, CPU_STEP_TOKENS) : null],
+  ];
+  const switches: [string, boolean][] = [
+    [inference.prefix_cache ? "--enable-prefix-caching" : "--no-enable-prefix-caching", true],
+    ["--enforce-eager", vllm.enforce_eager ?? isCpu],
+    ["--enable-expert-parallel", vllm.enable_expert_parallel],
+    // vLLM 0.32 on a processor ends with an error when a seeded request's prompt is computed in parts.
+    ["--no-enable-chunked-prefill", isCpu],
+  ];
+  return [
+    ...valued.flatMap(([flag, value]) => (value === null ? [] : [flag, String(value)])),
+    ...switches.flatMap(([flag, isOn]) => (isOn ? [flag] : [])),
+  ];
+}
