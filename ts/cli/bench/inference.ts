@@ -3,6 +3,7 @@
  *
  * Prompts are random tokens and fill half of the context; completions always reach their limit.
  */
+import { PrlError } from "../../errors.ts";
 import { createRng } from "../../random/rng.ts";
 import { engineOptions, parseInferenceProcessConfig } from "../../inference/index.ts";
 import { formatCount, formatSeconds } from "../../monitors/index.ts";
@@ -22,6 +23,13 @@ interface Round {
 
 export async function benchInference(args: readonly string[], io: CommandIo): Promise<number> {
   const { config, steps, modelDir, vocabSize } = await benchSetup(args, io);
+  if (config.inference.backend === "vllm") {
+    const advice = "measure a running vLLM with its own `vllm bench serve`";
+    throw new PrlError(
+      "PRL_CLI_USAGE",
+      `--bench measures the embedded engine, not inference.backend = "vllm": ${advice}`,
+    );
+  }
   const { batch_size: batchSize, train } = config.orchestrator;
   const requests = batchSize ?? config.inference.max_num_seqs;
   const inference = { ...config.inference, server: { host: "127.0.0.1", port: 0 }, model: { name: "bench" } };

@@ -5,7 +5,7 @@
  * all of a process's pages for its proportional size, so this is read only when the resident sizes, which it keeps anyway, have
  * grown beyond their peak.
  */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 
 const SAMPLE_INTERVAL_MS = 1_000;
 const PSS = /^Pss:\s+(\d+) kB$/m;
@@ -14,14 +14,21 @@ const RSS = /^VmRSS:\s+(\d+) kB$/m;
 
 export class MemoryPeak {
   readonly #pids: () => readonly number[];
+  readonly #trees: () => readonly number[];
   readonly #timer: NodeJS.Timeout;
   #peak: number | undefined;
   #residentPeak = 0;
   #sampling = false;
 
-  /** @param pids gives the processes to sum over, called at each sample */
-  constructor(pids: () => readonly number[]) {
+  /**
+   * Both are called at each sample.
+   *
+   * @param pids gives the processes to sum over
+   * @param trees gives those of them that count with all processes that they started
+   */
+  constructor(pids: () => readonly number[], trees: () => readonly number[] = () => []) {
     this.#pids = pids;
+    this.#trees = trees;
     this.#timer = setInterval(() => void this.#sample(), SAMPLE_INTERVAL_MS);
     this.#timer.unref();
   }
@@ -38,7 +45,8 @@ export class MemoryPeak {
   async #sample(): Promise<void> {
     if (this.#sampling) return;
     this.#sampling = true;
-    const pids = this.#pids();
+    const below = await Promise.all(this.#trees().map((pid) => descendants(pid)));
+    const pids = [...this.#pids(), ...below.flat()];
     const resident = await sumOver(pids, "status", RSS);
     if (resident !== undefined && resident > this.#residentPeak) {
       this.#residentPeak = resident;
@@ -46,6 +54,19 @@ export class MemoryPeak {
       if (proportional !== undefined) this.#peak = Math.max(this.#peak ?? 0, proportional);
     }
     this.#sampling = false;
+  }
+}
+
+/** The processes that this one started, and those that they started; empty where the system does not list them. */
+export async function descendants(pid: number): Promise<number[]> {
+  try {
+    const threads = await readdir(`/proc/${pid}/task`);
+    const lists = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, "utf8")));
+    const children = lists.flatMap((list) => list.split(" ").filter((text) => text !== "")).map(Number);
+    return [...children, ...(await Promise.all(children.map((child) => descendants(child)))).flat()];
+  } catch {
+    // The process, or one of its threads, has just ended.
+    return [];
   }
 }
 

@@ -30,6 +30,7 @@ import { openRunDirectory, type RunDirectory } from "./run-directory.ts";
 import { releaseLock } from "../../files/run-lock.ts";
 import type { StageOptions } from "./stage.ts";
 import { type RunSummary, statusOf, summarize } from "./summary.ts";
+import type { RunChild } from "../processes/child-process.ts";
 import type { Supervisor } from "../processes/supervisor.ts";
 
 export interface SessionOptions {
@@ -113,7 +114,9 @@ export class RunSession {
       );
     }
     this.#tail = new MetricsTail(join(options.directory.path, METRICS_FILE));
-    this.#memory = new MemoryPeak(() => [process.pid, ...this.#childPids()]);
+    // A backend in Python is a process that trainer or inference server starts.
+    const backends = () => this.#childPids(({ component }) => component === "trainer" || component === "inference");
+    this.#memory = new MemoryPeak(() => [process.pid, ...this.#childPids()], backends);
     this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#events.event("started", { run: options.directory.name, pid: process.pid });
@@ -263,9 +266,9 @@ export class RunSession {
     }));
   }
 
-  #childPids(): number[] {
+  #childPids(counts: (child: RunChild) => boolean = () => true): number[] {
     return (this.#supervisor?.children ?? [])
-      .filter((child) => child.exit === null)
+      .filter((child) => child.exit === null && counts(child))
       .map((child) => child.pid)
       .filter((pid) => pid !== undefined);
   }
