@@ -1,12 +1,16 @@
 /** Runs on a live vLLM that stays up between them: `PRL_TEST_VLLM=<env>/bin/vllm`. */
-import { cp, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access, cp, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type LiveVllm, serveVllm, VLLM, VLLM_STARTS_MS } from "../support/live-vllm.ts";
-import { prl, readJson, readJsonLines, ROOT, workspace } from "../support/prl.ts";
+import { descendants } from "../../ts/launcher/processes/memory-peak.ts";
+import { isAlive, prl, readJson, readJsonLines, ROOT, start, workspace } from "../support/prl.ts";
 
 const CONFIGS = join(import.meta.dirname, "configs");
+/** Two starts of vLLM and a run. */
+const KEPT_MS = 290_000;
 /** Mean of the canary, and largest difference over tokens that the current weights sampled; both engines in float32, nats. */
 const BAND = 1e-4;
 
@@ -81,4 +85,28 @@ describe.skipIf(VLLM === undefined)("on a live vLLM (PRL_TEST_VLLM)", () => {
       expect(await weightInfo()).toEqual({ weight_version: `4 ${digest}` });
     },
   );
+
+  test("a run starts it itself, with a tied output layer, and goes on with the right weights after kill -9", async () => {
+    const args = ["rl", join(CONFIGS, "sync.toml"), "--run.name", "kept", "--max-steps", "4"];
+    const backend = ["--inference.backend", "vllm", "--inference.python", join(dirname(VLLM ?? ""), "python")];
+    const run = start([...args, ...backend], { cwd: place.dir, cache: place.cache, deadlineMs: KEPT_MS });
+    const version = join(runDir("kept"), "weights/step_2/manifest.json");
+    const isThere = () =>
+      access(version).then(
+        () => true,
+        () => false,
+      );
+    while (!(await isThere()) && run.child.exitCode === null) await sleep(10);
+    const { pid } = await readJson<{ pid: number }>(join(runDir("kept"), "run/inference-0.json"));
+    const processes = await descendants(pid);
+    process.kill(processes[0] ?? 0, "SIGKILL");
+    const { code, stderr } = await run.finished;
+    expect([code, stderr]).toEqual([0, ""]);
+    for (const one of processes) expect(isAlive(one)).toBe(false);
+    const events = await readJsonLines<Record<string, unknown>>(join(runDir("kept"), "events.jsonl"));
+    expect(events.filter(({ type }) => type === "restart")).toMatchObject([{ process: "inference-0" }]);
+    const canaries = events.filter(({ type }) => type === "canary");
+    expect(new Set(canaries.map(({ version: of }) => of))).toEqual(new Set([0, 1, 2, 3, 4]));
+    for (const { mean_abs: difference } of canaries) expect(difference).toBeLessThan(BAND);
+  });
 });

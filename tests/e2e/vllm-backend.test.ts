@@ -156,3 +156,39 @@ test("a missing, an old and a misused vLLM are refused before there is a run dir
   expect([threads.code, threads.stderr]).toEqual([2, expect.stringContaining("computes on GPUs and reads no threads")]);
   expect(await readFile(join(runDir("none"), "configs/rl.json")).catch(() => null)).toBeNull();
 });
+
+test("prl sft evaluates its versions on it", async () => {
+  const python = await vllmPython(place.dir, { version: "0.33.0+cpu" });
+  const config = join(import.meta.dirname, "configs/sft-evaluated.toml");
+  const evaluated = await prl(["sft", config, "--run.name", "engine"], options());
+  expect([evaluated.code, evaluated.stderr]).toEqual([0, ""]);
+  const { code, stderr } = await prl(["sft", config, "--run.name", "vllm", ...onVllm(python)], options());
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(await python.starts()).toHaveLength(1);
+  const rewards = async (name: string) =>
+    (await readJsonLines<Record<string, number>>(join(runDir(name), "metrics.jsonl"))).flatMap(
+      (line) => line["eval/held-out/all/agent/reward/mean"] ?? [],
+    );
+  expect((await rewards("vllm")).length).toBeGreaterThan(1);
+  expect(await rewards("vllm")).toEqual(await rewards("engine"));
+});
+
+test("a server that is started without the launcher joins the run with its vLLM, and ends it", async () => {
+  const python = await vllmPython(place.dir);
+  const dir = runDir("alone");
+  const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None", "--warm-start", "None"];
+  const server = start(["inference", "@", SYNC, "--run-dir", dir, ...shared, ...onVllm(python)], options());
+  const ready = await until(() => readFile(join(dir, "run/inference-0.json"), "utf8").catch(() => null));
+  const { url } = JSON.parse(ready) as { url: string };
+  expect(await (await fetch(`${url}/weight_info`)).json()).toEqual({ weight_version: "default" });
+  server.child.kill("SIGTERM");
+  expect((await server.finished).code).toBe(143);
+  await gone(...(await python.starts()).flatMap(({ pid, worker }) => [pid, worker]));
+});
+
+test("a release that is newer than the client runs, with a warning", async () => {
+  const python = await vllmPython(place.dir, { version: "0.33.0+cpu" });
+  const { code, stdout, stderr } = await prl(argsOf("newer", ...onVllm(python), "--dry-run"), options());
+  expect(code).toBe(0);
+  expect(stdout + stderr).toContain("vLLM 0.33.0+cpu is newer than 0.32, the newest that prl was run against");
+});

@@ -9,4 +9,5 @@ export {
   readInferenceProcessConfig,
 } from "./process-config.ts";
 export type { InferenceProcessConfig } from "./process-config.ts";
-export { isCpuVllm, serveVllm, type ServeVllmOptions, VLLM_KEY, type VllmServer } from "./vllm/serve-vllm.ts";
+export { serveVllm, type ServeVllmOptions, VLLM_KEY, type VllmServer } from "./vllm/serve-vllm.ts";
+export { isCpuVllm, newerVllmNote } from "./vllm/vllm-version.ts";

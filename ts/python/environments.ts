@@ -107,7 +107,16 @@ export function lacking(name: PythonEnvironment, { python, packages }: PythonPro
 
 /** Compares major and minor version. */
 function isOlder(found: string, oldest: string): boolean {
+  return order(found, oldest) < 0;
+}
+
+/** Whether a version has a higher major or minor number. */
+export function isNewerThan(found: string, newest: string): boolean {
+  return order(found, newest) > 0;
+}
+
+function order(found: string, other: string): number {
   const [major = 0, minor = 0] = found.split(".").map(Number);
-  const [wantedMajor = 0, wantedMinor = 0] = oldest.split(".").map(Number);
-  return major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
+  const [otherMajor = 0, otherMinor = 0] = other.split(".").map(Number);
+  return major === otherMajor ? minor - otherMinor : major - otherMajor;
 }

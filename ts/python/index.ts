@@ -1,8 +1,10 @@
 /** Python environments of the backends that run on Python. */
+export { hasNvidiaDriver } from "./driver.ts";
 export {
   cachedInterpreter,
   environmentFolder,
   findInterpreter,
+  isNewerThan,
   lacking,
   NEEDED_BY,
   probe,

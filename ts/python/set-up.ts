@@ -16,6 +16,7 @@ import { PrlError } from "../errors.ts";
 import { atomicWriteFile, atomicWriteJson } from "../files/atomic-write.ts";
 import { ifThere, isThere } from "../files/file-presence.ts";
 import { makeFolder } from "../files/make-folder.ts";
+import { hasNvidiaDriver, NVIDIA_DRIVER } from "./driver.ts";
 import { COMPLETE, environmentFolder, interpreterIn, lacking, probe, type PythonEnvironment } from "./environments.ts";
 import { type Installation, installationOf, type PythonDevice, writeAlias } from "./installations.ts";
 
@@ -23,7 +24,6 @@ import { type Installation, installationOf, type PythonDevice, writeAlias } from
 const LOCKS = fileURLToPath(new URL("../../ts/python/locks", import.meta.url));
 /** Name of the lock file, written before the first package. */
 const BEGUN = "prl-installation";
-const DRIVER = "/proc/driver/nvidia/version";
 
 export interface SetUpOptions {
   /** `cuda` demands a GPU's driver; `cpu` does not look for one; null: cuda where there is a driver. */
@@ -92,9 +92,9 @@ export async function setUpPython(name: PythonEnvironment, options: SetUpOptions
 
 /** Errors: PRL_PYTHON_SETUP for a GPU without its driver. */
 async function checkedDevice(device: PythonDevice | null): Promise<PythonDevice> {
-  const hasDriver = await isThere(DRIVER);
+  const hasDriver = await hasNvidiaDriver();
   if (device === "cuda" && !hasDriver) {
-    throw new PrlError("PRL_PYTHON_SETUP", `there is no NVIDIA driver (${DRIVER}): install it, or use --cpu`);
+    throw new PrlError("PRL_PYTHON_SETUP", `there is no NVIDIA driver (${NVIDIA_DRIVER}): install it, or use --cpu`);
   }
   return device ?? (hasDriver ? "cuda" : "cpu");
 }

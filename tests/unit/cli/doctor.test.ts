@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bytesText } from "../../../ts/cli/doctor/check.ts";
+import { vllmCheck } from "../../../ts/cli/doctor/python.ts";
 import { isaCheck, nodeCheck, rustCheck } from "../../../ts/cli/doctor/toolchain.ts";
 import { folderWith } from "../config/support.ts";
 import { prl } from "./run.ts";
@@ -47,6 +48,16 @@ describe("prl doctor", () => {
     ["24.0.0", "ok"],
   ])("judges Node %s: %s", (version, status) => {
     expect(nodeCheck(version).status).toBe(status);
+  });
+
+  test.each([
+    ["0.32.0+cpu", false, "ok"],
+    ["0.32.0+cpu", true, "warning"],
+    ["0.32.0", false, "problem"],
+    ["0.32.0", true, "ok"],
+    ["0.33.0", true, "warning"],
+  ])("judges vLLM %s (NVIDIA driver: %s): %s", (version, hasDriver, status) => {
+    expect(vllmCheck("Python for vllm", "", version, hasDriver).status).toBe(status);
   });
 
   test.each([

@@ -1,6 +1,8 @@
 /** Checks the Python environments of backends. They are optional, so that none is a problem when it is missing. */
+import { isCpuVllm, newerVllmNote } from "../../inference/index.ts";
 import {
   cachedInterpreter,
+  hasNvidiaDriver,
   lacking,
   NEEDED_BY,
   probe,
@@ -8,10 +10,27 @@ import {
   type PythonEnvironment,
 } from "../../python/index.ts";
 import { explain } from "../../errors.ts";
-import { ok, problem, type Check } from "./check.ts";
+import { ok, problem, warning, type Check } from "./check.ts";
 
 export async function pythonChecks(cache: string): Promise<Check[]> {
   return Promise.all((Object.keys(PYTHON_ENVIRONMENTS) as PythonEnvironment[]).map((name) => pythonCheck(name, cache)));
+}
+
+/** Whether a vLLM is for the processors or the GPUs of this machine, and no newer than its client. */
+export function vllmCheck(title: string, detail: string, version: string, hasDriver: boolean): Check {
+  const isCpu = isCpuVllm(version);
+  if (!isCpu && !hasDriver) {
+    return problem(
+      title,
+      `${detail}: there is no NVIDIA driver`,
+      "install it, or run `npx prl python setup vllm --cpu`",
+    );
+  }
+  if (isCpu && hasDriver) {
+    return warning(title, `${detail}: it leaves the GPUs alone`, "run `npx prl python setup vllm --cuda`");
+  }
+  const note = newerVllmNote(version);
+  return note === null ? ok(title, detail) : warning(title, note, "run `npx prl python setup vllm`");
 }
 
 async function pythonCheck(name: PythonEnvironment, cache: string): Promise<Check> {
@@ -26,7 +45,9 @@ async function pythonCheck(name: PythonEnvironment, cache: string): Promise<Chec
     const lacks = lacking(name, found);
     if (lacks.length > 0) return problem(title, `${interpreter} has ${lacks.join(", ")}`, again);
     const versions = Object.entries(found.packages).map(([what, version]) => `${what} ${version}`);
-    return ok(title, `Python ${found.python}, ${versions.join(", ")} in ${interpreter}`);
+    const detail = `Python ${found.python}, ${versions.join(", ")} in ${interpreter}`;
+    if (name !== "vllm") return ok(title, detail);
+    return vllmCheck(title, detail, found.packages["vllm"] ?? "", await hasNvidiaDriver());
   } catch (error) {
     return problem(title, explain(error), again);
   }

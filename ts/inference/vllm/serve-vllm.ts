@@ -13,6 +13,7 @@ import { checkCapacity, type InferenceProcessConfig } from "../process-config.ts
 import { freePort } from "./free-port.ts";
 import { serveCommand } from "./serve-command.ts";
 import { VllmProcess } from "./vllm-process.ts";
+import { isCpuVllm } from "./vllm-version.ts";
 
 export interface VllmServer {
   url: string;
@@ -86,11 +87,6 @@ async function commandOf(config: InferenceProcessConfig, port: number, { env }: 
 
 function keyOf({ inference }: InferenceProcessConfig, env: ServeVllmOptions["env"]): string | undefined {
   return apiKeyFrom(inference.vllm.api_key_var, VLLM_KEY, env).apiKey;
-}
-
-/** Whether a vLLM of this version computes on processors. */
-export function isCpuVllm(version: string): boolean {
-  return version.includes("cpu");
 }
 
 /** Resolves when the server answers. Errors: PRL_PROCESS_NOT_READY after `deadlineMs`, with the last lines that it printed. */

@@ -1,7 +1,7 @@
 /** Checks what the backend of the inference servers needs of the machine before a run has a directory. */
 import { placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { isCpuVllm, VLLM_KEY } from "../../inference/index.ts";
+import { isCpuVllm, newerVllmNote, VLLM_KEY } from "../../inference/index.ts";
 import { apiKeyFrom } from "../../inference-client/index.ts";
 import { findInterpreter, probe } from "../../python/index.ts";
 
@@ -12,6 +12,8 @@ export interface CheckedInference {
   inference: Inference;
   /** The servers compute on GPUs, so that they need no share of the cores. */
   onGpus: boolean;
+  /** About a vLLM that is newer than the client; null for none. */
+  warning: string | null;
 }
 
 /**
@@ -23,7 +25,7 @@ export async function checkInferenceBackend(
   provenance: Provenance | undefined,
 ): Promise<CheckedInference> {
   apiKeyFrom(orchestrator.client.api_key_var, VLLM_KEY);
-  if (inference.backend === "engine") return { inference, onGpus: false };
+  if (inference.backend === "engine") return { inference, onGpus: false, warning: null };
   const python = await interpreterOf(inference, provenance);
   const { vllm = null } = (await probe("vllm", python)).packages;
   const onGpus = !isCpuVllm(vllm ?? "");
@@ -34,7 +36,9 @@ export async function checkInferenceBackend(
       `${place}: vLLM ${vllm} computes on GPUs and reads no threads: leave them out`,
     );
   }
-  return { inference: { ...inference, python }, onGpus };
+  const note = newerVllmNote(vllm ?? "");
+  const warning = note === null ? null : `${placeOf(["inference", "backend"], provenance)}: ${note}`;
+  return { inference: { ...inference, python }, onGpus, warning };
 }
 
 async function interpreterOf({ python }: Inference, provenance: Provenance | undefined): Promise<string> {

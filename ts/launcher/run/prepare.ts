@@ -107,7 +107,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     };
   });
   const trainer = await withInterpreter(config.trainer, provenance);
-  const { inference, onGpus } = await checkInferenceBackend(config, provenance);
+  const { inference, onGpus, warning } = await checkInferenceBackend(config, provenance);
   const threaded = withThreads({ ...config, trainer, inference }, onGpus);
   const names = config.orchestrator.train.source.map((source) => source.name);
   const { directory, resumed } = await directoryOf("rl", threaded, names, options);
@@ -120,7 +120,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
   });
   const needsSandboxes = environments.some(({ sandbox }) => sandbox);
-  const warnings = [...absent, ...rlWarnings(config, provenance)];
+  const warnings = [...absent, ...rlWarnings(config, provenance), ...(warning === null ? [] : [warning])];
   return { config: resolved, warmStart, directory, needsSandboxes, resumed, warnings };
 }
 
