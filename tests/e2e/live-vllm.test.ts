@@ -89,18 +89,18 @@ describe.skipIf(VLLM === undefined)("on a live vLLM (PRL_TEST_VLLM)", () => {
   test("a run starts it itself, with a tied output layer, and goes on with the right weights after kill -9", async () => {
     const args = ["rl", join(CONFIGS, "sync.toml"), "--run.name", "kept", "--max-steps", "4"];
     const backend = ["--inference.backend", "vllm", "--inference.python", join(dirname(VLLM ?? ""), "python")];
-    const run = start([...args, ...backend], { cwd: place.dir, cache: place.cache, deadlineMs: KEPT_MS });
+    const kept = start([...args, ...backend], { cwd: place.dir, cache: place.cache, deadlineMs: KEPT_MS });
     const version = join(runDir("kept"), "weights/step_2/manifest.json");
     const isThere = () =>
       access(version).then(
         () => true,
         () => false,
       );
-    while (!(await isThere()) && run.child.exitCode === null) await sleep(10);
+    while (!(await isThere()) && kept.child.exitCode === null) await sleep(10);
     const { pid } = await readJson<{ pid: number }>(join(runDir("kept"), "run/inference-0.json"));
     const processes = await descendants(pid);
     process.kill(processes[0] ?? 0, "SIGKILL");
-    const { code, stderr } = await run.finished;
+    const { code, stderr } = await kept.finished;
     expect([code, stderr]).toEqual([0, ""]);
     for (const one of processes) expect(isAlive(one)).toBe(false);
     const events = await readJsonLines<Record<string, unknown>>(join(runDir("kept"), "events.jsonl"));
