@@ -1,5 +1,6 @@
 /** Runs that start and keep vLLM themselves, on a stand-in for `vllm serve`; `live-vllm.test.ts` does the same with the real one. */
 import { readdir, readFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -154,6 +155,12 @@ test("a missing, an old and a misused vLLM are refused before there is a run dir
   const onGpus = await vllmPython(place.dir, { version: "0.32.0" });
   const threads = await prl(argsOf("none", ...onVllm(onGpus), "--inference.threads", "2"), options());
   expect([threads.code, threads.stderr]).toEqual([2, expect.stringContaining("computes on GPUs and reads no threads")]);
+  const gpus = ["--inference.replicas", "2"];
+  const few = await prl(argsOf("none", ...onVllm(onGpus), ...gpus), {
+    ...options(),
+    env: { CUDA_VISIBLE_DEVICES: "3" },
+  });
+  expect([few.code, few.stderr]).toEqual([2, expect.stringContaining("needs 2 GPUs, and 1 can be used")]);
   expect(await readFile(join(runDir("none"), "configs/rl.json")).catch(() => null)).toBeNull();
 });
 
@@ -184,6 +191,24 @@ test("a server that is started without the launcher joins the run with its vLLM,
   server.child.kill("SIGTERM");
   expect((await server.finished).code).toBe(143);
   await gone(...(await python.starts()).flatMap(({ pid, worker }) => [pid, worker]));
+});
+
+test("on GPUs each server gets its own, and the trainer all cores", async () => {
+  const python = await vllmPython(place.dir, { version: "0.32.0" });
+  const env = { CUDA_VISIBLE_DEVICES: "5,6,7" };
+  const two = ["--inference.replicas", "2", "--trainer.ranks", "1"];
+  const { code, stderr } = await prl(argsOf("gpus", ...onVllm(python), ...two), { ...options(), env });
+  expect([code, stderr]).toEqual([0, ""]);
+  const starts = await python.starts();
+  expect(new Set(starts.map(({ env: given }) => given["CUDA_VISIBLE_DEVICES"]))).toEqual(new Set(["6", "7"]));
+  for (const { args, env: given } of starts) {
+    expect(args).not.toContain("--worker-cls");
+    expect(given["OMP_NUM_THREADS"]).toBeUndefined();
+  }
+  const { trainer } = JSON.parse(await readFile(join(runDir("gpus"), "configs/rl.json"), "utf8")) as {
+    trainer: { threads: number };
+  };
+  expect(trainer.threads).toBe(availableParallelism());
 });
 
 test("a release that is newer than the client runs, with a warning", async () => {

@@ -14,7 +14,7 @@ const VALUED =
     " ",
   );
 const SWITCHES =
-  "enable-scale-out enable-prefix-caching no-enable-prefix-caching enforce-eager no-enable-chunked-prefill enable-expert-parallel".split(
+  "enable-scale-out disable-uvicorn-access-log enable-prefix-caching no-enable-prefix-caching enforce-eager no-enable-chunked-prefill enable-expert-parallel".split(
     " ",
   );
 
@@ -41,7 +41,7 @@ const text = (name: string): string | undefined => {
 // As vLLM's engine: a process that has to be gone when the server is.
 const worker = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { stdio: "ignore" });
 if (record !== undefined) {
-  const vllmEnv = Object.entries(process.env).filter(([name]) => /^(VLLM|OMP|HF|PYTHON)_?/u.test(name));
+  const vllmEnv = Object.entries(process.env).filter(([name]) => /^(VLLM|OMP|HF|PYTHON|CUDA)_?/u.test(name));
   const line = { pid: process.pid, worker: worker.pid, args: rest, env: Object.fromEntries(vllmEnv) };
   appendFileSync(record, `${JSON.stringify(line)}\n`);
 }

@@ -9,5 +9,6 @@ export {
   readInferenceProcessConfig,
 } from "./process-config.ts";
 export type { InferenceProcessConfig } from "./process-config.ts";
+export { gpusOf, visibleGpus } from "./vllm/gpus.ts";
 export { serveVllm, type ServeVllmOptions, VLLM_KEY, type VllmServer } from "./vllm/serve-vllm.ts";
 export { isCpuVllm, newerVllmNote } from "./vllm/vllm-version.ts";

@@ -2,9 +2,17 @@
 import { expect, test } from "vitest";
 
 import { parseInferenceProcessConfig } from "../../../ts/inference/index.ts";
+import { gpusOf } from "../../../ts/inference/vllm/gpus.ts";
 import { serveCommand } from "../../../ts/inference/vllm/serve-command.ts";
 
-const SETTINGS = { port: 8123, dtype: "bfloat16", maxPositions: 4096, pythonPath: ["/mine"], apiKey: null } as const;
+const SETTINGS = {
+  port: 8123,
+  dtype: "bfloat16",
+  maxPositions: 4096,
+  pythonPath: ["/mine"],
+  apiKey: null,
+  gpus: null,
+} as const;
 const commandOf = (inference: Record<string, unknown>, isCpu: boolean, apiKey: string | null = null) => {
   const given = { model_dir: "/models/m", seed: 3, inference: { backend: "vllm", model: { name: "m" }, ...inference } };
   return serveCommand(parseInferenceProcessConfig(given, "test"), { ...SETTINGS, isCpu, apiKey });
@@ -22,7 +30,7 @@ test("on a GPU: the parallel sizes, the memory's share, the weights' format, the
   const { args, env } = commandOf({ vllm, max_num_seqs: 16, max_model_len: 1_000_000, prefix_cache: false }, false);
   expect(args.join(" ")).toBe(
     "-m vllm.entrypoints.cli.main serve /models/m --host 127.0.0.1 --port 8123 --served-model-name m " +
-      "--enable-scale-out --logprobs-mode processed_logprobs " +
+      "--enable-scale-out --logprobs-mode processed_logprobs --disable-uvicorn-access-log " +
       "--dtype bfloat16 --seed 3 --max-model-len 4096 --max-num-seqs 16 " +
       "--gpu-memory-utilization 0.7 --tensor-parallel-size 2 --data-parallel-size 4 --quantization fp8 " +
       "--no-enable-prefix-caching --enable-expert-parallel --kv-cache-dtype fp8",
@@ -57,4 +65,24 @@ test("a key travels in the environment, where no list of processes shows it", ()
   const { args, env } = commandOf({}, false, "secret");
   expect(args.join(" ")).not.toContain("secret");
   expect(env["VLLM_API_KEY"]).toBe("secret");
+});
+
+const sized = (replicas: number, tensor: number) =>
+  parseInferenceProcessConfig(
+    { model_dir: "m", inference: { backend: "vllm", replicas, vllm: { tensor_parallel_size: tensor } } },
+    "test",
+  ).inference;
+
+test("servers take the last GPUs, each its own; one server on unknown GPUs lets vLLM choose", () => {
+  const eight = ["0", "1", "2", "3", "4", "5", "6", "7"];
+  expect([0, 1].map((index) => gpusOf(index, sized(2, 2), eight))).toEqual([
+    ["4", "5"],
+    ["6", "7"],
+  ]);
+  expect(gpusOf(0, sized(1, 1), ["GPU-a", "GPU-b"])).toEqual(["GPU-b"]);
+  expect(gpusOf(0, sized(1, 2), null)).toBeNull();
+  expect(gpusOf(1, sized(2, 1), null)).toEqual(["1"]);
+  expect(() => gpusOf(0, sized(3, 2), ["0", "1"])).toThrow(
+    "replicas 3 × tensor_parallel_size 2 × data_parallel_size 1 needs 6 GPUs, and 2 can be used",
+  );
 });

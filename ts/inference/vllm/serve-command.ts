@@ -16,6 +16,8 @@ export interface ServeSettings {
   dtype: WeightDtype;
   /** This vLLM computes on processors. */
   isCpu: boolean;
+  /** GPUs that it computes on, as CUDA_VISIBLE_DEVICES names them; null: it chooses. */
+  gpus: readonly string[] | null;
   /** Longest sequence of the model (tokens). */
   maxPositions: number;
   /** Folders of modules that Python already searches. */
@@ -41,7 +43,7 @@ const CPU_WORKER = "prl_vllm.cpu_worker.Worker";
 export function serveCommand(config: InferenceProcessConfig, settings: ServeSettings): ServeCommand {
   const { inference } = config;
   const { vllm } = inference;
-  const { isCpu, apiKey, pythonPath } = settings;
+  const { isCpu, apiKey, pythonPath, gpus } = settings;
   const threads = isCpu && inference.threads !== null ? String(inference.threads) : null;
   return {
     args: [
@@ -59,6 +61,7 @@ export function serveCommand(config: InferenceProcessConfig, settings: ServeSett
       HF_HUB_OFFLINE: "1",
       PYTHONUNBUFFERED: "1",
       ...(isCpu && { PYTHONPATH: [PYTHON, ...pythonPath].join(delimiter) }),
+      ...(gpus !== null && { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
       ...(apiKey !== null && { VLLM_API_KEY: apiKey }),
       ...(threads !== null && { OMP_NUM_THREADS: threads, VLLM_CPU_OMP_THREADS_BIND: "nobind" }),
     },
@@ -68,7 +71,7 @@ export function serveCommand(config: InferenceProcessConfig, settings: ServeSett
 function placeArguments({ model_dir: dir, inference }: InferenceProcessConfig, { port }: ServeSettings): string[] {
   const name = inference.model?.name ?? dir;
   const place = ["--host", inference.server.host, "--port", String(port), "--served-model-name", name];
-  return [...place, "--enable-scale-out", "--logprobs-mode", "processed_logprobs"];
+  return [...place, "--enable-scale-out", "--logprobs-mode", "processed_logprobs", "--disable-uvicorn-access-log"];
 }
 
 function modelArguments({ inference, seed }: InferenceProcessConfig, settings: ServeSettings): string[] {

@@ -11,6 +11,7 @@ import { weightDtype } from "../../native/index.ts";
 import { findInterpreter, probe } from "../../python/index.ts";
 import { checkCapacity, type InferenceProcessConfig } from "../process-config.ts";
 import { freePort } from "./free-port.ts";
+import { gpusOf, visibleGpus } from "./gpus.ts";
 import { serveCommand } from "./serve-command.ts";
 import { VllmProcess } from "./vllm-process.ts";
 import { isCpuVllm } from "./vllm-version.ts";
@@ -72,7 +73,7 @@ export async function serveVllm(
   }
 }
 
-async function commandOf(config: InferenceProcessConfig, port: number, { env }: ServeVllmOptions) {
+async function commandOf(config: InferenceProcessConfig, port: number, { index, env }: ServeVllmOptions) {
   const { inference, model_dir: dir } = config;
   const interpreter = await findInterpreter("vllm", inference.python, "inference.python");
   const isCpu = isCpuVllm((await probe("vllm", interpreter)).packages["vllm"] ?? "");
@@ -81,7 +82,8 @@ async function commandOf(config: InferenceProcessConfig, port: number, { env }: 
     weightDtype(inference.model?.dtype ?? "auto", dir),
   ]);
   const pythonPath = (env["PYTHONPATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  const settings = { port, dtype, isCpu, maxPositions, pythonPath, apiKey: keyOf(config, env) ?? null };
+  const gpus = isCpu ? null : gpusOf(index, inference, await visibleGpus(env));
+  const settings = { port, dtype, isCpu, gpus, maxPositions, pythonPath, apiKey: keyOf(config, env) ?? null };
   return { interpreter, ...serveCommand(config, settings) };
 }
 

@@ -1,7 +1,7 @@
 /** Checks what the backend of the inference servers needs of the machine before a run has a directory. */
 import { placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { isCpuVllm, newerVllmNote, VLLM_KEY } from "../../inference/index.ts";
+import { gpusOf, isCpuVllm, newerVllmNote, VLLM_KEY, visibleGpus } from "../../inference/index.ts";
 import { apiKeyFrom } from "../../inference-client/index.ts";
 import { findInterpreter, probe } from "../../python/index.ts";
 
@@ -18,7 +18,7 @@ export interface CheckedInference {
 
 /**
  * @throws PrlError `PRL_PYTHON_MISSING` with the place of the key that asks for vLLM and the command that sets it up; `PRL_CONFIG_INVALID`
- *   for threads of a vLLM that computes on GPUs; `PRL_INFERENCE_AUTH` for a key whose variable is not set
+ *   for more GPUs than there are, and for threads of a vLLM that computes on GPUs; `PRL_INFERENCE_AUTH` for a key whose variable is not set
  */
 export async function checkInferenceBackend(
   { inference, orchestrator }: RlConfig,
@@ -36,6 +36,7 @@ export async function checkInferenceBackend(
       `${place}: vLLM ${vllm} computes on GPUs and reads no threads: leave them out`,
     );
   }
+  if (onGpus) gpusOf(0, inference, await visibleGpus(process.env));
   const note = newerVllmNote(vllm ?? "");
   const warning = note === null ? null : `${placeOf(["inference", "backend"], provenance)}: ${note}`;
   return { inference: { ...inference, python }, onGpus, warning };
