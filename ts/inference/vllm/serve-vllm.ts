@@ -109,7 +109,7 @@ async function answering(
     }
     if (performance.now() > latest) {
       const text = `vLLM did not answer within ${deadlineMs / 1000} s (inference.vllm.start_timeout_s)`;
-      throw new PrlError("PRL_PROCESS_NOT_READY", `${text}. The end of what it printed:\n${process.tail}`);
+      throw new PrlError("PRL_PROCESS_NOT_READY", `${text}. ${process.summary}`);
     }
     await sleep(times.pollMs, undefined, { signal });
   }

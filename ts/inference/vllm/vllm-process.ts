@@ -9,6 +9,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { PrlError } from "../../errors.ts";
+import { Printed } from "./printed.ts";
 
 export interface VllmStart {
   interpreter: string;
@@ -20,37 +21,33 @@ export interface VllmStart {
 }
 
 /** A background job of a shell has no standard input unless it is given one explicitly. */
-const GUARD = 'exec 3<&0; (read -r _ <&3; kill -9 -$$) & exec "$@" 3<&- </dev/null';
+const GUARD = 'exec 3<&0 2>&1; (read -r _ <&3; kill -9 -$$) & exec "$@" 3<&- </dev/null';
 /** The launcher kills a process that needs more than 6 s to end. */
 const STOP_MS = 4_000;
 /** Output may still be in the pipe when the program has ended. */
 const REST_MS = 1_000;
-const TAIL_CHARACTERS = 8_192;
-const TAIL_LINES = 15;
 
 export class VllmProcess {
   readonly #process: ChildProcess;
   /** How it ended; null while it runs. */
   #end: string | null = null;
-  #tail = "";
+  readonly #printed = new Printed();
   /** Resolves when it has ended and its group is killed. */
   readonly ended: Promise<string>;
 
   constructor({ interpreter, args, env, log }: VllmStart) {
     this.#process = spawn("/bin/sh", ["-c", GUARD, "vllm", interpreter, ...args], {
       detached: true,
-      stdio: ["pipe", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "ignore"],
       env: { ...process.env, ...env },
     });
     const child = this.#process;
     // Its end breaks the pipe; the exit reports that.
     child.stdin?.on("error", () => undefined);
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        this.#tail = (this.#tail + text).slice(-TAIL_CHARACTERS);
-        log(text);
-      });
-    }
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#printed.push(text);
+      log(text);
+    });
     const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
     const exited = new Promise<string>((resolve) => {
       child.once("error", (error) => resolve(`it could not be started: ${error.message}`));
@@ -73,16 +70,15 @@ export class VllmProcess {
     return this.#end !== null;
   }
 
-  /** Its last lines. */
-  get tail(): string {
-    const lines = this.#tail.trimEnd().split("\n").slice(-TAIL_LINES);
-    return lines.map((line) => `  ${line}`).join("\n");
+  /** Its errors and its last lines. */
+  get summary(): string {
+    return this.#printed.summary();
   }
 
   /** Rejects with PRL_PROCESS_DIED when it ends; never resolves. */
   async failure(): Promise<never> {
     const how = await this.ended;
-    throw new PrlError("PRL_PROCESS_DIED", `vLLM ended (${how}). The end of what it printed:\n${this.tail}`);
+    throw new PrlError("PRL_PROCESS_DIED", `vLLM ended (${how}). ${this.summary}`);
   }
 
   /** Asks it to end, and kills the group when it has not ended after four seconds. */

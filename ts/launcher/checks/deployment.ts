@@ -1,13 +1,21 @@
-/** Checks `[deployment]`, which is for engines that compute on GPUs; there is no such engine yet. */
+/** Checks `[deployment]`, whose numbers of GPUs no backend reads yet. */
 import type { RlConfig } from "../../config/index.ts";
 
 /** A note about requested GPUs, which are not used; null when none are requested. */
-export function deploymentNote({ deployment }: Pick<RlConfig, "deployment">): string | null {
-  const { num_train_gpus: trainer, num_infer_gpus: inference } = deployment;
+export function deploymentNote({
+  deployment,
+  inference,
+}: {
+  deployment: RlConfig["deployment"];
+  inference: Pick<RlConfig["inference"], "backend">;
+}): string | null {
+  const { num_train_gpus: train, num_infer_gpus: infer } = deployment;
   const asked = [
-    ...((trainer ?? 0) > 0 ? [`${trainer} for the trainer`] : []),
-    ...((inference ?? 0) > 0 ? [`${inference} for inference`] : []),
+    ...((train ?? 0) > 0 ? [`${train} for the trainer`] : []),
+    ...((infer ?? 0) > 0 ? [`${infer} for inference`] : []),
   ];
   if (asked.length === 0) return null;
-  return `[deployment] asks for GPUs (${asked.join(", ")}): the embedded engine computes on the CPU and uses none of them`;
+  const start = `[deployment] asks for GPUs (${asked.join(", ")})`;
+  if (inference.backend === "engine") return `${start}: the embedded engine computes on the CPU and uses none of them`;
+  return `${start}, which is not read: inference.replicas and the sizes of inference.vllm say how many vLLM takes`;
 }
