@@ -41,7 +41,9 @@ const gone = (...pids: number[]) => until(async () => (pids.some((pid) => isAliv
 test("one line changes what samples: the same batches and weights, and no process is left", async () => {
   const python = await vllmPython(place.dir);
   expect((await prl(argsOf("engine"), options())).code).toBe(0);
-  const { code, stderr } = await prl(argsOf("vllm", ...onVllm(python)), options());
+  // Variables of the user's do not change what the config says.
+  const env = { VLLM_API_KEY: "of-another-server", VLLM_CPU_KVCACHE_SPACE: "40" };
+  const { code, stderr } = await prl(argsOf("vllm", ...onVllm(python)), { ...options(), env });
   expect([code, stderr]).toEqual([0, ""]);
   expect(await resultOf("vllm")).toEqual(await resultOf("engine"));
   const [started, ...more] = await python.starts();
@@ -51,6 +53,7 @@ test("one line changes what samples: the same batches and weights, and no proces
   for (const pair of ["--enable-scale-out --logprobs-mode processed_logprobs", "--dtype float32", "--seed 7"])
     expect(started.args.join(" ")).toContain(pair);
   expect(started.env).toMatchObject({ VLLM_SERVER_DEV_MODE: "1", OMP_NUM_THREADS: "1" });
+  for (const name of Object.keys(env)) expect(started.env).not.toHaveProperty(name);
   const text = await log("vllm", "inference-0");
   expect(text).toContain("INFO the stand-in starts");
   expect(text).toContain("INFO the stand-in shuts down");

@@ -65,6 +65,20 @@ describe("inference.backend", () => {
     expect(found[0]).toContain(text);
   });
 
+  test("a key is for vLLM servers, and named where their kind is", () => {
+    const client = { api_key_var: "KEY" };
+    const base_url = ["http://127.0.0.1:1"];
+    const key = "orchestrator.client.api_key_var: ";
+    for (const orchestrator of [{ client }, { client: { ...client, base_url } }])
+      expect(problems({}, { orchestrator })[0]).toContain(key);
+    expect(problems({ backend: "vllm" }, { orchestrator: { client } })[0]).toContain("inference.vllm.api_key_var");
+    expect(problems({}, { orchestrator: { client: { ...client, base_url, api: "vllm" } } })).toEqual([]);
+    const { data } = parse({ backend: "vllm", vllm: { api_key_var: "KEY" } });
+    expect(data?.orchestrator.client.api_key_var).toBe("KEY");
+    expect(rlConfigSchema.parse(data)).toEqual(data);
+    expect(problems({ backend: "vllm", vllm: { api_key_var: "a b" } })[0]).toContain("name of an environment variable");
+  });
+
   test("arguments that the run sets are refused with the key that sets them; all others pass", () => {
     const extra_args = [
       "--kv-cache-dtype",

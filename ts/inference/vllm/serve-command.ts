@@ -29,7 +29,8 @@ export interface ServeSettings {
 export interface ServeCommand {
   /** Arguments of `python`. */
   args: string[];
-  env: Record<string, string>;
+  /** Variables for vLLM; undefined: it gets none of this name, whatever this process has. */
+  env: Record<string, string | undefined>;
 }
 
 /** Without an explicit size a vLLM on processors takes most of the machine's memory. */
@@ -62,7 +63,9 @@ export function serveCommand(config: InferenceProcessConfig, settings: ServeSett
       PYTHONUNBUFFERED: "1",
       ...(isCpu && { PYTHONPATH: [PYTHON, ...pythonPath].join(delimiter) }),
       ...(gpus !== null && { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
-      ...(apiKey !== null && { VLLM_API_KEY: apiKey }),
+      VLLM_API_KEY: apiKey ?? undefined,
+      // It would win over the argument.
+      VLLM_CPU_KVCACHE_SPACE: undefined,
       ...(threads !== null && { OMP_NUM_THREADS: threads, VLLM_CPU_OMP_THREADS_BIND: "nobind" }),
     },
   };

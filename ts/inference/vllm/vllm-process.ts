@@ -14,8 +14,8 @@ import { Printed } from "./printed.ts";
 export interface VllmStart {
   interpreter: string;
   args: readonly string[];
-  /** Added to the environment of this process. */
-  env: Readonly<Record<string, string>>;
+  /** Laid over the environment of this process; undefined takes a variable away. */
+  env: Readonly<Record<string, string | undefined>>;
   /** Takes what it prints. */
   log: (text: string) => void;
 }
