@@ -10,6 +10,7 @@ import {
   type Batch,
   buildBatch,
   loadModel,
+  type LoraOptions,
   openTrainer,
   packSequences,
   readBatch,
@@ -30,6 +31,15 @@ const ENVIRONMENTS = ["a", "b"];
 const MODELS: Readonly<Record<string, Record<string, unknown>>> = {
   tied: {},
   untied: { architectures: ["LlamaForCausalLM"], model_type: "llama", tie_word_embeddings: false },
+  experts: {
+    architectures: ["Qwen3MoeForCausalLM"],
+    model_type: "qwen3_moe",
+    num_experts: 4,
+    num_experts_per_tok: 2,
+    moe_intermediate_size: 16,
+    norm_topk_prob: true,
+    mlp_only_layers: [0],
+  },
   windowed: { architectures: ["MistralForCausalLM"], model_type: "mistral", sliding_window: 4 },
 };
 
@@ -70,6 +80,20 @@ const OPTIMIZERS: Readonly<Record<string, NonNullable<TrainerOptions["optim"]>>>
   muon: { type: "muon", lr: 1e-3, weight_decay: 0.1 },
 };
 
+/** The adapters of two models; that of experts has the targets that are usual for them. */
+const ADAPTERS: Readonly<Record<string, LoraOptions>> = {
+  tied: {
+    rank: 3,
+    alpha: 6,
+    use_rslora: true,
+    target_modules: ["v_proj", "q_proj", "down_proj"],
+    seed: 5,
+    base: "org/name",
+  },
+  untied: { rank: 4, alpha: 8, target_modules: null, seed: 6, base: "org/name" },
+  experts: { rank: 4, alpha: 8, target_modules: null, seed: 7, base: "org/name" },
+};
+
 /** Writes everything below `root`. */
 export async function writeTorchFixtures(root: string): Promise<void> {
   const cases = [];
@@ -79,9 +103,24 @@ export async function writeTorchFixtures(root: string): Promise<void> {
     const batches = await writeBatches(join(root, name), dir);
     const losses = name === "tied" ? LOSSES : LOSSES.filter((one) => one.name === "plain default");
     for (const one of losses) cases.push(await lossCase({ dir, path: batches[one.batch], ...one }));
-    if (name !== "tied") continue;
-    for (const [method, optim] of Object.entries(OPTIMIZERS)) {
-      cases.push(await optimizerCase(root, { dir, path: batches.plain, method, optim }));
+    const lora = ADAPTERS[name];
+    if (lora !== undefined) {
+      const optim = { type: "adamw", lr: 1e-3, weight_decay: 0.1 };
+      const trained = await optimizerCase(root, {
+        dir,
+        path: batches.plain,
+        method: `adapter of ${name}`,
+        optim,
+        lora,
+      });
+      const from = { ...lora, from: trained.expected.folder };
+      const loss = { name: "adapted", batch: "plain", loss: { type: "default" } } as const;
+      cases.push(trained, await lossCase({ dir, path: batches.plain, lora: from, ...loss }));
+    }
+    const optimizers = name === "tied" ? Object.keys(OPTIMIZERS) : name === "experts" ? ["adamw", "muon"] : [];
+    for (const method of optimizers) {
+      const optim = OPTIMIZERS[method] ?? { type: method };
+      cases.push(await optimizerCase(root, { dir, path: batches.plain, method: `${method} of ${name}`, optim }));
     }
   }
   await writeFile(join(root, "cases.json"), JSON.stringify(cases));
@@ -143,8 +182,8 @@ async function batchAt(path: string): Promise<TrainBatch> {
   return { ...batch, onPolicyVersion: VERSION };
 }
 
-async function lossCase({ dir, path, name, loss }: { dir: string; path: string } & LossCase) {
-  const trainer = await openTrainer(dir, { threads: 1, loss });
+async function lossCase({ dir, path, name, loss, lora }: { dir: string; path: string; lora?: LoraOptions } & LossCase) {
+  const trainer = await openTrainer(dir, { threads: 1, loss, ...(lora !== undefined && { lora }) });
   try {
     const { loss: value, metrics } = await trainer.forwardBackward(await batchAt(path));
     const gradients: Parameters<typeof writeSafetensors>[1] = {};
@@ -155,7 +194,15 @@ async function lossCase({ dir, path, name, loss }: { dir: string; path: string }
     }
     const file = `${dir}-${name.replaceAll(" ", "-")}.gradients.safetensors`;
     await writeSafetensors(file, gradients);
-    return { kind: "loss", name, model: dir, batch: path, loss, expected: { loss: value, metrics, gradients: file } };
+    return {
+      kind: "loss",
+      name,
+      model: dir,
+      batch: path,
+      loss,
+      lora,
+      expected: { loss: value, metrics, gradients: file },
+    };
   } finally {
     await trainer.close();
   }
@@ -166,10 +213,11 @@ interface OptimizerCase {
   path: string;
   method: string;
   optim: NonNullable<TrainerOptions["optim"]>;
+  lora?: LoraOptions;
 }
 
-async function optimizerCase(root: string, { dir, path, method, optim }: OptimizerCase) {
-  const trainer = await openTrainer(dir, { threads: 1, optim });
+async function optimizerCase(root: string, { dir, path, method, optim, lora }: OptimizerCase) {
+  const trainer = await openTrainer(dir, { threads: 1, optim, ...(lora !== undefined && { lora }) });
   try {
     const norms = [];
     for (let step = 0; step < 3; step++) {
@@ -179,7 +227,7 @@ async function optimizerCase(root: string, { dir, path, method, optim }: Optimiz
     const folder = join(root, `after-${method.replaceAll(" ", "-")}`);
     await trainer.save(folder);
     await trainer.saveOptimizer(join(folder, "optimizer.safetensors"));
-    return { kind: "optimizer", name: method, model: dir, batch: path, optim, expected: { norms, folder } };
+    return { kind: "optimizer", name: method, model: dir, batch: path, optim, lora, expected: { norms, folder } };
   } finally {
     await trainer.close();
   }

@@ -14,7 +14,7 @@ import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
 import { loadModel, openSafetensors, openTrainer, verifyWeights, writeManifest } from "../../../ts/native/index.ts";
 import { openTorchBackend } from "../../../ts/trainer/torch/torch-backend.ts";
 import { WorkerGroup } from "../../../ts/trainer/torch/worker-group.ts";
-import type { TrainerBackend } from "../../../ts/trainer/rl/backend.ts";
+import type { BackendJob, TrainerBackend } from "../../../ts/trainer/backend/backend.ts";
 import { filesystemRollouts, type ReceivedBatch } from "../../../ts/transports/index.ts";
 import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../../support/torch-python.ts";
 import { publishVersion } from "../inference/tiny-model.ts";
@@ -25,8 +25,6 @@ const missing = withoutPython(NEEDED_PACKAGES);
 const missingPytest = withoutPython([...NEEDED_PACKAGES, "pytest"]);
 const skipped = (why: string) => (why === "" ? "" : ` (skipped: ${why})`);
 const interpreter = TORCH_PYTHON ?? "";
-/** Starting Python with torch takes seconds, and a busy machine more. */
-const LONG = 300_000;
 
 let root: string;
 let modelDir: string;
@@ -52,7 +50,6 @@ test.skipIf(missingPytest !== "")(
     });
     expect(stdout).toMatch(/\d+ passed/);
   },
-  LONG,
 );
 
 /** The batch of a step for each rank, as files. */
@@ -64,21 +61,33 @@ async function received(ranks: number): Promise<ReceivedBatch[]> {
   return Promise.all(Array.from({ length: ranks }, (_, rank) => rollouts.receive(1, rank, waiting)));
 }
 
-function configFor(ranks: number, dtype: string) {
-  return rlConfigSchema.parse({
+interface Opening {
+  ranks: number;
+  from?: string;
+  dtype?: BackendJob["dtype"];
+}
+
+function jobOf({ ranks, from = modelDir, dtype = "float32" }: Opening): BackendJob {
+  const { trainer } = rlConfigSchema.parse({
     model: { name: "m", dtype },
     trainer: { backend: "torch", ranks, threads: 1, optim: { lr: 1e-3 } },
     orchestrator: { train: { source: [{ name: "a", env: { id: "reverse-text" } }] } },
-  }).trainer;
+  });
+  const isResumed = from !== modelDir;
+  return {
+    model: { lora: null, name: "m", baseDir: modelDir, modelDir: from, seed: 0, isResumed },
+    dtype,
+    referenceDir: null,
+    loss: trainer.loss,
+    settings: trainer,
+  };
 }
 
 async function withBackend<Result>(
-  { ranks, from = modelDir, dtype = "float32" }: { ranks: number; from?: string; dtype?: string },
+  opening: Opening,
   use: (backend: TrainerBackend) => Promise<Result>,
 ): Promise<Result> {
-  const startStep = from === modelDir ? 0 : 2;
-  const job = { modelDir: from, baseDir: modelDir, config: configFor(ranks, dtype), startStep };
-  const backend = await openTorchBackend(job, interpreter);
+  const backend = await openTorchBackend(jobOf(opening), interpreter);
   try {
     return await use(backend);
   } finally {
@@ -122,122 +131,110 @@ function farthest(found: Map<string, Float32Array>, expected: Map<string, Float3
 }
 
 describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
-  test(
-    "ends after three steps with the native trainer's weights, on one rank and on two, and resumes on another number",
-    async () => {
-      const native = await openTrainer(modelDir, { threads: 1, optim: { type: "adamw", lr: 1e-3 } });
-      const [batch] = await batchesFor(modelDir, "plain", 1);
-      if (batch === undefined) throw new RangeError("no batch");
-      const losses: number[] = [];
-      for (let step = 0; step < 3; step++) {
-        losses.push((await native.forwardBackward({ ...batch, onPolicyVersion: VERSION })).loss);
-        await native.step();
-      }
-      const { shards } = await native.save(join(root, "native"));
-      await native.close();
-      const expected = await tensors(
-        join(root, "native"),
-        shards.map(({ file }) => file),
-      );
+  test("ends after three steps with the native trainer's weights, on one rank and on two, and resumes on another number", async () => {
+    const native = await openTrainer(modelDir, { threads: 1, optim: { type: "adamw", lr: 1e-3 } });
+    const [batch] = await batchesFor(modelDir, "plain", 1);
+    if (batch === undefined) throw new RangeError("no batch");
+    const losses: number[] = [];
+    for (let step = 0; step < 3; step++) {
+      losses.push((await native.forwardBackward({ ...batch, onPolicyVersion: VERSION })).loss);
+      await native.step();
+    }
+    const { shards } = await native.save(join(root, "native"));
+    await native.close();
+    const expected = await tensors(
+      join(root, "native"),
+      shards.map(({ file }) => file),
+    );
 
-      const saved: Map<string, Float32Array>[] = [];
-      for (const ranks of [1, 2]) {
-        await withBackend({ ranks }, async (backend) => {
-          expect(backend).toMatchObject({ isa: "torch-cpu", dtype: "float32", vocabSize: 260, ranks });
-          const found = await steps(backend, 2);
-          const half = join(root, `half-${ranks}`);
-          await backend.saveCheckpoint(half);
-          found.push(...(await steps(backend, 1)));
-          found.forEach((loss, step) => expect(Math.abs(loss / (losses[step] ?? 0) - 1)).toBeLessThan(1e-5));
-          const dir = join(root, `ranks-${ranks}`);
-          const written = await backend.save(dir);
-          expect(written.shards.map(({ file }) => file)).toEqual(
-            ranks === 1
-              ? ["model.safetensors"]
-              : ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
-          );
-          await writeManifest(dir, {
-            format: "prl-weights",
-            version: 1,
-            base: null,
-            encoding: "full",
-            canary: null,
-            ...written,
-          });
-          await verifyWeights(dir);
-          expect(await readFile(join(dir, "tokenizer.json"))).toEqual(await readFile(join(modelDir, "tokenizer.json")));
-          saved.push(
-            await tensors(
-              dir,
-              written.shards.map(({ file }) => file),
-            ),
-          );
-          expect(farthest(saved.at(-1) ?? new Map(), expected)).toBeLessThan(1e-4);
+    const saved: Map<string, Float32Array>[] = [];
+    for (const ranks of [1, 2]) {
+      await withBackend({ ranks }, async (backend) => {
+        expect(backend).toMatchObject({ isa: "torch-cpu", dtype: "float32", vocabSize: 260, ranks });
+        const found = await steps(backend, 2);
+        const half = join(root, `half-${ranks}`);
+        await backend.saveCheckpoint(half);
+        found.push(...(await steps(backend, 1)));
+        found.forEach((loss, step) => expect(Math.abs(loss / (losses[step] ?? 0) - 1)).toBeLessThan(1e-5));
+        const dir = join(root, `ranks-${ranks}`);
+        const written = await backend.save(dir);
+        expect(written.shards.map(({ file }) => file)).toEqual(
+          ranks === 1
+            ? ["model.safetensors"]
+            : ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
+        );
+        await writeManifest(dir, {
+          format: "prl-weights",
+          version: 1,
+          base: null,
+          encoding: "full",
+          canary: null,
+          ...written,
         });
-      }
-      for (const [from, ranks] of [
-        [1, 2],
-        [2, 1],
-      ] as const) {
-        await withBackend({ ranks, from: join(root, `half-${from}`) }, async (backend) => {
-          await steps(backend, 1);
-          const written = await backend.save(join(root, `resumed-${ranks}`));
-          const weights = await tensors(
-            join(root, `resumed-${ranks}`),
+        await verifyWeights(dir);
+        expect(await readFile(join(dir, "tokenizer.json"))).toEqual(await readFile(join(modelDir, "tokenizer.json")));
+        saved.push(
+          await tensors(
+            dir,
             written.shards.map(({ file }) => file),
-          );
-          expect(farthest(weights, expected)).toBeLessThan(1e-4);
-        });
-      }
-    },
-    LONG,
-  );
-
-  test(
-    "scores as the engine does, and publishes bfloat16 that the engine loads",
-    async () => {
-      const ids = Uint32Array.of(5, 6, 7, 90, 91);
-      const bounds = Uint32Array.of(0, 3, 5);
-      const dir = join(root, "rounded");
-      const scores = await withBackend({ ranks: 1 }, (backend) => backend.logprobs(ids, bounds, { temperature: 0.7 }));
-      const model = await loadModel(modelDir, { threads: 1 });
-      const expected = await model.logprobs(ids, bounds, { temperature: Float32Array.of(0.7) });
-      await model.close();
-      scores.forEach((value, t) => expect(Math.abs(value - (expected[t] ?? 0))).toBeLessThan(1e-4));
-      await withBackend({ ranks: 1, dtype: "bfloat16" }, async (backend) => {
-        expect(backend.dtype).toBe("bfloat16");
+          ),
+        );
+        expect(farthest(saved.at(-1) ?? new Map(), expected)).toBeLessThan(1e-4);
+      });
+    }
+    for (const [from, ranks] of [
+      [1, 2],
+      [2, 1],
+    ] as const) {
+      await withBackend({ ranks, from: join(root, `half-${from}`) }, async (backend) => {
         await steps(backend, 1);
-        await backend.save(dir);
+        const written = await backend.save(join(root, `resumed-${ranks}`));
+        const weights = await tensors(
+          join(root, `resumed-${ranks}`),
+          written.shards.map(({ file }) => file),
+        );
+        expect(farthest(weights, expected)).toBeLessThan(1e-4);
       });
-      const rounded = await loadModel(dir, { threads: 1 });
-      const [close, exact] = [
-        await rounded.logprobs(ids, bounds),
-        await withBackend({ ranks: 1 }, (one) => one.logprobs(ids, bounds)),
-      ];
-      await rounded.close();
-      close.forEach((value, t) => expect(Math.abs(value - (exact[t] ?? 0))).toBeLessThan(1));
-    },
-    LONG,
-  );
+    }
+  });
 
-  test(
-    "names a rank that ends, and leaves no process behind",
-    async () => {
-      const group = await WorkerGroup.start({ interpreter, ranks: 2, threads: 1 });
-      const { processes } = group;
-      const victim = processes.get(1) ?? 0;
-      process.kill(victim, "SIGKILL");
-      // Rank 0 waits for the other one.
-      const opening = group.call("open");
-      await expect(opening).rejects.toMatchObject({
-        code: "PRL_TORCH_WORKER",
-        message: expect.stringMatching(/rank 1 \(process \d+\) ended/),
-      });
-      await group.close();
-      await expect.poll(() => [...processes.values()].filter(isAlive), { timeout: 10_000 }).toEqual([]);
-    },
-    LONG,
-  );
+  test("scores as the engine does, and publishes bfloat16 that the engine loads", async () => {
+    const ids = Uint32Array.of(5, 6, 7, 90, 91);
+    const bounds = Uint32Array.of(0, 3, 5);
+    const dir = join(root, "rounded");
+    const scores = await withBackend({ ranks: 1 }, (backend) => backend.logprobs(ids, bounds, { temperature: 0.7 }));
+    const model = await loadModel(modelDir, { threads: 1 });
+    const expected = await model.logprobs(ids, bounds, { temperature: Float32Array.of(0.7) });
+    await model.close();
+    scores.forEach((value, t) => expect(Math.abs(value - (expected[t] ?? 0))).toBeLessThan(1e-4));
+    await withBackend({ ranks: 1, dtype: "bfloat16" }, async (backend) => {
+      expect(backend.dtype).toBe("bfloat16");
+      await steps(backend, 1);
+      await backend.save(dir);
+    });
+    const rounded = await loadModel(dir, { threads: 1 });
+    const [close, exact] = [
+      await rounded.logprobs(ids, bounds),
+      await withBackend({ ranks: 1 }, (one) => one.logprobs(ids, bounds)),
+    ];
+    await rounded.close();
+    close.forEach((value, t) => expect(Math.abs(value - (exact[t] ?? 0))).toBeLessThan(1));
+  });
+
+  test("names a rank that ends, and leaves no process behind", async () => {
+    const group = await WorkerGroup.start({ interpreter, ranks: 2, threads: 1 });
+    const { processes } = group;
+    const victim = processes.get(1) ?? 0;
+    process.kill(victim, "SIGKILL");
+    // Rank 0 waits for the other one.
+    const opening = group.call("open");
+    await expect(opening).rejects.toMatchObject({
+      code: "PRL_TORCH_WORKER",
+      message: expect.stringMatching(/rank 1 \(process \d+\) ended/),
+    });
+    await group.close();
+    await expect.poll(() => [...processes.values()].filter(isAlive), { timeout: 10_000 }).toEqual([]);
+  });
 });
 
 function isAlive(pid: number): boolean {

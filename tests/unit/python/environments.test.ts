@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { backendProblems } from "../../../ts/config/schema/trainer/backend.ts";
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
 import { withInterpreter } from "../../../ts/launcher/checks/trainer-backend.ts";
 import { lacking } from "../../../ts/python/index.ts";
@@ -46,7 +45,7 @@ describe("a run with the torch backend", () => {
   test("is refused with the command that makes the environment, when there is none", async () => {
     const { data } = trainer({ backend: "torch" });
     if (data === undefined) throw new Error();
-    await expect(withInterpreter(data.trainer, undefined)).rejects.toMatchObject({
+    await expect(withInterpreter(data.trainer, ["trainer"], undefined)).rejects.toMatchObject({
       code: "PRL_PYTHON_MISSING",
       message: expect.stringMatching(/trainer\.backend.*npx prl python setup torch/),
     });
@@ -55,7 +54,7 @@ describe("a run with the torch backend", () => {
   test("is refused when the interpreter of the config is none", async () => {
     const { data } = trainer({ backend: "torch", python: process.execPath });
     if (data === undefined) throw new Error();
-    await expect(withInterpreter(data.trainer, undefined)).rejects.toMatchObject({
+    await expect(withInterpreter(data.trainer, ["trainer"], undefined)).rejects.toMatchObject({
       code: "PRL_PYTHON_MISSING",
       message: expect.stringContaining("does not run as a Python interpreter"),
     });
@@ -65,19 +64,9 @@ describe("a run with the torch backend", () => {
     [{ ranks: 2 }, "the engine trains in one process"],
     [{ python: "/usr/bin/python3" }, 'is not read by backend = "engine"'],
     [{ backend: "torch", loss: { type: "custom", path: "./a.ts#b" } }, "a custom loss is a function of JavaScript"],
-    [{ backend: "torch", data: { fake: {} } }, "reads batches from files"],
     [{ backend: "torch", ranks: 3 }, "over gRPC there is one trainer address"],
   ])("is refused by name for %j", (block, message) => {
     const { error } = trainer(block);
     expect(error?.issues.map((issue) => issue.message).join("\n")).toContain(message);
-  });
-
-  test("is refused by name for an adapter", () => {
-    const { data } = trainer({ backend: "torch" });
-    if (data === undefined) throw new Error();
-    const { rollout_transport } = data;
-    const found = (lora: object | null) => [...backendProblems(data.trainer, { model: { lora }, rollout_transport })];
-    expect(found({ rank: 8 })).toMatchObject([{ key: "backend", message: expect.stringContaining("model.lora") }]);
-    expect(found(null)).toEqual([]);
   });
 });

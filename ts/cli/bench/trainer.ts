@@ -30,7 +30,7 @@ export async function benchTrainer(args: readonly string[], io: CommandIo): Prom
       maxSteps: steps,
       startStep: 0,
       checkpoints: null,
-      rollouts: fakeRollouts({ fake, seqLen, vocabSize, seed }),
+      rollouts: fakeRollouts({ fake, seqLen, vocabSize, seed, ranks: trainer.ranks }),
       weights: filesystemWeights(dir, config.weight_broadcast),
       metrics,
       signal: io.signal,

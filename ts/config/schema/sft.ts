@@ -10,6 +10,7 @@ import { nameProblems } from "./rl/source-names.ts";
 import { lengthProblems } from "./lengths.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { sftDataBlock, sftValidationBlock } from "./sft/sft-data.ts";
+import { backendKeyProblems, backendKeys } from "./trainer/backend.ts";
 import { activations, dtype, optimBlock, optimProblems, scheduleProblem, schedulerBlock } from "./trainer/trainer.ts";
 
 /** Supervised steps are short: a checkpoint may take longer than several of them. */
@@ -25,6 +26,7 @@ export const sftInputSchema = z
     max_steps: z.int().positive().describe("Number of training steps"),
     seq_len: seqLen.default(2048),
     model: modelBlock,
+    ...backendKeys,
     threads: automatic("Threads of the trainer; unset: all cores", MOST_THREADS),
     dtype,
     activations,
@@ -45,6 +47,9 @@ export const sftInputSchema = z
 export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   const schedule = scheduleProblem(config.scheduler, config.max_steps);
   if (schedule !== null) context.addIssue({ code: "custom", path: ["scheduler"], message: schedule });
+  for (const { key, message } of backendKeyProblems(config)) {
+    context.addIssue({ code: "custom", path: [key], message });
+  }
   for (const { path, message } of optimProblems(config.optim, config.scheduler)) {
     context.addIssue({ code: "custom", path, message });
   }

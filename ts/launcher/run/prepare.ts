@@ -106,7 +106,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
       absent: [model, other].filter((text) => text !== null),
     };
   });
-  const trainer = await withInterpreter(config.trainer, provenance);
+  const trainer = await withInterpreter(config.trainer, ["trainer"], provenance);
   const { inference, onGpus, warning } = await checkInferenceBackend(config, provenance);
   const threaded = withThreads({ ...config, trainer, inference }, onGpus);
   const names = config.orchestrator.train.source.map((source) => source.name);
@@ -183,8 +183,9 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
     makePlaces(config, provenance);
     return { environments: sources, absent: model === null ? [] : [model] };
   });
-  const { directory, resumed } = await directoryOf("sft", config, ["sft"], options);
-  const named = { ...config, run: { ...config.run, name: directory.name } };
+  const ready = await withInterpreter(config, [], provenance);
+  const { directory, resumed } = await directoryOf("sft", ready, ["sft"], options);
+  const named = { ...ready, run: { ...config.run, name: directory.name } };
   await whileHeld(directory.path, async () => {
     const checkpoint = resumed?.checkpoint ?? null;
     if (checkpoint !== null) {
@@ -225,8 +226,9 @@ export async function warmStartConfig(
   const overrides = { model: config.model, seed: config.seed };
   const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
   const environment = await checkSftEnvironments(sft, { provenance, signal });
+  const ready = await withInterpreter(sft, [], provenance);
   return {
-    config: { ...sft, threads: sft.threads ?? availableParallelism() },
+    config: { ...ready, threads: ready.threads ?? availableParallelism() },
     environment,
   };
 }

@@ -18,10 +18,12 @@ export interface FakeRolloutsOptions {
   /** Token ids are below this. */
   vocabSize: number;
   seed: number;
+  /** Ranks that share the sequences. Default 1. */
+  ranks?: number;
 }
 
 /** An endless receiver whose batches are ready at once. */
-export function fakeRollouts({ fake, seqLen, vocabSize, seed }: FakeRolloutsOptions): RolloutReceiver {
+export function fakeRollouts({ fake, seqLen, vocabSize, seed, ranks = 1 }: FakeRolloutsOptions): RolloutReceiver {
   const { batch_size: batchSize, micro_batch_size: microBatchSize } = fake;
   const length = fake.seq_len ?? seqLen;
   const bins = Array.from({ length: Math.ceil(batchSize / microBatchSize) }, (_, bin) => {
@@ -29,7 +31,7 @@ export function fakeRollouts({ fake, seqLen, vocabSize, seed }: FakeRolloutsOpti
     return Uint32Array.from({ length: Math.min(microBatchSize, batchSize - first) }, (_index, i) => first + i);
   });
   return {
-    async receive(step) {
+    async receive(step, rank) {
       const rng = createRng(seed + step);
       const samples = Array.from({ length: batchSize }, (_, i): Sample => {
         const prompt = Math.floor(length / 2);
@@ -44,8 +46,8 @@ export function fakeRollouts({ fake, seqLen, vocabSize, seed }: FakeRolloutsOpti
           policyVersionSpans: Uint32Array.of(0, NOT_SAMPLED, prompt, step - 1),
         };
       });
-      const [batch] = buildBatch(samples, bins, { seqLen: microBatchSize * length });
-      if (batch === undefined) throw new RangeError("a batch of no sequences");
+      const batch = buildBatch(samples, bins, { seqLen: microBatchSize * length, ranks })[rank];
+      if (batch === undefined) throw new RangeError(`there is no rank ${rank}`);
       return { ...batch, envNames: ["fake"] };
     },
     close: async () => undefined,

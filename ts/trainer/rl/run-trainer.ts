@@ -8,7 +8,6 @@
 
 import type { RlConfig } from "../../config/index.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { findInterpreter } from "../../python/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -20,10 +19,9 @@ import {
 import { assertBaseWeights, weightsDigest, writeBaseWeights } from "../base-weights.ts";
 import { canaryTokenIds, scoreCanary } from "../canary.ts";
 import { checkpointDisk } from "../checkpoint-disk.ts";
-import type { TrainerBackend } from "./backend.ts";
-import { openEngineBackend } from "./engine-backend.ts";
+import type { BackendJob } from "../backend/backend.ts";
+import { openBackend } from "../backend/open-backend.ts";
 import { learningRate } from "../schedule.ts";
-import { openTorchBackend } from "../torch/torch-backend.ts";
 import { tokenStaleness } from "./token-staleness.ts";
 import { peakMemory, trainMetrics } from "../train-metrics.ts";
 import { TrainSteps } from "../train-step.ts";
@@ -59,7 +57,7 @@ export interface TrainerJob {
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const { config, metrics, signal } = job;
   const base = { model: job.baseWeights ?? null, reference: await boundReference(job) };
-  const trainer = await openBackend(job);
+  const trainer = await openBackend(backendJob(job));
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
   const publish = async (version: number, full: boolean): Promise<void> => {
     const canary = await scoreCanary(trainer, canaryIds);
@@ -117,10 +115,15 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   }
 }
 
-async function openBackend(job: TrainerJob): Promise<TrainerBackend> {
-  const { backend, python } = job.config;
-  if (backend === "engine") return openEngineBackend(job);
-  return openTorchBackend(job, await findInterpreter("torch", python, "trainer.python"));
+function backendJob({ config, modelDir, baseDir, startStep, referenceDir = null }: TrainerJob): BackendJob {
+  const { model, seed = 0, loss, ...settings } = config;
+  const { lora, name, dtype } = {
+    lora: model?.lora ?? null,
+    name: model?.name ?? baseDir,
+    dtype: model?.dtype ?? "auto",
+  };
+  const trained = { lora, name, baseDir, modelDir, seed, isResumed: startStep > 0 };
+  return { model: trained, dtype, referenceDir, loss, settings };
 }
 
 /** The digest of the reference that the run's checkpoints are bound to. It is computed once and compared with the last checkpoint's. */

@@ -4,15 +4,16 @@
  * Batches go through the same packing and the same trainer as in RL: bin after bin, whose gradients add up to those of the step.
  */
 
-import { optimOptions, type SftConfig } from "../../config/index.ts";
+import type { SftConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { buildBatchAsync, openTrainer, packSequences, type Trainer, weightDtype } from "../../native/index.ts";
+import { buildBatchAsync, packSequences } from "../../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
-import { adapterOptions } from "../adapter-options.ts";
+import type { BackendJob } from "../backend/backend.ts";
+import { openBackend } from "../backend/open-backend.ts";
 import { checkpointDisk } from "../checkpoint-disk.ts";
 import { learningRate } from "../schedule.ts";
-import { restoreSft, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
+import { readSftPosition, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
 import type { SftPublisher } from "./sft-evaluations.ts";
 import { openSftData, type SftData } from "./sft-data.ts";
 import { peakMemory, trainMetrics } from "../train-metrics.ts";
@@ -51,14 +52,15 @@ export async function runSft(job: SftJob): Promise<SftResult> {
   const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
   const encoding = { tokenizer, renderer };
   const binTokens = config.data.micro_batch_tokens ?? config.seq_len;
-  const trainer = await openSftTrainer(job);
+  const trainer = await openBackend(backendJob(job));
+  const { ranks } = trainer;
   const startStep = job.start?.step ?? 0;
   const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0 };
   const saver = job.checkpoints === undefined ? null : new SftSaver(job.checkpoints, metrics, signal);
   const steps = new TrainSteps(trainer, metrics);
   let data: SftData | null = null;
   try {
-    const position = job.start === undefined ? null : await restoreSft(trainer, job.start);
+    const position = job.start === undefined ? null : await readSftPosition(job.start.dir);
     data = await openSftData(config, encoding, signal, position);
     if (config.val?.eval_on_start === true && startStep === 0)
       metrics.log(0, await validate(trainer, config, encoding, signal));
@@ -69,14 +71,20 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       const { samples, counts } = await data.next(config.data.batch_size);
       const plan = packSequences(
         samples.map((sample) => sample.tokenIds.length),
-        { seqLen: binTokens },
+        { seqLen: binTokens, ranks },
       );
-      const layout = { seqLen: binTokens, padTokenId: tokenizer.padTokenId ?? 0 };
-      const [batch] = await buildBatchAsync(samples, plan, layout);
-      if (batch === undefined) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
+      const layout = { seqLen: binTokens, padTokenId: tokenizer.padTokenId ?? 0, ranks };
+      const batches = await buildBatchAsync(samples, plan, layout);
+      if (plan.length === 0) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
+      const tokens = batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
       const lr = learningRate(step, config.optim.lr, config.scheduler, config.max_steps);
       const readAt = performance.now();
-      const { loss, metrics: stepMetrics } = await steps.take(step, batch, lr, saver?.saved ?? Promise.resolve());
+      const { loss, metrics: stepMetrics } = await steps.take(
+        step,
+        { batches, onPolicyVersion: null },
+        lr,
+        saver?.saved ?? Promise.resolve(),
+      );
       const trainedAt = performance.now();
       const seconds = (from: number, to: number): number => (to - from) / 1000;
       const isValidated = config.val !== null && (step % config.val.interval === 0 || step === config.max_steps);
@@ -92,8 +100,8 @@ export async function runSft(job: SftJob): Promise<SftResult> {
         "loss/mean": loss,
         "loss/perplexity": Math.exp(loss),
         "optim/lr": lr,
-        "perf/throughput": batch.inputIds.length / seconds(startedAt, trainedAt),
-        "perf/peak_memory": peakMemory(),
+        "perf/throughput": tokens / seconds(startedAt, trainedAt),
+        "perf/peak_memory": stepMetrics["perf/peak_memory"] ?? peakMemory(),
         "progress/num_samples": data.position.taken,
         "time/load_data": seconds(startedAt, readAt),
         "time/forward_backward": seconds(readAt, trainedAt),
@@ -105,7 +113,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       });
       result.steps = step;
       result.loss = loss;
-      result.tokens += batch.inputIds.length;
+      result.tokens += tokens;
     }
     await saver?.saved;
     await trainer.save(outDir);
@@ -116,18 +124,14 @@ export async function runSft(job: SftJob): Promise<SftResult> {
   }
 }
 
-/** The trainer of all weights, or of an adapter. */
-async function openSftTrainer({ modelDir, config, ...job }: SftJob): Promise<Trainer> {
-  const baseDir = job.baseDir ?? modelDir;
-  const { name, lora: block, dtype } = config.model;
-  const isResumed = job.start !== undefined;
-  const { dir, lora } = adapterOptions({ lora: block, name, baseDir, modelDir, seed: config.seed, isResumed });
-  return openTrainer(dir, {
-    dtype: await weightDtype(dtype, baseDir),
-    ...(lora !== undefined && { lora }),
-    threads: config.threads ?? 0,
-    optim: optimOptions(config.optim),
-    activations: config.activations,
-    companions: job.baseDir,
-  });
+function backendJob({ modelDir, baseDir, config, start }: SftJob): BackendJob {
+  const { model, seed, backend, ranks, python, threads, activations, optim } = config;
+  const { lora, name, dtype } = model;
+  return {
+    model: { lora, name, baseDir, modelDir, seed, isResumed: start !== undefined },
+    dtype,
+    referenceDir: null,
+    loss: null,
+    settings: { backend, ranks, python, threads, activations, optim },
+  };
 }

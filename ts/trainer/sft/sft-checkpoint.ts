@@ -9,7 +9,7 @@ import { z } from "zod";
 import { PrlError } from "../../errors.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { type Metrics } from "../../monitors/index.ts";
-import type { Trainer } from "../../native/index.ts";
+import type { TrainerBackend } from "../backend/backend.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -20,7 +20,6 @@ import {
 } from "../../transports/index.ts";
 import type { SftPosition } from "./sft-data.ts";
 
-const OPTIMIZER_FILE = "optimizer.safetensors";
 const DATA_FILE = "data.json";
 /** The half is already written when the join begins. */
 const JOIN_DEADLINE_MS = 60_000;
@@ -39,12 +38,6 @@ export interface SftCheckpoints extends CheckpointWriter {
 export interface SftStart {
   step: number;
   dir: string;
-}
-
-/** Restores the optimizer and returns how far the data were read. Errors: PRL_CHECKPOINT_CORRUPT and those of the optimizer's file. */
-export async function restoreSft(trainer: Trainer, { dir }: SftStart): Promise<SftPosition> {
-  await trainer.loadOptimizer(join(dir, OPTIMIZER_FILE));
-  return readSftPosition(dir);
 }
 
 /** Reads from the trainer's half of a checkpoint how far the data were read. Errors: PRL_CHECKPOINT_CORRUPT. */
@@ -72,7 +65,7 @@ export class SftSaver {
   }
 
   /** Writes a checkpoint when the rules want one at this step; with `save_async = false` it is whole when this returns. */
-  async afterStep(step: number, maxSteps: number, trainer: Trainer, position: SftPosition): Promise<void> {
+  async afterStep(step: number, maxSteps: number, trainer: TrainerBackend, position: SftPosition): Promise<void> {
     if (!isCheckpointStep(step, this.#checkpoints.rules, maxSteps)) return;
     await this.saved;
     this.saved = this.#write(step, trainer, { ...position });
@@ -81,11 +74,10 @@ export class SftSaver {
     if (!this.#checkpoints.rules.save_async) await this.saved;
   }
 
-  async #write(step: number, trainer: Trainer, position: SftPosition): Promise<void> {
+  async #write(step: number, trainer: TrainerBackend, position: SftPosition): Promise<void> {
     const startedAt = performance.now();
     await writeHalf(this.#checkpoints, step, "trainer", async (dir) => {
-      await trainer.saveMasters(dir);
-      await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
+      await trainer.saveCheckpoint(dir);
       await atomicWriteJson(join(dir, DATA_FILE), position);
     });
     const options = { deadlineMs: JOIN_DEADLINE_MS, signal: this.#signal, isSupervised: true };

@@ -5,8 +5,8 @@
 
 import { isThere } from "../../files/file-presence.ts";
 import { evaluationRun, type SftConfig } from "../../config/index.ts";
-import type { Trainer } from "../../native/index.ts";
 import { evaluationFile, filesystemWeights, waitForFile, type WeightSender } from "../../transports/index.ts";
+import type { TrainerBackend } from "../backend/backend.ts";
 import { canaryTokenIds, scoreCanary } from "../canary.ts";
 
 /** An evaluation may be long; beyond this the orchestrator counts as dead. */
@@ -53,7 +53,7 @@ export class SftPublisher {
     this.#versions = new Set(versions);
   }
 
-  async afterStep(step: number, trainer: Trainer, signal: AbortSignal): Promise<void> {
+  async afterStep(step: number, trainer: TrainerBackend, signal: AbortSignal): Promise<void> {
     if (!this.#versions.has(step)) return;
     await this.#evaluated(signal);
     const canary = await scoreCanary(trainer, canaryTokenIds(trainer.vocabSize, this.#config.seq_len));

@@ -1,16 +1,16 @@
 /** PyTorch as the trainer of a run: `[trainer] backend = "torch"`. The mathematics is in `python/prl_torch`; here are its calls. */
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { z } from "zod";
 
 import { lossOptions, optimOptions } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { weightDtype } from "../../native/index.ts";
-import type { StepBatch, TrainerBackend } from "../rl/backend.ts";
-import type { TrainerJob } from "../rl/run-trainer.ts";
+import { weightDtype, writeBatch } from "../../native/index.ts";
+import { adapterOptions } from "../adapter-options.ts";
+import type { BackendJob, RankBatch, StepBatch, TrainerBackend } from "../backend/backend.ts";
 import { readCompanions } from "./companions.ts";
-import { savedWeights } from "./saved-weights.ts";
+import { savedAdapter, savedWeights } from "./saved-weights.ts";
 import { WorkerGroup } from "./worker-group.ts";
-
-type TorchJob = Pick<TrainerJob, "modelDir" | "baseDir" | "referenceDir" | "config" | "startStep">;
 
 /** JSON has no NaN; it travels as null. */
 const number = z
@@ -27,17 +27,17 @@ const filesSchema = z.object({ files: z.array(z.string()) });
  * Starts the workers with `interpreter`. Errors: PRL_TORCH_WORKER, PRL_ENGINE_ARCHITECTURE_UNSUPPORTED for a model that it cannot train,
  * PRL_WEIGHTS_IO for a model without a tokenizer.
  */
-export async function openTorchBackend(job: TorchJob, interpreter: string): Promise<TrainerBackend> {
-  const { config } = job;
-  const { ranks } = config;
-  const writeCompanions = await readCompanions(job.baseDir);
-  const dtype = await weightDtype(config.model?.dtype ?? "auto", job.baseDir);
-  const threads = Math.max(1, Math.floor((config.threads ?? 1) / ranks));
+export async function openTorchBackend(job: BackendJob, interpreter: string): Promise<TrainerBackend> {
+  const { model, settings } = job;
+  const { ranks } = settings;
+  const writeCompanions = await readCompanions(model.baseDir);
+  const dtype = await weightDtype(job.dtype, model.baseDir);
+  const threads = Math.max(1, Math.floor((settings.threads ?? availableParallelism()) / ranks));
   const group = await WorkerGroup.start({ interpreter, ranks, threads });
   const save = async (call: "save" | "save_checkpoint", dir: string) => {
     const { files } = filesSchema.parse(await group.call(call, () => ({ folder: dir })));
     await writeCompanions(dir);
-    return savedWeights(dir, files);
+    return model.lora === null ? savedWeights(dir, files) : savedAdapter(dir);
   };
   try {
     const info = infoSchema.parse(await group.call("open", () => openArguments(job, dtype)));
@@ -46,11 +46,12 @@ export async function openTorchBackend(job: TorchJob, interpreter: string): Prom
       dtype,
       vocabSize: info.vocab_size,
       ranks,
-      async forwardBackward(batch) {
-        const answer = await group.call("forward_backward", (rank) => rankArguments(batch, rank));
-        return stepSchema.parse(answer);
+      async forwardBackward({ batches, onPolicyVersion }) {
+        const paths = await batchFiles(batches, ranks, group.folder);
+        const ask = (rank: number) => ({ path: paths[rank], on_policy_version: onPolicyVersion });
+        return stepSchema.parse(await group.call("forward_backward", ask));
       },
-      async step({ lr = config.optim.lr } = {}) {
+      async step({ lr = settings.optim.lr } = {}) {
         return { gradNorm: normSchema.parse(await group.call("step", () => ({ lr }))).grad_norm };
       },
       async logprobs(inputIds, cuSeqlens, { temperature = 1 } = {}) {
@@ -69,22 +70,30 @@ export async function openTorchBackend(job: TorchJob, interpreter: string): Prom
   }
 }
 
-function openArguments(job: TorchJob, dtype: string): Record<string, unknown> {
-  const { config } = job;
+function openArguments({ model, settings, loss, referenceDir }: BackendJob, dtype: string): Record<string, unknown> {
+  const { dir, lora = null } = adapterOptions(model);
   return {
-    model_dir: job.modelDir,
-    base_dir: job.baseDir,
-    reference_dir: job.referenceDir ?? null,
+    model_dir: dir,
+    base_dir: model.baseDir,
+    reference_dir: referenceDir,
     dtype,
-    loss: lossOptions(config.loss),
-    optim: optimOptions(config.optim),
-    recompute: config.activations === "recompute",
-    resume: job.startStep > 0,
+    lora,
+    loss: loss === null ? { type: "default" } : lossOptions(loss),
+    optim: optimOptions(settings.optim),
+    recompute: settings.activations === "recompute",
+    resume: model.isResumed ? model.modelDir : null,
   };
 }
 
-function rankArguments({ batches, onPolicyVersion }: StepBatch, rank: number): Record<string, unknown> {
-  const path = batches[rank]?.path;
-  if (path === undefined) throw new PrlError("PRL_BATCH_INVALID", `the batch for rank ${rank} is in no file`);
-  return { path, on_policy_version: onPolicyVersion };
+/** The file of each rank's batch. A batch that is in memory only is written into `folder`, in the place of the one of the step before. */
+async function batchFiles(batches: StepBatch["batches"], ranks: number, folder: string): Promise<string[]> {
+  const fileOf = async (batch: RankBatch | undefined, rank: number): Promise<string> => {
+    if (batch === undefined) throw new PrlError("PRL_BATCH_INVALID", `there is no batch for rank ${rank}`);
+    const { path, envNames = ["data"], ...columns } = batch;
+    if (path !== undefined) return path;
+    const file = join(folder, `rank_${rank}.safetensors`);
+    await writeBatch(file, columns, { runId: "memory", attempt: 1, step: 1, rank, envNames: [...envNames] });
+    return file;
+  };
+  return Promise.all(Array.from({ length: ranks }, (_, rank) => fileOf(batches[rank], rank)));
 }

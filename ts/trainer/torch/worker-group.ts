@@ -118,6 +118,11 @@ export class WorkerGroup {
     });
   }
 
+  /** For files of the calls; it is removed at the end. */
+  get folder(): string {
+    return this.#folder;
+  }
+
   /** Process ids by rank. */
   get processes(): ReadonlyMap<number, number> {
     return new Map([...this.#ranks].map(([index, { pid }]) => [index, pid]));

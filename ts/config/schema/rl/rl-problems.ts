@@ -162,7 +162,7 @@ function* serverPortProblems({ replicas, server: { port } }: RlInput["inference"
 /** Loss, machine, checkpoints, schedule, optimizer. */
 function* learningProblems(config: RlInput): Generator<Problem> {
   const { trainer, deployment, ckpt, max_steps } = config;
-  for (const { key, message } of backendProblems(trainer, config)) {
+  for (const { key, message } of backendProblems(trainer, config.rollout_transport)) {
     yield { path: ["trainer", key], message };
   }
   for (const { key, message } of lossProblems(trainer.loss)) yield { path: ["trainer", "loss", key], message };

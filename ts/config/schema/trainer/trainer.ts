@@ -1,6 +1,7 @@
 /** `[trainer]`: the process that turns batches into weights. Its optimizer and scheduler blocks serve the SFT stage too. */
 import { z } from "zod";
-import { automatic, filePath, modelBlock, MOST_PROCESSES, MOST_THREADS, outputDir, seed, seqLen } from "../fields.ts";
+import { automatic, modelBlock, MOST_THREADS, outputDir, seed, seqLen } from "../fields.ts";
+import { backendKeys } from "./backend.ts";
 import { lossBlock } from "./loss.ts";
 
 const LARGEST_RATE = 10;
@@ -115,23 +116,7 @@ export type FakeData = NonNullable<z.output<typeof fakeData>>;
 
 export const trainerBlock = z
   .strictObject({
-    backend: z
-      .enum(["engine", "torch"])
-      .default("engine")
-      .describe(
-        "What computes the steps: the embedded engine, or PyTorch, whose environment `prl python setup torch` makes",
-      ),
-    ranks: z
-      .int()
-      .positive()
-      .max(MOST_PROCESSES)
-      .default(1)
-      .describe("torch: processes that train together, each on its own part of a batch and of the weights"),
-    python: filePath(
-      "torch: Python interpreter with torch, transformers and safetensors; unset: that of `prl python setup torch`",
-    )
-      .nullable()
-      .default(null),
+    ...backendKeys,
     threads: automatic("Threads of the trainer; unset: the launcher splits the cores", MOST_THREADS),
     dtype,
     activations,

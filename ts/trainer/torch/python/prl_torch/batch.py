@@ -80,7 +80,7 @@ class Batch:
         return sum(len(columns.input_ids) for columns in self.bins)
 
 
-def read_batch(path: str, on_policy_version: int, device: torch.device) -> Batch:
+def read_batch(path: str, on_policy_version: int | None, device: torch.device) -> Batch:
     """Reads a batch onto `device`."""
     with safe_open(path, framework="pt") as file:
         metadata: dict[str, str] = file.metadata()
@@ -130,9 +130,11 @@ def _to(columns: Columns, device: torch.device) -> Columns:
     return Columns(**moved)
 
 
-def _sampled_wholly_by(version: int, spans: Tensor, cu_seqlens: Tensor) -> Tensor:
+def _sampled_wholly_by(version: int | None, spans: Tensor, cu_seqlens: Tensor) -> Tensor:
     """Spans are cut at every sequence start, so each of them lies in one sequence."""
     sequences = len(cu_seqlens) - 1
+    if version is None:
+        return torch.zeros(sequences, dtype=torch.bool)
     sequence = torch.searchsorted(cu_seqlens, spans[:, 0].contiguous(), right=True) - 1
     sampled = spans[:, 1] != UNSAMPLED
     others = sampled & (spans[:, 1] != version)

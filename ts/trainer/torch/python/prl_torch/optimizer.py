@@ -1,8 +1,8 @@
 """
 AdamW, SGD and Muon as the engine has them (`crates/engine/src/train/optimizer.rs`, `muon.rs`), over parameters that are cut into shards.
 
-Muon takes the matrices inside the layers; the embedding, the head, norms and biases step as AdamW. It iterates in f32, where torch's
-own iterates in bfloat16, and gathers one matrix at a time.
+Muon takes the matrices inside the layers, those of experts one by one; the embedding, the head, norms and biases step as AdamW. It
+iterates in f32, where torch's own iterates in bfloat16, and gathers one parameter at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
+
+from .names import pieces_of
 
 NORM_EPS = 1e-6
 QUINTIC = (3.4445, -4.7750, 2.0315)
@@ -111,7 +113,7 @@ class Optimizer:
         decay = self.config.weight_decay if parameter.dim() > 1 or self.config.decay_1d else 0.0
         if self.config.type == "sgd":
             self._sgd(name, values, gradient, (lr, decay))
-        elif self.config.type == "muon" and parameter.dim() == 2 and name not in self.outside:
+        elif self.config.type == "muon" and parameter.dim() > 1 and name not in self.outside:
             self._muon(name, parameter, gradient, lr)
         else:
             self._adamw(name, values, gradient, (lr, decay))
@@ -145,9 +147,11 @@ class Optimizer:
     def _muon(self, name: str, parameter: nn.Parameter, gradient: Tensor, lr: float) -> None:
         momentum, values = self.config.momentum, local(parameter)
         buffer = self._moments(self.first, name, values).lerp_(gradient, 1 - momentum)
-        update = _orthogonal(whole(torch.lerp(gradient, buffer, momentum), parameter))
-        rate = lr * RMS_OF_ADAMW * math.sqrt(max(parameter.shape))
-        values.mul_(1 - lr * self.config.weight_decay).sub_(rate * shard_of(update, parameter))
+        update = whole(torch.lerp(gradient, buffer, momentum), parameter)
+        for piece in pieces_of(name, parameter):
+            matrix = piece.of(update)
+            matrix.copy_(RMS_OF_ADAMW * math.sqrt(max(matrix.shape)) * _orthogonal(matrix))
+        values.mul_(1 - lr * self.config.weight_decay).sub_(lr * shard_of(update, parameter))
 
 
 def _orthogonal(matrix: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ Packed sequences never see each other: their positions begin at 0, from which tr
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from transformers.utils.import_utils import is_flash_attn_2_available
 
 from .batch import BatchError
 from .head import Targets, target_logprobs
+from .names import pieces_of
 
 PREFIX = "lm."
 
@@ -59,24 +61,37 @@ def hidden_states(lm: PreTrainedModel, input_ids: Tensor, cu_seqlens: Tensor) ->
     return out.last_hidden_state[0]
 
 
-def load_policy(folder: str, device: torch.device, recompute: bool) -> Policy:
-    """Reads a Hugging Face folder in f32. Errors: ModelError for a model whose head or weights are not as this trainer takes them."""
+@dataclass(frozen=True)
+class Loading:
+    """How a model is read."""
+
+    device: torch.device
+    dtype: torch.dtype
+    """Of the weights in memory: f32 for those that train."""
+    recompute: bool
+
+
+def load_policy(folder: str, loading: Loading) -> Policy:
+    """Reads a Hugging Face folder. Errors: ModelError for a model whose head or weights are not as this trainer takes them."""
+    device = loading.device
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     config.attention_dropout = 0.0
     lm = AutoModelForCausalLM.from_pretrained(
         folder,
         config=config,
-        dtype=torch.float32,
+        dtype=loading.dtype,
         attn_implementation=_attention(device),
+        experts_implementation="grouped_mm" if device.type == "cuda" else "eager",
         local_files_only=True,
     )
     for module in lm.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
-    # Only a model in training mode computes activations again; nothing is random in it.
+    # Only a model in training mode computes activations again; nothing is random in it but the dropout of an adapter.
     lm.train()
-    if recompute:
-        lm.gradient_checkpointing_enable()
+    if loading.recompute:
+        # The other kind drops the gradients of adapters, because the embedding needs none.
+        lm.gradient_checkpointing_enable({"use_reentrant": False})
     _check_names(lm, folder)
     _check_head(lm, folder)
     return Policy(lm).to(device)
@@ -89,7 +104,7 @@ def _attention(device: torch.device) -> str:
 
 def _check_names(lm: PreTrainedModel, folder: str) -> None:
     """Versions are published under the names of the parameters, which must be those of the folder."""
-    names = {name for name, _ in lm.named_parameters()}
+    names = {piece.name for name, value in lm.named_parameters() for piece in pieces_of(name, value)}
     there: set[str] = set()
     for file in sorted(Path(folder).glob("*.safetensors")):
         if file.name.startswith("model"):
@@ -99,9 +114,8 @@ def _check_names(lm: PreTrainedModel, folder: str) -> None:
         there.discard("lm_head.weight")
     other = sorted(names ^ there)
     if other:
-        kind = "mixture of experts" if any("expert" in name for name in other) else "model"
         raise ModelError(
-            f"{folder}: transformers names the weights of this {kind} in another way than its files ({other[0]}, "
+            f"{folder}: transformers names the weights of {lm.config.model_type} in another way than its files ({other[0]}, "
             f'{len(other)} in all), so it could not be published: train it with trainer.backend = "engine"'
         )
 
@@ -113,33 +127,38 @@ def _check_head(lm: PreTrainedModel, folder: str) -> None:
         raise ModelError(f"{folder}: the output layer of {lm.config.model_type} is not one matrix without bias")
     ids = torch.arange(min(4, lm.config.vocab_size), device=head.weight.device)
     with torch.no_grad():
-        ours = hidden_states(lm, ids, torch.tensor([0, len(ids)])) @ head.weight.T
+        ours = hidden_states(lm, ids, torch.tensor([0, len(ids)])).float() @ head.weight.float().T
         theirs = lm(input_ids=ids[None], use_cache=False).logits[0]
-    if not torch.allclose(ours, theirs.float(), rtol=1e-3, atol=1e-3):
+    within = 1e-3 if head.weight.dtype == torch.float32 else 1e-1
+    if not torch.allclose(ours, theirs.float(), rtol=within, atol=within):
         raise ModelError(f"{folder}: {lm.config.model_type} changes its logits (a cap or a factor), which is not supported")
 
 
 def shard(policy: Policy, mesh: DeviceMesh, dtype: torch.dtype) -> FSDPModule:
-    """Cuts each layer, then the rest, over the ranks. Gradients are sums over the ranks, in f32."""
-    # With f32 nothing is cast.
+    """
+    Cuts each layer, then the rest, over the ranks. Gradients are sums over the ranks, in f32; weights of another format are computed with
+    as `dtype`.
+    """
+    # With f32 nothing is cast, nor where frozen weights have the format already.
     precision = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
-    if dtype == torch.float32:
+    if dtype == policy.head.weight.dtype:
         precision = MixedPrecisionPolicy()
-    for layer in _layers(policy.lm):
+    for layer in layers_of(policy.lm):
         fully_shard(layer, mesh=mesh, mp_policy=precision)
     return fully_shard(policy, mesh=mesh, mp_policy=precision)
 
 
-def _layers(lm: PreTrainedModel) -> list[nn.Module]:
+def layers_of(lm: PreTrainedModel) -> list[nn.Module]:
     layers: Any = getattr(lm.base_model, "layers", None)
     if not isinstance(layers, nn.ModuleList):
         raise ModelError(f"{lm.config.model_type} has no list of layers to cut over ranks")
     return list(layers)
 
 
-def parameters(policy: nn.Module) -> dict[str, nn.Parameter]:
-    """Parameters by their Hugging Face names; a tied head is the embedding, and not listed."""
-    return {name.removeprefix(PREFIX): parameter for name, parameter in policy.named_parameters()}
+def trained_parameters(policy: nn.Module) -> dict[str, nn.Parameter]:
+    """Parameters that train, by their names in transformers; a tied head is the embedding, and not listed."""
+    named = policy.named_parameters()
+    return {name.removeprefix(PREFIX): parameter for name, parameter in named if parameter.requires_grad}
 
 
 def published_config(folder: str, dtype: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import resource
 import time
@@ -11,15 +12,17 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 
+from .adapter import AdapterOptions, adapt, adapter_config, adapter_options, begin, peft_names
 from .batch import Batch, BatchError, Columns, Counts, read_batch
-from .folders import read_optimizer, write_optimizer, write_weights
+from .folders import read_optimizer, write_adapter, write_optimizer, write_weights
 from .head import Targets
 from .loss import Loss
+from .names import pieces_of
 from .optimizer import NonFiniteError, OptimConfig, Optimizer, local, optim_config, whole
-from .policy import Policy, load_policy, parameters, published_config, shard
+from .policy import Loading, Policy, layers_of, load_policy, published_config, shard, trained_parameters
 from .statistics import Statistics
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -35,8 +38,11 @@ class Options:
     dtype: str
     loss: Loss
     optim: OptimConfig
+    adapter: AdapterOptions | None
+    """None: all weights train."""
     recompute: bool
-    resume: bool
+    resume: str | None
+    """The folder of a checkpoint, whose optimizer's state is read."""
 
 
 def options_of(message: dict[str, Any]) -> Options:
@@ -49,6 +55,7 @@ def options_of(message: dict[str, Any]) -> Options:
         dtype=message["dtype"],
         loss=Loss(loss.pop("type"), loss),
         optim=optim_config(message["optim"]),
+        adapter=adapter_options(message["lora"]),
         recompute=message["recompute"],
         resume=message["resume"],
     )
@@ -69,27 +76,40 @@ class Trainer:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.device = device_of_rank()
-        self.policy = self._load(options.model_dir)
-        self.reference = None if options.reference_dir is None else self._load(options.reference_dir)
-        embedding = self.policy.lm.get_input_embeddings().weight
-        self.parameters = parameters(self.policy)
-        ends = (embedding, self.policy.head.weight)
+        self.targets: list[str] = []
+        self.policy = self._load(options.model_dir, options.adapter)
+        self.reference = None if options.reference_dir is None else self._load(options.reference_dir, None)
+        self.parameters = self._trained()
+        ends = (self.policy.lm.get_input_embeddings().weight, self.policy.head.weight)
         outside = {name for name, value in self.parameters.items() if any(value is end for end in ends)}
         self.optimizer = Optimizer(options.optim, self.parameters, outside)
-        if options.resume:
-            read_optimizer(options.model_dir, self.optimizer)
+        self.bins = 0
+        if options.resume is not None:
+            read_optimizer(options.resume, self.optimizer)
 
-    def _load(self, folder: str) -> Policy:
-        policy = load_policy(folder, self.device, self.options.recompute)
-        mesh = init_device_mesh(self.device.type, (dist.get_world_size(),))
-        shard(policy, mesh, DTYPES[self.options.dtype])
+    def _load(self, folder: str, adapter: AdapterOptions | None) -> Policy:
+        dtype = DTYPES[self.options.dtype]
+        # Weights that train are f32 whatever they are computed with.
+        kept = torch.float32 if adapter is None else dtype
+        policy = load_policy(folder, Loading(self.device, kept, self.options.recompute))
+        if adapter is not None:
+            policy.lm.requires_grad_(False)
+            self.targets = adapt(layers_of(policy.lm), adapter, policy.lm.config.model_type)
+            begin(peft_names(trained_parameters(policy)), adapter, self.targets)
+            policy.to(self.device)
+        shard(policy, init_device_mesh(self.device.type, (dist.get_world_size(),)), dtype)
         return policy
+
+    def _trained(self) -> dict[str, nn.Parameter]:
+        """By the names under which they are saved, but for experts, which are several tensors of a folder."""
+        found = trained_parameters(self.policy)
+        return found if self.options.adapter is None else peft_names(found)
 
     def info(self) -> dict[str, Any]:
         """What the launcher wants to know of a trainer that is open."""
         return {"device": self.device.type, "vocab_size": self.policy.vocabulary}
 
-    def forward_backward(self, path: str, on_policy_version: int) -> dict[str, Any]:
+    def forward_backward(self, path: str, on_policy_version: int | None) -> dict[str, Any]:
         """
         Adds the gradients of this rank's batch. Errors: NonFiniteError, on every rank, when the loss or a gradient is not finite on one
         of them; all gradients are dropped then.
@@ -100,6 +120,7 @@ class Trainer:
         finite, seconds = True, 0.0
         for columns, spent in map(self._with_reference, batch.bins):
             seconds += spent
+            self._seed_dropout()
             logprobs, entropies = self._scores(self.policy, columns)
             logprobs.retain_grad()
             loss, sums = self.options.loss(columns, logprobs, counts)
@@ -119,6 +140,7 @@ class Trainer:
 
     def step(self, lr: float) -> dict[str, Any]:
         """One optimizer step over the accumulated gradients."""
+        self.bins = 0
         return {"grad_norm": self.optimizer.step(lr)}
 
     def logprobs(self, input_ids: list[int], cu_seqlens: list[int], temperature: float) -> dict[str, Any]:
@@ -129,14 +151,17 @@ class Trainer:
         scored[bounds[:-1]] = False
         at = scored.nonzero().squeeze(1)
         targets = Targets(at - 1, ids[at], torch.full((len(at),), temperature, device=self.device))
+        # Outside of training an adapter drops nothing.
+        self.policy.eval()
         with torch.no_grad():
             values, _ = self.policy(ids, bounds, targets)
+        self.policy.train()
         result = torch.zeros(len(ids), device=self.device)
         result[at] = values
         return {"logprobs": result.tolist()}
 
     def save(self, folder: str) -> dict[str, Any]:
-        """Writes config and weights in the published format."""
+        """Writes config and weights in the published format, or the adapter, which is in f32."""
         return self._write(folder, self.options.dtype)
 
     def save_checkpoint(self, folder: str) -> dict[str, Any]:
@@ -146,14 +171,29 @@ class Trainer:
         return written
 
     def gradients(self) -> dict[str, Tensor]:
-        """The accumulated gradient of every parameter, before clipping; for tests."""
-        return {name: whole(local(value.grad), value) for name, value in self.parameters.items() if value.grad is not None}
+        """The accumulated gradients by the names of a folder, before clipping; for tests."""
+        found: dict[str, Tensor] = {}
+        for name, value in self.parameters.items():
+            if value.grad is not None:
+                gradient = whole(local(value.grad), value)
+                found.update((piece.name, piece.of(gradient)) for piece in pieces_of(name, value))
+        return found
 
     def _write(self, folder: str, dtype: str) -> dict[str, Any]:
+        if self.options.adapter is not None:
+            return {"files": write_adapter(folder, self.parameters, adapter_config(self.options.adapter, self.targets))}
         files = write_weights(folder, self.parameters, DTYPES[dtype])
         if dist.get_rank() == 0:
             (Path(folder) / "config.json").write_text(published_config(self.options.base_dir, dtype))
         return {"files": files}
+
+    def _seed_dropout(self) -> None:
+        """What an adapter drops follows from seed, step, bin and rank, so that a run that goes on drops the same."""
+        if self.options.adapter is None or self.options.adapter.dropout == 0:
+            return
+        at = (self.options.adapter.seed, self.optimizer.steps, self.bins, dist.get_rank())
+        torch.manual_seed(int.from_bytes(hashlib.sha256(repr(at).encode()).digest()[:8], "little") >> 1)
+        self.bins += 1
 
     def _counts(self, batch: Batch) -> Counts:
         """The number of sequences may be missing in a file; then those of the batches are counted."""

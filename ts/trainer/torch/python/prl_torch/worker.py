@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 from transformers.utils import logging
 
+from .adapter import AdapterError
 from .batch import BatchError
 from .connection import Connection
 from .folders import CheckpointError
@@ -24,6 +25,7 @@ CODES: dict[type[Exception], str] = {
     NonFiniteError: "PRL_TRAIN_NON_FINITE",
     BatchError: "PRL_BATCH_INVALID",
     CheckpointError: "PRL_ENGINE_INPUT",
+    AdapterError: "PRL_ENGINE_CONFIG_UNSUPPORTED",
     ModelError: "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
 }
 OTHER_CODE = "PRL_TORCH_WORKER"

@@ -27,7 +27,8 @@ def open_trainer(model: str, **changed: Any) -> Trainer:
         "dtype": "float32",
         "loss": {"type": "default"},
         "optim": ADAMW,
+        "lora": None,
         "recompute": False,
-        "resume": False,
+        "resume": None,
     }
     return Trainer(options_of({**message, **changed}))

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from prl_torch.folders import read_optimizer
+from prl_torch.names import pieces_of
 from prl_torch.optimizer import local, whole
 
 VERSION = 4
@@ -28,9 +29,15 @@ def relative(found: Tensor, expected: Tensor) -> float:
     return difference / size if size > 0 else difference
 
 
+def adapter_of(case: dict[str, Any]) -> dict[str, Any] | None:
+    """The adapter's options as the launcher sends them."""
+    lora = case.get("lora")
+    return None if lora is None else {"use_rslora": False, "dropout": 0, **lora}
+
+
 @pytest.mark.parametrize("case", native_cases("loss"))
 def test_losses_and_gradients_are_those_of_the_native_trainer(case: dict[str, Any]) -> None:
-    trainer = open_trainer(case["model"], loss=case["loss"])
+    trainer = open_trainer(case["model"], loss=case["loss"], lora=adapter_of(case))
     found = trainer.forward_backward(case["batch"], VERSION)
     expected = case["expected"]
     assert found["loss"] == pytest.approx(expected["loss"], rel=LOSS_RTOL, abs=1e-7)
@@ -48,22 +55,28 @@ def test_losses_and_gradients_are_those_of_the_native_trainer(case: dict[str, An
 
 @pytest.mark.parametrize("case", native_cases("optimizer"))
 def test_three_steps_end_with_the_weights_of_the_native_trainer(case: dict[str, Any]) -> None:
-    trainer = open_trainer(case["model"], optim={**ADAMW, **case["optim"]})
+    trainer = open_trainer(case["model"], optim={**ADAMW, **case["optim"]}, lora=adapter_of(case))
     for norm in case["expected"]["norms"]:
         trainer.forward_backward(case["batch"], VERSION)
         assert trainer.step(case["optim"]["lr"])["grad_norm"] == pytest.approx(norm, rel=LOSS_RTOL)
     folder = case["expected"]["folder"]
-    wanted = load_file(f"{folder}/model.safetensors")
-    start = load_file(f"{case['model']}/model.safetensors")
+    adapted = case.get("lora") is not None
+    wanted = load_file(f"{folder}/{'adapter_model' if adapted else 'model'}.safetensors")
+    start = {} if adapted else load_file(f"{case['model']}/model.safetensors")
+    found = {}
     for name, parameter in trainer.parameters.items():
         values = whole(local(parameter.detach()), parameter)
-        moved = wanted[name] - start[name]
+        found.update((piece.name, piece.of(values)) for piece in pieces_of(name, parameter))
+    assert set(found) == set(wanted)
+    for name, values in found.items():
+        moved = wanted[name] - start.get(name, torch.zeros(()))
         # A gradient of nearly 0 has any sign, and a step of AdamW has about the same length whatever the gradient's: the distance of the
         # whole tensor is what is small.
         distance = float((values - wanted[name]).norm() / moved.norm())
         print(f"{case['name']} {name}: {distance:.1e}")
         assert distance < MOVE_RTOL, name
-        assert relative(values, wanted[name]) < GRADIENT_RTOL, name
+        # B begins at 0, so that all of it is movement.
+        assert relative(values, wanted[name]) < (MOVE_RTOL if adapted else GRADIENT_RTOL), name
     # The native trainer's state is that of this one.
     mine = {name: value.clone() for name, value in trainer.optimizer.first.items()}
     read_optimizer(folder, trainer.optimizer)

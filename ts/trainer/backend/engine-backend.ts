@@ -1,28 +1,25 @@
-/** The embedded engine as the trainer of a run: one rank in this process. */
+/** The embedded engine as a trainer: one rank in this process. */
 import { join } from "node:path";
 
 import { optimOptions } from "../../config/index.ts";
 import { openTrainer, type Trainer, type TrainerOptions, weightDtype } from "../../native/index.ts";
-import { adapterOptions, type TrainedModel } from "../adapter-options.ts";
-import type { TrainerBackend } from "./backend.ts";
-import { type ConfiguredLoss, configuredLoss } from "./configured-loss.ts";
-import { openReference, type ReferencePolicy } from "./reference.ts";
-import type { TrainerJob } from "./run-trainer.ts";
+import { adapterOptions } from "../adapter-options.ts";
+import { type ConfiguredLoss, configuredLoss } from "../rl/configured-loss.ts";
+import { openReference, type ReferencePolicy } from "../rl/reference.ts";
+import type { BackendJob, TrainerBackend } from "./backend.ts";
 
 /** File of the optimizer in a checkpoint's trainer half; the weights are beside it as a model folder. */
 const OPTIMIZER_FILE = "optimizer.safetensors";
 
-type EngineJob = Pick<TrainerJob, "modelDir" | "baseDir" | "referenceDir" | "config" | "startStep">;
-
 /** Errors: those of `openTrainer` and of a custom loss; for a resumed run those of `loadOptimizer`. */
-export async function openEngineBackend(job: EngineJob): Promise<TrainerBackend> {
-  const { config, referenceDir = null } = job;
-  const loss = await configuredLoss(config.loss);
-  const threads = config.threads ?? 0;
-  const dtype = await weightDtype(config.model?.dtype ?? "auto", job.baseDir);
-  const open: { close(): Promise<void> }[] = [loss];
+export async function openEngineBackend(job: BackendJob): Promise<TrainerBackend> {
+  const { model, settings, referenceDir } = job;
+  const loss = job.loss === null ? null : await configuredLoss(job.loss);
+  const threads = settings.threads ?? 0;
+  const dtype = await weightDtype(job.dtype, model.baseDir);
+  const open: { close(): Promise<void> }[] = loss === null ? [] : [loss];
   try {
-    const { dir, lora } = adapterOptions(trainedModel(job));
+    const { dir, lora } = adapterOptions(model);
     const trainer = await openTrainer(dir, {
       ...trainerOptions(job, loss, dtype),
       ...(lora !== undefined && { lora }),
@@ -30,7 +27,7 @@ export async function openEngineBackend(job: EngineJob): Promise<TrainerBackend>
     open.push(trainer);
     const reference = referenceDir === null ? null : await openReference(referenceDir, { threads, dtype });
     if (reference !== null) open.push(reference);
-    if (job.startStep > 0) await trainer.loadOptimizer(join(job.modelDir, OPTIMIZER_FILE));
+    if (model.isResumed) await trainer.loadOptimizer(join(model.modelDir, OPTIMIZER_FILE));
     return backendOf(trainer, reference, () => closeAll(open));
   } catch (error) {
     await closeAll(open);
@@ -38,24 +35,18 @@ export async function openEngineBackend(job: EngineJob): Promise<TrainerBackend>
   }
 }
 
-function trainedModel({ config, baseDir, modelDir, startStep }: EngineJob): TrainedModel {
-  const { model, seed } = config;
-  const { lora, name } = { lora: model?.lora ?? null, name: model?.name ?? baseDir };
-  return { lora, name, baseDir, modelDir, seed, isResumed: startStep > 0 };
-}
-
 function trainerOptions(
-  { config, baseDir }: EngineJob,
-  { loss }: ConfiguredLoss,
+  { settings, model }: BackendJob,
+  loss: ConfiguredLoss | null,
   dtype: Trainer["dtype"],
 ): TrainerOptions {
   return {
     dtype,
-    threads: config.threads ?? 0,
-    loss,
-    optim: optimOptions(config.optim),
-    activations: config.activations,
-    companions: baseDir,
+    threads: settings.threads ?? 0,
+    ...(loss !== null && { loss: loss.loss }),
+    optim: optimOptions(settings.optim),
+    activations: settings.activations,
+    companions: model.baseDir,
   };
 }
 
@@ -71,7 +62,8 @@ function backendOf(trainer: Trainer, reference: ReferencePolicy | null, close: (
       const startedAt = performance.now();
       const scored = reference === null ? columns : await reference.score(columns);
       const seconds = (performance.now() - startedAt) / 1000;
-      const { loss, metrics } = await trainer.forwardBackward({ ...scored, onPolicyVersion });
+      const version = onPolicyVersion === null ? {} : { onPolicyVersion };
+      const { loss, metrics } = await trainer.forwardBackward({ ...scored, ...version });
       return { loss, metrics: reference === null ? metrics : { ...metrics, "time/reference_logprobs": seconds } };
     },
     step: (options) => trainer.step(options),

@@ -1,0 +1,59 @@
+/** Runs that PyTorch trains: on two ranks, over gRPC, an adapter, resumed on another number of ranks, and supervised; beside the engine's. */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { prl, readJson, readJsonLines, workspace } from "../support/prl.ts";
+import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../support/torch-python.ts";
+
+const config = (name: string) => join(import.meta.dirname, "configs", name);
+const missing = withoutPython(NEEDED_PACKAGES);
+const interpreter = TORCH_PYTHON ?? "";
+
+let place: Awaited<ReturnType<typeof workspace>>;
+beforeEach(async () => {
+  place = await workspace();
+});
+afterEach(() => place.remove());
+const runDir = (name: string) => join(place.dir, "outputs", name);
+
+async function succeed(args: string[]): Promise<void> {
+  const run = await prl(args, { cwd: place.dir, cache: place.cache });
+  expect(run.code, run.stdout + run.stderr).toBe(0);
+}
+
+/** The loss of each step, that of the last attempt where there are several. */
+async function losses(name: string): Promise<Map<unknown, number>> {
+  const lines = await readJsonLines<Record<string, number>>(join(runDir(name), "metrics.jsonl"));
+  const trained = lines.filter((line) => "optim/grad_norm" in line);
+  return new Map(trained.map((line) => [line["step"], line["loss/mean"] ?? Number.NaN]));
+}
+
+function expectNear(found: Map<unknown, number>, wanted: Map<unknown, number>): void {
+  expect([...found.keys()]).toEqual([...wanted.keys()]);
+  for (const [step, loss] of wanted) expect(Math.abs((found.get(step) ?? Number.NaN) - loss)).toBeLessThan(1e-5);
+}
+
+describe.skipIf(missing !== "")(`PyTorch as the trainer${missing === "" ? "" : ` (skipped: ${missing})`}`, () => {
+  test("an RL run on two ranks goes on with the same losses, on two ranks and on one", async () => {
+    const torch = ["--trainer.backend", "torch", "--trainer.python", interpreter, "--ckpt.interval", "1"];
+    const args = ["rl", config("lora.toml"), ...torch, "--max-steps", "3", "--run.name", "mine"];
+    await succeed([...args, "--trainer.ranks", "2"]);
+    const whole = await losses("mine");
+    expect(whole.size).toBe(3);
+    const last = join(runDir("mine"), "weights", "step_3");
+    expect(await readJson(join(last, "manifest.json"))).toMatchObject({ encoding: "peft" });
+    expect(await readdir(last)).not.toContain("model.safetensors");
+    await succeed([...args, "--trainer.ranks", "2", "--resume", "1"]);
+    expect(await losses("mine")).toEqual(whole);
+    await succeed([...args, "--trainer.ranks", "1", "--resume", "2"]);
+    expectNear(await losses("mine"), whole);
+  });
+
+  test("supervised training has the engine's losses", async () => {
+    const args = ["sft", config("sft.toml"), "--max-steps", "3"];
+    await succeed([...args, "--run.name", "engine"]);
+    await succeed([...args, "--backend", "torch", "--python", interpreter, "--ranks", "2", "--run.name", "torch"]);
+    expectNear(await losses("torch"), await losses("engine"));
+  });
+});

@@ -1,0 +1,48 @@
+/**
+ * What computes the steps of a trainer: the embedded engine or PyTorch. The loops of a run and of the supervised stage receive batches,
+ * publish weights and log in the same way whichever works for them.
+ */
+import type { RlConfig } from "../../config/index.ts";
+import type { Batch, SavedWeights, StepMetrics, Trainer } from "../../native/index.ts";
+import type { TrainedModel } from "../adapter-options.ts";
+
+/** The batch of one rank. */
+export interface RankBatch extends Batch {
+  /** Names that its `envIds` index; absent: one environment without a name. */
+  envNames?: readonly string[];
+  /** The file that holds it; absent: it is in memory only. */
+  path?: string;
+}
+
+/** The batch of a step. */
+export interface StepBatch {
+  /** One for each rank, in their order. */
+  batches: readonly RankBatch[];
+  /** The version that is trained; null where no policy sampled. */
+  onPolicyVersion: number | null;
+}
+
+/** A model, and how its steps are computed. */
+export interface BackendJob {
+  model: TrainedModel;
+  dtype: "auto" | "float32" | "bfloat16";
+  /** The model that a KL term pulls towards; null: none. */
+  referenceDir: string | null;
+  /** Null: cross-entropy alone, by the weights of the batch. */
+  loss: RlConfig["trainer"]["loss"] | null;
+  settings: Pick<RlConfig["trainer"], "backend" | "ranks" | "python" | "threads" | "activations" | "optim">;
+}
+
+export interface TrainerBackend extends Pick<Trainer, "isa" | "dtype" | "vocabSize" | "logprobs" | "step" | "close"> {
+  /** Processes that train together; each has its own batch of a step. */
+  readonly ranks: number;
+  /**
+   * Adds the gradients of a step. `time/reference_logprobs` among the metrics: the seconds that the reference model took. Errors:
+   * PRL_TRAIN_NON_FINITE when the loss or its gradient is not finite; all gradients are dropped then.
+   */
+  forwardBackward(batch: StepBatch): Promise<StepMetrics>;
+  /** Writes a complete Hugging Face folder, the weights in the published format, or the folder of the adapter that is trained. */
+  save(dir: string): Promise<SavedWeights>;
+  /** Writes the f32 weights, or the adapter, as such a folder, and the optimizer's state: all that training continues from. */
+  saveCheckpoint(dir: string): Promise<void>;
+}
