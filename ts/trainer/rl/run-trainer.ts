@@ -116,7 +116,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
 }
 
 function backendJob({ config, modelDir, baseDir, startStep, referenceDir = null }: TrainerJob): BackendJob {
-  const { model, seed = 0, loss, ...settings } = config;
+  const { model, seed, loss, ...settings } = config;
   const { lora, name, dtype } = {
     lora: model?.lora ?? null,
     name: model?.name ?? baseDir,
