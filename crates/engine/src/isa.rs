@@ -1,6 +1,7 @@
 //! Instruction-set tiers: which instantiation of every kernel runs. A tier is chosen once, when a [`crate::Compute`] is made.
 //!
-//! A tier fixes the bits: portable multiplies then adds, the others fuse. Results of two tiers differ in the last places.
+//! A tier fixes the bits: portable multiplies then adds, the others fuse. Results of two tiers differ in the last places. The best tier differs
+//! from the one below it for weights in bfloat16 only: there its products round the other operand too. With weights in f32 both have the same bits.
 
 use crate::error::EngineError;
 
@@ -13,21 +14,18 @@ pub enum Tier {
     Avx2,
     /// 512-bit vectors with fused multiply-add (x86-64 only).
     Avx512,
+    /// [`Tier::Avx512`], with products of pairs of bfloat16 numbers where the weights are kept in that format (x86-64 only).
+    Avx512Bf16,
 }
 
 impl Tier {
     /// Every tier, in ascending order.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
 
     /// The best tier that this machine has.
     pub fn detect() -> Self {
-        if Self::Avx512.is_available() {
-            Self::Avx512
-        } else if Self::Avx2.is_available() {
-            Self::Avx2
-        } else {
-            Self::Portable
-        }
+        let available = Self::ALL.into_iter().rev().find(|tier| tier.is_available());
+        available.unwrap_or(Self::Portable)
     }
 
     /// Whether this machine can run the tier.
@@ -44,9 +42,16 @@ impl Tier {
                     && std::arch::is_x86_feature_detected!("avx512dq")
                     && std::arch::is_x86_feature_detected!("avx512bw")
             }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Bf16 => Self::Avx512.is_available() && std::arch::is_x86_feature_detected!("avx512bf16"),
             #[cfg(not(target_arch = "x86_64"))]
             _ => false,
         }
+    }
+
+    /// Whether products with weights in bfloat16 round their other operand to that format too, instead of widening the weights.
+    pub fn multiplies_bf16(self) -> bool {
+        self == Self::Avx512Bf16
     }
 
     /// The tier's name in configs, ready files and manifests.
@@ -55,6 +60,7 @@ impl Tier {
             Self::Portable => "portable",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
+            Self::Avx512Bf16 => "avx512bf16",
         }
     }
 
@@ -65,7 +71,7 @@ impl Tier {
     pub fn from_name(name: &str) -> Result<Self, EngineError> {
         let tier = Self::ALL.into_iter().find(|tier| tier.name() == name).ok_or_else(|| {
             EngineError::Isa(format!(
-                "unknown instruction set {name:?}: one of portable, avx2, avx512"
+                "unknown instruction set {name:?}: one of portable, avx2, avx512, avx512bf16"
             ))
         })?;
         tier.checked()

@@ -1,19 +1,24 @@
-//! The number formats in which a weight can be kept. Arithmetic is always in f32: a kernel widens each number as it reads it, which is
-//! exact, so its results are those of an f32 operand with the same values.
+//! The number formats in which a weight can be kept. A kernel widens each number as it reads it, which is exact, so its results are those of an
+//! f32 operand with the same values. The kernels of the AVX-512-BF16 tier multiply pairs of bfloat16 numbers instead (`pairs.rs`).
 
 use super::{Lanes, tiered};
 
-/// A number of a buffer.
+/// An element of a buffer.
 ///
 /// # Safety
 /// Every bit pattern is a value, zero bits are the default, and the size divides a cache line.
-pub(crate) unsafe trait Element: Copy + Default + Send + Sync + 'static {
+pub(crate) unsafe trait Element: Copy + Default + Send + Sync + 'static {}
+
+/// A number that f32 can hold exactly.
+pub(crate) trait Number: Element {
     /// The same number as f32.
     fn widen(self) -> f32;
 }
 
 // SAFETY: f32 has four bytes, any of which are a value; zero bits are 0.0.
-unsafe impl Element for f32 {
+unsafe impl Element for f32 {}
+
+impl Number for f32 {
     #[inline(always)]
     fn widen(self) -> f32 {
         self
@@ -26,7 +31,9 @@ unsafe impl Element for f32 {
 pub(crate) struct Bf16(u16);
 
 // SAFETY: two bytes without padding, any of which are a value; zero bits are 0.
-unsafe impl Element for Bf16 {
+unsafe impl Element for Bf16 {}
+
+impl Number for Bf16 {
     #[inline(always)]
     fn widen(self) -> f32 {
         f32::from_bits(u32::from(self.0) << 16)

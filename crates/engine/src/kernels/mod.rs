@@ -18,10 +18,13 @@ pub(crate) mod gemm;
 pub(crate) mod math;
 pub(crate) mod norm;
 pub(crate) mod pack;
+#[cfg(target_arch = "x86_64")]
+mod pairs;
 pub(crate) mod rotary;
 pub(crate) mod route;
 pub(crate) mod softmax;
 pub(crate) mod swiglu;
+pub(crate) mod transpose;
 
 /// Accumulators of a vectorised reduction: element `i` goes to accumulator `i % LANES`, and the accumulators are added as a fixed tree.
 pub(crate) const LANES: usize = 16;
@@ -108,7 +111,7 @@ macro_rules! tiered {
                 }
                 match tier {
                     // SAFETY: a `Compute` hands out only tiers that the machine has.
-                    $crate::isa::Tier::Avx512 => return unsafe { avx512($($arg),*) },
+                    $crate::isa::Tier::Avx512 | $crate::isa::Tier::Avx512Bf16 => return unsafe { avx512($($arg),*) },
                     // SAFETY: as above.
                     $crate::isa::Tier::Avx2 => return unsafe { avx2($($arg),*) },
                     $crate::isa::Tier::Portable => {}

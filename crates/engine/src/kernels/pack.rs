@@ -1,14 +1,17 @@
 //! The right-hand operand of a matrix product, laid out for the product's inner loop.
 //!
 //! A packed `[K, N]` operand is a sequence of panels of `panel_width(tier)` columns; a panel holds its columns' values row by row:
-//! `panel[k][column]`, with zeros in columns past N.
+//! `panel[k][column]`, with zeros in columns past N. Panels for products of bfloat16 numbers hold pairs, `panel[k / 2][column]`, with zeros
+//! past K.
 
 use std::cell::RefCell;
 use std::ops::Range;
 
 use super::buffer::{Buffer, Shared};
 use super::element::{Bf16, narrow};
-use super::gemm::transpose;
+#[cfg(target_arch = "x86_64")]
+use super::pairs::{Pair, pair_panel};
+use super::transpose::transpose;
 use crate::compute::Compute;
 use crate::config::WeightDtype;
 use crate::isa::Tier;
@@ -23,23 +26,57 @@ pub(crate) fn panel_width(tier: Tier) -> usize {
     match tier {
         Tier::Portable => 8,
         Tier::Avx2 => 16,
-        Tier::Avx512 => 32,
+        Tier::Avx512 | Tier::Avx512Bf16 => 32,
     }
 }
 
 /// A packed right-hand operand of `k` rows and `n` columns.
 #[derive(Clone, Default)]
 pub(crate) struct Packed {
+    role: Role,
     data: Data,
     k: usize,
     n: usize,
     width: usize,
 }
 
+/// What an operand is, which decides in what format it is kept and multiplied.
+#[derive(Clone, Copy)]
+enum Role {
+    /// Weights of a format. A tier that multiplies numbers of this format does so.
+    Weights(WeightDtype),
+    /// Weights of a format that are multiplied in f32 in every tier.
+    Widened(WeightDtype),
+    /// What meets activations or gradients of a model whose weights have a format: kept in f32, unless the tier multiplies that format.
+    Activations(WeightDtype),
+}
+
+impl Default for Role {
+    fn default() -> Self {
+        Self::Weights(WeightDtype::F32)
+    }
+}
+
+impl Role {
+    /// No values, in the format of the role.
+    fn empty(self, tier: Tier) -> Data {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Weights(WeightDtype::Bf16) | Self::Activations(WeightDtype::Bf16) if tier.multiplies_bf16() => {
+                Data::Pairs(Buffer::default())
+            }
+            Self::Weights(WeightDtype::Bf16) | Self::Widened(WeightDtype::Bf16) => Data::Bf16(Buffer::default()),
+            _ => Data::default(),
+        }
+    }
+}
+
 #[derive(Clone)]
 enum Data {
     F32(Buffer),
     Bf16(Buffer<Bf16>),
+    #[cfg(target_arch = "x86_64")]
+    Pairs(Buffer<Pair>),
 }
 
 impl Default for Data {
@@ -48,22 +85,34 @@ impl Default for Data {
     }
 }
 
-/// All panels, one after the other, each `k * width` values.
+/// All panels, one after the other, each of `k * width` values or `k / 2 * width` pairs, rounded up.
 #[derive(Clone, Copy)]
 pub(crate) enum Panels<'a> {
     F32(&'a [f32]),
     Bf16(&'a [Bf16]),
+    #[cfg(target_arch = "x86_64")]
+    Pairs(&'a [Pair]),
 }
 
 impl Packed {
-    /// An empty operand whose values will be kept as `dtype`.
+    /// An empty operand for weights that are kept as `dtype`.
     pub(crate) fn kept_as(dtype: WeightDtype) -> Self {
-        let data = match dtype {
-            WeightDtype::F32 => Data::default(),
-            WeightDtype::Bf16 => Data::Bf16(Buffer::default()),
-        };
+        Self::of(Role::Weights(dtype))
+    }
+
+    /// [`Self::kept_as`], whose products are in f32 in every tier.
+    pub(crate) fn widened(dtype: WeightDtype) -> Self {
+        Self::of(Role::Widened(dtype))
+    }
+
+    /// An empty operand for activations of a model whose weights are kept as `dtype`.
+    pub(crate) fn activations(dtype: WeightDtype) -> Self {
+        Self::of(Role::Activations(dtype))
+    }
+
+    fn of(role: Role) -> Self {
         Self {
-            data,
+            role,
             ..Self::default()
         }
     }
@@ -93,16 +142,24 @@ impl Packed {
         match &self.data {
             Data::F32(data) => Panels::F32(data),
             Data::Bf16(data) => Panels::Bf16(data),
+            #[cfg(target_arch = "x86_64")]
+            Data::Pairs(data) => Panels::Pairs(data),
         }
     }
 
     fn reset(&mut self, tier: Tier, k: usize, n: usize) {
+        let empty = self.role.empty(tier);
+        if std::mem::discriminant(&empty) != std::mem::discriminant(&self.data) {
+            self.data = empty;
+        }
         self.width = panel_width(tier);
         (self.k, self.n) = (k, n);
-        let len = n.div_ceil(self.width) * self.width * k;
+        let columns = n.div_ceil(self.width) * self.width;
         match &mut self.data {
-            Data::F32(data) => data.resize(len),
-            Data::Bf16(data) => data.resize(len),
+            Data::F32(data) => data.resize(columns * k),
+            Data::Bf16(data) => data.resize(columns * k),
+            #[cfg(target_arch = "x86_64")]
+            Data::Pairs(data) => data.resize(columns * k.div_ceil(2)),
         }
     }
 
@@ -125,6 +182,19 @@ impl Packed {
                         write(index, wide);
                         // SAFETY: each task takes its own panel.
                         narrow(compute.tier(), wide, unsafe { shared.slice(index * size, size) });
+                    });
+                });
+            }
+            #[cfg(target_arch = "x86_64")]
+            Data::Pairs(data) => {
+                let shared = Shared::new(data);
+                let pairs = self.k.div_ceil(2) * self.width;
+                compute.run(panels, |index| {
+                    PANEL.with_borrow_mut(|wide| {
+                        wide.resize(size);
+                        write(index, wide);
+                        // SAFETY: each task takes its own panel; the tier has pairs on machines with their features only.
+                        unsafe { pair_panel(wide, self.width, shared.slice(index * pairs, pairs)) };
                     });
                 });
             }

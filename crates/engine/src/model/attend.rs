@@ -7,7 +7,7 @@ use super::layer::Pass;
 use crate::isa::Tier;
 use crate::kernels::attention::{Keys, MOST_ROWS, Tile, attend, padded, row_stride};
 use crate::kernels::buffer::{Buffer, Shared};
-use crate::kernels::gemm::transpose;
+use crate::kernels::transpose::transpose;
 
 /// Query rows of one task: enough that claiming the task costs little beside them.
 const TASK_ROWS: usize = 64;
@@ -35,7 +35,7 @@ struct Unit {
 
 /// Query rows of a tile that suit the tier's registers.
 pub(crate) fn tile_rows(tier: Tier, left: usize) -> usize {
-    let most = if tier == Tier::Avx512 { MOST_ROWS } else { MOST_ROWS / 2 };
+    let most = if tier >= Tier::Avx512 { MOST_ROWS } else { MOST_ROWS / 2 };
     match left.min(most) {
         rows @ (1 | 2 | 4 | 8) => rows,
         3 => 2,

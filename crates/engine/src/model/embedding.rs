@@ -3,7 +3,7 @@
 use crate::compute::Compute;
 use crate::config::WeightDtype;
 use crate::kernels::buffer::{Buffer, Shared};
-use crate::kernels::element::{Bf16, Element, narrow};
+use crate::kernels::element::{Bf16, Number, narrow};
 
 /// Row-major `[vocab, width]`.
 #[derive(Clone, Default)]

@@ -9,7 +9,7 @@ use super::layout::{HEAD, Layout, Slot};
 use crate::compute::Compute;
 use crate::config::{ModelConfig, WeightDtype};
 use crate::error::EngineError;
-use crate::kernels::element::{Bf16, Element};
+use crate::kernels::element::{Bf16, Number};
 use crate::kernels::pack::Packed;
 
 /// One layer, matrices packed for `x . W^T`. Vectors have the values of the weights' format, as f32.
@@ -23,7 +23,7 @@ pub(crate) struct LayerWeights {
     pub(crate) o: Packed,
     pub(crate) o_bias: Vec<f32>,
     pub(crate) post_norm: Vec<f32>,
-    /// Empty in a layer with one network.
+    /// Empty in a layer with one network. Its products are in f32 in every tier, because a small difference changes a choice.
     pub(crate) router: Packed,
     pub(crate) networks: Vec<Network>,
 }
@@ -52,7 +52,7 @@ impl LayerWeights {
         Self {
             qkv: packed(),
             o: packed(),
-            router: packed(),
+            router: Packed::widened(dtype),
             ..Self::default()
         }
     }

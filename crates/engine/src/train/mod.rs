@@ -154,12 +154,12 @@ impl Trainer {
                 Some(base) => Companions::of_model(base)?,
             },
             optimizer: Optimizer::new(options.optim, parameters.values.len()),
+            buffers: Buffers::new(options.dtype),
             options,
             model,
             parameters,
             packs,
             packs_current: false,
-            buffers: Buffers::default(),
             store: None,
             bins: 0,
         })

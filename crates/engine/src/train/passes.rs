@@ -11,6 +11,7 @@ use super::backward::weights::norm_backward;
 use super::batch::Bin;
 use super::parameters::{Kind, Parameters};
 use crate::compute::Compute;
+use crate::config::WeightDtype;
 use crate::counter::mix;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::norm::add;
@@ -34,6 +35,16 @@ pub(super) struct Buffers {
     work: Workspace,
     head: HeadWorkspace,
     partial: Buffer,
+}
+
+impl Buffers {
+    /// Empty buffers for a model whose weights are kept as `dtype`.
+    pub(super) fn new(dtype: WeightDtype) -> Self {
+        Self {
+            work: Workspace::new(dtype),
+            ..Self::default()
+        }
+    }
 }
 
 impl Trainer {

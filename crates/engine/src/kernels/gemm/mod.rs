@@ -1,22 +1,35 @@
-//! Matrix products `C = A . B` and `C += A . B` in f32, where B may be kept in a narrower format.
+//! Matrix products `C = A . B` and `C += A . B` with sums in f32, where B may be kept in a narrower format.
 //!
-//! Each element of C is one chain of multiply-adds over ascending k, begun at 0 (or at C's old value). Blocking over k stores and reloads
-//! the accumulators, which changes no bit; so an element's bits depend on its row of A and its column of B alone, whatever the number of
-//! rows, columns or threads. Edge rows run through smaller instances of the same body.
+//! Each element of C is one chain of multiply-adds over ascending k (over ascending pairs of k, where pairs of bfloat16 numbers are
+//! multiplied), begun at 0 (or at C's old value). Blocking over k stores and reloads the accumulators, which changes no bit; so an element's
+//! bits depend on its row of A and its column of B alone, whatever the number of rows, columns or threads. Edge rows run through smaller
+//! instances of the same body.
 
+mod left;
+#[cfg(test)]
+mod tests_bf16;
 mod tile;
+#[cfg(target_arch = "x86_64")]
+mod tile_bf16;
 
 use std::cell::RefCell;
 
 use super::buffer::{Buffer, Shared};
-use super::element::Element;
+use super::element::{Element, Number};
 use super::pack::{Packed, Panels};
-use super::{Lanes, tiered};
+#[cfg(target_arch = "x86_64")]
+use super::pairs::Pair;
 use crate::compute::Compute;
 use crate::isa::Tier;
+pub(crate) use left::Left;
+use left::{Cut, pack_tile};
 use tile::{TileKernel, kernels_portable};
 #[cfg(target_arch = "x86_64")]
-use tile::{kernels_avx2, kernels_avx512};
+use {
+    left::pack_pairs,
+    tile::{kernels_avx2, kernels_avx512},
+    tile_bf16::kernels_avx512_bf16,
+};
 
 /// Rows of A that one task packs at a time, fewer only when A has fewer: a multiple of every tier's tile height. Tasks divide rows before
 /// columns, because tasks with the same rows would each pack them.
@@ -24,7 +37,8 @@ const BLOCK_ROWS: usize = 96;
 const LEAST_BLOCK_ROWS: usize = 48;
 /// A multiple of every tier's tile height.
 const TILE_ROWS: usize = 12;
-/// Longest stretch of k between two stores of the accumulators: a panel's stretch and a tile of A stay in the first-level cache.
+/// Longest stretch of k, or of its pairs, between two stores of the accumulators: a panel's stretch and a tile of A stay in the first-level
+/// cache.
 const BLOCK_K: usize = 256;
 /// Tasks per thread that a product is split into, for balance.
 const TASKS_PER_THREAD: usize = 4;
@@ -34,35 +48,10 @@ thread_local! {
     static BLOCK_OF_A: RefCell<Buffer> = RefCell::default();
 }
 
-/// The left-hand operand.
-#[derive(Clone, Copy)]
-pub(crate) enum Left<'a> {
-    /// Row-major `[M, stride]`, of which the first K columns count.
-    Rows {
-        /// The elements.
-        data: &'a [f32],
-        /// Elements from one row to the next.
-        stride: usize,
-    },
-    /// The transpose of row-major `[K, stride]`, of which the first M columns count.
-    Columns {
-        /// The elements.
-        data: &'a [f32],
-        /// Elements from one row (one k) to the next.
-        stride: usize,
-    },
-}
-
-impl<'a> Left<'a> {
-    /// Rows of `width` elements without gaps.
-    pub(crate) fn rows(data: &'a [f32], width: usize) -> Self {
-        Self::Rows { data, stride: width }
-    }
-
-    /// The transpose of rows of `width` elements without gaps.
-    pub(crate) fn columns(data: &'a [f32], width: usize) -> Self {
-        Self::Columns { data, stride: width }
-    }
+#[cfg(target_arch = "x86_64")]
+thread_local! {
+    /// The packed block of A in bfloat16.
+    static PAIRS_OF_A: RefCell<Buffer<Pair>> = RefCell::default();
 }
 
 /// `C[m, n] = A . B`, or `C += A . B` when `accumulate`; C is row-major `[m, b.n()]` without gaps.
@@ -232,27 +221,42 @@ unsafe fn gemm_block_at(
     // SAFETY: by this function's contract.
     unsafe {
         match b.values() {
-            Panels::F32(values) => run_tier(&block, values),
-            Panels::Bf16(values) => run_tier(&block, values),
+            Panels::F32(values) => run_f32(&block, values),
+            Panels::Bf16(values) => run_f32(&block, values),
+            #[cfg(target_arch = "x86_64")]
+            Panels::Pairs(values) => PAIRS_OF_A.with_borrow_mut(|scratch| {
+                let kernels = Kernels {
+                    of_height: kernels_avx512_bf16,
+                    pack: pack_pairs,
+                    depth: 2,
+                };
+                run_block::<_, _, 12, 32>(&block, values, scratch, &kernels);
+            }),
         }
     }
 }
 
-/// Runs a block, whose B has these `values`, with the kernels of its tier.
+/// Runs a block, whose B has these `values`, with the kernels in f32 of its tier.
 ///
 /// # Safety
 /// As for [`gemm_block_at`].
-unsafe fn run_tier<E: Element>(block: &Block<'_>, values: &[E]) {
+unsafe fn run_f32<E: Number>(block: &Block<'_>, values: &[E]) {
+    let kernels = |of_height| Kernels {
+        of_height,
+        pack: pack_tile,
+        depth: 1,
+    };
     BLOCK_OF_A.with_borrow_mut(|scratch| {
-        scratch.resize(BLOCK_ROWS * block.b.k().clamp(1, BLOCK_K));
         // SAFETY: by this function's contract; a `Compute` hands out only tiers that the machine has.
         unsafe {
             match block.tier {
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx512 => run_block::<E, 12, 32>(block, values, scratch, kernels_avx512),
+                Tier::Avx512 | Tier::Avx512Bf16 => {
+                    run_block::<_, E, 12, 32>(block, values, scratch, &kernels(kernels_avx512));
+                }
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx2 => run_block::<E, 6, 16>(block, values, scratch, kernels_avx2),
-                _ => run_block::<E, 4, 8>(block, values, scratch, kernels_portable),
+                Tier::Avx2 => run_block::<_, E, 6, 16>(block, values, scratch, &kernels(kernels_avx2)),
+                _ => run_block::<_, E, 4, 8>(block, values, scratch, &kernels(kernels_portable)),
             }
         }
     });
@@ -271,47 +275,61 @@ struct Block<'a> {
     accumulate: bool,
 }
 
+/// How the tiles of a block are made and multiplied.
+struct Kernels<T, E> {
+    /// The kernel for tiles of a height.
+    of_height: fn(usize) -> TileKernel<T, E>,
+    /// Writes a tile of A, step by step.
+    pack: fn(Tier, Left<'_>, Cut, &mut [T]),
+    /// Consecutive k of an element of a tile or a panel: the k of a step.
+    depth: usize,
+}
+
 /// Runs all tiles of a block: for each stretch of k, packs A's rows into tiles and multiplies them with each panel.
 ///
 /// # Safety
 /// As for [`gemm_block_at`]; `kernels` are those of a tier that the machine has, with MR rows at most and NR columns.
-unsafe fn run_block<E: Element, const MR: usize, const NR: usize>(
+unsafe fn run_block<T: Element, E: Element, const MR: usize, const NR: usize>(
     block: &Block<'_>,
     values: &[E],
-    scratch: &mut [f32],
-    kernels: fn(usize) -> TileKernel<E>,
+    scratch: &mut Buffer<T>,
+    kernels: &Kernels<T, E>,
 ) {
     let k = block.b.k();
-    let stretches = k.div_ceil(BLOCK_K).max(1);
+    let steps = k.div_ceil(kernels.depth);
+    let stretches = steps.div_ceil(BLOCK_K).max(1);
+    scratch.resize(BLOCK_ROWS * steps.clamp(1, BLOCK_K));
     let mut tail = [0f32; 12 * 32];
     for stretch in 0..stretches {
-        let first_k = k * stretch / stretches;
-        let length = k * (stretch + 1) / stretches - first_k;
+        let first_step = steps * stretch / stretches;
+        let length = steps * (stretch + 1) / stretches - first_step;
         let load = block.accumulate || stretch > 0;
         let mut row = 0;
         while row < block.rows {
             let height = tile_height(block.rows - row, MR);
-            let tile = &mut scratch[row * length..(row + height) * length];
-            pack_tile(
+            let cut = Cut {
+                first_row: block.first_row + row,
+                height,
+                first_k: first_step * kernels.depth,
+                length: (length * kernels.depth).min(k - first_step * kernels.depth),
+            };
+            (kernels.pack)(
                 block.tier,
                 block.a,
-                block.first_row + row,
-                height,
-                first_k,
-                length,
-                tile,
+                cut,
+                &mut scratch[row * length..(row + height) * length],
             );
             row += height;
         }
         for index in block.first_panel..block.last_panel {
-            let panel = &values[(index * k + first_k) * NR..][..length * NR];
+            let panel = &values[(index * steps + first_step) * NR..][..length * NR];
             let first_column = index * NR;
             let columns = NR.min(block.b.n() - first_column);
             let mut row = 0;
             while row < block.rows {
                 let height = tile_height(block.rows - row, MR);
                 let tile = &scratch[row * length..(row + height) * length];
-                let kernel = kernels(height);
+                let kernel = (kernels.of_height)(height);
                 // SAFETY: the tile's rows and columns lie in C by the caller's promise.
                 let c = unsafe { block.c.add(row * block.stride + first_column) };
                 if columns == NR {
@@ -346,122 +364,5 @@ fn tile_height(left: usize, full: usize) -> usize {
         1 => 1,
         2 | 3 => 2,
         _ => 4,
-    }
-}
-
-/// Copies rows of A into `tile[k][row]`.
-#[expect(clippy::too_many_arguments, reason = "a tile of an operand has this many bounds")]
-fn pack_tile(
-    tier: Tier,
-    a: Left<'_>,
-    first_row: usize,
-    height: usize,
-    first_k: usize,
-    length: usize,
-    tile: &mut [f32],
-) {
-    let tile = &mut tile[..height * length];
-    match a {
-        Left::Rows { data, stride } => {
-            let row = |i: usize| &data[(first_row + i) * stride + first_k..][..length];
-            transpose(tier, height, row, tile, height);
-        }
-        Left::Columns { data, stride } => {
-            let source = &data[first_k * stride + first_row..];
-            match height {
-                12 => copy_columns::<12>(source, stride, tile),
-                6 => copy_columns::<6>(source, stride, tile),
-                4 => copy_columns::<4>(source, stride, tile),
-                2 => copy_columns::<2>(source, stride, tile),
-                _ => {
-                    for (at, out) in tile.chunks_exact_mut(height).enumerate() {
-                        out.copy_from_slice(&source[at * stride..][..height]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// `out[at * stride + i] = row(i)[at]` for `count` rows of one length.
-pub(crate) fn transpose<'a>(
-    tier: Tier,
-    count: usize,
-    row: impl Fn(usize) -> &'a [f32],
-    out: &mut [f32],
-    stride: usize,
-) {
-    let fours = count - count % 4;
-    for i in (0..fours).step_by(4) {
-        interleave(
-            tier,
-            [row(i), row(i + 1), row(i + 2), row(i + 3)],
-            &mut out[i..],
-            stride,
-        );
-    }
-    for i in fours..count {
-        for (at, &value) in row(i).iter().enumerate() {
-            out[at * stride + i] = value;
-        }
-    }
-}
-
-tiered! {
-    /// `out[at * stride + i] = rows[i][at]`, four by four.
-    fn interleave(rows: [&[f32]; 4], out: &mut [f32], stride: usize) = interleave_body
-}
-
-#[inline(always)]
-fn interleave_body<L: Lanes>(rows: [&[f32]; 4], out: &mut [f32], stride: usize) {
-    let length = rows[0].len();
-    let [a, b, c, d] = rows.map(|row| row[..length].as_chunks::<4>().0);
-    let (b, c, d) = (&b[..a.len()], &c[..a.len()], &d[..a.len()]);
-    for at in 0..a.len() {
-        let (a, b, c, d) = (a[at], b[at], c[at], d[at]);
-        let out = &mut out[at * 4 * stride..][..3 * stride + 4];
-        for (k, column) in columns_of([a, b, c, d]).iter().enumerate() {
-            out[k * stride..k * stride + 4].copy_from_slice(column);
-        }
-    }
-    for at in length - length % 4..length {
-        for (i, row) in rows.iter().enumerate() {
-            out[at * stride + i] = row[at];
-        }
-    }
-}
-
-/// The columns of four rows of four. Without this the compiler moves sixteen single values.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn columns_of(rows: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
-    use std::arch::x86_64::{__m128, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
-    // SAFETY: a vector is four f32, any bits of which are a value; SSE is part of x86_64.
-    unsafe {
-        let [a, b, c, d] = std::mem::transmute::<[[f32; 4]; 4], [__m128; 4]>(rows);
-        let (ab_low, ab_high) = (_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
-        let (cd_low, cd_high) = (_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
-        std::mem::transmute::<[__m128; 4], [[f32; 4]; 4]>([
-            _mm_movelh_ps(ab_low, cd_low),
-            _mm_movehl_ps(cd_low, ab_low),
-            _mm_movelh_ps(ab_high, cd_high),
-            _mm_movehl_ps(cd_high, ab_high),
-        ])
-    }
-}
-
-/// The columns of four rows of four.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-fn columns_of(rows: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
-    std::array::from_fn(|k| rows.map(|row| row[k]))
-}
-
-fn copy_columns<const H: usize>(source: &[f32], stride: usize, tile: &mut [f32]) {
-    let (tile, _) = tile.as_chunks_mut::<H>();
-    for (at, out) in tile.iter_mut().enumerate() {
-        if let Some(values) = source[at * stride..].first_chunk::<H>() {
-            *out = *values;
-        }
     }
 }

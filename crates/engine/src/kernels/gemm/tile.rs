@@ -1,16 +1,16 @@
-//! The inner loop of a matrix product: one tile of C, its accumulators in registers, for every tier and tile height.
+//! The inner loop of a matrix product in f32: one tile of C, its accumulators in registers, for every tier and tile height.
 
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::Fused;
-use crate::kernels::element::Element;
+use crate::kernels::element::Number;
 use crate::kernels::{Lanes, Plain, for_each_row, multiply_add};
 
 /// The inner loop of one tile: `c [MR, NR] = a . b`, or `c += a . b` when `load`.
 ///
 /// # Safety
 /// `a` points at `length * MR` values, `b` at `length * NR`, `c` at MR rows of NR elements, `stride` apart, that no one else touches.
-pub(super) type TileKernel<E> =
-    unsafe fn(length: usize, a: *const f32, b: *const E, c: *mut f32, stride: usize, load: bool);
+pub(super) type TileKernel<T, E> =
+    unsafe fn(length: usize, a: *const T, b: *const E, c: *mut f32, stride: usize, load: bool);
 
 /// One accumulator per element of the tile, kept in registers.
 ///
@@ -21,7 +21,7 @@ pub(super) type TileKernel<E> =
     reason = "the operands of a kernel with their dimensions"
 )]
 #[inline(always)]
-unsafe fn tile<L: Lanes, E: Element, const MR: usize, const NR: usize>(
+unsafe fn tile<L: Lanes, E: Number, const MR: usize, const NR: usize>(
     length: usize,
     a: *const f32,
     b: *const E,
@@ -53,7 +53,7 @@ unsafe fn tile<L: Lanes, E: Element, const MR: usize, const NR: usize>(
 macro_rules! tile_kernels {
     ($name:ident, $lanes:ty, $columns:literal, $full:literal, $(#[$feature:meta])*) => {
         /// The kernel for tiles of `height` rows and `$columns` columns. Calling it is sound on machines that have the features.
-        pub(super) fn $name<E: Element>(height: usize) -> TileKernel<E> {
+        pub(super) fn $name<E: Number>(height: usize) -> TileKernel<f32, E> {
             tile_kernels!(@one full, $lanes, $full, $columns, $(#[$feature])*);
             tile_kernels!(@one four, $lanes, 4, $columns, $(#[$feature])*);
             tile_kernels!(@one two, $lanes, 2, $columns, $(#[$feature])*);
@@ -69,7 +69,7 @@ macro_rules! tile_kernels {
     (@one $name:ident, $lanes:ty, $rows:literal, $columns:literal, $(#[$feature:meta])*) => {
         #[expect(clippy::too_many_arguments, reason = "as of `TileKernel`")]
         $(#[$feature])*
-        unsafe fn $name<E: Element>(length: usize, a: *const f32, b: *const E, c: *mut f32, stride: usize, load: bool) {
+        unsafe fn $name<E: Number>(length: usize, a: *const f32, b: *const E, c: *mut f32, stride: usize, load: bool) {
             // SAFETY: the caller keeps the contract of `tile`, which is the same.
             unsafe { tile::<$lanes, E, $rows, $columns>(length, a, b, c, stride, load) }
         }

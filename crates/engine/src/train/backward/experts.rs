@@ -13,6 +13,7 @@ use crate::config::Moe;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm, gemm_rows};
 use crate::kernels::norm::add;
+use crate::kernels::pack::Packed;
 use crate::kernels::route::{dot, scale};
 use crate::kernels::swiglu::swiglu_backward;
 use crate::model::experts::{Routing, Task};
@@ -27,6 +28,8 @@ pub(crate) struct ExpertsWorkspace {
     grad_activated: Buffer,
     /// `[P]` by place: gradients of the factors.
     grad_weights: Vec<f32>,
+    /// The right-hand operand of the router's gradient, in f32 like the router's products.
+    packed: Packed,
 }
 
 /// A layer with experts and the rows that pass it.
@@ -94,6 +97,7 @@ fn outputs(experts: ExpertsLayer<'_>, acts: &mut Activations, grads: &Gradients<
         grad_pairs,
         grad_activated,
         grad_weights,
+        packed: _,
     } = &mut work.experts;
     grad_pairs.resize(pairs * hidden);
     grad_activated.resize(pairs * ffn);
@@ -198,7 +202,7 @@ fn router(experts: ExpertsLayer<'_>, acts: &mut Activations, grads: &mut Gradien
         Matrix::new(&routing.probabilities, networks),
         Matrix::new(&work.passing.normed, hidden),
         grads.parameters.weight(layer.ranges.map(|ranges| &ranges.router)),
-        &mut work.packed,
+        &mut work.experts.packed,
     );
 }
 

@@ -40,7 +40,7 @@ impl LayerPacks {
         Self {
             qkv: packed(),
             o: packed(),
-            router: packed(),
+            router: Packed::widened(dtype),
             networks: Vec::new(),
         }
     }
@@ -89,9 +89,20 @@ pub(crate) struct Workspace {
     grad_qkv: Buffer,
     grad_inherited: Buffer,
     expanded: Buffer,
+    /// The right-hand operand of a weight's gradient.
     pub(crate) packed: Packed,
     partial: Buffer,
     lora: LoraGradientWorkspace,
+}
+
+impl Workspace {
+    /// Empty buffers for a model whose weights are kept as `dtype`.
+    pub(in crate::train) fn new(dtype: WeightDtype) -> Self {
+        Self {
+            packed: Packed::activations(dtype),
+            ..Self::default()
+        }
+    }
 }
 
 /// One layer's parameters in all their forms.

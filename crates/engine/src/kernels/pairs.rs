@@ -1,0 +1,130 @@
+//! Pairs of bfloat16 numbers, neighbours along k: what the instruction VDPBF16PS multiplies.
+//!
+//! Rounding is to the nearest, ties to even, and numbers below the smallest normal one become 0, as in the instruction. All places that round
+//! use one conversion, so that a number's bits depend on the number alone.
+
+use std::arch::x86_64::{
+    __m128bh, __m128i, __m256, __m256bh, __m256i, __m512, __m512i, _mm_storeu_si128, _mm_unpackhi_epi32,
+    _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtneps_pbh, _mm256_loadu_ps,
+    _mm256_maskz_loadu_ps, _mm512_cvtepu16_epi32, _mm512_cvtneps_pbh, _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps,
+    _mm512_or_si512, _mm512_setzero_ps, _mm512_slli_epi32,
+};
+
+use super::element::Element;
+
+/// Two bfloat16 numbers; the one with the lower k is in the low half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Pair(u32);
+
+// SAFETY: four bytes without padding, any of which are a value; zero bits are two zeros.
+unsafe impl Element for Pair {}
+
+/// Most rows that [`pair_columns`] takes, and the columns that it reads at once.
+const VECTOR: usize = 16;
+
+/// Makes `out[at / 2][row]` of `height` rows of `length` numbers each, `stride` apart.
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn pair_rows(rows: &[f32], (stride, length): (usize, usize), height: usize, out: &mut [Pair]) {
+    let out = &mut out[..length.div_ceil(2) * height];
+    let row = |i: usize| &rows[i * stride..][..length];
+    let fours = height - height % 4;
+    for i in (0..fours).step_by(4) {
+        let rows = [row(i), row(i + 1), row(i + 2), row(i + 3)];
+        for at in (0..length).step_by(8) {
+            let pairs = [0, 1, 2, 3].map(|i| four_pairs(&rows[i][at..]));
+            let columns = columns_of(pairs);
+            let steps = 4.min((length - at).div_ceil(2));
+            for (step, column) in columns[..steps].iter().enumerate() {
+                let to = &mut out[(at / 2 + step) * height + i..][..4];
+                // SAFETY: a vector is four pairs.
+                unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), *column) };
+            }
+        }
+    }
+    for i in fours..height {
+        let row = row(i);
+        for at in (0..length).step_by(8) {
+            // SAFETY: a vector is four pairs, any bits of which are a value.
+            let pairs = unsafe { std::mem::transmute::<__m128i, [Pair; 4]>(four_pairs(&row[at..])) };
+            let steps = 4.min((length - at).div_ceil(2));
+            for (step, pair) in pairs[..steps].iter().enumerate() {
+                out[(at / 2 + step) * height + i] = *pair;
+            }
+        }
+    }
+}
+
+/// Makes `out[at / 2][column]` of the first `count`, at most 16, columns of `length` rows, `stride` apart.
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn pair_columns(rows: &[f32], (stride, length): (usize, usize), count: usize, out: &mut [Pair]) {
+    pair_columns_into(rows, (stride, length), count, (out, count));
+}
+
+/// Makes `out[at / 2][column]` of `panel[at][column]`, whose rows have `width` numbers, a multiple of 16.
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn pair_panel(panel: &[f32], width: usize, out: &mut [Pair]) {
+    let length = panel.len() / width;
+    for first in (0..width).step_by(VECTOR) {
+        if let (Some(panel), Some(out)) = (panel.get(first..), out.get_mut(first..)) {
+            pair_columns_into(panel, (width, length), VECTOR, (out, width));
+        }
+    }
+}
+
+/// [`pair_columns`] into rows of `width` pairs.
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn pair_columns_into(rows: &[f32], (stride, length): (usize, usize), count: usize, (out, width): (&mut [Pair], usize)) {
+    assert!(count <= VECTOR, "a vector of columns");
+    let mask = ((1u32 << count) - 1) as u16;
+    let load = |at: usize| {
+        let row = &rows[at * stride..][..count];
+        // SAFETY: the mask leaves out what is behind the row's end.
+        unsafe { _mm512_maskz_loadu_ps(mask, row.as_ptr()) }
+    };
+    for step in 0..length.div_ceil(2) {
+        let odd = 2 * step + 1;
+        let odd = if odd < length { load(odd) } else { _mm512_setzero_ps() };
+        let to = &mut out[step * width..][..count];
+        // SAFETY: the mask leaves out what is behind the end.
+        unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask, sixteen_pairs(load(2 * step), odd)) };
+    }
+}
+
+/// The first eight numbers, zeros where there are fewer.
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn four_pairs(values: &[f32]) -> __m128i {
+    let wide: __m256 = if values.len() >= 8 {
+        // SAFETY: there are eight numbers.
+        unsafe { _mm256_loadu_ps(values.as_ptr()) }
+    } else {
+        let mask = ((1u32 << values.len()) - 1) as u8;
+        // SAFETY: the mask leaves out what is behind the end.
+        unsafe { _mm256_maskz_loadu_ps(mask, values.as_ptr()) }
+    };
+    // SAFETY: both are 128 bits, of which any are a value.
+    unsafe { std::mem::transmute::<__m128bh, __m128i>(_mm256_cvtneps_pbh(wide)) }
+}
+
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn sixteen_pairs(even: __m512, odd: __m512) -> __m512i {
+    let [even, odd] = [even, odd].map(|wide| {
+        // SAFETY: both are 256 bits, of which any are a value.
+        let narrow = unsafe { std::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(wide)) };
+        _mm512_cvtepu16_epi32(narrow)
+    });
+    _mm512_or_si512(even, _mm512_slli_epi32::<16>(odd))
+}
+
+/// The columns of four rows of four.
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn columns_of([a, b, c, d]: [__m128i; 4]) -> [__m128i; 4] {
+    let (ab_low, ab_high) = (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    let (cd_low, cd_high) = (_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    [
+        _mm_unpacklo_epi64(ab_low, cd_low),
+        _mm_unpackhi_epi64(ab_low, cd_low),
+        _mm_unpacklo_epi64(ab_high, cd_high),
+        _mm_unpackhi_epi64(ab_high, cd_high),
+    ]
+}
