@@ -3,12 +3,12 @@
 
 #![expect(unreachable_pub, reason = "napi exports what is pub; nothing else links this crate")]
 
+mod custom_loss;
 mod engine;
 mod error;
 mod losses;
 mod merge;
 mod numbers;
-mod own_loss;
 mod packing;
 mod rollouts;
 mod runtime;

@@ -11,11 +11,11 @@ use prl_engine::{
     TrainBatch, Trainer, TrainerOptions, WeightDtype,
 };
 
+use crate::custom_loss::{CustomLossFunction, ask};
 use crate::engine::tier;
 use crate::error::NativeError;
 use crate::losses::metrics_json;
 use crate::numbers::whole;
-use crate::own_loss::{OwnLoss, ask};
 use crate::runtime::blocking;
 
 #[napi(object, use_nullable = true)]
@@ -321,7 +321,9 @@ impl NativeTrainer {
         &self,
         env: &'env Env,
         batch: NativeTrainBatch,
-        #[napi(ts_arg_type = "((call: NativeLossCall) => NativeLossAnswer | null) | null")] loss: Option<OwnLoss>,
+        #[napi(ts_arg_type = "((call: NativeLossCall) => NativeLossAnswer | null) | null")] loss: Option<
+            CustomLossFunction,
+        >,
     ) -> napi::Result<PromiseRaw<'env, NativeStepMetrics>> {
         self.run(env, move |trainer| {
             // JavaScript runs on meanwhile and must not change the columns between their checks and their uses.

@@ -271,8 +271,8 @@ impl NativeWeightNode {
         let version = whole("version", version)?;
         env.spawn_future(async move {
             let sources = addresses(&sources).map_err(NativeError::from)?;
-            let told = node.acknowledge(version, &digest, &sources).await;
-            Ok(told.map_err(NativeError::from)?)
+            let answer = node.acknowledge(version, &digest, &sources).await;
+            Ok(answer.map_err(NativeError::from)?)
         })
     }
 

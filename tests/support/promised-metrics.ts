@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 
 const PAGE = new URL("../../configs/metrics.md", import.meta.url);
 const PROMISED = "## prime-rl's names, on every line";
-const ABSENT = "## What there is not";
+const ABSENT = "## Names of prime-rl that are missing";
 /** What every line has beside its numbers. */
 const FIELDS: ReadonlySet<string> = new Set(["component", "attempt", "step", "time"]);
 const STATS = ["mean", "max", "min", "p10", "p90"];

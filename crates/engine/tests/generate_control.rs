@@ -13,7 +13,7 @@ use prl_engine::{EngineError, KvCache, Model};
 use proptest::prelude::*;
 
 #[test]
-fn aborts_end_what_runs_and_what_waits_and_ignore_the_rest() {
+fn aborts_end_running_and_waiting_requests_and_ignore_unknown_ones() {
     let fixture = fixture(GeneratorOptions {
         max_num_seqs: 1,
         ..GeneratorOptions::default()
@@ -59,7 +59,7 @@ fn a_pause_that_keeps_stops_tokens_and_resume_goes_on_with_the_same_ones() {
 }
 
 #[test]
-fn a_pause_that_waits_finishes_what_is_there_and_holds_what_comes() {
+fn a_pause_that_waits_finishes_present_requests_and_holds_later_ones() {
     let fixture = fixture(GeneratorOptions {
         max_num_seqs: 1,
         ..GeneratorOptions::default()
@@ -191,7 +191,7 @@ fn weights_of_another_shape_are_refused() {
 }
 
 #[test]
-fn weights_whose_config_computes_differently_are_refused_by_key_and_those_that_only_say_more_are_not() {
+fn weights_with_a_different_computation_are_refused_by_key_and_unused_keys_are_accepted() {
     let fixture = fixture(GeneratorOptions::default());
     let dir = tempfile::tempdir().unwrap();
     let folder = checkpoint(dir.path(), Family::Qwen3, 1);
@@ -250,7 +250,7 @@ fn scores_come_from_the_current_weights_also_while_requests_run() {
 }
 
 #[test]
-fn closing_aborts_what_lives_and_later_calls_say_so() {
+fn closing_aborts_live_requests_and_later_calls_say_so() {
     let fixture = fixture(GeneratorOptions {
         max_num_seqs: 1,
         ..GeneratorOptions::default()

@@ -170,7 +170,7 @@ fn cross_entropy_ignores_the_mask_when_weights_are_given_and_follows_it_when_not
 }
 
 #[test]
-fn reference_kl_pulls_towards_the_reference_with_its_own_denominator() {
+fn reference_kl_pulls_towards_the_reference_with_a_separate_denominator() {
     let mut columns = Columns::<f64>::new(&[-1.0, -2.0, -1.0], &[-1.0, -2.0, -1.0], &[2.0, 9.0, 9.0], &[1, 0, 0]);
     columns.reference = Some(vec![-9.0, -1.5, -3.0]);
     columns.ref_kl = Some(vec![0.0, 1.0, 2.0]);

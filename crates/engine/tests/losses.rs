@@ -94,7 +94,7 @@ fn clipping_stops_the_gradient_and_is_counted() {
 }
 
 #[test]
-fn two_sided_and_dual_clip_bound_what_a_negative_advantage_can_do() {
+fn two_sided_and_dual_clip_bound_the_effect_of_a_negative_advantage() {
     let out = example().loss("two_sided", &json!({ "delta": 1.4 }));
     assert_close(out.loss, (-2.2 - 1.0 + 1.4 + 0.9) / 4.0, "two-sided");
     assert_eq!(out.grad_logprobs[4], 0.0);
@@ -104,7 +104,7 @@ fn two_sided_and_dual_clip_bound_what_a_negative_advantage_can_do() {
 }
 
 #[test]
-fn aggregations_divide_by_what_they_say() {
+fn aggregations_divide_by_the_denominator_of_their_name() {
     let case = example();
     let terms = [-2.2, -1.0, 1.6, 0.9];
     let sum: f64 = terms.iter().sum();
@@ -255,7 +255,7 @@ fn rejection_by_the_geometric_mean_keeps_a_sequence_as_it_is_or_not_at_all() {
 }
 
 #[test]
-fn a_correction_whose_low_is_above_its_high_is_refused() {
+fn a_correction_with_low_above_high_is_refused() {
     let case = example();
     for mode in ["truncate", "mask"] {
         let params = json!({ "correction": { "mode": mode, "low": 3, "high": 2 } });

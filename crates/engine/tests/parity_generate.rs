@@ -328,7 +328,7 @@ fn without_truncation_filters_that_keep_everything_agree_with_none() {
 }
 
 #[test]
-fn a_trainer_that_learns_from_its_own_samples_sees_no_mismatch_at_any_version() {
+fn on_policy_training_sees_no_mismatch_at_any_version() {
     let dir = tempfile::tempdir().unwrap();
     for (family, threads) in Family::ALL.into_iter().zip([2, 1, 3]) {
         let source = checkpoint(dir.path(), family, 3);

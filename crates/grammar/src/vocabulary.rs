@@ -1,6 +1,6 @@
 //! The bytes of a tokenizer's tokens.
 //!
-//! Tokens without a text of their own never stand for text: special tokens, those that end a sequence, and marks such as `<tool_call>`,
+//! Tokens without text never stand for text: special tokens, those that end a sequence, and marks such as `<tool_call>`,
 //! which readers of completions recognise by their id. A grammar can name one (`<[151657]>`).
 
 use std::fmt::Debug;

@@ -78,7 +78,7 @@ fn latent_attention_counts_its_low_ranks_and_its_unequal_heads() {
 }
 
 #[test]
-fn what_the_formula_does_not_describe_is_refused() {
+fn shapes_outside_the_formula_are_refused() {
     for (changes, code, reason) in [
         (json!({ "model_type": "mamba2" }), "PRL_PACKING_UNSUPPORTED", "mamba2"),
         (json!({ "model_type": null }), "PRL_PACKING_UNSUPPORTED", "model_type"),

@@ -81,7 +81,7 @@ fn a_cost_of_the_caller_decides_the_balance() {
 }
 
 #[test]
-fn an_exchange_improves_what_dealing_in_rounds_leaves() {
+fn an_exchange_improves_the_result_of_dealing_in_rounds() {
     // The rounds alone give 12+8+5 and 10+10+1; exchanging 12 for 10 makes both 23.
     let cost = [12.0, 10.0, 10.0, 8.0, 5.0, 1.0];
     let plan = pack_sequences(&[4; 6], with_cost(4, 2, &cost)).unwrap();

@@ -114,7 +114,7 @@ fn samples_are_the_branches_with_spans_of_their_own() {
 }
 
 #[test]
-fn a_set_packs_every_sample_with_its_worth() {
+fn a_set_packs_every_sample_with_its_advantages() {
     let rollouts = [Trace::new(&[(2, 2, 7)]), Trace::new(&[(1, 2, 8), (1, 1, 8)])];
     let mut set = SampleSet::default();
     for (trace, advantage) in rollouts.iter().zip([1.5, -0.5]) {
@@ -141,7 +141,7 @@ fn a_set_packs_every_sample_with_its_worth() {
 }
 
 #[test]
-fn a_set_takes_one_trace_of_a_rollout_with_a_worth_of_its_own() {
+fn a_set_takes_one_trace_of_a_rollout_with_separate_advantages() {
     let traces = [Trace::new(&[(1, 1, 7)]), Trace::new(&[(1, 2, 8), (1, 1, 8)])];
     let rollout = Arc::new(Rollout::parse(&encode(&traces), 2).unwrap());
     let worth = |advantage| Worth {
@@ -161,7 +161,7 @@ fn a_set_takes_one_trace_of_a_rollout_with_a_worth_of_its_own() {
 }
 
 #[test]
-fn what_is_missing_or_of_another_type_is_named() {
+fn missing_columns_and_wrong_types_are_named() {
     let good = encode(&[Trace::new(&[(1, 1, 0)])]);
     let error = Rollout::parse(&good, 2).unwrap_err();
     assert_eq!(error.code(), "PRL_PACKING_INPUT");

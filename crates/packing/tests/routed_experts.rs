@@ -100,7 +100,7 @@ fn samples_that_record_experts_share_no_bin_with_others() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn experts_that_do_not_fit_are_refused() {
     let wide = ExpertShape { top_k: 3, ..SHAPE };
     let error = build(
         &[with_experts(0, 2, SHAPE), with_experts(9, 2, wide)],

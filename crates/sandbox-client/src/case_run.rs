@@ -56,7 +56,7 @@ impl TestRun {
 
 /// How a stream of results ended.
 enum End {
-    Told(TestEvent),
+    Last(TestEvent),
     Refused(ClientError),
     /// There was no result, so another daemon can be asked.
     Elsewhere(RunOutcome),
@@ -82,7 +82,7 @@ impl Client {
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
             let last = match shared.tests(&request, &cancel, &results).await {
-                End::Told(event) => Ok(event),
+                End::Last(event) => Ok(event),
                 End::Refused(error) => Err(error),
                 End::Elsewhere(outcome) => Ok(TestEvent::End(Some(outcome))),
                 End::Unwanted => return,
@@ -110,7 +110,7 @@ impl Shared {
                 () = results.closed() => return End::Unwanted,
                 () = sleep_until(until) => {
                     let reason = "no end within the cases' own limits and the grace on top";
-                    return End::Told(TestEvent::End(Some(RunOutcome::infra(Infra::Deadline, reason))));
+                    return End::Last(TestEvent::End(Some(RunOutcome::infra(Infra::Deadline, reason))));
                 }
             };
             if !matches!(last, End::Elsewhere(_)) {
@@ -181,7 +181,7 @@ impl Shared {
                 }
             }
         };
-        End::Told(TestEvent::End(Some(outcome)))
+        End::Last(TestEvent::End(Some(outcome)))
     }
 }
 
@@ -209,7 +209,7 @@ async fn pass_on(
                 if let Ok(Some(trailers)) = stream.trailers().await {
                     node.heard(&trailers);
                 }
-                return Ok(End::Told(TestEvent::End(why(end))));
+                return Ok(End::Last(TestEvent::End(why(end))));
             }
             // An event of a later version of the protocol is skipped.
             None => continue,
@@ -238,7 +238,7 @@ fn why(end: RunTestsEnd) -> Option<RunOutcome> {
 }
 
 fn cancelled(reason: &str) -> End {
-    End::Told(TestEvent::End(Some(RunOutcome::cancelled(reason))))
+    End::Last(TestEvent::End(Some(RunOutcome::cancelled(reason))))
 }
 
 /// The time by which every case and the build must have ended by their own limits.

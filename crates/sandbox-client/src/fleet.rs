@@ -183,7 +183,7 @@ mod tests {
         Fleet::new(addresses.collect(), credentials).await.expect("addresses")
     }
 
-    fn tell(node: &Node, load: Load) {
+    fn report(node: &Node, load: Load) {
         let mut trailers = MetadataMap::new();
         trailers.insert(LOAD_KEY, load.to_string().parse().expect("ascii"));
         node.heard(&trailers);
@@ -204,7 +204,7 @@ mod tests {
     async fn the_busiest_is_never_the_better_of_two() {
         let fleet = fleet(3).await;
         for (node, running) in fleet.nodes().iter().zip([9, 1, 4]) {
-            tell(
+            report(
                 node,
                 Load {
                     running,
@@ -219,12 +219,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_of_ours_counts_before_it_is_told_and_room_counts() {
+    async fn local_work_counts_before_a_report_and_room_counts() {
         let fleet = fleet(2).await;
         let nodes = fleet.nodes();
         let _busy: Vec<_> = (0..3).map(|_| nodes[0].enter()).collect();
         assert_eq!(chosen(&fleet, Work::Run), [0, 3000]);
-        tell(
+        report(
             &nodes[0],
             Load {
                 running: 3,
@@ -232,7 +232,7 @@ mod tests {
                 ..Load::default()
             },
         );
-        tell(
+        report(
             &nodes[1],
             Load {
                 running: 1,
@@ -245,7 +245,7 @@ mod tests {
             [3000, 0],
             "three of a hundred are fewer than one of two"
         );
-        tell(
+        report(
             &nodes[0],
             Load {
                 held: 50,
@@ -259,7 +259,7 @@ mod tests {
             [0, 3000],
             "boxes are spread by their number"
         );
-        tell(
+        report(
             &nodes[1],
             Load {
                 capacity: 0,

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_daemons_own_code_is_kept() {
+    fn the_code_of_the_daemon_is_kept() {
         let outcome = ended(&marked(Code::Internal, "PRL_SANDBOX_SETUP", None));
         assert_eq!(outcome.result.error_code, "PRL_SANDBOX_SETUP");
     }

@@ -319,7 +319,7 @@ async fn overload_is_a_result_and_a_malformed_request_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_kills_the_run_and_gives_its_own_result() {
+async fn cancelling_kills_the_run_and_returns_its_result() {
     let bench = Bench::start();
     let client = bench.client().await;
     let cancel = CancellationToken::new();
@@ -348,7 +348,7 @@ async fn cancelling_kills_the_run_and_gives_its_own_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closing_cancels_what_runs_and_refuses_what_comes_after() {
+async fn closing_cancels_running_requests_and_refuses_later_ones() {
     let bench = Bench::start();
     let client = bench.client().await;
     let never = CancellationToken::new();

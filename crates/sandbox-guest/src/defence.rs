@@ -153,8 +153,8 @@ mod switch {
 
 pub use switch::{off, take};
 
-/// Arguments that tell the same to a process that this one starts.
+/// Arguments that switch off the same defences in a child process.
 pub fn pass_on() -> Vec<String> {
-    let told = |name: &str| ["--without".to_owned(), name.to_owned()];
-    off().into_iter().flat_map(told).collect()
+    let arguments = |name: &str| ["--without".to_owned(), name.to_owned()];
+    off().into_iter().flat_map(arguments).collect()
 }

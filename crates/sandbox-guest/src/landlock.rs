@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_allowed_can_be_done() {
+    fn only_allowed_operations_succeed() {
         if abi() == 0 {
             return;
         }

@@ -84,7 +84,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_ours_is_waited_for_and_said_seldom() {
+    async fn errors_of_the_daemon_are_retried_and_logged_seldom() {
         let (said, _guard) = Said::listen();
         for (errno, waits) in [
             (libc::EMFILE, true),

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_programs_see_must_be_closed_to_them() {
+    fn files_in_view_of_programs_must_be_unreadable_to_them() {
         let directory = tempfile::tempdir().expect("directory");
         let inner = directory.path().join("inner");
         let file = inner.join("token");

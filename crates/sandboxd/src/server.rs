@@ -128,7 +128,7 @@ async fn start(
     };
     let chosen = isolation::choose(options.tier, &site).await?;
     let factory = Arc::clone(&chosen.factory);
-    secrets::guard(options, factory.has_own_users())?;
+    secrets::guard(options, factory.has_separate_users())?;
     let warm = match chosen.tier {
         Tier::Process => Warm::none(&options.profiles, "needs namespaces"),
         Tier::Namespaces | Tier::Rootless => Warm::start(&factory, &options.profiles, path).await,

@@ -40,7 +40,7 @@ fn no_circle_between_the_modules_of_a_crate() {
 }
 
 #[test]
-fn what_runs_in_a_sandbox_knows_no_executor_no_network_and_no_daemon() {
+fn code_inside_a_sandbox_knows_no_executor_no_network_and_no_daemon() {
     let guest = root().join("crates/sandbox-guest");
     let manifest = fs::read_to_string(guest.join("Cargo.toml")).unwrap();
     assert_eq!(dependencies(&manifest), OF_GUEST.map(str::to_owned).into());

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_it_cannot_reach() {
+    fn refuses_unreachable_addresses() {
         for text in [
             "",
             "node-1",

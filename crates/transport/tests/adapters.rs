@@ -120,7 +120,7 @@ async fn that_were_cut_are_resumed_by_the_next_process() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whose_config_is_damaged_or_gone_are_served_to_nobody() {
+async fn adapters_without_a_sound_config_are_not_served() {
     let changed = |path: &Path| fs::write(path, CONFIG.replace("16.0", "32.0")).expect("changed");
     let gone = |path: &Path| fs::remove_file(path).expect("removed");
     let damages: [fn(&Path); 2] = [changed, gone];

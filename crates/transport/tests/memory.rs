@@ -71,7 +71,7 @@ async fn readers_of_weights(dir: &Path) {
     }
 }
 
-async fn a_batch_that_nobody_takes(dir: &Path) {
+async fn a_batch_without_a_receiver(dir: &Path) {
     write_batch(&dir.join("spool"), (1, 1, 0), LENGTH, 1);
     let inbox = Inbox::new(dir.join("inbox"), "run");
     let receiver = RolloutReceiver::listen("127.0.0.1:0", inbox, &Credentials::default(), PATIENT).await;
@@ -98,5 +98,5 @@ async fn a_batch_that_nobody_takes(dir: &Path) {
 async fn who_stands_still_costs_a_few_chunks() {
     let dir = TempDir::new().expect("a folder");
     readers_of_weights(dir.path()).await;
-    a_batch_that_nobody_takes(dir.path()).await;
+    a_batch_without_a_receiver(dir.path()).await;
 }

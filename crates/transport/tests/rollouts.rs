@@ -221,7 +221,7 @@ async fn resumes_where_the_connection_broke_instead_of_sending_all_again() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_comes_back_goes_on_with_what_it_had() {
+async fn a_returning_receiver_goes_on_with_its_partial_download() {
     let place = place();
     let first = receiver(&place.inbox).await;
     let bytes = write_batch(&place.spool, (1, 1, 0), 6 * CHUNK_BYTES as usize, 1);

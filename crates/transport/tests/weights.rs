@@ -88,7 +88,7 @@ async fn waits_for_a_version_and_takes_the_newest_after_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replaced_version_replaces_what_was_pulled() {
+async fn a_replaced_version_replaces_the_pulled_one() {
     let dir = TempDir::new().expect("a folder");
     let (from, into) = (dir.path().join("from"), dir.path().join("into"));
     publish(&from, 1, 2, 5000, 1);
@@ -141,7 +141,7 @@ async fn a_sparse_version_brings_its_chain_as_far_as_it_is_not_held() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sparse_version_whose_base_is_gone_is_asked_for_in_full() {
+async fn a_sparse_version_without_its_base_is_pulled_in_full() {
     let dir = TempDir::new().expect("a folder");
     let from = dir.path().join("from");
     publish_on(&from, (2, Some(1)), 1, 800, 1);
@@ -196,7 +196,7 @@ async fn a_full_version_that_will_never_come_is_named_by_its_publisher_and_by_no
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_relay_serves_what_it_is_still_receiving() {
+async fn a_relay_serves_a_version_that_it_is_still_receiving() {
     let dir = TempDir::new().expect("a folder");
     let from = dir.path().join("from");
     let published = publish(&from, 1, 1, 8 * CHUNK, 1);
@@ -231,7 +231,7 @@ async fn a_relay_serves_what_it_is_still_receiving() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn leaves_a_dead_relay_and_goes_on_with_what_it_has() {
+async fn leaves_a_dead_relay_and_keeps_its_partial_download() {
     let dir = TempDir::new().expect("a folder");
     let from = dir.path().join("from");
     let published = publish(&from, 1, 1, 20 * CHUNK, 1);
@@ -360,7 +360,7 @@ async fn a_pull_that_was_cut_resumes_in_the_next_process_and_believes_nothing_da
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_publisher_whose_shard_is_not_what_its_manifest_says_serves_no_version() {
+async fn a_publisher_with_a_shard_unlike_its_manifest_serves_no_version() {
     let other_byte = |bytes: &mut Vec<u8>| bytes[2 * CHUNK] ^= 1;
     let shorter = |bytes: &mut Vec<u8>| bytes.truncate(CHUNK + 1);
     let longer = |bytes: &mut Vec<u8>| bytes.push(0);
@@ -386,7 +386,7 @@ async fn a_publisher_whose_shard_is_not_what_its_manifest_says_serves_no_version
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pull_that_nobody_waits_for_any_more_ends_and_the_next_one_goes_on() {
+async fn an_abandoned_pull_ends_and_the_next_one_goes_on() {
     let dir = TempDir::new().expect("a folder");
     let (from, into) = (dir.path().join("from"), dir.path().join("into"));
     let published = publish(&from, 1, 2, 5 * CHUNK + 9, 1);

@@ -9,7 +9,7 @@ const ELEMENTS: usize = 200_000;
 const PERIOD: usize = 60;
 
 #[test]
-fn a_diff_counts_what_changed_and_what_a_sparse_version_costs() {
+fn a_diff_counts_changes_and_the_size_of_a_sparse_version() {
     let root = tempfile::tempdir().unwrap();
     let first: Vec<u8> = (0..ELEMENTS as u32)
         .flat_map(|index| ((index.wrapping_mul(0x9e37_79b9) >> 16) as u16).to_le_bytes())

@@ -185,7 +185,7 @@ fn replicas_of_the_source_share_the_sending() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_by_name() {
+fn shards_that_do_not_fit_are_refused_by_name() {
     let tensors = [tensor("w", Dtype::BF16, &[4, 4]), tensor("packed", Dtype::F4, &[4, 3])];
     let mut source = Layout::new(&tensors, 2);
     let fails = |result: Result<(), WeightsError>, reason: &str| {

@@ -118,7 +118,7 @@ fn experts_live_on_one_rank_each() {
 }
 
 #[test]
-fn what_does_not_fit_has_a_name() {
+fn folders_that_do_not_fit_are_named() {
     let dir = TempDir::new().unwrap();
     let path = |name: &str| dir.path().join(name);
     model(&path("whole"));
@@ -162,7 +162,7 @@ fn what_does_not_fit_has_a_name() {
 }
 
 #[test]
-fn ranks_know_whose_share_they_hold_so_that_none_is_left_out() {
+fn ranks_know_which_share_they_hold_so_that_none_is_left_out() {
     let dir = TempDir::new().unwrap();
     let path = |name: &str| dir.path().join(name);
     let digest = model(&path("whole"));

@@ -265,7 +265,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_reference_reads_what_is_written(
+    fn the_reference_reads_our_files(
         content in contents(),
         pairs in prop::collection::hash_map(".{0,8}", ".{0,8}", 0..4),
     ) {
@@ -290,7 +290,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_reference_writes_is_read(content in contents()) {
+    fn files_of_the_reference_are_read(content in contents()) {
         let views: Vec<(String, ReferenceView<'_>)> = content
             .iter()
             .map(|(name, dtype, shape, data)| {

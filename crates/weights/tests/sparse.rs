@@ -260,7 +260,7 @@ fn weights_that_changed_everywhere_are_stored_whole() {
 }
 
 #[test]
-fn what_does_not_pay_or_cannot_be_a_delta_leaves_no_file() {
+fn useless_and_impossible_deltas_leave_no_file() {
     let run = Run::new(&models(1, 1), 200_000);
     let out = tempfile::tempdir().unwrap();
     let next = models(2, 3).pop().unwrap();

@@ -250,7 +250,7 @@ fn nesting_has_the_limit_of_the_reference() {
 }
 
 #[test]
-fn what_only_the_reference_accepts_is_refused_by_name() {
+fn files_that_only_the_reference_accepts_are_refused_by_name() {
     let twice =
         r#"{"":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"":{"dtype":"F4","shape":[0],"data_offsets":[0,0]}}"#;
     for (header, reason) in [

@@ -1,9 +1,9 @@
 //! Sandboxes: handles of a client of daemons, of the boxes that it holds, and of their processes.
 
+mod boxes;
 mod cancels;
 mod capabilities;
 mod files;
-mod held;
 mod pool;
 mod process;
 mod request;

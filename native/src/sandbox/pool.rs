@@ -8,9 +8,9 @@ use napi::bindgen_prelude::{Env, PromiseRaw};
 use napi_derive::napi;
 use prl_sandbox_client::{Address, Client, ClientError, ConnectOptions, DaemonOptions, EmbeddedDaemon, TlsOptions};
 
+use super::boxes::{NativeBoxInfo, NativeSandboxBox, NativeSnapshot};
 use super::cancels::Cancels;
 use super::capabilities::{NativeSandboxCapabilities, NativeSandboxHealth};
-use super::held::{NativeBoxInfo, NativeSandboxBox, NativeSnapshot};
 use super::request::{NativeCreateRequest, NativeRunRequest, NativeTestsRequest};
 use super::result::NativeRunResult;
 use super::test_run::{NativeTestsResult, collect};

@@ -1,6 +1,6 @@
 /**
  * The configs of the processes of a run, as the launcher writes them: parts of a resolved config, and what the launcher adds. Inference servers and env
- * workers have schemas that fill in defaults, because users start them with configs of their own.
+ * workers have schemas that fill in defaults, because users start them with separate configs.
  */
 import { z } from "zod";
 

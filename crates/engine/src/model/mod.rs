@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_that_begin_alike_share_a_group_as_long_as_their_own_rows_fit() {
+    fn sequences_with_a_common_prefix_share_a_group_while_their_rows_fit() {
         let found = |prompt: u32, own: u32, count: u32| {
             let ids: Vec<u32> = (0..count)
                 .flat_map(|one| (0..prompt).chain((0..own).map(move |at| 100_000 + one * own + at)))

@@ -46,7 +46,7 @@ mod tests {
     use crate::Batch;
 
     #[test]
-    fn what_is_above_the_bound_is_freed() {
+    fn buffers_above_the_bound_are_freed() {
         let spare = SpareBatches::new(10);
         for tokens in [4, 7, 6, 1] {
             let mut input_ids = Vec::with_capacity(tokens);

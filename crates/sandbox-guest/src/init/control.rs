@@ -18,11 +18,11 @@ pub(super) struct Control {
 }
 
 impl Control {
-    pub(super) fn tell(&self, id: u64, event: Event) -> io::Result<()> {
-        self.tell_with(id, event, &[])
+    pub(super) fn send(&self, id: u64, event: Event) -> io::Result<()> {
+        self.send_with(id, event, &[])
     }
 
-    pub(super) fn tell_with(&self, id: u64, event: Event, fds: &[RawFd]) -> io::Result<()> {
+    pub(super) fn send_with(&self, id: u64, event: Event, fds: &[RawFd]) -> io::Result<()> {
         let bytes = frame(&FromInit {
             id,
             descriptors: u32::try_from(fds.len()).unwrap_or(0),
@@ -32,7 +32,7 @@ impl Control {
     }
 
     /// Sends several events of one order, in a row.
-    pub(super) fn tell_all(&self, id: u64, events: impl IntoIterator<Item = Event>) -> io::Result<()> {
+    pub(super) fn send_all(&self, id: u64, events: impl IntoIterator<Item = Event>) -> io::Result<()> {
         let frames = events.into_iter().map(|event| {
             frame(&FromInit {
                 id,

@@ -44,20 +44,20 @@ impl Server<'_> {
         }
     }
 
-    /// Runs when the main process of such an exec has ended. `told`: the events that report its end.
-    pub(super) fn end_enclosed(&mut self, id: u64, mut told: Vec<Event>, enclosure: Enclosure) -> io::Result<()> {
+    /// Runs when the main process of such an exec has ended. `events`: the events that report its end.
+    pub(super) fn end_enclosed(&mut self, id: u64, mut events: Vec<Event>, enclosure: Enclosure) -> io::Result<()> {
         // Ending the processes that it leaves takes time, so report its end first.
-        self.end_strangers(|server| server.control.tell_all(id, told.drain(..)))?;
+        self.end_strangers(|server| server.control.send_all(id, events.drain(..)))?;
         if let Some(shared) = &mut self.shared {
             shared.ipc.as_ref().map_or(Ok(()), Ipc::clear)?;
             if shared.network.as_mut().map_or(Ok(false), Network::renew)? {
-                told.push(Event::Moved(true));
+                events.push(Event::Moved(true));
             }
         }
-        told.extend([enclosure.finished()?, Event::Gone(true)]);
+        events.extend([enclosure.finished()?, Event::Gone(true)]);
         // Otherwise the layer's memory, and the time to free it, would count for the next exec.
         self.execs.keep(enclosure.into_layer());
-        self.control.tell_all(id, told)
+        self.control.send_all(id, events)
     }
 
     /// Ends every process but this one and its kin. `found` is called first, when there is such a process.

@@ -162,7 +162,7 @@ fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, 
         Err(error) => ("leader".to_owned(), error),
     }) {
         Ok(forked) => forked,
-        Err(error) => return tell(Event::NotExecuted(failure(("fork", error)))),
+        Err(error) => return send_to_init(Event::NotExecuted(failure(("fork", error)))),
     };
     for fd in [ORDERS].into_iter().chain(door.descriptor()) {
         // SAFETY: ours since `keep_only`; the future guest has its copy.
@@ -170,12 +170,12 @@ fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, 
     }
     child::keep_no_capabilities()?;
     if let Err(step) = child::executed(report) {
-        return tell(Event::NotExecuted(failure(step)));
+        return send_to_init(Event::NotExecuted(failure(step)));
     }
     let started = Instant::now();
-    tell(Event::Started(pid))?;
+    send_to_init(Event::Started(pid))?;
     let status = wait_for(pid)?;
-    tell(Event::Ended(ended_here(status, started, false)))?;
+    send_to_init(Event::Ended(ended_here(status, started, false)))?;
     let mut answer = 0_u8;
     loop {
         // SAFETY: a live byte.
@@ -242,7 +242,7 @@ fn cpu_of_children() -> u64 {
     u64::try_from(micros(usage.ru_utime) + micros(usage.ru_stime)).unwrap_or(0)
 }
 
-fn tell(event: Event) -> io::Result<()> {
+fn send_to_init(event: Event) -> io::Result<()> {
     let message = FromInit {
         event: Some(event),
         ..FromInit::default()

@@ -189,7 +189,7 @@ impl<'a> Server<'a> {
             self.hear_out(ended)?;
             match self.execs.reaped(ended, status, &self.control)? {
                 Reaped::Sole(id, finish) => self.finish(id, &finish)?,
-                Reaped::Enclosed(id, told, enclosure) => self.end_enclosed(id, told, enclosure)?,
+                Reaped::Enclosed(id, events, enclosure) => self.end_enclosed(id, events, enclosure)?,
                 Reaped::OfOne => {}
                 Reaped::OfNone => self.lose_zygote(ended)?,
             }
@@ -202,7 +202,7 @@ impl<'a> Server<'a> {
         if let Some(home) = self.home {
             if !process::possible(&order) {
                 let refusal = ("the process tier", io::Error::from_raw_os_error(libc::EOPNOTSUPP));
-                return self.control.tell(id, Event::Failed(failure(refusal)));
+                return self.control.send(id, Event::Failed(failure(refusal)));
             }
             home.translate(&mut order);
         }
@@ -210,14 +210,14 @@ impl<'a> Server<'a> {
             Order::Prepare(shared) => match self.set_up(fds, shared as usize) {
                 Ok(()) => {
                     child::keep_capabilities_of_starting()?;
-                    self.control.tell(id, Event::Parked(true))
+                    self.control.send(id, Event::Parked(true))
                 }
-                Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+                Err(step) => self.control.send(id, Event::Failed(failure(step))),
             },
             Order::Furnish(wanted) => {
                 let furnished = self.furnish(&wanted);
                 let event = furnished.map_or_else(|event| event, |()| Event::Furnished(true));
-                self.control.tell(id, event)
+                self.control.send(id, event)
             }
             Order::Start(start) => self.start(id, &start, &fds),
             Order::Signal(number) => {
@@ -237,11 +237,11 @@ impl<'a> Server<'a> {
             Order::Finish(finish) => self.finish(id, &finish),
             Order::Hatch(wanted) => self.hatch(id, wanted),
             Order::Advance(program) => self.advance(id, &program, &fds),
-            Order::Measure(_) => self.control.tell(id, Event::Measured(self.execs.cpu_us(id))),
+            Order::Measure(_) => self.control.send(id, Event::Measured(self.execs.cpu_us(id))),
             Order::Files(order) => self.help(id, order, &fds),
             Order::Open(wanted) => match socket::open(&wanted) {
-                Ok(socket) => self.control.tell_with(id, Event::Socket(true), &[socket.as_raw_fd()]),
-                Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+                Ok(socket) => self.control.send_with(id, Event::Socket(true), &[socket.as_raw_fd()]),
+                Err(step) => self.control.send(id, Event::Failed(failure(step))),
             },
         }
     }
@@ -261,8 +261,8 @@ impl<'a> Server<'a> {
                 Ok(())
             }
             Err(error) => {
-                self.control.tell(id, Event::Failed(failure(("fork", error))))?;
-                self.control.tell(id, Event::Gone(true))
+                self.control.send(id, Event::Failed(failure(("fork", error))))?;
+                self.control.send(id, Event::Gone(true))
             }
         }
     }
@@ -299,13 +299,13 @@ impl<'a> Server<'a> {
         if let Some(wanted) = &start.furnish
             && let Err(event) = self.furnish(wanted)
         {
-            return self.control.tell(id, event);
+            return self.control.send(id, event);
         }
         if let Some(home) = self.home
             && let Some(sizes) = start.enclosed.as_ref().and_then(|enclosed| enclosed.layer)
             && let Err(step) = home.begin_case(&sizes, self.uid)
         {
-            return self.control.tell(id, Event::NotFurnished(unwritten(step)));
+            return self.control.send(id, Event::NotFurnished(unwritten(step)));
         }
         self.guests_ran = true;
         if start.enclosed.is_some() {
@@ -332,14 +332,14 @@ impl<'a> Server<'a> {
                 }
                 if let Some((event, terminal)) = event {
                     let terminal: Vec<RawFd> = terminal.iter().map(AsRawFd::as_raw_fd).collect();
-                    self.control.tell_with(id, event, &terminal)?;
+                    self.control.send_with(id, event, &terminal)?;
                 }
                 self.execs.insert(id, exec);
                 Ok(())
             }
             Err(step) => {
-                self.control.tell(id, Event::NotExecuted(failure(step)))?;
-                self.control.tell(id, Event::Gone(true))
+                self.control.send(id, Event::NotExecuted(failure(step)))?;
+                self.control.send(id, Event::Gone(true))
             }
         }
     }
@@ -349,7 +349,7 @@ impl<'a> Server<'a> {
         end_everybody();
         self.execs.clear();
         self.zygotes.clear();
-        self.control.tell(id, Event::Finished(collect::finished(wanted)))
+        self.control.send(id, Event::Finished(collect::finished(wanted)))
     }
 }
 

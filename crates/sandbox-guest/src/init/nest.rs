@@ -28,7 +28,7 @@ impl Server<'_> {
                     Word::Event(Event::Executing(reason)) => reason,
                     _ => "it ended".to_owned(),
                 };
-                self.control.tell(id, Event::Executing(reason))?;
+                self.control.send(id, Event::Executing(reason))?;
                 return self.execute(id, &instead.start, &instead.streams);
             }
         }
@@ -41,18 +41,18 @@ impl Server<'_> {
         match word {
             Word::Event(event) => {
                 self.execs.began(id);
-                self.control.tell(id, event)
+                self.control.send(id, event)
             }
             Word::Buried(buried) => {
                 self.hear_out(buried.pid)?;
                 match self.execs.buried(buried)? {
-                    Reaped::Enclosed(id, told, enclosure) => self.end_enclosed(id, told, enclosure),
+                    Reaped::Enclosed(id, events, enclosure) => self.end_enclosed(id, events, enclosure),
                     _ => Ok(()),
                 }
             }
             // The end of a zygote that has its program is reported when it is reaped.
             Word::Nothing if self.killed || self.execs.has(id) => Ok(()),
-            Word::Nothing => self.control.tell(id, Event::Failed(failure(("zygote", died())))),
+            Word::Nothing => self.control.send(id, Event::Failed(failure(("zygote", died())))),
         }
     }
 
@@ -80,7 +80,7 @@ impl Server<'_> {
         if self.killed {
             return Ok(());
         }
-        self.control.tell(id, Event::Failed(failure(("zygote", died()))))
+        self.control.send(id, Event::Failed(failure(("zygote", died()))))
     }
 
     pub(super) fn hatch(&mut self, id: u64, wanted: Hatch) -> io::Result<()> {
@@ -88,7 +88,7 @@ impl Server<'_> {
             if let Some(sizes) = &wanted.ahead
                 && let Err(step) = self.execs.make_ahead(sizes, self.uid)
             {
-                return self.control.tell(id, Event::Failed(failure(step)));
+                return self.control.send(id, Event::Failed(failure(step)));
             }
             let layer = wanted.layer.map(|sizes| self.execs.layer(&sizes, self.uid)).transpose();
             let nursery = self.zygotes.get(&wanted.nursery).ok_or(("nursery", died()));
@@ -98,16 +98,16 @@ impl Server<'_> {
                     self.zygotes.insert(id, zygote);
                     Ok(())
                 }
-                Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+                Err(step) => self.control.send(id, Event::Failed(failure(step))),
             };
         }
         match Zygote::nest(self.ways.of_programs(), wanted.sole, self.uid == 0) {
             Ok((zygote, needed)) => {
                 let raw: Vec<RawFd> = needed.iter().map(AsRawFd::as_raw_fd).collect();
                 self.zygotes.insert(id, zygote);
-                self.control.tell_with(id, Event::Nest(true), &raw)
+                self.control.send_with(id, Event::Nest(true), &raw)
             }
-            Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+            Err(step) => self.control.send(id, Event::Failed(failure(step))),
         }
     }
 
@@ -124,7 +124,7 @@ impl Server<'_> {
                 self.zygotes.insert(id, zygote);
                 Ok(())
             }
-            Err(step) => self.control.tell(id, Event::NotExecuted(failure(step))),
+            Err(step) => self.control.send(id, Event::NotExecuted(failure(step))),
         }
     }
 
@@ -156,10 +156,10 @@ impl Server<'_> {
                 Ok(())
             }
             Err(NotAdopted::Gone(reason)) => {
-                self.control.tell(id, Event::Executing(reason))?;
+                self.control.send(id, Event::Executing(reason))?;
                 self.execute(id, start, fds)
             }
-            Err(NotAdopted::Failed(step)) => self.control.tell(id, Event::Failed(failure(step))),
+            Err(NotAdopted::Failed(step)) => self.control.send(id, Event::Failed(failure(step))),
         }
     }
 

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_counts_this_namespace_is_looked_at() {
+    fn only_counters_of_this_namespace_are_read() {
         let table =
             "sockets: used 182\nTCP: inuse 5 orphan 3 tw 2 alloc 9 mem 7\nUDP: inuse 4 mem 1\nFRAG: inuse 0 memory 0\n";
         assert_eq!(counts(table), ["5", "2", "4", "0"]);

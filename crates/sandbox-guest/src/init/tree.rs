@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_is_kin() {
+    fn only_registered_processes_are_kin() {
         let mut kin = Kin {
             nurseries: vec![2],
             waiting: vec![3],

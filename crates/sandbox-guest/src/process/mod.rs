@@ -116,7 +116,7 @@ impl Home {
     }
 
     /// The box's path for a path of the machine.
-    pub(crate) fn told(&self, path: &Path) -> PathBuf {
+    pub(crate) fn path_in_box(&self, path: &Path) -> PathBuf {
         path.strip_prefix(&self.path)
             .map_or_else(|_| path.to_owned(), |inside| Path::new("/").join(inside))
     }

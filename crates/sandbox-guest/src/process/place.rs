@@ -25,12 +25,12 @@ pub(crate) fn actual(path: PathBuf) -> PathBuf {
 }
 
 /// The box's path for a path of the machine.
-pub(crate) fn told(path: &Path) -> String {
-    let told = match HOME.get() {
-        Some(home) => home.told(path),
+pub(crate) fn path_in_box(path: &Path) -> String {
+    let path = match HOME.get() {
+        Some(home) => home.path_in_box(path),
         None => path.to_owned(),
     };
-    told.to_string_lossy().into_owned()
+    path.to_string_lossy().into_owned()
 }
 
 /// The parts of the writable layer that exist: the name in the box, and the path on the machine.

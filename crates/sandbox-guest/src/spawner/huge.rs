@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_is_what_is_executed() {
+    fn code_is_the_executed_mapping() {
         let (first, last) = code().expect("headers");
         let here = code as *const () as usize;
         assert!((first..last).contains(&here), "{here:x} is not in {first:x}..{last:x}");

@@ -77,8 +77,8 @@ pub(crate) fn relay(
         let (reader, writer) = stream.into_split();
         let up = async {
             // A program may stop reading and still send, so an error while sending to it ends nothing.
-            let told = send(writer, first, incoming).await;
-            if told.is_ok() {
+            let sent = send(writer, first, incoming).await;
+            if sent.is_ok() {
                 std::future::pending::<()>().await;
             }
         };

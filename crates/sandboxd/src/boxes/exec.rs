@@ -61,7 +61,7 @@ impl Exec for Among {
 impl Among {
     async fn order(&self, order: Order) {
         // When init is gone the next event says so.
-        if let Err(error) = self.held.mux.tell(self.exchange.id, order).await {
+        if let Err(error) = self.held.mux.send_order(self.exchange.id, order).await {
             tracing::debug!(error = %error.chain(), "a box takes no more orders");
         }
     }

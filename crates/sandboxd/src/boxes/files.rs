@@ -141,7 +141,7 @@ impl Drop for Helper {
             let gone = async { while !matches!(exchange.event().await, Some((Event::Gone(_), _)) | None) {} };
             if timeout(KILL_PATIENCE, gone).await.is_err() {
                 tracing::warn!("a helper did not end by itself");
-                let killed = held.mux.tell(exchange.id, Order::KillTree(true)).await;
+                let killed = held.mux.send_order(exchange.id, Order::KillTree(true)).await;
                 if killed.is_ok() {
                     exchange.event().await;
                 }

@@ -153,7 +153,7 @@ impl Process {
         } else {
             Order::Signal(number)
         };
-        held.mux.tell(self.order, order).await
+        held.mux.send_order(self.order, order).await
     }
 
     pub(crate) fn resize(&self, pty: Pty) -> Result<(), SandboxError> {

@@ -209,7 +209,7 @@ impl SandboxBox {
     }
 
     /// The variables that its network adds to the environment of its programs.
-    pub(crate) fn told(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn network_variables(&self) -> Vec<(&'static str, String)> {
         lock(&self.ways_out).1.clone()
     }
 
@@ -243,7 +243,7 @@ impl SandboxBox {
         let mut exchange = self.mux.call(Order::Furnish(wanted), Vec::new()).await?;
         match exchange.answer().await? {
             (Event::Furnished(_), _) => Ok(()),
-            (Event::NotFurnished(told), _) => Err(SandboxError::Unwritten(Unwritten::met(&told))),
+            (Event::NotFurnished(report), _) => Err(SandboxError::Unwritten(Unwritten::met(&report))),
             (Event::Failed(Failure { step, errno }), _) => Err(SandboxError::Setup {
                 step,
                 source: std::io::Error::from_raw_os_error(errno),

@@ -34,7 +34,7 @@ impl Exec for Enclosed<'_> {
     }
 
     async fn kill(&mut self) {
-        if let Err(error) = self.held.mux.tell(self.exchange.id, Order::KillTree(true)).await {
+        if let Err(error) = self.held.mux.send_order(self.exchange.id, Order::KillTree(true)).await {
             // The next event says why.
             tracing::debug!(error = %error.chain(), "a sandbox takes no more orders");
         }
@@ -63,7 +63,7 @@ pub(super) async fn run(
     };
     let _seat = held.seat()?;
     held.follow_network(&plan.network).await?;
-    egress::add_missing(&mut plan.start.program.env, &held.told());
+    egress::add_missing(&mut plan.start.program.env, &held.network_variables());
     let before = held.count();
     let warm = plan.warm();
     let flood = Flood::new(plan.limits.output_kill_bytes);

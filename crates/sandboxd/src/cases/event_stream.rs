@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use prl_sandbox_proto::RunTestsEvent;
-use prl_sandbox_proto::run_tests_event::Event as Told;
+use prl_sandbox_proto::run_tests_event::Event as TestsEvent;
 use tonic::Status;
 
 use super::Stream;
@@ -29,7 +29,7 @@ impl tokio_stream::Stream for EventStream {
         // The event is written to the connection at once, so it no longer counts as waiting.
         let event = ready!(events.poll_recv(context)).map(|(event, _kept)| event);
         let over = match &event {
-            Some(Ok(event)) => matches!(event.event, Some(Told::End(_))),
+            Some(Ok(event)) => matches!(event.event, Some(TestsEvent::End(_))),
             Some(Err(_)) | None => true,
         };
         if over {
@@ -41,28 +41,28 @@ impl tokio_stream::Stream for EventStream {
 
 #[cfg(test)]
 mod tests {
-    use prl_sandbox_proto::run_tests_event::Event as Told;
+    use prl_sandbox_proto::run_tests_event::Event as TestsEvent;
     use prl_sandbox_proto::{CaseResult, RunTestsEnd, RunTestsEvent};
     use tokio_stream::StreamExt;
 
     use super::EventStream;
 
     #[tokio::test]
-    async fn nobody_waits_for_what_comes_after_the_end() {
+    async fn no_event_is_awaited_after_the_end() {
         let (events, stream) = tokio::sync::mpsc::channel(3);
-        let told = [
-            Told::Case(CaseResult::default()),
-            Told::End(RunTestsEnd::default()),
-            Told::Case(CaseResult::default()),
+        let cases = [
+            TestsEvent::Case(CaseResult::default()),
+            TestsEvent::End(RunTestsEnd::default()),
+            TestsEvent::Case(CaseResult::default()),
         ];
-        for event in told {
+        for event in cases {
             let event = RunTestsEvent { event: Some(event) };
             events.try_send((Ok(event), None)).expect("there is room");
         }
         let mut stream = EventStream::new(stream);
         let mut next = async || stream.next().await.map(|event| event.expect("an event").event);
-        assert!(matches!(next().await, Some(Some(Told::Case(_)))));
-        assert!(matches!(next().await, Some(Some(Told::End(_)))));
+        assert!(matches!(next().await, Some(Some(TestsEvent::Case(_)))));
+        assert!(matches!(next().await, Some(Some(TestsEvent::End(_)))));
         assert!(next().await.is_none());
         assert!(events.is_closed());
         assert!(next().await.is_none());

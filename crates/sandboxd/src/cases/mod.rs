@@ -28,7 +28,7 @@ mod queue;
 use std::sync::Arc;
 
 use prl_sandbox_guest::wire::{Enclosed, Furnish, Sizes};
-use prl_sandbox_proto::run_tests_event::Event as Told;
+use prl_sandbox_proto::run_tests_event::Event as TestsEvent;
 use prl_sandbox_proto::{Cause, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsEvent, RunTestsRequest};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -67,7 +67,7 @@ pub(crate) async fn not_begun(error: &SandboxError) -> Stream {
         reason: error.chain(),
     };
     let event = RunTestsEvent {
-        event: Some(Told::End(end)),
+        event: Some(TestsEvent::End(end)),
     };
     // There is room for one event, and the reader is in this function.
     let _kept = events.send((Ok(event), None)).await;
@@ -273,7 +273,7 @@ async fn in_sandbox(
 /// The result when the request's files cannot be written: it is the build's, or that of every case.
 async fn without_files(queue: &CaseQueue, has_build: bool, result: RunOnceResult) -> Result<(), SandboxError> {
     if has_build {
-        queue.tell_build(result).await;
+        queue.send_build(result).await;
         queue.give_up();
         return Ok(());
     }
@@ -297,7 +297,7 @@ async fn first(
         held.limit(build.limits.group)?;
         let result = lane::exec(held, build, queue.unwanted(0), || ()).await?;
         let built = passed(&result);
-        queue.tell_build(result).await;
+        queue.send_build(result).await;
         if !built {
             queue.give_up();
             return Ok(());

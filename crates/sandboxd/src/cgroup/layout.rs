@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hybrid_machine_has_its_own_group_per_hierarchy() {
+    fn a_hybrid_machine_has_one_group_per_hierarchy() {
         let mounts = "31 24 0:27 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
                       32 24 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
                       33 24 0:29 /pod /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n\

@@ -123,7 +123,7 @@ fn init_is_counted_where_it_is() {
 }
 
 #[test]
-fn what_init_gets_is_what_programs_are_in_and_memory_last() {
+fn init_gets_the_groups_of_programs_with_memory_last() {
     for (version, file, wanted) in [(Version::V1, "tasks", 2), (Version::V2, "cgroup.procs", 3)] {
         let (directory, layout) = apart(version);
         let group = Group::create(&layout, "7").expect("groups");
@@ -209,7 +209,7 @@ fn ended() -> (tempfile::TempDir, Arc<Groups>, Group) {
 }
 
 #[tokio::test]
-async fn groups_that_tell_nothing_are_given_out_again() {
+async fn groups_without_traces_of_a_sandbox_are_reused() {
     let (directory, groups, group) = ended();
     let file = |name: &str| directory.path().join("1").join(name);
     let limits = GroupLimits {
@@ -231,7 +231,7 @@ async fn groups_that_tell_nothing_are_given_out_again() {
 }
 
 #[tokio::test]
-async fn groups_that_tell_of_a_sandbox_are_not_given_out_again() {
+async fn groups_with_traces_of_a_sandbox_are_not_reused() {
     for (file, content) in [
         ("memory.current", "1000000\n"),
         ("memory.events", "oom_kill 1\n"),
@@ -263,7 +263,7 @@ async fn groups_that_tell_of_a_sandbox_are_not_given_out_again() {
 }
 
 #[tokio::test]
-async fn groups_whose_peak_stays_are_not_given_out_again() {
+async fn groups_that_keep_their_peak_are_not_reused() {
     let (directory, groups, mut group) = ended();
     group.let_go();
     group.retire().await.expect_err("it was to be removed");
@@ -272,7 +272,7 @@ async fn groups_whose_peak_stays_are_not_given_out_again() {
 }
 
 #[tokio::test]
-async fn groups_with_limits_that_nobody_knows_are_not_given_out_again() {
+async fn groups_with_unknown_limits_are_not_reused() {
     for file in ["memory.max", "pids.max"] {
         let (directory, groups, group) = ended();
         fs::create_dir(directory.path().join("1").join(file)).expect("what cannot be written to");
@@ -288,7 +288,7 @@ async fn groups_with_limits_that_nobody_knows_are_not_given_out_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn groups_that_nobody_wants_are_removed() {
+async fn surplus_groups_are_removed() {
     let (directory, groups, group) = ended();
     group.retire().await.expect("kept");
     for entry in fs::read_dir(directory.path().join("1")).expect("files").flatten() {

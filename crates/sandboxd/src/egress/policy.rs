@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_named_is_allowed() {
+    fn only_named_hosts_are_allowed() {
         let policy = policy(&[
             "pypi.org",
             "*.example.com:8443",
@@ -309,7 +309,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_shown_reads_back(a: [u8; 16], v4: bool, port in 1_u16..) {
+        fn a_displayed_address_parses_to_itself(a: [u8; 16], v4: bool, port in 1_u16..) {
             let address = if v4 { IpAddr::from([a[0], a[1], a[2], a[3]]) } else { IpAddr::from(a) };
             let shown = Destination { host: Host::Address(canonical(address)), port };
             prop_assert_eq!(Destination::parse(&shown.to_string(), None), Ok(shown));

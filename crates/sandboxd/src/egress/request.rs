@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_into_the_neighbourhood_needs_a_grant() {
+    fn private_addresses_need_a_grant() {
         let named = |text: &str| Service::parse(text).expect("service");
         let only = Grants::Only(vec![named("10.0.0.1:5432"), named("unix:/run/db")]);
         for (wanted, granted) in [
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_keeps_its_own_variables() {
+    fn a_program_keeps_its_variables() {
         let mut env = vec!["HTTP_PROXY=mine".to_owned(), "HTTP_PROXY_X=1".to_owned()];
         add_missing(
             &mut env,

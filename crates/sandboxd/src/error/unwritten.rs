@@ -23,16 +23,16 @@ pub struct Unwritten {
 
 impl Unwritten {
     /// The reason that init has reported.
-    pub(crate) fn met(told: &wire::Unwritten) -> Self {
-        let is_full = matches!(told.errno, libc::ENOSPC | libc::EDQUOT);
-        let (why, limit) = match told.errno {
-            _ if is_full && told.inodes_full => ("no inode is left".to_owned(), Some(Limit::Inodes)),
+    pub(crate) fn met(report: &wire::Unwritten) -> Self {
+        let is_full = matches!(report.errno, libc::ENOSPC | libc::EDQUOT);
+        let (why, limit) = match report.errno {
+            _ if is_full && report.inodes_full => ("no inode is left".to_owned(), Some(Limit::Inodes)),
             _ if is_full => ("no space is left".to_owned(), Some(Limit::Disk)),
             libc::ELOOP => ("a symbolic link is in the way".to_owned(), None),
             errno => (io::Error::from_raw_os_error(errno).to_string(), None),
         };
         Self {
-            reason: format!("{}: {why}", told.step),
+            reason: format!("{}: {why}", report.step),
             limit,
         }
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_init_met_names_the_limit() {
+    fn errors_of_init_name_the_limit() {
         let met = |errno, inodes_full| {
             Unwritten::met(&wire::Unwritten {
                 step: "write a".to_owned(),

@@ -137,7 +137,7 @@ fn without_namespaces() -> Vec<Facility> {
         "each sandbox has a separate user"
     } else {
         "all sandboxes are the daemon's own user, and change no permissions or times of files by path; run as root with \
-         the capabilities CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETPCAP and SETUID for users of their own"
+         the capabilities CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETPCAP and SETUID for separate users"
     };
     vec![
         facility(

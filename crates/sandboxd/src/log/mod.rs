@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_that_nobody_reads_stops_nobody_and_what_was_lost_is_told() {
+    fn a_pipe_without_a_reader_blocks_no_writer_and_lost_lines_are_counted() {
         let (mut reader, writer) = io::pipe().unwrap();
         let mut dropped = 0;
         for _ in 0..10_000 {

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn omitted_lines_are_counted() {
         let (line, begin) = (Seldom::new(), Instant::now());
         assert_eq!(line.due_at(begin), Some(0));
         for milliseconds in [0, 1, 9_999] {

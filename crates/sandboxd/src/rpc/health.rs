@@ -35,7 +35,7 @@ fn answer(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-fn told(draining: bool) -> HealthCheckResponse {
+fn response(draining: bool) -> HealthCheckResponse {
     answer(if draining {
         ServingStatus::NotServing
     } else {
@@ -52,7 +52,7 @@ impl Health for Bit {
         if !NAMES.contains(&request.get_ref().service.as_str()) {
             return Err(Status::not_found("no such service"));
         }
-        Ok(tonic::Response::new(told(*self.0.draining.borrow())))
+        Ok(tonic::Response::new(response(*self.0.draining.borrow())))
     }
 
     type WatchStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
@@ -68,7 +68,7 @@ impl Health for Bit {
         }
         let changes = WatchStream::new(self.0.draining.subscribe());
         Ok(tonic::Response::new(Box::pin(
-            changes.map(|draining| Ok(told(draining))),
+            changes.map(|draining| Ok(response(draining))),
         )))
     }
 }

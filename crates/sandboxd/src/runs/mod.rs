@@ -77,8 +77,8 @@ pub(crate) async fn execute(
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let sockets = sandbox.open(plan.network.sockets()).await?;
     // The ways out stay open until the result is complete.
-    let (_egress, told) = plan.network.serve(sockets).map_err(setup("network"))?;
-    egress::add_missing(&mut plan.start.program.env, &told);
+    let (_egress, variables) = plan.network.serve(sockets).map_err(setup("network"))?;
+    egress::add_missing(&mut plan.start.program.env, &variables);
     let before = sandbox.group.count();
     let warm = plan.warm();
     let (ours, guests) = match sandbox.streams.take() {

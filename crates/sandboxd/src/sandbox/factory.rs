@@ -133,7 +133,7 @@ impl Factory {
     }
 
     /// Whether programs run as other users than this process.
-    pub(crate) fn has_own_users(&self) -> bool {
+    pub(crate) fn has_separate_users(&self) -> bool {
         self.free_uids.is_some()
     }
 

@@ -56,12 +56,12 @@ impl Mux {
                 }
             }
         });
-        let told = Arc::clone(&table);
+        let readers_table = Arc::clone(&table);
         tokio::spawn(async move {
             loop {
                 match events.receive().await {
                     Ok(Some((id, event, descriptors))) => {
-                        if let Some(table) = &mut *lock(&told)
+                        if let Some(table) = &mut *lock(&readers_table)
                             && let Some(listener) = table.get(&id)
                             && let Err(TrySendError::Full(_)) = listener.try_send((event, descriptors))
                         {
@@ -77,7 +77,7 @@ impl Mux {
                     }
                 }
             }
-            *lock(&told) = None;
+            *lock(&readers_table) = None;
         });
         Self {
             outgoing,
@@ -109,7 +109,7 @@ impl Mux {
     }
 
     /// Sends an order that belongs to an earlier one.
-    pub(crate) async fn tell(&self, id: u64, order: Order) -> Result<(), SandboxError> {
+    pub(crate) async fn send_order(&self, id: u64, order: Order) -> Result<(), SandboxError> {
         self.send(id, order, Vec::new()).await
     }
 

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_file_is_told_by_line_and_without_its_tokens() {
+    fn a_wrong_file_is_reported_by_line_and_without_its_tokens() {
         for (text, needle) in [
             ("", "no token"),
             ("a:secret\nsecret2", "line 2"),

@@ -36,7 +36,7 @@ impl Installation {
     pub(crate) async fn find(python: &Path, readable: &[PathBuf]) -> Result<Self, String> {
         let directory = directory_of(python)?;
         let mut needed: BTreeSet<PathBuf> = parents_of_links(&directory.join("python3"))?;
-        needed.extend(told_by(python).await?);
+        needed.extend(directories_of(python).await?);
         let mut shown: Vec<PathBuf> = Vec::new();
         // A directory comes before the paths in it.
         for path in needed {
@@ -102,7 +102,7 @@ fn parents_of_links(file: &Path) -> Result<BTreeSet<PathBuf>, String> {
 }
 
 /// The directories that an interpreter names, both as it spells them and as they really are.
-async fn told_by(python: &Path) -> Result<BTreeSet<PathBuf>, String> {
+async fn directories_of(python: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let asking = Command::new(python)
         .args(["-I", "-c", QUESTION])
         .env_clear()
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_shown_is_refused_with_the_reason() {
+    async fn installations_that_cannot_be_mounted_are_refused_with_the_reason() {
         let place = place();
         let bin = place.path().join("bin");
         fs::create_dir(&bin).expect("made");

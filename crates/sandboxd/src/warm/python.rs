@@ -152,11 +152,11 @@ impl Python {
         within(async {
             let order = Order::Hatch(Hatch::default());
             let mut exchange = mux.call(order, Vec::new()).await?;
-            let told = |event: Option<(Event, Vec<OwnedFd>)>| said(event.map(|(event, fds)| (0, event, fds)));
-            let (event, nest) = told(exchange.event().await)?;
+            let event_of = |event: Option<(Event, Vec<OwnedFd>)>| said(event.map(|(event, fds)| (0, event, fds)));
+            let (event, nest) = event_of(exchange.event().await)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
             self.fork(user, false, nest, stuck).await?;
-            let (event, _) = told(exchange.event().await)?;
+            let (event, _) = event_of(exchange.event().await)?;
             expect(matches!(event, Event::Hatched(_)), &event)?;
             Ok(Parked { exchange })
         })

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use prl_sandbox_proto::{CapabilitiesRequest, RunOnceRequest};
 
-use crate::cases::held::{self, Held};
+use crate::cases::file_operations::{self, FileAttack};
 use crate::cases::{Case, Defence, attacks};
 use crate::node::life;
-use crate::programs::{failures, held_failures};
+use crate::programs::{failures, file_attack_failures};
 use crate::support::ground::Ground;
 use crate::support::{Daemon, Outcome, settles, skip};
 
@@ -26,7 +26,7 @@ const BY_NODE: (&str, &str) = ("node", "default-signals");
 #[derive(Default)]
 struct Attacks {
     programs: Vec<&'static Case>,
-    operations: Vec<&'static Held>,
+    operations: Vec<&'static FileAttack>,
 }
 
 impl Attacks {
@@ -43,7 +43,7 @@ fn by_switch() -> BTreeMap<&'static str, Attacks> {
             cases.entry(switch).or_default().programs.push(case);
         }
     }
-    for case in held::CASES {
+    for case in file_operations::CASES {
         if let Defence::By(switch) = case.defence {
             cases.entry(switch).or_default().operations.push(case);
         }
@@ -71,7 +71,7 @@ async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String
     }
     let ground = Ground::lay()?;
     let client = daemon.client().await?;
-    let mut failed = held_failures(&daemon, attacks.operations.iter().copied(), &ground).await?;
+    let mut failed = file_attack_failures(&daemon, attacks.operations.iter().copied(), &ground).await?;
     let stopped =
         |failed: &[String], name: &str| !failed.iter().any(|failure| failure.starts_with(&format!("{name}:")));
     for _ in 0..TRIES {
@@ -106,11 +106,11 @@ async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String
     drop(client);
     daemon.stop()?;
     settles(pid, |found| found.is_empty()).await?;
-    let told = attacks
+    let switches = attacks
         .names()
         .filter(|name| stopped(&failed, name))
         .map(|name| format!("{name} without {switch}"));
-    Ok(Some(told.chain(stopped_warm).collect()))
+    Ok(Some(switches.chain(stopped_warm).collect()))
 }
 
 #[tokio::test(flavor = "multi_thread")]

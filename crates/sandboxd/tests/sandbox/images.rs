@@ -8,7 +8,7 @@ use std::process::Command;
 
 use prl_sandbox_proto::{Cause, RunOnceRequest};
 
-use crate::support::{Daemon, Outcome, cause, command, skip, tell, text};
+use crate::support::{Daemon, Outcome, cause, command, describe, skip, text};
 
 /// Makes a root with `sh` from files of this machine.
 fn tiny(root: &Path) -> Result<(), Box<dyn Error>> {
@@ -54,15 +54,15 @@ async fn looks_right(arguments: &[&str]) -> Outcome {
     };
     let mut client = daemon.client().await?;
     let result = client.run_once(in_image("tiny", LOOK)).await?.into_inner();
-    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Exited, "{}", describe(&result));
     let out = text(&result.stdout);
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!(lines.first(), Some(&"tiny"), "{}", tell(&result));
+    assert_eq!(lines.first(), Some(&"tiny"), "{}", describe(&result));
     assert_eq!(
         lines.get(2..),
         Some(&["made", "read-only", "devices"][..]),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     let seen = lines.get(1).ok_or("no listing")?;
     assert!(seen.ends_with("/tmp/*") && !seen.contains("/opt"), "{seen}");

@@ -11,7 +11,7 @@ use crate::interface::metrics::{of, page};
 use crate::run_tests::{judge, tests};
 use crate::support::census::{Census, Process, children, spawner, tree};
 use crate::support::load::Load;
-use crate::support::{Client, Daemon, Outcome, cause, command, connect, running, settles, skip, tell, text, until};
+use crate::support::{Client, Daemon, Outcome, cause, command, connect, describe, running, settles, skip, text, until};
 
 const LANES: usize = 12;
 /// How many answers there are before the load is well under way.
@@ -37,7 +37,7 @@ async fn quiet(client: &Client, parked: u32) -> Outcome {
     .await
 }
 
-fn told_the_truth(wrong: &[String]) {
+fn check_reported_ends(wrong: &[String]) {
     assert!(wrong.is_empty(), "{} wrong answers:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -70,7 +70,7 @@ async fn the_daemon() -> Outcome {
     assert!(below.len() > 4, "{below:?}");
     daemon.kill()?;
     let tally = std::sync::Arc::clone(&load.tally);
-    told_the_truth(&load.end().await);
+    check_reported_ends(&load.end().await);
     assert_eq!(tally.lost.load(Ordering::Relaxed), LANES, "{tally:?}");
     settles(daemon.pid(), |found| found.is_empty()).await?;
     let alive = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") S "));
@@ -93,7 +93,7 @@ async fn the_daemon_between_an_order_and_its_answer() -> Outcome {
     kill(spawner, libc::SIGCONT);
     tokio::time::sleep(pause).await;
     daemon.kill()?;
-    told_the_truth(&load.end().await);
+    check_reported_ends(&load.end().await);
     settles(daemon.pid(), |found| found.is_empty()).await
 }
 
@@ -107,7 +107,7 @@ async fn the_spawner() -> Outcome {
     kill(spawner(daemon.pid())?, libc::SIGKILL);
     let status = daemon.ended().await?;
     assert_eq!(status.code(), Some(1), "it must say that it failed");
-    told_the_truth(&load.end().await);
+    check_reported_ends(&load.end().await);
     settles(daemon.pid(), |found| found.is_empty()).await
 }
 
@@ -122,7 +122,7 @@ async fn daemon_and_spawner_together() -> Outcome {
     kill(spawner, libc::SIGSTOP);
     daemon.kill()?;
     kill(spawner, libc::SIGKILL);
-    told_the_truth(&load.end().await);
+    check_reported_ends(&load.end().await);
     settles(daemon.pid(), |found| {
         found.iter().all(|trace| !trace.starts_with("process"))
     })
@@ -157,7 +157,7 @@ async fn inits() -> Outcome {
         }
     }
     let tally = std::sync::Arc::clone(&load.tally);
-    told_the_truth(&load.end().await);
+    check_reported_ends(&load.end().await);
     // Some were ending anyway.
     let infra = tally.infra.load(Ordering::Relaxed);
     assert!((5..=killed).contains(&infra), "{killed} killed: {tally:?}");
@@ -167,7 +167,7 @@ async fn inits() -> Outcome {
         (cause(&result), text(&result.stdout).as_str()),
         (Cause::Exited, "well\n"),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     quiet(&client, 3).await?;
     before.returns(daemon.pid()).await
@@ -212,7 +212,7 @@ async fn run_well(client: &Client, argv: &[&str], runtime: &str) -> Outcome {
         (cause(&result), text(&result.stdout).as_str(), result.runtime.as_str()),
         (Cause::Exited, "well\n", runtime),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     Ok(())
 }
@@ -235,8 +235,8 @@ async fn parked_inits_of_warm_runtimes() -> Outcome {
     let judged = async |key: &str| {
         let mut request = tests(command(&print), &[""; 8]);
         request.request.get_or_insert_default().idempotency_key = key.to_owned();
-        let told = judge(&client, request).await?;
-        assert_eq!(told.outputs(), ["well\n"; 8]);
+        let judged = judge(&client, request).await?;
+        assert_eq!(judged.outputs(), ["well\n"; 8]);
         Outcome::Ok(())
     };
     let all_parked = async || {
@@ -309,10 +309,10 @@ async fn the_template_interpreter() -> Outcome {
         for _ in 0..10 {
             let result = answered(&client, &["python3", "-c", "print(6 * 7)"]).await?;
             let fine = cause(&result) == Cause::Infra || text(&result.stdout) == "42\n";
-            assert!(fine, "{}", tell(&result));
+            assert!(fine, "{}", describe(&result));
         }
     }
-    told_the_truth(&load.end().await);
+    check_reported_ends(&load.end().await);
     // The template is started again, after a pause.
     until("warm again", async || {
         Ok(answered(&client, &["python3", "-c", "print(6 * 7)"]).await?.runtime == "python")

@@ -10,7 +10,7 @@ use tokio_stream::StreamExt;
 
 use crate::run_tests::{Failure, judge, tests};
 use crate::support::census::{spawner, tree};
-use crate::support::{Client, Daemon, Outcome, command, running, settles, skip, tell, text, until};
+use crate::support::{Client, Daemon, Outcome, command, describe, running, settles, skip, text, until};
 
 /// Reads how long it takes and how it ends, prints which sandbox it is in, and leaves a file that no other case may
 /// find.
@@ -50,15 +50,15 @@ fn requested(runtime: &str, cases: &[String]) -> RunTestsRequest {
 /// Judges the cases and returns the sandboxes that they ran in.
 async fn sandboxes(client: &Client, request: RunTestsRequest) -> Result<BTreeSet<String>, Failure> {
     let count = request.cases.len();
-    let told = judge(client, request).await?;
-    assert_eq!(told.cases.len(), count);
+    let judged = judge(client, request).await?;
+    assert_eq!(judged.cases.len(), count);
     let mut sandboxes = BTreeSet::new();
-    for (number, (output, case)) in told.outputs().iter().zip(&told.cases).enumerate() {
+    for (number, (output, case)) in judged.outputs().iter().zip(&judged.cases).enumerate() {
         let mut words = output.splitn(3, ' ');
-        assert_eq!(words.next(), Some(number.to_string().as_str()), "{}", tell(case));
+        assert_eq!(words.next(), Some(number.to_string().as_str()), "{}", describe(case));
         sandboxes.insert(words.next().ok_or("no sandbox")?.to_owned());
-        assert_eq!(words.next(), Some("[]\n"), "{}", tell(case));
-        assert_eq!(case.exit_code, Some(0), "{}", tell(case));
+        assert_eq!(words.next(), Some("[]\n"), "{}", describe(case));
+        assert_eq!(case.exit_code, Some(0), "{}", describe(case));
     }
     Ok(sandboxes)
 }
@@ -72,7 +72,7 @@ async fn leaves_nothing(daemon: Daemon, client: Client) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_idle_daemon_has_several_and_tells_in_order() -> Outcome {
+async fn an_idle_daemon_has_several_lanes_and_reports_in_order() -> Outcome {
     let Some((daemon, client)) = daemon(&[]).await? else {
         return Ok(());
     };
@@ -130,7 +130,7 @@ async fn a_daemon_that_has_work_has_one() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_told_behind_the_first_that_failed() -> Outcome {
+async fn nothing_is_reported_after_the_first_failed_case() -> Outcome {
     let Some((daemon, client)) = daemon(&[]).await? else {
         return Ok(());
     };
@@ -140,9 +140,9 @@ async fn nothing_is_told_behind_the_first_that_failed() -> Outcome {
     let mut request = requested("", &cases);
     request.stop_on_failure = true;
     let began = Instant::now();
-    let told = judge(&client, request).await?;
-    let codes: Vec<_> = told.cases.iter().map(|case| case.exit_code).collect();
-    assert_eq!(codes, [Some(0), Some(0), Some(7)], "{:?}", told.outputs());
+    let judged = judge(&client, request).await?;
+    let codes: Vec<_> = judged.cases.iter().map(|case| case.exit_code).collect();
+    assert_eq!(codes, [Some(0), Some(0), Some(7)], "{:?}", judged.outputs());
     assert!(began.elapsed() < Duration::from_secs(30), "they were waited for");
     until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
     drop(client);
@@ -165,7 +165,7 @@ async fn all_end_when_the_caller_leaves() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_sandbox_ran_is_run_again_once_or_has_no_result() -> Outcome {
+async fn a_case_of_a_killed_sandbox_runs_again_once_or_has_no_result() -> Outcome {
     let Some((daemon, client)) = daemon(&[]).await? else {
         return Ok(());
     };
@@ -180,16 +180,20 @@ async fn what_a_killed_sandbox_ran_is_run_again_once_or_has_no_result() -> Outco
         request
     };
     for (key, again, whole) in [("", false, true), ("", true, false), ("a-key", false, false)] {
-        let (told, end) = run_while_inits_die(&daemon, &client, patient(key), again).await?;
-        assert_eq!(end.completed as usize, told.len());
+        let (judged, end) = run_while_inits_die(&daemon, &client, patient(key), again).await?;
+        assert_eq!(end.completed as usize, judged.len());
         assert_eq!(
-            (told.len() == 8, end.error_code.is_empty()),
+            (judged.len() == 8, end.error_code.is_empty()),
             (whole, whole),
             "{key:?}, {again}: {end:?}"
         );
-        for (number, case) in told.iter().enumerate() {
-            assert_eq!(case.exit_code, Some(0), "{}", tell(case));
-            assert!(text(&case.stdout).starts_with(&format!("{number} ")), "{}", tell(case));
+        for (number, case) in judged.iter().enumerate() {
+            assert_eq!(case.exit_code, Some(0), "{}", describe(case));
+            assert!(
+                text(&case.stdout).starts_with(&format!("{number} ")),
+                "{}",
+                describe(case)
+            );
         }
         until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
     }
@@ -233,7 +237,7 @@ async fn run_while_inits_die(
         Ok(!inits.is_empty())
     };
     until("a case runs", async || kill()).await?;
-    let mut told = Vec::new();
+    let mut judged = Vec::new();
     loop {
         let event = tokio::select! {
             event = stream.next() => event.ok_or("no end")??,
@@ -243,8 +247,8 @@ async fn run_while_inits_die(
             }
         };
         match event.event.ok_or("an empty event")? {
-            Event::Case(case) => told.push(case.result.ok_or("no result")?),
-            Event::End(end) => return Ok((told, end)),
+            Event::Case(case) => judged.push(case.result.ok_or("no result")?),
+            Event::End(end) => return Ok((judged, end)),
             Event::Build(_) => {}
         }
     }

@@ -14,7 +14,7 @@ use prl_sandbox_proto::{
 
 use crate::boxes::{Boxes, boxes, exec, shell, small};
 use crate::support::census::{Census, children, spawner};
-use crate::support::{Client, Daemon, Outcome, cause, command, skip, tell, text, until};
+use crate::support::{Client, Daemon, Outcome, cause, command, describe, skip, text, until};
 
 /// How many of each kind: plain ones, and those with a warm Python.
 const PARKED: u32 = 2;
@@ -104,11 +104,11 @@ fn judge(fate: Fate, result: &RunOnceResult) {
         Fate::Hangs => Cause::WallTimeout,
         Fate::HungUp(_) => Cause::Cancelled,
     };
-    assert_eq!(cause(result), wanted, "{}", tell(result));
+    assert_eq!(cause(result), wanted, "{}", describe(result));
     // A program that is stopped early may have printed nothing.
     let said = text(&result.stdout);
     let early = matches!(fate, Fate::Hangs) && said.is_empty();
-    assert!(early || said == "\n", "not alone: {}", tell(result));
+    assert!(early || said == "\n", "not alone: {}", describe(result));
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -207,7 +207,7 @@ impl World<'_> {
             (cause(&result), text(&result.stdout)),
             (Cause::Exited, mine),
             "{}",
-            tell(&result)
+            describe(&result)
         );
         held.lines += 1;
         Ok(())
@@ -334,9 +334,9 @@ async fn a_program_that_is_not_the_first_would_be_found_out() -> Outcome {
     ] {
         boxes.create(small(id)).await?;
         let first = boxes.exec(exec(id, &argv)).await?.into_inner();
-        assert_eq!(text(&first.stdout), "\n", "{}", tell(&first));
+        assert_eq!(text(&first.stdout), "\n", "{}", describe(&first));
         let second = boxes.exec(exec(id, &argv)).await?.into_inner();
-        assert_ne!(text(&second.stdout), "\n", "{}", tell(&second));
+        assert_ne!(text(&second.stdout), "\n", "{}", describe(&second));
     }
     daemon.stop()
 }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::boxes::{boxes, shell, small};
-use crate::support::{Daemon, Outcome, cause, command, tcp, tell, text};
+use crate::support::{Daemon, Outcome, cause, command, describe, tcp, text};
 
 /// Answers every connection with one HTTP response that says `machine`, whatever the request is.
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nmachine";
@@ -93,9 +93,9 @@ except OSError: print('no names')
         allow(&[format!("127.0.0.1:{open}"), "elsewhere.example".to_owned()]),
     );
     let result = client.run_once(request).await?.into_inner();
-    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Exited, "{}", describe(&result));
     let wanted = "machine 403 403\n(0, b'machine') 2\nConnection refused\nNetwork is unreachable\nno names\n";
-    assert_eq!(text(&result.stdout), wanted, "{}", tell(&result));
+    assert_eq!(text(&result.stdout), wanted, "{}", describe(&result));
     daemon.stop()
 }
 
@@ -124,12 +124,17 @@ import os; print('HTTP_PROXY' in os.environ)";
     ]);
     let mut client = daemon.client().await?;
     let result = client.run_once(python(code, network)).await?.into_inner();
-    assert_eq!(text(&result.stdout), "machine\nmachine\nFalse\n", "{}", tell(&result));
+    assert_eq!(
+        text(&result.stdout),
+        "machine\nmachine\nFalse\n",
+        "{}",
+        describe(&result)
+    );
     daemon.stop()
 }
 
 #[tokio::test]
-async fn on_tcp_only_what_the_operator_named_is_opened() -> Outcome {
+async fn on_tcp_only_destinations_of_the_operator_are_opened() -> Outcome {
     let port = server().await?;
     let granted = format!("127.0.0.1:{port}");
     let Some((daemon, _)) = tcp::start("secret", &["--park", "1", "--allow-forward", &granted])? else {
@@ -176,7 +181,7 @@ async fn a_held_box_keeps_its_ways_out() -> Outcome {
     for line in [line.as_str(), "exec 3<>/dev/tcp/127.0.0.1/70; echo >&3; tail -c 7 <&3"] {
         for _ in 0..2 {
             let result = shell(&client, "out", line).await?;
-            assert!(text(&result.stdout).contains("machine"), "{}", tell(&result));
+            assert!(text(&result.stdout).contains("machine"), "{}", describe(&result));
         }
     }
     daemon.stop()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prl_sandbox_proto::{CapabilitiesRequest, CloseRequest, RunOnceRequest};
 
 use crate::boxes::boxes;
-use crate::cases::held::Held;
+use crate::cases::file_operations::FileAttack;
 use crate::cases::{self, Case, Defence};
 use crate::support::ground::Ground;
 use crate::support::{Client, Daemon, Outcome, settles, skip, slowness};
@@ -50,9 +50,9 @@ pub(crate) async fn failures(
 }
 
 /// Does the same for held boxes.
-pub(crate) async fn held_failures(
+pub(crate) async fn file_attack_failures(
     daemon: &Daemon,
-    cases: impl Iterator<Item = &'static Held>,
+    cases: impl Iterator<Item = &'static FileAttack>,
     ground: &Ground,
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let boxes = boxes(daemon).await?;
@@ -132,12 +132,12 @@ async fn ordinary_programs_work_on_a_warm_interpreter_too() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn file_operations_gain_nobody_anything() -> Outcome {
+async fn file_operations_gain_no_access() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "2"])? else {
         return Ok(());
     };
     let ground = Ground::lay()?;
-    let failures = held_failures(&daemon, cases::held::CASES.iter(), &ground).await?;
+    let failures = file_attack_failures(&daemon, cases::file_operations::CASES.iter(), &ground).await?;
     let pid = daemon.pid();
     daemon.stop()?;
     settles(pid, |found| found.is_empty()).await?;
@@ -151,11 +151,13 @@ async fn ordinary_programs_work() -> Outcome {
 }
 
 #[test]
-fn every_case_has_a_name_of_its_own_and_every_attack_a_defence() {
+fn case_names_are_unique_and_every_attack_has_a_defence() {
     let mut names = BTreeSet::new();
     let mut proved = 0;
     let programs = cases::attacks::all().map(|case| (case.name, case.defence));
-    let operations = cases::held::CASES.iter().map(|case| (case.name, case.defence));
+    let operations = cases::file_operations::CASES
+        .iter()
+        .map(|case| (case.name, case.defence));
     for (name, defence) in programs.chain(operations) {
         match defence {
             Defence::By(switch) => {

@@ -17,8 +17,8 @@ use tonic::service::Routes;
 use crate::pb::weights_server::WeightsServer;
 use crate::server::Server;
 use crate::weights::description::Description;
-use crate::weights::own_thread::on_own_thread;
 use crate::weights::pull::Pull;
+use crate::weights::separate_thread::on_separate_thread;
 use crate::weights::service::Service;
 use crate::weights::shelf::Shelf;
 use crate::weights::stream::SendsChunks;
@@ -129,7 +129,7 @@ impl WeightNode {
             let _lock = lock;
             pull.run(&wanted).await
         };
-        self.unless_closing(on_own_thread(work)).await
+        self.unless_closing(on_separate_thread(work)).await
     }
 
     /// Reports to the last of `sources`, the publisher, that every node which needs a version has it.
@@ -148,9 +148,9 @@ impl WeightNode {
     /// [`TransportError::Unreachable`] when there is no acknowledgement for `times.patience`, [`TransportError::Closed`].
     pub async fn acknowledged(&self, version: u64, digest: &str) -> Result<(), TransportError> {
         let mut acknowledged = self.acknowledged.subscribe();
-        let told = acknowledged.wait_for(|(last, of)| *last == version && of == digest);
+        let acknowledged_by = acknowledged.wait_for(|(last, of)| *last == version && of == digest);
         tokio::select! {
-            told = timeout(self.times.patience, told) => match told {
+            acknowledged_by = timeout(self.times.patience, acknowledged_by) => match acknowledged_by {
                 Ok(_) => Ok(()),
                 Err(_) => Err(TransportError::Unreachable {
                     what: format!("weight version {version}"),

@@ -131,12 +131,12 @@ impl Pull {
             let digest = digest.to_owned();
             let outcome: Result<_, Fault> = async {
                 let mut client = WeightsClient::new(self.connect(address).await?);
-                let told = timeout(
+                let answer = timeout(
                     self.times.stall,
                     client.acknowledge(AcknowledgeRequest { version, digest }),
                 )
                 .await;
-                Ok(told.map_err(|_| Fault::Passing("the acknowledgement was not answered in time".to_owned()))??)
+                Ok(answer.map_err(|_| Fault::Passing("the acknowledgement was not answered in time".to_owned()))??)
             }
             .await;
             let reason = match outcome {

@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn prost_reads_what_is_written(chunk in chunks()) {
+        fn prost_reads_our_messages(chunk in chunks()) {
             let [fields, data] = message(&chunk).expect("encoded");
             let bytes = [fields, data].concat();
             prop_assert_eq!(bytes.len() - PREFIX_BYTES, u32::from_be_bytes(bytes[1..5].try_into().expect("four")) as usize);
@@ -259,7 +259,7 @@ mod tests {
         }
 
         #[test]
-        fn what_prost_writes_is_read_however_it_is_cut(
+        fn messages_of_prost_are_read_however_they_are_cut(
             sent in prop::collection::vec(chunks(), 1..4),
             at in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
         ) {

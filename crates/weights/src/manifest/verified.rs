@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_marks_what_it_digested_and_nothing_else() {
+    fn a_writer_marks_the_files_it_digested_and_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
         let manifest = version(directory.path());
         mark_written(directory.path(), &manifest.shards);

@@ -57,9 +57,9 @@ pub fn reshard_folders(
     let sources = (0..source.ranks)
         .map(|rank| Checkpoint::open(&rank_directory(from, source, rank)))
         .collect::<Result<Vec<_>, _>>()?;
-    let told = check_shares(&sources, source)?;
+    let wholes = check_shares(&sources, source)?;
     let tensors = whole_tensors(&sources, source)?;
-    check_wholes(&tensors, &told)?;
+    check_wholes(&tensors, &wholes)?;
     let (have, want) = (source.layout(&tensors)?, target.layout(&tensors)?);
     check_parts(&sources, &tensors, &have)?;
     let plan = ReshardPlan::new(&tensors, &have, &want)?;
@@ -112,9 +112,9 @@ fn whole_tensors(sources: &[Checkpoint], rules: &LayoutRules) -> Result<Vec<Tens
 }
 
 /// Checks that the parts of all ranks make up the whole shape that their metadata have.
-fn check_wholes(tensors: &[TensorShape], told: &WholeShapes) -> Result<(), WeightsError> {
+fn check_wholes(tensors: &[TensorShape], wholes: &WholeShapes) -> Result<(), WeightsError> {
     for tensor in tensors {
-        if let Some(whole) = told.get(&tensor.name)
+        if let Some(whole) = wholes.get(&tensor.name)
             && *whole != tensor.shape
         {
             let found = &tensor.shape;
@@ -123,7 +123,7 @@ fn check_wholes(tensors: &[TensorShape], told: &WholeShapes) -> Result<(), Weigh
             )));
         }
     }
-    if let Some(name) = told
+    if let Some(name) = wholes
         .keys()
         .find(|name| !tensors.iter().any(|tensor| tensor.name == **name))
     {

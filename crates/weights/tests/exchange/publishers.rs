@@ -60,7 +60,7 @@ fn versions_of_an_earlier_attempt_are_gone_as_soon_as_theirs_is_staged_again() {
 }
 
 #[test]
-fn staged_weights_that_are_not_what_was_promised_are_not_published() {
+fn staged_weights_that_differ_from_their_manifest_are_not_published() {
     let mut place = Place::new(SPARSE);
     place.publish(0, false);
     let staged = place.stage(1);

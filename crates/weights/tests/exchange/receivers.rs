@@ -47,7 +47,7 @@ fn a_late_receiver_and_one_that_missed_versions_catch_up() {
 }
 
 #[test]
-fn what_someone_reads_is_not_removed_until_he_is_done() {
+fn a_version_is_not_removed_while_it_is_read() {
     let mut place = Place::new(PublisherOptions {
         keep: 1,
         sparse: false,
@@ -151,7 +151,7 @@ fn readers_never_see_half_a_version() {
 }
 
 #[test]
-fn a_base_whose_config_was_changed_gives_no_folder() {
+fn a_base_with_a_changed_config_gives_no_folder() {
     let mut place = Place::new(SPARSE);
     for version in 0..2 {
         place.publish(version, false);

@@ -83,7 +83,7 @@ function* curriculumProblems({ train }: Orchestrator): Generator<Problem> {
   }
 }
 
-/** Algorithms and filters, which read keys of their own only. */
+/** Algorithms and filters, which read only their keys. */
 function* advantageProblems({ algo: ofAll, train, filters }: Orchestrator): Generator<Problem> {
   const places = [
     { at: ["orchestrator", "algo"], algo: ofAll },

@@ -161,7 +161,7 @@ fn top_p_keeps_the_shortest_run_that_reaches_the_mass() {
 }
 
 #[test]
-fn min_p_keeps_what_is_probable_enough_beside_the_most_probable() {
+fn min_p_keeps_tokens_that_are_probable_enough_beside_the_most_probable() {
     let logits: Vec<f32> = [0.5f64, 0.3, 0.15, 0.05].iter().map(|p| p.ln() as f32).collect();
     for (min_p, kept) in [(0.05, 4), (0.11, 3), (0.31, 2), (0.61, 1), (1.0, 1)] {
         let draws = drawn(&logits, Draw { min_p, ..PLAIN }, 2000);

@@ -129,14 +129,14 @@ impl Execs {
         };
         match self.all.remove(&id) {
             Some(Exec::Sole { started, finish, .. }) => {
-                control.tell(id, Event::Ended(leader::ended_here(status, started, false)))?;
+                control.send(id, Event::Ended(leader::ended_here(status, started, false)))?;
                 Ok(Reaped::Sole(id, finish))
             }
             Some(Exec::Led(mut led)) => {
                 while !led.closed {
                     led.hear(id, control)?;
                 }
-                let mut told = Vec::new();
+                let mut events = Vec::new();
                 if !led.ended {
                     // A guest of the same user killed the leader. The waiting pair was no safer.
                     self.pair = None;
@@ -145,21 +145,21 @@ impl Execs {
                         // ended.
                         let _ended = pidfd_signal(main.as_fd(), libc::SIGKILL);
                     }
-                    told.push(Event::Ended(leader::ended_here(status, led.started, true)));
+                    events.push(Event::Ended(leader::ended_here(status, led.started, true)));
                 }
                 if let Some(enclosure) = led.enclosure {
-                    return Ok(Reaped::Enclosed(id, told, enclosure));
+                    return Ok(Reaped::Enclosed(id, events, enclosure));
                 }
-                told.push(Event::Gone(true));
-                control.tell_all(id, told)?;
+                events.push(Event::Gone(true));
+                control.send_all(id, events)?;
                 Ok(Reaped::OfOne)
             }
             Some(Exec::Nursed(nursed)) => {
-                let (told, enclosure) = nursed.end(status, 0)?;
-                Ok(Reaped::Enclosed(id, vec![told], enclosure))
+                let (events, enclosure) = nursed.end(status, 0)?;
+                Ok(Reaped::Enclosed(id, vec![events], enclosure))
             }
             Some(Exec::Helper { .. }) => {
-                control.tell(id, Event::Gone(true))?;
+                control.send(id, Event::Gone(true))?;
                 Ok(Reaped::OfOne)
             }
             None => Ok(Reaped::OfNone),
@@ -173,8 +173,8 @@ impl Execs {
         let Some(id) = found else { return Ok(Reaped::OfNone) };
         match self.all.remove(&id) {
             Some(Exec::Nursed(nursed)) => {
-                let (told, enclosure) = nursed.end(buried.status, buried.cpu_us)?;
-                Ok(Reaped::Enclosed(id, vec![told], enclosure))
+                let (events, enclosure) = nursed.end(buried.status, buried.cpu_us)?;
+                Ok(Reaped::Enclosed(id, vec![events], enclosure))
             }
             _ => Ok(Reaped::OfNone),
         }

@@ -146,7 +146,7 @@ impl From<(String, io::Error)> for NotAdopted {
 }
 
 /// An event to send at once, with the daemon's end of a terminal.
-type Told = Option<(Event, Option<OwnedFd>)>;
+type FirstEvent = Option<(Event, Option<OwnedFd>)>;
 
 impl Exec {
     /// Starts an exec. The caller closes its streams.
@@ -156,7 +156,7 @@ impl Exec {
         uid: u32,
         confinement: Confinement<'_>,
         pair: &mut Option<Pair>,
-    ) -> Result<(Self, Told), (String, io::Error)> {
+    ) -> Result<(Self, FirstEvent), (String, io::Error)> {
         let named = |step: &str| {
             let step = step.to_owned();
             move |error| (step, error)
@@ -167,7 +167,12 @@ impl Exec {
             .as_ref()
             .map(open_terminal)
             .transpose()
-            .map_err(|error| (whose_terminals(&error, confinement.home.is_none()).to_owned(), error))?;
+            .map_err(|error| {
+                (
+                    exhausted_terminals(&error, confinement.home.is_none()).to_owned(),
+                    error,
+                )
+            })?;
         let control = fds.get(3).map(AsRawFd::as_raw_fd);
         let stdio: [RawFd; 3] = match (&terminal, fds) {
             (Some((_, guest)), []) => [guest.as_raw_fd(); 3],
@@ -311,7 +316,7 @@ pub(super) fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Erro
 
 /// The step at which opening a terminal failed: the sandbox has used up its terminals, or the machine has none left.
 /// One of the entries is `ptmx`, which opens terminals.
-fn whose_terminals(error: &io::Error, apart: bool) -> &'static str {
+fn exhausted_terminals(error: &io::Error, apart: bool) -> &'static str {
     let entries = std::fs::read_dir("/dev/pts").map_or(0, Iterator::count);
     // One of the entries is /dev/ptmx's own, by which terminals are opened.
     if apart && error.raw_os_error() == Some(libc::ENOSPC) && entries > MOST_TERMINALS {
@@ -411,6 +416,6 @@ impl Led {
             Event::NotExecuted(_) => self.ended = true,
             _ => {}
         }
-        control.tell(id, event)
+        control.send(id, event)
     }
 }

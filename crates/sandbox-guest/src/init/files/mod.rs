@@ -117,7 +117,7 @@ fn refused(path: &Path, error: &io::Error) -> Answer {
 
 fn refusal(path: &Path, reason: &str, missing: bool) -> Answer {
     Answer::Refused(crate::wire::files::Refusal {
-        path: place::told(path),
+        path: place::path_in_box(path),
         reason: reason.to_owned(),
         missing,
     })
@@ -143,7 +143,7 @@ fn describe(path: &Path) -> io::Result<FileInfo> {
     };
     let modified = found.mtime().saturating_mul(1000) + found.mtime_nsec() / 1_000_000;
     Ok(FileInfo {
-        path: place::told(path),
+        path: place::path_in_box(path),
         kind: kind.into(),
         bytes: found.len(),
         mode: found.mode() & 0o7777,
@@ -177,7 +177,7 @@ fn read(spec: &ReadSpec, link: &mut Link) -> Outcome {
     let too_large = || {
         Answer::TooLarge(format!(
             "{} holds more than {} bytes",
-            place::told(&path),
+            place::path_in_box(&path),
             spec.max_bytes
         ))
     };

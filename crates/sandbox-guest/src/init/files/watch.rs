@@ -37,24 +37,24 @@ pub(super) fn watch(spec: &TreeSpec, link: &mut Link) -> Outcome {
     if spec.recursive {
         watcher.add_below(&root);
     }
-    tell(link, Kind::Ready, &root).map_err(failed)?;
+    send_event(link, Kind::Ready, &root).map_err(failed)?;
     if watcher.full {
-        tell(link, Kind::Overflow, &root).map_err(failed)?;
+        send_event(link, Kind::Overflow, &root).map_err(failed)?;
     }
     loop {
         if !watcher.wait() {
             return Ok(Answer::Done(true));
         }
         for (kind, path) in watcher.changes().map_err(failed)? {
-            tell(link, kind, &path).map_err(failed)?;
+            send_event(link, kind, &path).map_err(failed)?;
         }
     }
 }
 
-fn tell(link: &mut Link, kind: Kind, path: &Path) -> io::Result<()> {
+fn send_event(link: &mut Link, kind: Kind, path: &Path) -> io::Result<()> {
     link.answer(Answer::Changed(WatchEvent {
         kind: kind.into(),
-        path: place::told(path),
+        path: place::path_in_box(path),
     }))
 }
 

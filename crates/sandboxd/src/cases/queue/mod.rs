@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use prl_sandbox_proto::run_tests_event::Event as Told;
+use prl_sandbox_proto::run_tests_event::Event as TestsEvent;
 use prl_sandbox_proto::{CaseResult, RunOnceResult, RunTestsEnd, RunTestsEvent};
 use prost::Message;
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, mpsc, watch};
@@ -67,7 +67,7 @@ pub(super) struct CaseQueue {
 
 #[derive(Default)]
 struct Ledger {
-    told: usize,
+    sent: usize,
     waiting: BTreeMap<usize, (Ended, Turn)>,
     /// Room for the end.
     last: Option<mpsc::OwnedPermit<Item>>,
@@ -83,13 +83,13 @@ type Back = BTreeMap<usize, (Turn, SandboxError)>;
 pub(super) struct Turn {
     pub(super) index: usize,
     wanted: watch::Sender<usize>,
-    told: bool,
+    sent: bool,
     _place: OwnedSemaphorePermit,
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if !self.told {
+        if !self.sent {
             end_behind(&self.wanted, self.index);
         }
     }
@@ -165,7 +165,7 @@ impl CaseQueue {
         Ok(begun.ok().map(|index| Turn {
             index,
             wanted: self.wanted.clone(),
-            told: false,
+            sent: false,
             _place: place,
         }))
     }
@@ -288,8 +288,8 @@ impl CaseQueue {
         }
     }
 
-    pub(super) async fn tell_build(&self, result: RunOnceResult) {
-        let (event, kept) = self.keep(Told::Build(result));
+    pub(super) async fn send_build(&self, result: RunOnceResult) {
+        let (event, kept) = self.keep(TestsEvent::Build(result));
         self.send(event, kept).await;
     }
 
@@ -302,7 +302,7 @@ impl CaseQueue {
         let ended = result.map(|result| {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             let result = Some(result);
-            self.keep(Told::Case(CaseResult { index, result }))
+            self.keep(TestsEvent::Case(CaseResult { index, result }))
         });
         if last {
             end_behind(&self.wanted, index);
@@ -312,8 +312,8 @@ impl CaseQueue {
         while let Some((ended, mut turn)) = ledger.next(self.wanted()) {
             match ended {
                 Ok((event, kept)) => {
-                    turn.told = self.send(event, kept).await;
-                    ledger.told += usize::from(turn.told);
+                    turn.sent = self.send(event, kept).await;
+                    ledger.sent += usize::from(turn.sent);
                 }
                 Err(error) => self.fail(error),
             }
@@ -340,23 +340,23 @@ impl CaseQueue {
         }
         let _all = self.all_places().await;
         let mut ledger = self.ledger.lock().await;
-        if ledger.told < self.wanted() {
+        if ledger.sent < self.wanted() {
             let early = || SandboxError::Protocol("the task of a case ended early".to_owned());
             self.failure.get_or_init(early);
         }
         let failure = self.failure.get();
         let end = RunTestsEnd {
-            completed: u32::try_from(ledger.told).unwrap_or(u32::MAX),
+            completed: u32::try_from(ledger.sent).unwrap_or(u32::MAX),
             error_code: failure.map_or_else(String::new, |error| error.code().to_owned()),
             reason: failure.map_or_else(String::new, SandboxError::chain),
         };
-        let (event, kept) = self.keep(Told::End(end));
+        let (event, kept) = self.keep(TestsEvent::End(end));
         if let Some(last) = ledger.last.take() {
             last.send((Ok(event), Some(kept)));
         }
     }
 
-    fn keep(&self, event: Told) -> (RunTestsEvent, [Kept; 2]) {
+    fn keep(&self, event: TestsEvent) -> (RunTestsEvent, [Kept; 2]) {
         let event = RunTestsEvent { event: Some(event) };
         let kept = self.results.each_ref().map(|results| results.keep(event.encoded_len()));
         (event, kept)
@@ -380,7 +380,7 @@ impl Ledger {
     /// The result to send next, or the error that ends the queue. Results that are unwanted are dropped.
     fn next(&mut self, wanted: usize) -> Option<(Ended, Turn)> {
         self.forget_from(wanted);
-        self.waiting.remove(&self.told)
+        self.waiting.remove(&self.sent)
     }
 
     fn forget_from(&mut self, wanted: usize) {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prl_sandbox_proto::run_tests_event::Event as Told;
+use prl_sandbox_proto::run_tests_event::Event as TestsEvent;
 use prl_sandbox_proto::{Cause, RunOnceResult, RunTestsEnd};
 use proptest::prelude::*;
 
@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     /// With any number of lanes, the results are those of one lane.
     #[test]
-    fn lanes_tell_what_one_would(
+    fn lanes_report_like_a_single_lane(
         cases in prop::collection::vec(case(), 0..150),
         lanes in 1_usize..5,
         stop in any::<bool>(),
@@ -119,19 +119,19 @@ proptest! {
                     queue.end().await;
                 }
             });
-            let mut told = Vec::new();
+            let mut received = Vec::new();
             let mut end: Option<RunTestsEnd> = None;
             while end.is_none() {
                 let next = tokio::time::timeout(UNREAD, stream.recv()).await;
                 let (event, _kept) = next.expect("it goes on").expect("an end");
                 match event.expect("no error").event {
-                    Some(Told::Case(case)) => {
-                        assert_eq!(case.index as usize, told.len(), "order");
+                    Some(TestsEvent::Case(case)) => {
+                        assert_eq!(case.index as usize, received.len(), "order");
                         let result = case.result.expect("a result");
                         assert_eq!(result.reason, case.index.to_string());
-                        told.push(result.exit_code);
+                        received.push(result.exit_code);
                     }
-                    Some(Told::End(last)) => end = Some(last),
+                    Some(TestsEvent::End(last)) => end = Some(last),
                     other => panic!("{other:?}"),
                 }
                 if slow_reader {
@@ -151,7 +151,7 @@ proptest! {
                     break;
                 }
             }
-            assert_eq!(told, wanted);
+            assert_eq!(received, wanted);
             let end = end.expect("an end");
             assert_eq!((end.completed as usize, end.error_code.is_empty()), (wanted.len(), !lost));
         });
@@ -160,7 +160,7 @@ proptest! {
 
 /// The lanes leave before a case that came back is run: the end says so, without waiting for a lane.
 #[tokio::test(start_paused = true)]
-async fn what_comes_back_and_is_not_run_ends_the_line() {
+async fn a_returned_case_that_is_not_run_ends_the_queue() {
     for (forsaken, begun_again) in [(false, false), (true, false), (true, true)] {
         let (queue, mut stream) = queue(4, false, 1 << 30);
         let mut turns = Vec::new();
@@ -186,12 +186,12 @@ async fn what_comes_back_and_is_not_run_ends_the_line() {
         };
         let in_time = tokio::time::timeout(Duration::from_secs(60), ended).await;
         in_time.expect("nothing is waited for");
-        let mut told = Vec::new();
+        let mut received = Vec::new();
         while let Ok((event, _kept)) = stream.try_recv() {
-            told.extend(event.expect("no error").event);
+            received.extend(event.expect("no error").event);
         }
-        let [Told::Case(_), Told::End(end)] = &told[..] else {
-            panic!("{told:?}");
+        let [TestsEvent::Case(_), TestsEvent::End(end)] = &received[..] else {
+            panic!("{received:?}");
         };
         assert_eq!(end.completed, 1);
         assert_eq!(end.error_code.is_empty(), forsaken, "{end:?}");
@@ -200,7 +200,7 @@ async fn what_comes_back_and_is_not_run_ends_the_line() {
 
 /// The task ends before the end of the queue is waited for, or meanwhile, while later cases are done.
 #[tokio::test(start_paused = true)]
-async fn a_case_whose_task_ends_early_ends_the_line() {
+async fn a_case_that_loses_its_task_ends_the_queue() {
     for (early, looked_at) in [(true, true), (true, false), (false, true), (false, false)] {
         let (queue, mut stream) = queue(4, false, 1 << 30);
         let mut turns = Vec::new();
@@ -227,8 +227,8 @@ async fn a_case_whose_task_ends_early_ends_the_line() {
         let both = async { tokio::join!(forgotten, ended) };
         let in_time = tokio::time::timeout(Duration::from_secs(60), both).await;
         in_time.expect("nothing is waited for");
-        let (told, completed, code) = rest(&mut stream, Duration::ZERO).await;
-        assert_eq!((told, completed, code.as_str()), (1, 1, "PRL_SANDBOX_PROTOCOL"));
+        let (received, completed, code) = rest(&mut stream, Duration::ZERO).await;
+        assert_eq!((received, completed, code.as_str()), (1, 1, "PRL_SANDBOX_PROTOCOL"));
     }
 }
 
@@ -283,11 +283,11 @@ fn course(queue: &Arc<CaseQueue>, cases: usize, first_ms: u64) -> tokio::task::J
 
 /// How many results were sent, and the error code of the end.
 async fn rest(stream: &mut Stream, pause: Duration) -> (usize, u32, String) {
-    let mut told = 0;
+    let mut received = 0;
     while let Some((event, _kept)) = stream.recv().await {
         match event.expect("no error").event {
-            Some(Told::Case(_)) => told += 1,
-            Some(Told::End(end)) => return (told, end.completed, end.error_code),
+            Some(TestsEvent::Case(_)) => received += 1,
+            Some(TestsEvent::End(end)) => return (received, end.completed, end.error_code),
             other => panic!("{other:?}"),
         }
         tokio::time::sleep(pause).await;
@@ -296,7 +296,7 @@ async fn rest(stream: &mut Stream, pause: Duration) -> (usize, u32, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_who_takes_nothing_gets_what_is_there_and_the_reason() {
+async fn a_slow_reader_gets_the_kept_results_and_the_reason() {
     // At most one result may wait, or two.
     for (bytes, waiting) in [(1 << 30, 2), (1, 1)] {
         let (queue, mut stream) = queue(100, false, bytes);
@@ -304,9 +304,9 @@ async fn a_reader_who_takes_nothing_gets_what_is_there_and_the_reason() {
         course(&queue, 100, 10).await.expect("no panic");
         let waited = began.elapsed();
         assert!((UNREAD..UNREAD + 4 * LOOK).contains(&waited), "{waited:?}");
-        let (told, completed, code) = rest(&mut stream, Duration::ZERO).await;
-        assert!((waiting..=2).contains(&told), "{told}");
-        assert_eq!((completed as usize, code.as_str()), (told, "PRL_SANDBOX_UNREAD"));
+        let (received, completed, code) = rest(&mut stream, Duration::ZERO).await;
+        assert!((waiting..=2).contains(&received), "{received}");
+        assert_eq!((completed as usize, code.as_str()), (received, "PRL_SANDBOX_UNREAD"));
         drop(queue);
         assert!(stream.recv().await.is_none(), "something behind the end");
     }

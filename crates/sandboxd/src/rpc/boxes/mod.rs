@@ -448,7 +448,7 @@ fn plan_exec(request: &ExecRequest, held: &SandboxBox, state: &DaemonState) -> R
     if plan.start.program.nobody && !held.has_two_users() {
         return Err(SandboxError::Unsupported("user `nobody` where the daemon is not root"));
     }
-    add_missing(&mut plan.start.program.env, &held.told());
+    add_missing(&mut plan.start.program.env, &held.network_variables());
     // A box without a runtime executes commands that ask for none.
     let runtimes = [&request.runtime, &held.request.runtime];
     let runtime = runtimes.into_iter().find(|name| !name.is_empty());

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_wanting_is_waited_for_and_nothing_else() {
+    async fn only_missing_descriptors_are_awaited() {
         for (errno, waits) in [(libc::EMFILE, true), (libc::ENFILE, true), (libc::ECONNABORTED, false)] {
             let failures = (0..20).map(|_| Err::<DuplexStream, _>(io::Error::from_raw_os_error(errno)));
             let began = tokio::time::Instant::now();

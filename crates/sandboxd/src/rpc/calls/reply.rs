@@ -11,7 +11,7 @@ use tonic::body::Body;
 use super::outward::{Change, Frames};
 use crate::tenants::{Kept, Results, Tenant};
 
-/// Pieces that are smaller are not counted: it would cost more than it tells.
+/// Pieces that are smaller are not counted: counting them would cost more than it shows.
 const SMALL: usize = 1 << 10;
 
 /// Counts the bytes of replies. Until a reply is encoded, its message is counted by the `Arc<Kept>` in its extensions.

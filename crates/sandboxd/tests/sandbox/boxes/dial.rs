@@ -10,7 +10,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 
 use super::{Boxes, boxes, shell, small};
-use crate::support::{Daemon, Outcome, tell, text};
+use crate::support::{Daemon, Outcome, describe, text};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Sends hello and, after the end of its input, the input in upper case; `stay` makes it wait.
@@ -132,6 +132,6 @@ async fn a_caller_who_hangs_up_closes_the_connection() -> Outcome {
     let line = dial(&client, "one", 8000, b"x").await?;
     drop(line);
     let seen = shell(&client, "one", "until grep ended log; do sleep 0.01; done").await?;
-    assert!(text(&seen.stdout).starts_with("ended"), "{}", tell(&seen));
+    assert!(text(&seen.stdout).starts_with("ended"), "{}", describe(&seen));
     daemon.stop()
 }

@@ -6,7 +6,7 @@ use prl_sandbox_proto::{Cause, ExecRequest, Limits};
 use tonic::Code;
 
 use super::{Boxes, boxes, exec, shell, small};
-use crate::support::{Daemon, Outcome, cause, tell, text};
+use crate::support::{Daemon, Outcome, cause, describe, text};
 
 async fn made(daemon: &Daemon, id: &str) -> Result<Boxes, Box<dyn std::error::Error>> {
     let mut client = boxes(daemon).await?;
@@ -38,14 +38,14 @@ async fn execs_of_one_box_run_side_by_side_and_die_alone() -> Outcome {
     let request = limited(5000, "sleep 1.5; echo unhurt");
     let steady = tokio::spawn(async move { b.exec(request).await });
     let result = runaway.await??.into_inner();
-    assert_eq!(cause(&result), Cause::WallTimeout, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::WallTimeout, "{}", describe(&result));
     assert_eq!(result.signal, Some(9));
     let line = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done | grep '^sleep' | sort | uniq -c";
     let left = shell(&client, "one", line).await?;
     let left = text(&left.stdout);
     assert!(left.contains("1 sleep 1.5") && !left.contains("sleep 30"), "{left}");
     let result = steady.await??.into_inner();
-    assert_eq!(text(&result.stdout), "unhurt\n", "{}", tell(&result));
+    assert_eq!(text(&result.stdout), "unhurt\n", "{}", describe(&result));
     Ok(())
 }
 
@@ -114,7 +114,7 @@ fn ends() -> [(&'static str, Vec<&'static str>, Limits, Cause); 9] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_end_is_told_as_it_was() -> Outcome {
+async fn every_end_has_its_true_cause() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };
@@ -130,14 +130,14 @@ async fn every_end_is_told_as_it_was() -> Outcome {
             ..exec("one", &argv)
         };
         let result = client.clone().exec(request).await?.into_inner();
-        assert_eq!(cause(&result), wanted, "{name}: {}", tell(&result));
+        assert_eq!(cause(&result), wanted, "{name}: {}", describe(&result));
         assert!(
             began.elapsed() < Duration::from_secs(12),
             "{name} took {:?}",
             began.elapsed()
         );
         let after = shell(&client, "one", "echo fine").await?;
-        assert_eq!(text(&after.stdout), "fine\n", "after {name}: {}", tell(&after));
+        assert_eq!(text(&after.stdout), "fine\n", "after {name}: {}", describe(&after));
     }
     Ok(())
 }
@@ -165,14 +165,14 @@ async fn one_exec_does_not_pay_for_the_cpu_time_of_another() -> Outcome {
         ..exec("one", &["bash", "-c", "sleep 1; echo done"])
     };
     let idle = client.clone().exec(request).await?.into_inner();
-    assert_eq!(cause(&idle), Cause::Exited, "{}", tell(&idle));
+    assert_eq!(cause(&idle), Cause::Exited, "{}", describe(&idle));
     let spun = spinning.await??.into_inner();
-    assert_eq!(cause(&spun), Cause::CpuTimeout, "{}", tell(&spun));
+    assert_eq!(cause(&spun), Cause::CpuTimeout, "{}", describe(&spun));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_box_decides_is_no_execs_to_change() -> Outcome {
+async fn an_exec_cannot_change_settings_of_its_box() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };
@@ -200,8 +200,8 @@ async fn what_a_box_decides_is_no_execs_to_change() -> Outcome {
     };
     let owner = shell(&client, "one", "id -u; ls /work").await?;
     let second = client.clone().exec(nobody).await?.into_inner();
-    assert_eq!(cause(&second), Cause::Exited, "{}", tell(&second));
-    assert_ne!(text(&second.stdout), text(&owner.stdout), "{}", tell(&second));
+    assert_eq!(cause(&second), Cause::Exited, "{}", describe(&second));
+    assert_ne!(text(&second.stdout), text(&owner.stdout), "{}", describe(&second));
     let kept = ExecRequest {
         idempotency_key: "k".to_owned(),
         ..exec("one", &["bash", "-c", "echo $RANDOM$RANDOM$RANDOM"])
@@ -230,7 +230,7 @@ async fn a_caller_who_hangs_up_takes_the_exec_with_it() -> Outcome {
             return Ok(());
         }
         if Instant::now() > deadline {
-            return Err(format!("still there: {}", tell(&seen)).into());
+            return Err(format!("still there: {}", describe(&seen)).into());
         }
     }
 }

@@ -11,7 +11,7 @@ use prl_sandbox_proto::{
 use tonic::{Code, Status};
 
 use super::{Boxes, boxes, in_every_tier, shell, small};
-use crate::support::{Daemon, Outcome, tell, text, until};
+use crate::support::{Daemon, Outcome, describe, text, until};
 
 async fn made(daemon: &Daemon) -> Result<Boxes, Box<dyn Error>> {
     let mut client = boxes(daemon).await?;
@@ -95,7 +95,7 @@ async fn files_go_in_and_come_out_whole() -> Outcome {
             "stat -c '%U %a' deep/er/data.bin empty; rm empty && sha256sum deep/er/data.bin",
         )
         .await?;
-        assert_eq!(owner.exit_code, Some(0), "{}", tell(&owner));
+        assert_eq!(owner.exit_code, Some(0), "{}", describe(&owner));
         let unfinished = tokio_stream::iter(parts("deep/er/data.bin", 0, b"half", false));
         assert_eq!(code(client.write_file(unfinished).await), Code::InvalidArgument);
         assert!(
@@ -234,7 +234,7 @@ async fn no_path_leads_further_than_the_guest_could_go() -> Outcome {
         "the box's disk has no limit"
     );
     let fine = shell(&client, "one", "rm -f sparse; echo fine").await?;
-    assert_eq!(text(&fine.stdout), "fine\n", "{}", tell(&fine));
+    assert_eq!(text(&fine.stdout), "fine\n", "{}", describe(&fine));
     Ok(())
 }
 
@@ -273,7 +273,7 @@ async fn archives_carry_directories_and_nothing_else() -> Outcome {
     );
     let copied = shell(&client, "one", &line).await?;
     let wanted = format!("hello\n750\n../x\n{}link\nrandom\nsub\n", text(&sum.stdout));
-    assert_eq!(text(&copied.stdout), wanted, "{}", tell(&copied));
+    assert_eq!(text(&copied.stdout), wanted, "{}", describe(&copied));
 
     use tar::EntryType;
     let named = |header: &mut tar::Header, name: &str| {
@@ -331,7 +331,7 @@ async fn archives_carry_directories_and_nothing_else() -> Outcome {
         .await;
     assert_eq!(code(refused), Code::FailedPrecondition, "half an archive was unpacked");
     let outside = shell(&client, "one", "ls /tmp /out /work/out 2>/dev/null").await?;
-    assert!(!text(&outside.stdout).contains("out\n/"), "{}", tell(&outside));
+    assert!(!text(&outside.stdout).contains("out\n/"), "{}", describe(&outside));
     Ok(())
     })
     .await
@@ -405,7 +405,7 @@ async fn an_exchange_of_directories_gains_nothing() -> Outcome {
         let mut client = made(&daemon).await?;
         write(&client, "exchange.py", EXCHANGE.as_bytes()).await?;
         let runs = shell(&client, "one", "python3 exchange.py > /dev/null 2>&1 & sleep 0.1").await?;
-        assert_eq!(runs.exit_code, Some(0), "{}", tell(&runs));
+        assert_eq!(runs.exit_code, Some(0), "{}", describe(&runs));
         until("exchanging", async || {
             Ok(client.clone().stat(path("ready")).await.is_ok())
         })
@@ -454,7 +454,7 @@ async fn an_exchange_of_directories_gains_nothing() -> Outcome {
             assert!(
                 said.trim().chars().all(|letter| "own".contains(letter)),
                 "{}",
-                tell(&found)
+                describe(&found)
             );
         }
         Ok(())

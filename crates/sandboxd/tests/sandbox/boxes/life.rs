@@ -10,7 +10,7 @@ use tonic::{Code, Status};
 
 use super::{boxes, exec, shell, small};
 use crate::support::census::{children, spawner};
-use crate::support::{Daemon, Outcome, cause, settles, tell, text};
+use crate::support::{Daemon, Outcome, cause, describe, settles, text};
 
 fn code(status: &Status) -> (Code, &str) {
     let code = status
@@ -21,7 +21,7 @@ fn code(status: &Status) -> (Code, &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_box_keeps_what_its_execs_leave_and_ends_when_it_is_closed() -> Outcome {
+async fn a_box_keeps_files_of_its_execs_and_ends_when_it_is_closed() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };
@@ -38,10 +38,10 @@ async fn a_box_keeps_what_its_execs_leave_and_ends_when_it_is_closed() -> Outcom
         "echo kept > note; (sleep 60 & echo $! > pid); echo $A; pwd",
     )
     .await?;
-    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Exited, "{}", describe(&result));
     assert_eq!(text(&result.stdout), "of the box\n/work\n");
     let result = shell(&client, "one", "cat note; kill -0 $(cat pid) && echo lives").await?;
-    assert_eq!(text(&result.stdout), "kept\nlives\n", "{}", tell(&result));
+    assert_eq!(text(&result.stdout), "kept\nlives\n", "{}", describe(&result));
     let again = client.create(request.clone()).await?.into_inner();
     assert_eq!(again.created_at, made.created_at);
     let other = client
@@ -99,7 +99,7 @@ async fn many_who_create_one_box_get_one() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_box_that_nobody_names_ends_with_its_lease() -> Outcome {
+async fn an_unused_box_ends_with_its_lease() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };
@@ -147,7 +147,7 @@ async fn a_box_that_nobody_names_ends_with_its_lease() -> Outcome {
         cause(&result),
         Cause::Exited,
         "a call holds the lease: {}",
-        tell(&result)
+        describe(&result)
     );
     Ok(())
 }
@@ -182,13 +182,13 @@ async fn labels_name_boxes_to_list_and_close() -> Outcome {
     closed.sort();
     assert_eq!(closed, ["a", "b", "c"]);
     let result = sleeping.await??.into_inner();
-    assert_eq!(cause(&result), Cause::Cancelled, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Cancelled, "{}", describe(&result));
     assert!(result.reason.contains("closed"), "{}", result.reason);
     daemon.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_box_whose_init_dies_says_that_it_was_not_the_program() -> Outcome {
+async fn a_box_that_loses_its_init_does_not_blame_the_program() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };
@@ -201,7 +201,7 @@ async fn a_box_whose_init_dies_says_that_it_was_not_the_program() -> Outcome {
     // SAFETY: a process of our own daemon.
     assert_eq!(unsafe { libc::kill(init.pid as i32, libc::SIGKILL) }, 0);
     let result = sleeping.await??.into_inner();
-    assert_eq!(cause(&result), Cause::Infra, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Infra, "{}", describe(&result));
     assert_eq!(result.error_code, "PRL_SANDBOX_INIT_DIED");
     let gone = client
         .exec(exec("one", &["true"]))
@@ -224,7 +224,7 @@ async fn boxes_are_held_without_root_too() -> Outcome {
     let mut client = boxes(&daemon).await?;
     client.create(small("one")).await?;
     let result = shell(&client, "one", "echo kept > note; sleep 60 & echo $!").await?;
-    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Exited, "{}", describe(&result));
     let limited = prl_sandbox_proto::ExecRequest {
         limits: Some(prl_sandbox_proto::Limits {
             wall_ms: Some(300),
@@ -233,7 +233,7 @@ async fn boxes_are_held_without_root_too() -> Outcome {
         ..exec("one", &["bash", "-c", "setsid sleep 66 & disown; sleep 66"])
     };
     let result = client.exec(limited).await?.into_inner();
-    assert_eq!(cause(&result), Cause::WallTimeout, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::WallTimeout, "{}", describe(&result));
     let result = shell(&client, "one", "cat note; cat /proc/[0-9]*/cmdline | tr '\\0' ' '").await?;
     let seen = text(&result.stdout);
     assert!(
@@ -246,7 +246,7 @@ async fn boxes_are_held_without_root_too() -> Outcome {
         (cause(&result), result.signal),
         (Cause::Signaled, Some(9)),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     let nobody = prl_sandbox_proto::ExecRequest {
         user: "nobody".to_owned(),
@@ -255,6 +255,6 @@ async fn boxes_are_held_without_root_too() -> Outcome {
     let refused = client.exec(nobody).await.err().ok_or("there is no second user")?;
     assert_eq!(refused.code(), Code::Unimplemented);
     let result = shell(&client, "one", "cat note").await?;
-    assert_eq!(text(&result.stdout), "kept\n", "{}", tell(&result));
+    assert_eq!(text(&result.stdout), "kept\n", "{}", describe(&result));
     daemon.stop()
 }

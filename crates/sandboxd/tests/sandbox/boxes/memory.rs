@@ -3,7 +3,7 @@
 use prl_sandbox_proto::{Cause, CreateRequest, ExecRequest, Limits, RemoveRequest};
 
 use super::{boxes, exec, small};
-use crate::support::{Daemon, Outcome, cause, skip, tell, text};
+use crate::support::{Daemon, Outcome, cause, describe, skip, text};
 
 const MEMORY_BYTES: u64 = 64 << 20;
 const ROUNDS: usize = 10;
@@ -40,7 +40,7 @@ fn warm(id: &str, code: &str) -> ExecRequest {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_programs_leave_in_memory_does_not_end_their_box() -> Outcome {
+async fn memory_filled_by_dead_programs_does_not_end_their_box() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0", "--warm", "python=1"])? else {
         return Ok(());
     };
@@ -60,7 +60,11 @@ async fn what_programs_leave_in_memory_does_not_end_their_box() -> Outcome {
         let mut counted_as_oom = 0;
         for round in 0..ROUNDS {
             let filled = client.exec(exec(id, &program)).await?.into_inner();
-            assert!(ends_in_full_memory(cause(&filled)), "{id} {round}: {}", tell(&filled));
+            assert!(
+                ends_in_full_memory(cause(&filled)),
+                "{id} {round}: {}",
+                describe(&filled)
+            );
             counted_as_oom += usize::from(cause(&filled) == Cause::Oom);
             // These may also need too much memory, but it is never our failure.
             let after = [exec(id, &["sh", "-c", "echo done"]), warm(id, "print(1)")];
@@ -69,7 +73,7 @@ async fn what_programs_leave_in_memory_does_not_end_their_box() -> Outcome {
                 assert!(
                     cause(&next) == Cause::Exited || ends_in_full_memory(cause(&next)),
                     "{id} {round}: {}",
-                    tell(&next)
+                    describe(&next)
                 );
             }
         }
@@ -86,6 +90,6 @@ async fn what_programs_leave_in_memory_does_not_end_their_box() -> Outcome {
         .exec(warm("files", "print(len(bytes(40 << 20)))"))
         .await?
         .into_inner();
-    assert_eq!(text(&free.stdout), "41943040\n", "{}", tell(&free));
+    assert_eq!(text(&free.stdout), "41943040\n", "{}", describe(&free));
     daemon.stop()
 }

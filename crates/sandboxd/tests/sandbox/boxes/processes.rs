@@ -11,7 +11,7 @@ use prl_sandbox_proto::{
 use tonic::Code;
 
 use super::{Boxes, boxes, exec, in_every_tier, shell, small};
-use crate::support::{Daemon, Outcome, cause, tell, text};
+use crate::support::{Daemon, Outcome, cause, describe, text};
 
 fn start(process: &str, argv: &[&str]) -> StartRequest {
     StartRequest {
@@ -144,7 +144,7 @@ async fn a_process_is_fed_watched_and_found_again() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_reader_loses_nothing_or_is_told_what() -> Outcome {
+async fn a_slow_reader_loses_nothing_or_learns_how_much() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };
@@ -242,7 +242,7 @@ async fn a_terminal_is_one() -> Outcome {
             (cause(&result), result.signal),
             (Cause::Signaled, Some(2)),
             "{screen}{}",
-            tell(&result)
+            describe(&result)
         );
         Ok(())
     })
@@ -250,7 +250,7 @@ async fn a_terminal_is_one() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_box_has_so_many_terminals_and_a_program_that_gets_none_is_told_so() -> Outcome {
+async fn terminals_are_bounded_and_a_program_without_one_gets_an_error() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };
@@ -270,7 +270,7 @@ async fn a_box_has_so_many_terminals_and_a_program_that_gets_none_is_told_so() -
         (cause(&result), result.exit_code),
         (Cause::Exited, Some(126)),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     assert!(result.reason.contains("terminals of the sandbox"), "{}", result.reason);
     daemon.stop()
@@ -313,7 +313,7 @@ async fn a_signal_reaches_the_process_and_a_kill_its_whole_tree() -> Outcome {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let left = shell(&client, "one", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").await?;
-    assert!(!text(&left.stdout).contains("sleep 77"), "{}", tell(&left));
+    assert!(!text(&left.stdout).contains("sleep 77"), "{}", describe(&left));
     let missing = client
         .signal_process(signal("nobody", 9))
         .await
@@ -324,7 +324,7 @@ async fn a_signal_reaches_the_process_and_a_kill_its_whole_tree() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_started_process_may_use_is_asked_for_and_not_assumed() -> Outcome {
+async fn limits_of_a_started_process_are_taken_from_the_request() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };
@@ -350,9 +350,9 @@ async fn what_a_started_process_may_use_is_asked_for_and_not_assumed() -> Outcom
     let missing = client.start(start("missing", &["no-such-program"])).await?.into_inner();
     assert!(!missing.running);
     let seen = follow(&client, attach("missing", 0), Duration::ZERO).await?;
-    assert_eq!(seen.result.exit_code, Some(127), "{}", tell(&seen.result));
+    assert_eq!(seen.result.exit_code, Some(127), "{}", describe(&seen.result));
     let seen = follow(&client, attach("bounded", 0), Duration::ZERO).await?;
-    assert_eq!(cause(&seen.result), Cause::WallTimeout, "{}", tell(&seen.result));
+    assert_eq!(cause(&seen.result), Cause::WallTimeout, "{}", describe(&seen.result));
     let seen = follow(&client, attach("long", 0), Duration::ZERO).await?;
     assert_eq!(String::from_utf8_lossy(&seen.stdout), "through\n");
     Ok(())

@@ -4,7 +4,7 @@ use prl_sandbox_proto::{Cause, EvaluateReply, EvaluateRequest, ExecRequest, Limi
 use tonic::{Code, Status};
 
 use super::{Boxes, boxes, small};
-use crate::support::{Daemon, Outcome, cause, tell, text};
+use crate::support::{Daemon, Outcome, cause, describe, text};
 
 fn request(of: &str, code: &str) -> EvaluateRequest {
     EvaluateRequest {
@@ -33,7 +33,7 @@ async fn start(boxes: &Boxes, of: &str, kind: &str) -> Result<(), Status> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn state_is_kept_and_every_evaluation_has_its_own_output() -> Outcome {
+async fn state_is_kept_and_every_evaluation_has_separate_output() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "1"])? else {
         return Ok(());
     };
@@ -65,7 +65,7 @@ async fn state_is_kept_and_every_evaluation_has_its_own_output() -> Outcome {
             (reply.value.as_str(), reply.error.as_str()),
             (value, error),
             "{code}: {}",
-            tell(&result)
+            describe(&result)
         );
         assert_eq!((text(&result.stdout).as_str(), reply.alive), (out, true), "{code}");
         assert_eq!(
@@ -74,7 +74,7 @@ async fn state_is_kept_and_every_evaluation_has_its_own_output() -> Outcome {
         );
         if code == "1 / 0" {
             let wanted = "Traceback (most recent call last):\n  File \"<repl-6>\", line 1, in <module>\n    1 / 0\n";
-            assert!(text(&result.stderr).starts_with(wanted), "{}", tell(&result));
+            assert!(text(&result.stderr).starts_with(wanted), "{}", describe(&result));
         }
     }
     let mut together = tokio::task::JoinSet::new();
@@ -90,7 +90,7 @@ async fn state_is_kept_and_every_evaluation_has_its_own_output() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_is_that_of_its_own_evaluation() -> Outcome {
+async fn answers_belong_to_their_evaluations() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "1"])? else {
         return Ok(());
     };
@@ -139,7 +139,7 @@ async fn every_answer_is_that_of_its_own_evaluation() -> Outcome {
             (reply.value.as_str(), reply.error.as_str(), reply.alive),
             (value, error, true),
             "{code}: {}",
-            tell(&result)
+            describe(&result)
         );
         let printed = match code {
             _ if code.contains("'kept'") => "kept",
@@ -152,7 +152,7 @@ async fn every_answer_is_that_of_its_own_evaluation() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_must_be_ended_ends_the_interpreter() -> Outcome {
+async fn evaluations_that_must_be_ended_end_the_interpreter() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "1"])? else {
         return Ok(());
     };
@@ -187,7 +187,7 @@ async fn what_must_be_ended_ends_the_interpreter() -> Outcome {
             (cause(&result), reply.alive),
             (wanted, false),
             "{code}: {}",
-            tell(&result)
+            describe(&result)
         );
         if wanted == Cause::Exited {
             assert_eq!(result.exit_code, exit_code);
@@ -261,7 +261,7 @@ async fn node_keeps_its_state_too() -> Outcome {
             (reply.value.as_str(), reply.error.as_str(), reply.alive),
             (value, error, true),
             "{code}: {}",
-            tell(&result)
+            describe(&result)
         );
         let printed = text(&result.stdout);
         match out {
@@ -288,7 +288,7 @@ async fn node_keeps_its_state_too() -> Outcome {
         (result.exit_code, text(&result.stdout).as_str(), reply.alive),
         (Some(3), "bye\n", false),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     Ok(())
 }

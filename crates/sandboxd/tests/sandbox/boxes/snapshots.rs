@@ -8,7 +8,7 @@ use prl_sandbox_proto::{
 use tonic::Code;
 
 use super::{Boxes, boxes, exec, in_every_tier, shell, small};
-use crate::support::{Daemon, Outcome, tell, text};
+use crate::support::{Daemon, Outcome, describe, text};
 
 fn take(id: &str, of: &str) -> SnapshotRequest {
     SnapshotRequest {
@@ -60,7 +60,7 @@ async fn a_box_begins_where_another_was() -> Outcome {
     let second_user = daemon.is_root();
     if second_user {
         let wrote = client.exec(theirs).await?.into_inner();
-        assert_eq!(wrote.exit_code, Some(0), "{}", tell(&wrote));
+        assert_eq!(wrote.exit_code, Some(0), "{}", describe(&wrote));
     }
     let labels = HashMap::from([("run".to_owned(), "7".to_owned())]);
     let request = SnapshotRequest {
@@ -104,10 +104,10 @@ async fn a_box_begins_where_another_was() -> Outcome {
         "750 {owner}\n400 {owner}\nmine\ntmp\nshm\nmine\nmine\non top\n{}mine to remove\n",
         text(&sum.stdout)
     );
-    assert_eq!(text(&found.stdout), wanted, "{}", tell(&found));
+    assert_eq!(text(&found.stdout), wanted, "{}", describe(&found));
     if second_user {
         let denied = shell(&client, "second", "cat /tmp/theirs").await?;
-        assert_eq!(denied.exit_code, Some(1), "{}", tell(&denied));
+        assert_eq!(denied.exit_code, Some(1), "{}", describe(&denied));
     }
 
     let small_disk = CreateRequest {
@@ -167,7 +167,7 @@ async fn snapshots_have_a_limit_together() -> Outcome {
 
 /// A program in the first box prepares the files among which init then writes in the second, with its rights.
 #[tokio::test(flavor = "multi_thread")]
-async fn files_are_not_written_through_what_a_snapshot_holds() -> Outcome {
+async fn files_are_not_written_through_links_of_a_snapshot() -> Outcome {
     in_every_tier(async |daemon| {
         let place = tempfile::tempdir()?;
         let theirs = place.path().join("theirs");
@@ -189,7 +189,7 @@ async fn files_are_not_written_through_what_a_snapshot_holds() -> Outcome {
         client.create(on_top("second", "s", &all)).await?;
         let found = shell(&client, "second", "stat -c %F file name dangling plain d/e/f; cat file name dangling plain d/e/f").await?;
         let wanted = format!("{}{}", "regular file\n".repeat(5), "mine".repeat(5));
-        assert_eq!(text(&found.stdout), wanted, "{}", tell(&found));
+        assert_eq!(text(&found.stdout), wanted, "{}", describe(&found));
         assert_eq!(std::fs::read_to_string(&theirs)?, "untouched");
         assert_eq!(std::fs::read_dir(place.path())?.count(), 1, "nothing was made there");
         Ok(())
@@ -198,7 +198,7 @@ async fn files_are_not_written_through_what_a_snapshot_holds() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_deeper_than_a_snapshot_goes_is_told_in_few_words() -> Outcome {
+async fn folders_too_deep_for_a_snapshot_have_a_short_error() -> Outcome {
     in_every_tier(async |daemon| {
         let mut client = boxes(&daemon).await?;
         client.create(small("one")).await?;

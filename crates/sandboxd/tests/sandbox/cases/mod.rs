@@ -1,13 +1,13 @@
 //! Programs as data: the program, what must be true of its result, and which defence makes it true.
 
 pub(crate) mod attacks;
-pub(crate) mod held;
+pub(crate) mod file_operations;
 pub(crate) mod ordinary;
 
 use prl_sandbox_proto::{Cause, Limit, Limits, RunOnceRequest, RunOnceResult};
 
 use crate::support::ground::Ground;
-use crate::support::{cause, command, slowness, tell, text};
+use crate::support::{cause, command, describe, slowness, text};
 
 /// The wall time of a program that ends by itself, in milliseconds.
 const PATIENCE_MS: u64 = 30_000;
@@ -119,7 +119,7 @@ impl Case {
 
     /// Checks the result; the error says what is wrong.
     pub(crate) fn verdict(&self, result: &RunOnceResult) -> Result<(), String> {
-        let wrong = |what: String| Err(format!("{}: {what}\n{}", self.name, tell(result)));
+        let wrong = |what: String| Err(format!("{}: {what}\n{}", self.name, describe(result)));
         if cause(result) != self.cause {
             return wrong(format!("cause is not {:?}", self.cause));
         }

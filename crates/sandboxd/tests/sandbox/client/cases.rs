@@ -27,7 +27,7 @@ async fn killed_once(daemon: &Daemon, client: &Client, key: &str) -> Result<(Opt
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_no_key_is_run_again() -> Outcome {
+async fn requests_without_a_key_run_again() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());
     };

@@ -79,7 +79,7 @@ async fn work_is_spread_and_a_full_daemon_is_passed_over() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_daemon_makes_its_own_runs_infra_and_no_others() -> Outcome {
+async fn a_killed_daemon_makes_only_its_runs_infra() -> Outcome {
     let Some((mut daemons, client)) = daemons(3).await? else {
         return Ok(());
     };
@@ -206,7 +206,7 @@ async fn a_daemon_that_comes_back_gets_work_again() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_daemon_that_stops_finishes_what_runs_and_gets_nothing_new() -> Outcome {
+async fn a_stopping_daemon_finishes_its_runs_and_gets_no_new_ones() -> Outcome {
     let Some((mut daemons, client)) = daemons(2).await? else {
         return Ok(());
     };

@@ -1,10 +1,10 @@
 //! The client with real daemons: certificates, tenants, several daemons, and held boxes.
 
+mod boxes;
 mod cases;
 mod certificates;
+mod embedded_daemon;
 mod fleet;
-mod held;
-mod own_daemon;
 mod tenants;
 mod texts;
 

@@ -17,7 +17,7 @@ async fn tenant(daemon: &Daemon, token: &str) -> Result<Client> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_holds_does_not_exist_for_another() -> Outcome {
+async fn boxes_of_one_tenant_do_not_exist_for_another() -> Outcome {
     let Some((daemon, _)) = crate::support::tcp::start("ann:token-of-ann\nben:token-of-ben\n", &[])? else {
         return Ok(());
     };

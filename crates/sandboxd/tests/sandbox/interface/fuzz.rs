@@ -257,7 +257,7 @@ fn messages() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_that_nobody_meant() -> Outcome {
+async fn random_messages_end_no_daemon() -> Outcome {
     unharmed(async |daemon, _| {
         let seeds = messages();
         let mut dice = Dice(7);
@@ -334,7 +334,7 @@ async fn recording(daemon: &Daemon) -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn frames_that_nobody_meant() -> Outcome {
+async fn random_frames_end_no_daemon() -> Outcome {
     unharmed(async |daemon, client| {
         let valid = recording(daemon).await?;
         assert!(valid.starts_with(b"PRI * HTTP/2.0"), "{}", valid.len());

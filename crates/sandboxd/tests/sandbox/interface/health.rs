@@ -48,8 +48,8 @@ async fn health_needs_no_token_and_everything_else_does() -> Outcome {
         .ok_or("it is known")?;
     assert_eq!(unknown.code(), Code::NotFound);
     let mut watched = health.watch(of("other")).await?.into_inner();
-    let told = watched.message().await?.ok_or("nothing")?;
-    assert_eq!(told.status(), ServingStatus::ServiceUnknown);
+    let answer = watched.message().await?.ok_or("nothing")?;
+    assert_eq!(answer.status(), ServingStatus::ServiceUnknown);
 
     // Methods that exist and methods that do not are refused in the same way.
     let mut refusals: Vec<(Code, String, Option<String>)> = Vec::new();
@@ -94,7 +94,7 @@ async fn health_needs_no_token_and_everything_else_does() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn watching_tells_that_the_daemon_drains() -> Outcome {
+async fn watching_reports_that_the_daemon_drains() -> Outcome {
     let Some((daemon, channel_tcp)) = on_tcp().await? else {
         return Ok(());
     };
@@ -107,8 +107,8 @@ async fn watching_tells_that_the_daemon_drains() -> Outcome {
             .into_inner(),
     ];
     for stream in &mut watched {
-        let told = stream.message().await?.ok_or("nothing")?;
-        assert_eq!(told.status(), ServingStatus::Serving);
+        let answer = stream.message().await?.ok_or("nothing")?;
+        assert_eq!(answer.status(), ServingStatus::Serving);
     }
     // A run keeps the daemon waiting, so that there is time between draining and the end.
     let mut client = daemon.client().await?;
@@ -117,8 +117,8 @@ async fn watching_tells_that_the_daemon_drains() -> Outcome {
     until("running", async || Ok(running(&mut client).await? == 1)).await?;
     let stopping = tokio::task::spawn_blocking(move || daemon.stop().map_err(|error| error.to_string()));
     for stream in &mut watched {
-        let told = tokio::time::timeout(Duration::from_secs(2), stream.message()).await??;
-        assert_eq!(told.ok_or("nothing")?.status(), ServingStatus::NotServing);
+        let answer = tokio::time::timeout(Duration::from_secs(2), stream.message()).await??;
+        assert_eq!(answer.ok_or("nothing")?.status(), ServingStatus::NotServing);
     }
     // The program that ran meanwhile still gets its answer.
     run.await??;

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::boxes::{boxes, shell, small};
 use crate::support::census::kill_inits;
-use crate::support::{Daemon, Outcome, cause, command, skip, tcp, tell, tight, until};
+use crate::support::{Daemon, Outcome, cause, command, describe, skip, tcp, tight, until};
 use crate::zygote::{kill_templates, warm};
 
 /// Values by name with labels.
@@ -171,7 +171,7 @@ async fn each_end_is_counted_under_its_cause() -> Outcome {
     let (mut before, _) = page(&daemon).await?;
     for (wanted, request) in programs {
         let result = client.run_once(request).await?.into_inner();
-        assert_eq!(cause(&result), wanted, "{}", tell(&result));
+        assert_eq!(cause(&result), wanted, "{}", describe(&result));
         let (after, _) = page(&daemon).await?;
         for number in 1..=i32::from(Cause::Infra) {
             let one = Cause::try_from(number)?;
@@ -238,7 +238,7 @@ async fn one_waits_and_one_is_refused(daemon: &Daemon) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn boxes_births_and_waits_are_counted_and_nothing_tells_of_callers() -> Outcome {
+async fn boxes_births_and_waits_are_counted_and_no_metric_names_a_caller() -> Outcome {
     let arguments = [
         "--metrics-address",
         "0",
@@ -335,7 +335,7 @@ async fn a_template_that_dies_is_seen_to_be_started_again() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_parked_for_tests_is_told_apart() -> Outcome {
+async fn sandboxes_parked_for_tests_are_counted_separately() -> Outcome {
     let Some((daemon, mut client)) = warm(&["--metrics-address", "0", "--warm", "python=2"]).await? else {
         return Ok(());
     };
@@ -356,7 +356,7 @@ async fn what_is_parked_for_tests_is_told_apart() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_case_whose_sandbox_is_lost_is_counted() -> Outcome {
+async fn a_case_that_loses_its_sandbox_is_counted() -> Outcome {
     let Some(daemon) = Daemon::start(&["--metrics-address", "0", "--park", "0"])? else {
         return Ok(());
     };
@@ -376,12 +376,12 @@ async fn a_case_whose_sandbox_is_lost_is_counted() -> Outcome {
     };
     let mut events = daemon.client().await?.run_tests(request).await?.into_inner();
     kill_inits(daemon.pid(), "sleep").await?;
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     while let Some(event) = events.message().await? {
-        told.extend(event.event);
+        received.extend(event.event);
     }
-    let [Event::End(end)] = &told[..] else {
-        panic!("{told:?}");
+    let [Event::End(end)] = &received[..] else {
+        panic!("{received:?}");
     };
     let (values, _) = page(&daemon).await?;
     let errors = format!("prl_sandbox_errors_total{{code=\"{}\"}}", end.error_code);
@@ -448,7 +448,7 @@ async fn bad_callers_are_refused_and_cost_little() -> Outcome {
     .await?;
     // Meanwhile the daemon works.
     let run = daemon.client().await?.run_once(command(&["true"])).await?.into_inner();
-    assert_eq!(cause(&run), Cause::Exited, "{}", tell(&run));
+    assert_eq!(cause(&run), Cause::Exited, "{}", describe(&run));
     for mut stream in silent {
         let mut rest = Vec::new();
         let closed = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut rest)).await?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Daemon, Outcome, cause, command, running, skip, tcp, tell, text, until};
+use crate::support::{Daemon, Outcome, cause, command, describe, running, skip, tcp, text, until};
 use prl_sandbox_proto::sandboxes_client::SandboxesClient;
 use prl_sandbox_proto::{
     CancelRequest, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthRequest, InputFile, Isolation, RETRY_AFTER_KEY,
@@ -87,7 +87,7 @@ async fn cancelling_and_hanging_up_kill_the_run() -> Outcome {
     };
     assert!(client.cancel(cancel.clone()).await?.into_inner().found);
     let result = run.await??.into_inner();
-    assert_eq!(cause(&result), Cause::Cancelled, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Cancelled, "{}", describe(&result));
     assert!(!client.cancel(cancel).await?.into_inner().found, "it has ended");
 
     let run = tokio::spawn({
@@ -293,7 +293,7 @@ fn a_token_that_programs_could_read_is_none() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rootless_daemon_says_what_it_lacks_and_fails_closed() -> Outcome {
+async fn a_rootless_daemon_names_missing_defences_and_fails_closed() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0", "--rootless"])? else {
         return Ok(());
     };
@@ -317,7 +317,7 @@ async fn a_rootless_daemon_says_what_it_lacks_and_fails_closed() -> Outcome {
     assert!(
         out.contains("CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     if out.contains("root:") {
         // No user namespace protects root's files from a program that is root outside.
@@ -366,7 +366,7 @@ async fn a_quota_rations_processor_time() -> Outcome {
         .run_once(command(&["/usr/bin/python3", "-c", spin]))
         .await?
         .into_inner();
-    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Exited, "{}", describe(&result));
     let used = result.usage.and_then(|usage| usage.cpu_ms).unwrap_or_default();
     // A quarter of the second, including the start of the interpreter and one period of tolerance at either end.
     assert!((1.0..500.0).contains(&used), "{used} ms of a second were used");
@@ -384,7 +384,7 @@ async fn a_journal_keeps_keys_across_the_death_of_the_daemon() -> Outcome {
         ..command(&["echo", "ran"])
     };
     let ran = first.client().await?.run_once(keyed("k")).await?.into_inner();
-    assert_eq!(text(&ran.stdout), "ran\n", "{}", tell(&ran));
+    assert_eq!(text(&ran.stdout), "ran\n", "{}", describe(&ran));
     assert!(
         start().is_err_and(|error| error.to_string().contains("journal")),
         "two daemons have one journal"
@@ -397,9 +397,9 @@ async fn a_journal_keeps_keys_across_the_death_of_the_daemon() -> Outcome {
         (cause(&again), again.error_code.as_str(), text(&again.stdout).as_str()),
         (Cause::Infra, "PRL_SANDBOX_DAEMON_RESTARTED", ""),
         "{}",
-        tell(&again)
+        describe(&again)
     );
     let other = client.run_once(keyed("l")).await?.into_inner();
-    assert_eq!(text(&other.stdout), "ran\n", "{}", tell(&other));
+    assert_eq!(text(&other.stdout), "ran\n", "{}", describe(&other));
     Ok(())
 }

@@ -54,7 +54,7 @@ async fn completed(client: &Client) -> Result<u64, Box<dyn std::error::Error>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn results_that_nobody_reads_make_others_wait_and_never_the_daemon_grow() -> Outcome {
+async fn unread_results_make_others_wait_and_never_the_daemon_grow() -> Outcome {
     let (running, kept) = (MAX_RUNNING.to_string(), KEPT.to_string());
     let Some(daemon) = Daemon::start(&["--max-running", &running, "--park", "2", "--result-bytes", &kept])? else {
         return Ok(());
@@ -89,15 +89,15 @@ async fn results_that_nobody_reads_make_others_wait_and_never_the_daemon_grow() 
         .err()
         .ok_or("begun though there is no room")?;
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
-    let told = |key: &str| {
+    let trailer = |key: &str| {
         refused
             .metadata()
             .get(key)
             .and_then(|value| value.to_str().ok())
             .map(str::to_owned)
     };
-    assert_eq!(told(ERROR_CODE_KEY).as_deref(), Some("PRL_SANDBOX_OVERLOADED"));
-    assert!(told(RETRY_AFTER_KEY).is_some_and(|after| after != "0"));
+    assert_eq!(trailer(ERROR_CODE_KEY).as_deref(), Some("PRL_SANDBOX_OVERLOADED"));
+    assert!(trailer(RETRY_AFTER_KEY).is_some_and(|after| after != "0"));
     let now = resident_kib(daemon.pid());
     let allowed = before + ((most * OUTPUT) >> 10) as u64;
     assert!(flat(allowed, now), "memory grew from {before} to {now} KiB");
@@ -182,7 +182,7 @@ async fn a_tenant_who_does_not_read_holds_up_no_other() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_of_tests_who_stops_reading_stops_the_tests_and_nobody_else() -> Outcome {
+async fn a_reader_of_tests_that_stops_reading_stops_only_its_tests() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "2", "--max-running", "1"])? else {
         return Ok(());
     };
@@ -213,18 +213,18 @@ async fn a_reader_of_tests_who_stops_reading_stops_the_tests_and_nobody_else() -
     };
     let another = daemon.client().await?.run_once(another).await?.into_inner();
     assert_eq!(text(&another.stdout), "another\n");
-    let mut told = 0;
+    let mut received = 0;
     while let Some(event) = events.message().await? {
         match event.event {
             Some(Event::Case(case)) => {
                 let output = case.result.and_then(|result| result.stdout).ok_or("no output")?;
                 assert_eq!(output.total, OUTPUT as u64);
-                told += 1;
+                received += 1;
             }
             Some(Event::End(end)) => assert_eq!((end.completed, end.error_code.as_str()), (30, "")),
             other => return Err(format!("{other:?}").into()),
         }
     }
-    assert_eq!(told, cases);
+    assert_eq!(received, cases);
     daemon.stop()
 }

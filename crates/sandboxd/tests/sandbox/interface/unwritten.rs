@@ -6,8 +6,8 @@ use prl_sandbox_proto::{
 use tonic::Code;
 
 use crate::boxes::{Boxes, boxes, in_every_tier, small};
-use crate::run_tests::{Told, judge, tests};
-use crate::support::{Client, Outcome, cause, command, tell, tight};
+use crate::run_tests::{TestsResult, judge, tests};
+use crate::support::{Client, Outcome, cause, command, describe, tight};
 
 /// Files, limits, and the verdict.
 struct Case {
@@ -94,7 +94,7 @@ impl Case {
         inputs.collect()
     }
 
-    fn is_told(&self, how: &str, result: &RunOnceResult) -> Result<(), String> {
+    fn has_its_verdict(&self, how: &str, result: &RunOnceResult) -> Result<(), String> {
         let limits: Vec<Limit> = result.limits_hit().collect();
         let right = cause(result) == Cause::DiskFull
             && result.exit_code.is_none()
@@ -102,7 +102,7 @@ impl Case {
             && limits == Vec::from_iter(self.limit);
         right
             .then_some(())
-            .ok_or_else(|| format!("{} {how}: {}", self.name, tell(result)))
+            .ok_or_else(|| format!("{} {how}: {}", self.name, describe(result)))
     }
 
     async fn runs(&self, client: &Client) -> Outcome {
@@ -110,18 +110,20 @@ impl Case {
         request.files = self.inputs();
         request.limits = Some(self.limits);
         let result = client.clone().run_once(request.clone()).await?.into_inner();
-        self.is_told("run_once", &result)?;
+        self.has_its_verdict("run_once", &result)?;
         let mut many = tests(request, &["", "", ""]);
-        let Told { build, cases, end } = judge(client, many.clone()).await?;
+        let TestsResult { build, cases, end } = judge(client, many.clone()).await?;
         assert!(build.is_none() && cases.len() == 3, "{}: {end:?}", self.name);
-        cases.iter().try_for_each(|case| self.is_told("run_tests", case))?;
+        cases
+            .iter()
+            .try_for_each(|case| self.has_its_verdict("run_tests", case))?;
         many.stop_on_failure = true;
-        let told = judge(client, many.clone()).await?;
-        assert_eq!(told.cases.len(), 1, "{}", self.name);
+        let judged = judge(client, many.clone()).await?;
+        assert_eq!(judged.cases.len(), 1, "{}", self.name);
         many.build = vec!["true".to_owned()];
-        let Told { build, cases, .. } = judge(client, many).await?;
+        let TestsResult { build, cases, .. } = judge(client, many).await?;
         assert!(cases.is_empty(), "{}", self.name);
-        self.is_told("build", &build.ok_or("no build")?)?;
+        self.has_its_verdict("build", &build.ok_or("no build")?)?;
         Ok(())
     }
 
@@ -188,7 +190,7 @@ impl Case {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_do_not_fit_are_told_alike_everywhere() -> Outcome {
+async fn files_that_do_not_fit_have_the_same_result_everywhere() -> Outcome {
     in_every_tier(async |daemon| {
         let client = daemon.client().await?;
         let mut boxes = boxes(&daemon).await?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, RunOnceRequest};
 
-use crate::support::{Client, Daemon, Outcome, cause, command, running, settles, skip, tell, tight, until};
+use crate::support::{Client, Daemon, Outcome, cause, command, describe, running, settles, skip, tight, until};
 
 /// The path of a Linux that runs as a program (Debian: package user-mode-linux).
 const KERNEL: &str = "PRL_TEST_UML";
@@ -18,8 +18,8 @@ const BOOT_DEADLINE: Duration = Duration::from_secs(200);
 
 /// The controllers that this daemon uses by v2.
 async fn by_v2(client: &Client) -> Result<Vec<String>, Box<dyn Error>> {
-    let told = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
-    let v2 = told
+    let reported = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    let v2 = reported
         .facilities
         .iter()
         .filter(|one| one.available && one.detail.starts_with("v2, "));
@@ -57,7 +57,7 @@ async fn limits_by_v2() -> Outcome {
     if has("pids") {
         let fork = "import os, time\nwhile True:\n try:\n  if os.fork() == 0: time.sleep(100)\n except OSError: pass";
         let bomb = run(python(fork)).await?;
-        assert_eq!(cause(&bomb), Cause::Pids, "{}", tell(&bomb));
+        assert_eq!(cause(&bomb), Cause::Pids, "{}", describe(&bomb));
         let some = run(python(
             "import os\nfor _ in range(5): os.fork() or os._exit(0)\nos.wait()",
         ))
@@ -67,7 +67,7 @@ async fn limits_by_v2() -> Outcome {
     }
     if has("memory") {
         let bomb = run(python("x = []\nwhile True: x.append(bytearray(1 << 20))")).await?;
-        assert_eq!(cause(&bomb), Cause::Oom, "{}", tell(&bomb));
+        assert_eq!(cause(&bomb), Cause::Oom, "{}", describe(&bomb));
         let limit = tight().memory_bytes.unwrap_or_default();
         let peak = bomb.usage.unwrap_or_default().peak_memory_bytes.unwrap_or_default();
         assert!((limit / 2..=limit).contains(&peak), "{peak} of {limit} bytes");
@@ -78,7 +78,11 @@ async fn limits_by_v2() -> Outcome {
         ]))
         .await?;
         let peak = files.usage.unwrap_or_default().peak_memory_bytes.unwrap_or_default();
-        assert!(peak > 8 << 20, "files in memory are counted: {peak}\n{}", tell(&files));
+        assert!(
+            peak > 8 << 20,
+            "files in memory are counted: {peak}\n{}",
+            describe(&files)
+        );
     }
     if has("cpu") {
         let spin = "import time\nend = time.monotonic() + 3\nwhile time.monotonic() < end: pass";
@@ -86,12 +90,16 @@ async fn limits_by_v2() -> Outcome {
         let used = spun.usage.unwrap_or_default().cpu_ms.unwrap_or_default();
         // Half a processor, and some periods of tolerance, which an emulated machine needs.
         let given = spun.timings.unwrap_or_default().run_ms / 2.0 + 500.0;
-        assert!((1.0..given).contains(&used), "{used} of {given} ms\n{}", tell(&spun));
+        assert!(
+            (1.0..given).contains(&used),
+            "{used} of {given} ms\n{}",
+            describe(&spun)
+        );
         let mut endless = python("while True: pass");
         let limits = endless.limits.get_or_insert_default();
         (limits.cpu_ms, limits.wall_ms) = (Some(300), Some(60_000));
         let cut = run(endless).await?;
-        assert_eq!(cause(&cut), Cause::CpuTimeout, "{}", tell(&cut));
+        assert_eq!(cause(&cut), Cause::CpuTimeout, "{}", describe(&cut));
     }
     let pid = daemon.pid();
     daemon.stop()?;

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, ExecRequest, Limit, Limits};
 
 use crate::boxes::{boxes, exec, small};
-use crate::support::{Daemon, Outcome, cause, command, skip, tell, text, tight};
+use crate::support::{Daemon, Outcome, cause, command, describe, skip, text, tight};
 
 /// The first number of the machine that a container's root gets, and how many numbers there are.
 const MAPPED: (u32, u32) = (200_000, 65_536);
@@ -47,8 +47,8 @@ fn filtered(command: &mut Command) -> &mut Command {
 
 async fn has_warm_python(daemon: &Daemon) -> Outcome {
     let mut client = daemon.client().await?;
-    let told = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
-    assert!(!told.runtimes.is_empty(), "{:?}", told.facilities);
+    let reported = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
+    assert!(!reported.runtimes.is_empty(), "{:?}", reported.facilities);
     let look = "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('Seccomp:')])";
     let result = client.run_once(command(&["python3", "-c", look])).await?.into_inner();
     assert_eq!(
@@ -115,7 +115,7 @@ fn apart(command: &mut Command) -> std::io::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn boxes_have_users_of_their_own_in_a_user_namespace() -> Outcome {
+async fn boxes_have_separate_users_in_a_user_namespace() -> Outcome {
     // SAFETY: reads an attribute of this process.
     if unsafe { libc::geteuid() } != 0 {
         skip("only root gives away numbers");
@@ -156,16 +156,16 @@ async fn boxes_have_users_of_their_own_in_a_user_namespace() -> Outcome {
         ..tight()
     });
     let result = daemon.client().await?.run_once(long).await?.into_inner();
-    let told = (
+    let reported = (
         cause(&result),
         result.runtime.as_str(),
         result.limits_hit().collect::<Vec<_>>(),
     );
     assert_eq!(
-        told,
+        reported,
         (Cause::CpuTimeout, "python", vec![Limit::Cpu]),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     let mut held = boxes(&daemon).await?;
     held.create(small("one")).await?;

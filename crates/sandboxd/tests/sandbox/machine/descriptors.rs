@@ -6,7 +6,7 @@ use std::fs;
 use prl_sandbox_proto::{Cause, RunOnceResult};
 
 use crate::support::census::{spawner, tree};
-use crate::support::{Client, Daemon, Outcome, cause, command, skip, tell, until};
+use crate::support::{Client, Daemon, Outcome, cause, command, describe, skip, until};
 
 /// The kernel's error when the table of descriptors is full.
 const FULL: &str = "os error 24";
@@ -55,15 +55,15 @@ async fn an_order_that_has_no_room_is_refused_and_the_next_is_carried_out() -> O
     let usual = allow(spawner_before, 1)?;
     for _ in 0..3 {
         let refused = run(&client).await?;
-        assert_eq!(cause(&refused), Cause::Infra, "{}", tell(&refused));
-        assert!(refused.reason.contains(FULL), "{}", tell(&refused));
+        assert_eq!(cause(&refused), Cause::Infra, "{}", describe(&refused));
+        assert!(refused.reason.contains(FULL), "{}", describe(&refused));
     }
     assert!(open_files(spawner_before)? <= files, "something stays open");
     allow(spawner_before, usual)?;
     let well = run(&client).await?;
-    assert_eq!(cause(&well), Cause::Exited, "{}", tell(&well));
+    assert_eq!(cause(&well), Cause::Exited, "{}", describe(&well));
     let undisturbed = goes_on.await??.into_inner();
-    assert_eq!(cause(&undisturbed), Cause::Exited, "{}", tell(&undisturbed));
+    assert_eq!(cause(&undisturbed), Cause::Exited, "{}", describe(&undisturbed));
     assert_eq!(spawner(daemon.pid())?, spawner_before);
     daemon.stop()
 }

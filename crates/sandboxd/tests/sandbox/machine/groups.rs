@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, Limit, Limits, RunOnceRequest};
 
-use crate::support::{Daemon, Outcome, cause, census, command, skip, tell, text, until};
+use crate::support::{Daemon, Outcome, cause, census, command, describe, skip, text, until};
 
 const MIB: u64 = 1 << 20;
 /// The most memory that an interpreter uses to print a number.
@@ -75,16 +75,16 @@ async fn one_after_the_other(arguments: &[&str]) -> Outcome {
     let mut client = daemon.client().await?;
     for life in LIVES.iter().cycle().take(ROUNDS * LIVES.len()) {
         let long = client.run_once(request(life.program)).await?.into_inner();
-        assert_eq!(cause(&long), life.cause, "{}", tell(&long));
-        assert_eq!(long.limits_hit().next(), life.limit, "{}", tell(&long));
+        assert_eq!(cause(&long), life.cause, "{}", describe(&long));
+        assert_eq!(long.limits_hit().next(), life.limit, "{}", describe(&long));
         let used = long.usage.unwrap_or_default();
         assert!(used.peak_memory_bytes.is_none_or(|peak| peak >= life.least), "{used:?}");
         assert!(used.processes.is_none_or(|peak| peak >= life.processes), "{used:?}");
         // Between two that share groups there may be as many others as are made and parked at a time.
         for _ in 0..3 {
             let short = client.run_once(request("print(1)")).await?.into_inner();
-            assert_eq!(text(&short.stdout), "1\n", "{}", tell(&short));
-            assert_eq!(short.limits_hit().next(), None, "{}", tell(&short));
+            assert_eq!(text(&short.stdout), "1\n", "{}", describe(&short));
+            assert_eq!(short.limits_hit().next(), None, "{}", describe(&short));
             let used = short.usage.unwrap_or_default();
             assert!(
                 used.peak_memory_bytes.is_none_or(|peak| peak < LITTLE),
@@ -107,12 +107,12 @@ async fn one_after_the_other(arguments: &[&str]) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn executed_programs_are_told_of_themselves() -> Outcome {
+async fn executed_programs_are_measured_separately() -> Outcome {
     one_after_the_other(&["--warm", "python=0"]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn warm_programs_are_told_of_themselves() -> Outcome {
+async fn warm_programs_are_measured_separately() -> Outcome {
     one_after_the_other(&["--warm", "python=1"]).await
 }
 
@@ -139,13 +139,13 @@ fn on_one_processor<T>(act: impl FnOnce() -> T) -> std::io::Result<T> {
 
 /// The version of the interface that shares processor time by weight, and the daemon's directory there.
 async fn place_of_weight(daemon: &Daemon) -> Result<Option<(String, PathBuf)>, Box<dyn Error>> {
-    let told = daemon
+    let reported = daemon
         .client()
         .await?
         .capabilities(CapabilitiesRequest {})
         .await?
         .into_inner();
-    let facility = told.facilities.into_iter().find(|one| one.name == "cgroup.weight");
+    let facility = reported.facilities.into_iter().find(|one| one.name == "cgroup.weight");
     let facility = facility.ok_or("it is not reported")?;
     let Some((version, directory)) = facility.detail.split_once(", ").filter(|_| facility.available) else {
         skip(&facility.detail);
@@ -202,11 +202,11 @@ async fn all_sandboxes_together_have_their_weight() -> Outcome {
     let daemon = started??.ok_or("it does not start there")?;
     let (version, directory) = place_of_weight(&daemon).await?.ok_or("no weight there")?;
     assert_eq!(directory.parent(), Some(below.as_path()));
-    let told = weight(&version, &directory, 1)?;
+    let reported = weight(&version, &directory, 1)?;
     daemon.stop()?;
     // Its spawner stays in the group for another moment.
     until("empty", async || Ok(fs::remove_dir(&below).is_ok())).await?;
-    assert_eq!(told, ["512"; 2]);
+    assert_eq!(reported, ["512"; 2]);
     Ok(())
 }
 

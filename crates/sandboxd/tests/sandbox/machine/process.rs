@@ -7,7 +7,7 @@ use prl_sandbox_proto::{
 use tonic::Code;
 
 use crate::boxes::{Boxes, boxes, shell, small};
-use crate::support::{Client, Daemon, Outcome, cause, command, tell, text};
+use crate::support::{Client, Daemon, Outcome, cause, command, describe, text};
 
 fn start(arguments: &[&str]) -> Result<Option<Daemon>, Box<dyn std::error::Error>> {
     Daemon::start(&[&["--tier", "process", "--park", "1"], arguments].concat())
@@ -19,7 +19,7 @@ fn python(code: &str) -> RunOnceRequest {
 
 async fn out(client: &mut Client, request: RunOnceRequest) -> Result<String, Box<dyn std::error::Error>> {
     let result = client.run_once(request).await?.into_inner();
-    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Exited, "{}", describe(&result));
     assert_eq!(result.isolation(), Isolation::Process);
     Ok(text(&result.stdout))
 }
@@ -43,13 +43,18 @@ async fn ordinary_programs_work_in_the_process_tier() -> Outcome {
     }];
     request.collect = vec!["out/**".to_owned()];
     let result = client.run_once(request).await?.into_inner();
-    assert_eq!(result.exit_code, Some(3), "{}", tell(&result));
+    assert_eq!(result.exit_code, Some(3), "{}", describe(&result));
     let out = text(&result.stdout);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines[0], "input");
     assert_eq!(lines[1], lines[2]);
     assert!(lines[1].ends_with("/work"), "{out}");
-    assert_eq!(lines[3..], ["etc", "tmp", "b", "b'sub\\n' True"], "{}", tell(&result));
+    assert_eq!(
+        lines[3..],
+        ["etc", "tmp", "b", "b'sub\\n' True"],
+        "{}",
+        describe(&result)
+    );
     assert_eq!(result.files.len(), 1, "{:?} {:?}", result.files, result.uncollected);
     assert_eq!(&result.files[0].content[..], b"made\n");
     for (argv, wanted) in [
@@ -67,7 +72,7 @@ async fn ordinary_programs_work_in_the_process_tier() -> Outcome {
             ..Limits::default()
         });
         let result = client.run_once(request).await?.into_inner();
-        assert_eq!(cause(&result), wanted, "{argv:?}: {}", tell(&result));
+        assert_eq!(cause(&result), wanted, "{argv:?}: {}", describe(&result));
     }
     daemon.stop()
 }
@@ -89,15 +94,15 @@ async fn a_working_directory_elsewhere_is_neither_made_nor_filled_nor_collected(
             format!("{}/theirs", &here[1..]),
         ];
         let result = client.run_once(request.clone()).await?.into_inner();
-        assert!(result.files.is_empty(), "{cwd}: {}", tell(&result));
+        assert!(result.files.is_empty(), "{cwd}: {}", describe(&result));
         request.files = vec![InputFile {
             path: "theirs".to_owned(),
             content: "mine".into(),
             mode: 0,
         }];
         let result = client.run_once(request).await?.into_inner();
-        assert_ne!(result.exit_code, Some(0), "{cwd}: {}", tell(&result));
-        assert_ne!(cause(&result), Cause::Infra, "{cwd}: {}", tell(&result));
+        assert_ne!(result.exit_code, Some(0), "{cwd}: {}", describe(&result));
+        assert_ne!(cause(&result), Cause::Infra, "{cwd}: {}", describe(&result));
     }
     let left: Vec<_> = std::fs::read_dir(place.path())?.collect::<Result<_, _>>()?;
     assert_eq!(left.len(), 1, "{left:?}");
@@ -227,7 +232,7 @@ async fn nothing_is_left_of_a_box_of_the_process_tier() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_process_tier_says_what_it_cannot() -> Outcome {
+async fn the_process_tier_names_missing_defences() -> Outcome {
     let Some(daemon) = start(&[])? else { return Ok(()) };
     let mut client = daemon.client().await?;
     let capabilities = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
@@ -258,7 +263,7 @@ async fn the_process_tier_says_what_it_cannot() -> Outcome {
     let mut held = boxes(&daemon).await?;
     held.create(CreateRequest { ..small("one") }).await?;
     let result = shell(&held, "one", "echo kept > f").await?;
-    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(cause(&result), Cause::Exited, "{}", describe(&result));
     assert_eq!(text(&shell(&held, "one", "cat f").await?.stdout), "kept\n");
     let port = DialRequest {
         r#box: "one".to_owned(),
@@ -393,6 +398,6 @@ async fn a_box_of_the_process_tier_begins_where_another_was() -> Outcome {
     let line =
         "cat link/deep/file $TMPDIR/t; readlink outside; echo more >> kept/deep/file && rm -r kept && echo owned";
     let found = shell(&held, "second", line).await?;
-    assert_eq!(text(&found.stdout), "mine\ntmp\n/etc\nowned\n", "{}", tell(&found));
+    assert_eq!(text(&found.stdout), "mine\ntmp\n/etc\nowned\n", "{}", describe(&found));
     daemon.stop()
 }

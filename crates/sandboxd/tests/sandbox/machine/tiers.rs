@@ -151,8 +151,8 @@ async fn python_is_warm_without_rights_too() -> Outcome {
         return Ok(());
     };
     let mut client = daemon.client().await?;
-    let told = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
-    assert!(!told.runtimes.is_empty(), "{:?}", told.facilities);
+    let reported = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
+    assert!(!reported.runtimes.is_empty(), "{:?}", reported.facilities);
     let look = "print([line.split()[1] for line in open('/proc/self/status') if line.startswith(('CapEff', 'Seccomp:', 'NoNew'))])";
     let result = client.run_once(command(&["python3", "-c", look])).await?.into_inner();
     assert_eq!(

@@ -11,7 +11,7 @@ use super::{node, run, warm};
 use crate::cases::{Case, attacks};
 use crate::support::census::Census;
 use crate::support::ground::Ground;
-use crate::support::{Daemon, Outcome, cause, settles, skip, tell, text, until};
+use crate::support::{Daemon, Outcome, cause, describe, settles, skip, text, until};
 
 /// How many are parked: two of both forms, and two plain ones.
 const COUNT: u32 = 2 + 2 + 2;
@@ -122,7 +122,7 @@ async fn hostile_programs_end_so_below_a_parked_node_too() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_run_has_one_of_its_own_and_nothing_is_left() -> Outcome {
+async fn each_run_has_a_separate_node_and_nothing_is_left() -> Outcome {
     let Some((daemon, client)) = warm().await? else {
         return Ok(());
     };
@@ -145,11 +145,11 @@ async fn each_run_has_one_of_its_own_and_nothing_is_left() -> Outcome {
                 (soiled.exit_code, soiled.runtime.as_str()),
                 (Some(0), "node"),
                 "{}",
-                tell(&soiled)
+                describe(&soiled)
             );
             let result = run(&client, node(&["node", "-e", look])).await?;
             let output = text(&result.stdout);
-            let (state, chance) = output.split_once('\n').ok_or_else(|| tell(&result))?;
+            let (state, chance) = output.split_once('\n').ok_or_else(|| describe(&result))?;
             assert_eq!(state, "undefined undefined [] [] undefined undefined 18");
             for value in chance.split_whitespace().take(2) {
                 assert!(seen.insert(value.to_owned()), "{value} came twice");
@@ -208,7 +208,7 @@ async fn parked_nodes_that_are_killed_are_replaced_and_end_with_the_daemon() -> 
         assert!(
             fine && (turn < 2 || cause(&result) == Cause::Exited),
             "turn {turn}: {}",
-            tell(&result)
+            describe(&result)
         );
     }
     parked().await?;
@@ -234,7 +234,7 @@ async fn a_weaker_tier_has_parked_nodes_or_says_that_it_has_none() -> Outcome {
         match client.clone().run_once(request).await {
             Ok(result) => {
                 let result = result.into_inner();
-                assert!(parked && text(&result.stdout) == "1\n", "{tier}: {}", tell(&result));
+                assert!(parked && text(&result.stdout) == "1\n", "{tier}: {}", describe(&result));
             }
             Err(refused) => {
                 assert!(

@@ -6,7 +6,7 @@ mod programs;
 use prl_sandbox_proto::{CapabilitiesRequest, InputFile, RunOnceRequest, RunOnceResult};
 use tonic::Code;
 
-use crate::support::{Client, Daemon, Outcome, command, skip, tell};
+use crate::support::{Client, Daemon, Outcome, command, describe, skip};
 use programs::{MODULES, PROGRAMS};
 
 const PARKED: [&str; 4] = ["--park", "2", "--warm", "node=2"];
@@ -60,14 +60,14 @@ async fn difference(client: &Client, name: &str, request: RunOnceRequest) -> Res
         request.runtime = runtime.to_owned();
         run(client, request)
     };
-    let told = |error: Box<dyn std::error::Error>| format!("{name}: {error}");
-    let (warm, cold) = (on("node").await.map_err(told)?, on("exec").await.map_err(told)?);
+    let failed = |error: Box<dyn std::error::Error>| format!("{name}: {error}");
+    let (warm, cold) = (on("node").await.map_err(failed)?, on("exec").await.map_err(failed)?);
     if warm.runtime != "node" || cold.runtime != "exec" {
         return Err(format!("{name}: ran on {} and {}", warm.runtime, cold.runtime));
     }
     // Warnings contain the pid, and tests their duration.
     let outward = |result: &RunOnceResult| {
-        tell(result)
+        describe(result)
             .lines()
             .filter(|line| !line.contains("duration_ms"))
             .map(|line| match line.split_once("(node:") {
@@ -211,7 +211,7 @@ const NOT_PARKED: [&[&str]; 14] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_parked_node_can_run_is_executed() -> Outcome {
+async fn programs_that_no_parked_node_can_run_are_executed() -> Outcome {
     let Some((_daemon, client)) = warm().await? else {
         return Ok(());
     };
@@ -267,12 +267,12 @@ async fn what_no_parked_node_can_run_is_executed() -> Outcome {
             },
         )
         .await?;
-        if chosen.runtime != "exec" || tell(&chosen) != tell(&asked) {
+        if chosen.runtime != "exec" || describe(&chosen) != describe(&asked) {
             wrong.push(format!(
                 "{name}: on {}: {}\nnot {}",
                 chosen.runtime,
-                tell(&chosen),
-                tell(&asked)
+                describe(&chosen),
+                describe(&asked)
             ));
         }
     }

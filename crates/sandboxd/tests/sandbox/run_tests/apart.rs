@@ -5,7 +5,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 use super::{judge, on_each, on_each_with, tests};
-use crate::support::{Outcome, cause, command, tell, text, tight};
+use crate::support::{Outcome, cause, command, describe, text, tight};
 
 /// Tries to become a child of a process that does not end with its case. The child looks for the output of others,
 /// writes to it and burns CPU time.
@@ -78,10 +78,10 @@ async fn no_process_of_a_case_lives_on() -> Outcome {
                 "parent killed",
             ] {
                 let run = command(&["python3", "-c", FUGITIVES]);
-                let told = judge(client, tests(run, &[kind, "look", kind, "look"])).await?;
-                for looked in [&told.cases[1], &told.cases[3]] {
-                    assert_eq!(text(&looked.stdout), "False\n", "{kind} {more:?}: {}", tell(looked));
-                    assert_eq!(cause(looked), Cause::Exited, "{kind} {more:?}: {}", tell(looked));
+                let judged = judge(client, tests(run, &[kind, "look", kind, "look"])).await?;
+                for looked in [&judged.cases[1], &judged.cases[3]] {
+                    assert_eq!(text(&looked.stdout), "False\n", "{kind} {more:?}: {}", describe(looked));
+                    assert_eq!(cause(looked), Cause::Exited, "{kind} {more:?}: {}", describe(looked));
                 }
             }
             Ok(())
@@ -109,14 +109,14 @@ assert queue >= 0 and libc.msgsnd(queue, ctypes.byref((ctypes.c_long * 100)(1)),
 assert libc.mq_open(b'/left', os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600, None) >= 0, ctypes.get_errno()
 ";
     on_each(async |_, client| {
-        let told = judge(client, tests(command(&["python3", "-c", program]), &[""; 7])).await?;
-        for case in &told.cases {
-            assert_eq!(text(&case.stdout), "[0, 0, 0] []\n", "{}", tell(case));
+        let judged = judge(client, tests(command(&["python3", "-c", program]), &[""; 7])).await?;
+        for case in &judged.cases {
+            assert_eq!(text(&case.stdout), "[0, 0, 0] []\n", "{}", describe(case));
             assert_eq!(
                 (cause(case), case.exit_code),
                 (Cause::Exited, Some(0)),
                 "{}",
-                tell(case)
+                describe(case)
             );
         }
         Ok(())
@@ -144,9 +144,9 @@ for port in sys.argv[1:]:
 async fn every_case_may_listen_on_the_same_port() -> Outcome {
     on_each(async |runtime, client| {
         let inputs = [""; 6];
-        let told = judge(client, tests(command(&["python3", "-c", SERVER]), &inputs)).await?;
-        for case in &told.cases {
-            assert_eq!(case.exit_code, Some(0), "{}", tell(case));
+        let judged = judge(client, tests(command(&["python3", "-c", SERVER]), &inputs)).await?;
+        for case in &judged.cases {
+            assert_eq!(case.exit_code, Some(0), "{}", describe(case));
             assert_eq!(case.runtime, runtime);
         }
         // The ways out are open in every network.
@@ -168,15 +168,15 @@ async fn every_case_may_listen_on_the_same_port() -> Outcome {
             }),
             ..command(&["python3", "-c", SERVER, "9000"])
         };
-        let told = judge(client, tests(request, &inputs)).await?;
-        assert_eq!(told.outputs(), ["machine\n"; 6], "{}", tell(&told.cases[1]));
+        let judged = judge(client, tests(request, &inputs)).await?;
+        assert_eq!(judged.outputs(), ["machine\n"; 6], "{}", describe(&judged.cases[1]));
         Ok(())
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_filled_the_memory_is_free_for_the_next_case() -> Outcome {
+async fn memory_filled_by_one_case_is_free_for_the_next() -> Outcome {
     let program = "import sys\n\
         kind = input()\n\
         if kind == 'fill':\n    with open('/tmp/full', 'wb') as file:\n        while True: file.write(bytes(1 << 20))\n\
@@ -190,10 +190,10 @@ async fn what_filled_the_memory_is_free_for_the_next_case() -> Outcome {
                 disk_bytes: Some(256 << 20),
                 ..tight()
             });
-            let told = judge(client, tests(run, &["fill", "right", "fill", "right", "fill", "right"])).await?;
-            for pair in told.cases.chunks(2) {
-                assert_eq!(cause(&pair[0]), Cause::Oom, "{}", tell(&pair[0]));
-                assert_eq!(cause(&pair[1]), Cause::Exited, "{}", tell(&pair[1]));
+            let judged = judge(client, tests(run, &["fill", "right", "fill", "right", "fill", "right"])).await?;
+            for pair in judged.cases.chunks(2) {
+                assert_eq!(cause(&pair[0]), Cause::Oom, "{}", describe(&pair[0]));
+                assert_eq!(cause(&pair[1]), Cause::Exited, "{}", describe(&pair[1]));
             }
         }
         Ok(())

@@ -7,11 +7,11 @@ use std::time::Duration;
 use prl_sandbox_proto::{Limits, RunOnceRequest};
 
 use super::{file, judge, on_each, tests};
-use crate::support::{Outcome, command, tell};
+use crate::support::{Outcome, command, describe};
 use crate::zygote::warm;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_made_in_advance_is_for_those_whom_it_fits() -> Outcome {
+async fn sandboxes_made_in_advance_serve_matching_requests_only() -> Outcome {
     on_each(async |_, client| {
         // No layer is older than the files below it.
         let program = "import os\n\
@@ -51,8 +51,8 @@ async fn what_was_made_in_advance_is_for_those_whom_it_fits() -> Outcome {
         ];
         // From the first request on, sandboxes for tests wait, with more in them than plain ones.
         for (request, output) in wanted.iter().chain(&wanted) {
-            let told = judge(client, request.clone()).await?;
-            assert_eq!(told.outputs(), [*output; 4], "{:?}", told.causes());
+            let judged = judge(client, request.clone()).await?;
+            assert_eq!(judged.outputs(), [*output; 4], "{:?}", judged.causes());
             tokio::time::sleep(Duration::from_millis(300)).await;
         }
         Ok(())
@@ -76,8 +76,8 @@ async fn clean_layers_are_used_again_whatever_their_sizes() -> Outcome {
             limits,
             ..command(&["python3", "-c", seen])
         };
-        let told = judge(&client, tests(request, &inputs)).await?;
-        let layers: BTreeSet<String> = told.outputs().into_iter().collect();
+        let judged = judge(&client, tests(request, &inputs)).await?;
+        let layers: BTreeSet<String> = judged.outputs().into_iter().collect();
         assert!(layers.len() < inputs.len(), "{disk_bytes:?}: each case has a new one");
         // Meanwhile sandboxes for tests are parked.
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -102,7 +102,7 @@ const ACTS: [&str; 12] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_case_sees_what_an_earlier_one_did_to_its_layer() -> Outcome {
+async fn no_case_sees_an_earlier_cases_changes_of_the_layer() -> Outcome {
     on_each(async |_, client| {
         let program = "import os, sys\n\
             act = sys.stdin.read()\n\
@@ -115,16 +115,16 @@ async fn no_case_sees_what_an_earlier_one_did_to_its_layer() -> Outcome {
         let mut run = command(&["python3", "-c", program]);
         run.files = vec![file("in", "given"), file("sub/a", "")];
         let acts: Vec<&str> = ACTS.iter().flat_map(|act| ["pass", act, "pass"]).collect();
-        let told = judge(client, tests(run, &acts)).await?;
-        let outputs = told.outputs();
+        let judged = judge(client, tests(run, &acts)).await?;
+        let outputs = judged.outputs();
         assert_eq!(outputs.len(), acts.len());
         assert!(
             outputs[0].contains("/work 0o40755") && outputs[0].contains("['a']"),
             "{}",
             outputs[0]
         );
-        for ((output, case), index) in outputs.iter().zip(&told.cases).zip(0..) {
-            assert_eq!(output, &outputs[0], "case {index}: {}", tell(case));
+        for ((output, case), index) in outputs.iter().zip(&judged.cases).zip(0..) {
+            assert_eq!(output, &outputs[0], "case {index}: {}", describe(case));
         }
         Ok(())
     })

@@ -7,13 +7,13 @@ use crate::boxes::memory::{LEAVES_FILES, LEAVES_SEGMENTS, ends_in_full_memory, l
 use crate::support::{Outcome, command, skip};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cases_that_fill_memory_are_all_told_so() -> Outcome {
+async fn cases_that_fill_memory_have_its_cause() -> Outcome {
     on_each(async |runtime, client| {
-        let told = client
+        let capabilities = client
             .clone()
             .capabilities(prl_sandbox_proto::CapabilitiesRequest {})
             .await?;
-        if told.into_inner().isolation() != prl_sandbox_proto::Isolation::Full {
+        if capabilities.into_inner().isolation() != prl_sandbox_proto::Isolation::Full {
             skip("memory of a whole tree is not limited here");
             return Ok(());
         }
@@ -22,8 +22,8 @@ async fn cases_that_fill_memory_are_all_told_so() -> Outcome {
                 limits: Some(limits()),
                 ..command(&program)
             };
-            let told = judge(client, tests(request, &[""; 8])).await?;
-            let causes = told.causes();
+            let judged = judge(client, tests(request, &[""; 8])).await?;
+            let causes = judged.causes();
             assert_eq!(causes.len(), 8, "{runtime}: {program:?}");
             assert!(
                 causes.contains(&Cause::Oom) && causes.iter().all(|cause| ends_in_full_memory(*cause)),

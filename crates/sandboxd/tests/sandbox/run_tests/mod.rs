@@ -12,19 +12,19 @@ use prl_sandbox_proto::{
 };
 use tokio_stream::StreamExt;
 
-use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, tight, until};
+use crate::support::{Client, Daemon, Outcome, cause, command, describe, settles, skip, text, tight, until};
 
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
 /// All events of one stream.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct TestsResult {
     pub(crate) build: Option<RunOnceResult>,
     pub(crate) cases: Vec<RunOnceResult>,
     pub(crate) end: Option<RunTestsEnd>,
 }
 
-impl Told {
+impl TestsResult {
     pub(crate) fn outputs(&self) -> Vec<String> {
         self.cases.iter().map(|case| text(&case.stdout)).collect()
     }
@@ -34,30 +34,30 @@ impl Told {
     }
 }
 
-pub(crate) async fn judge(client: &Client, request: RunTestsRequest) -> Result<Told, Failure> {
-    let told = judge_to_the_end(client, request).await?;
-    let end = told.end.as_ref().ok_or("the stream has no end")?;
+pub(crate) async fn judge(client: &Client, request: RunTestsRequest) -> Result<TestsResult, Failure> {
+    let judged = judge_to_the_end(client, request).await?;
+    let end = judged.end.as_ref().ok_or("the stream has no end")?;
     assert_eq!(end.error_code, "", "{end:?}");
-    Ok(told)
+    Ok(judged)
 }
 
 /// Reads the stream to its end, whatever the end is.
-async fn judge_to_the_end(client: &Client, request: RunTestsRequest) -> Result<Told, Failure> {
+async fn judge_to_the_end(client: &Client, request: RunTestsRequest) -> Result<TestsResult, Failure> {
     let mut stream = client.clone().run_tests(request).await?.into_inner();
-    let mut told = Told::default();
+    let mut judged = TestsResult::default();
     while let Some(event) = stream.next().await {
         match event?.event.ok_or("an empty event")? {
-            Event::Build(result) => told.build = Some(result),
+            Event::Build(result) => judged.build = Some(result),
             Event::Case(case) => {
-                assert_eq!(case.index as usize, told.cases.len(), "order");
-                told.cases.push(case.result.ok_or("no result")?);
+                assert_eq!(case.index as usize, judged.cases.len(), "order");
+                judged.cases.push(case.result.ok_or("no result")?);
             }
-            Event::End(end) => told.end = Some(end),
+            Event::End(end) => judged.end = Some(end),
         }
     }
-    let end = told.end.as_ref().ok_or("the stream has no end")?;
-    assert_eq!(end.completed as usize, told.cases.len());
-    Ok(told)
+    let end = judged.end.as_ref().ok_or("the stream has no end")?;
+    assert_eq!(end.completed as usize, judged.cases.len());
+    Ok(judged)
 }
 
 pub(crate) fn tests(request: RunOnceRequest, inputs: &[&str]) -> RunTestsRequest {
@@ -121,14 +121,14 @@ async fn every_case_gets_its_input_and_its_arguments() -> Outcome {
         let program = "import sys\nprint(int(input()) * 2, sys.argv[1:])\nif sys.argv[-1] == 'fail': 1 / 0";
         let mut request = tests(command(&["python3", "-c", program, "all"]), &["1", "2", "x", "4"]);
         request.cases[3].args = vec!["own".to_owned(), "fail".to_owned()];
-        let told = judge(client, request.clone()).await?;
+        let judged = judge(client, request.clone()).await?;
         assert_eq!(
-            told.outputs(),
+            judged.outputs(),
             ["2 ['all']\n", "4 ['all']\n", "", "8 ['all', 'own', 'fail']\n"]
         );
-        let codes: Vec<_> = told.cases.iter().map(|case| case.exit_code).collect();
+        let codes: Vec<_> = judged.cases.iter().map(|case| case.exit_code).collect();
         assert_eq!(codes, [Some(0), Some(0), Some(1), Some(1)]);
-        for case in &told.cases {
+        for case in &judged.cases {
             assert_eq!(case.runtime, runtime);
         }
         request.stop_on_failure = true;
@@ -141,7 +141,7 @@ async fn every_case_gets_its_input_and_its_arguments() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_case_begins_with_what_files_and_build_left() -> Outcome {
+async fn every_case_begins_with_the_files_and_the_build() -> Outcome {
     on_each(async |_, client| {
         let program = "import os\n\
             for d in ('/work', '/work/sub', '/tmp', '/dev/shm', '/run'): print(d, sorted(os.listdir(d)))\n\
@@ -160,23 +160,23 @@ async fn every_case_begins_with_what_files_and_build_left() -> Outcome {
         ]
         .map(str::to_owned)
         .into();
-        let told = judge(client, request).await?;
-        let build = told.build.as_ref().ok_or("no build")?;
+        let judged = judge(client, request).await?;
+        let build = judged.build.as_ref().ok_or("no build")?;
         assert_eq!(
             (text(&build.stdout).as_str(), build.exit_code),
             ("done\n", Some(0)),
             "{}",
-            tell(build)
+            describe(build)
         );
-        let first = &told.outputs()[0];
+        let first = &judged.outputs()[0];
         assert!(
             first.contains("/tmp ['of-build']") && first.contains("built\n given"),
             "{}",
-            tell(&told.cases[0])
+            describe(&judged.cases[0])
         );
         assert!(first.contains("/dev/shm []\n/run []"), "{first}");
-        for (output, case) in told.outputs().iter().zip(&told.cases) {
-            assert_eq!(output, first, "{}", tell(case));
+        for (output, case) in judged.outputs().iter().zip(&judged.cases) {
+            assert_eq!(output, first, "{}", describe(case));
             let collected: Vec<_> = case.files.iter().map(|file| file.path.as_str()).collect();
             assert_eq!(collected, ["sub/b", "sub/mark"]);
         }
@@ -186,7 +186,7 @@ async fn every_case_begins_with_what_files_and_build_left() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_namespaces_every_case_has_a_copy_of_what_all_begin_with() -> Outcome {
+async fn without_namespaces_every_case_has_a_copy_of_the_first_state() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "1", "--tier", "process"])? else {
         return Ok(());
     };
@@ -206,26 +206,26 @@ async fn without_namespaces_every_case_has_a_copy_of_what_all_begin_with() -> Ou
     }
     let build = "echo built > made; chmod 555 tool; echo tmp > $TMPDIR/of-build; echo done; sleep 100 &";
     request.build = ["bash", "-c", build].map(str::to_owned).into();
-    let told = judge(&client, request).await?;
-    let built = told.build.as_ref().ok_or("no build")?;
+    let judged = judge(&client, request).await?;
+    let built = judged.build.as_ref().ok_or("no build")?;
     assert_eq!(
         (text(&built.stdout).as_str(), built.exit_code),
         ("done\n", Some(0)),
         "{}",
-        tell(built)
+        describe(built)
     );
     let found = "./in ./made ./sub/a ./tool T/of-build built\ngiven\ntmp\n";
     let kinds = ["one", "fill", "die", "last"];
-    assert_eq!(told.cases.len(), kinds.len());
-    for (number, (kind, case)) in kinds.iter().zip(&told.cases).enumerate() {
+    assert_eq!(judged.cases.len(), kinds.len());
+    for (number, (kind, case)) in kinds.iter().zip(&judged.cases).enumerate() {
         assert_eq!(
             text(&case.stdout),
             format!("{found}argument {number}\n"),
             "{}",
-            tell(case)
+            describe(case)
         );
         let wanted = if *kind == "die" { Cause::Signaled } else { Cause::Exited };
-        assert_eq!(cause(case), wanted, "{}", tell(case));
+        assert_eq!(cause(case), wanted, "{}", describe(case));
         let collected: Vec<_> = case
             .files
             .iter()
@@ -233,8 +233,8 @@ async fn without_namespaces_every_case_has_a_copy_of_what_all_begin_with() -> Ou
             .collect();
         assert_eq!(collected, [("out/kind", format!("{kind}\n").as_bytes())]);
     }
-    let filled = &told.cases[1];
-    assert!(text(&filled.stderr).contains("File size limit"), "{}", tell(filled));
+    let filled = &judged.cases[1];
+    assert!(text(&filled.stderr).contains("File size limit"), "{}", describe(filled));
     // The files that all cases begin with are within the limits of each case.
     let mut run = command(&["true"]);
     run.limits = Some(Limits {
@@ -244,8 +244,8 @@ async fn without_namespaces_every_case_has_a_copy_of_what_all_begin_with() -> Ou
     let mut request = tests(run, &[""]);
     let build = "for i in 1 2 3; do head -c 500000 /dev/zero > $i; done";
     request.build = ["bash", "-c", build].map(str::to_owned).into();
-    let told = judge(&client, request).await?;
-    assert_eq!(told.causes(), [Cause::DiskFull], "{}", tell(&told.cases[0]));
+    let judged = judge(&client, request).await?;
+    assert_eq!(judged.causes(), [Cause::DiskFull], "{}", describe(&judged.cases[0]));
     daemon.stop()
 }
 
@@ -271,16 +271,16 @@ async fn a_compiled_program_is_built_once() -> Outcome {
         cpu_ms: Some(60_000),
         ..Limits::default()
     });
-    let told = judge(&client, request.clone()).await?;
-    assert_eq!(told.outputs(), ["2\n", "3\n", "4\n"]);
-    assert_eq!(told.cases[2].exit_code, Some(1));
+    let judged = judge(&client, request.clone()).await?;
+    assert_eq!(judged.outputs(), ["2\n", "3\n", "4\n"]);
+    assert_eq!(judged.cases[2].exit_code, Some(1));
     if let Some(run) = &mut request.request {
         run.files = vec![file("main.c", "int main(void) { return nothing; }\n")];
     }
     let broken = judge(&client, request).await?;
     let build = broken.build.ok_or("no build")?;
     assert_eq!(build.exit_code, Some(1));
-    assert!(text(&build.stderr).contains("nothing"), "{}", tell(&build));
+    assert!(text(&build.stderr).contains("nothing"), "{}", describe(&build));
     assert!(broken.cases.is_empty());
     Ok(())
 }
@@ -301,7 +301,7 @@ async fn a_case_hurts_no_other() -> Outcome {
         let mut run = command(&["python3", "-c", program]);
         run.limits = Some(Limits { cpu_ms: Some(1000), wall_ms: Some(10_000), ..tight() });
         let kinds = ["look", "spin", "memory", "output", "forks", "disk", "leave", "kill", "look"];
-        let told = judge(client, tests(run, &kinds)).await?;
+        let judged = judge(client, tests(run, &kinds)).await?;
         let wanted = [
             Cause::Exited,
             Cause::CpuTimeout,
@@ -313,14 +313,14 @@ async fn a_case_hurts_no_other() -> Outcome {
             Cause::Exited,
             Cause::Exited,
         ];
-        for ((kind, wanted), case) in kinds.iter().zip(wanted).zip(&told.cases) {
-            assert_eq!(cause(case), wanted, "{kind}: {}", tell(case));
+        for ((kind, wanted), case) in kinds.iter().zip(wanted).zip(&judged.cases) {
+            assert_eq!(cause(case), wanted, "{kind}: {}", describe(case));
         }
-        let outputs = told.outputs();
+        let outputs = judged.outputs();
         assert_eq!(outputs[0], "[]\nend\n");
         assert_eq!(outputs[5], "No space left on device\nend\n");
         assert_eq!(outputs[8], outputs[0]);
-        assert_eq!(told.causes().len(), kinds.len());
+        assert_eq!(judged.causes().len(), kinds.len());
         Ok(())
     })
     .await
@@ -391,14 +391,14 @@ async fn tests_with_a_key_are_begun_once_and_can_be_cancelled_by_it() -> Outcome
         ..CancelRequest::default()
     };
     assert!(client.clone().cancel(cancel.clone()).await?.into_inner().found);
-    let told = long.await??;
-    let causes = told.causes();
+    let judged = long.await??;
+    let causes = judged.causes();
     assert!(
         causes.first().is_none_or(|first| *first == Cause::Cancelled),
         "{causes:?}"
     );
     assert_eq!(
-        told.end.map(|end| end.error_code).as_deref(),
+        judged.end.map(|end| end.error_code).as_deref(),
         Some("PRL_SANDBOX_CANCELLED")
     );
     until("over for its key too", async || {

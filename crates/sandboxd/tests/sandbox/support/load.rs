@@ -7,7 +7,7 @@ use std::time::Duration;
 use prl_sandbox_proto::{Cause, RunOnceRequest};
 use tokio::task::JoinSet;
 
-use super::{Client, cause, command, slowness, tell, text};
+use super::{Client, cause, command, describe, slowness, text};
 
 /// Much longer than any run of the load takes.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -64,7 +64,7 @@ impl Load {
                     } else if cause(result) == wanted && text(&result.stdout) == output {
                         tally.right.fetch_add(1, Ordering::Relaxed);
                     } else {
-                        wrong.push(format!("lane {lane}, turn {turn}: {}", tell(result)));
+                        wrong.push(format!("lane {lane}, turn {turn}: {}", describe(result)));
                     }
                 }
                 wrong

@@ -29,8 +29,8 @@ pub(crate) const SLOWNESS: &str = "PRL_TEST_SLOWNESS";
 
 /// See `SLOWNESS`.
 pub(crate) fn slowness() -> u32 {
-    let told = std::env::var(SLOWNESS).ok().and_then(|text| text.parse().ok());
-    told.unwrap_or(1)
+    let configured = std::env::var(SLOWNESS).ok().and_then(|text| text.parse().ok());
+    configured.unwrap_or(1)
 }
 
 /// The users of sandboxes: each sandbox has two.
@@ -215,7 +215,7 @@ pub(crate) fn cause(result: &RunOnceResult) -> Cause {
 }
 
 /// A result as text for people.
-pub(crate) fn tell(result: &RunOnceResult) -> String {
+pub(crate) fn describe(result: &RunOnceResult) -> String {
     format!(
         "{:?} ({}) code {:?} signal {:?} limits {:?}\nstdout: {}\nstderr: {}",
         cause(result),

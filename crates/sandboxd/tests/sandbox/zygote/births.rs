@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::{Cause, ExecRequest, Limits};
 
-use super::held::{python, run};
+use super::boxes::{python, run};
 use super::{templates, warm};
 use crate::boxes::{Boxes, boxes, exec};
 use crate::run_tests::{judge, tests};
-use crate::support::{Outcome, cause, command, tell, text};
+use crate::support::{Outcome, cause, command, describe, text};
 
 /// How long a program sends signals.
 const KILLING: Duration = Duration::from_secs(3);
@@ -17,7 +17,7 @@ const KILLING: Duration = Duration::from_secs(3);
 /// It may hit the process between a template and its zygote, the zygote before its report, or leaders: each exec is
 /// answered soon, the box goes on and the template stays.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_kills_what_is_being_born_ends_neither_its_box_nor_the_template() -> Outcome {
+async fn a_program_that_kills_a_fork_in_progress_ends_neither_its_box_nor_the_template() -> Outcome {
     let Some((daemon, _)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
         return Ok(());
     };
@@ -30,7 +30,7 @@ async fn a_program_that_kills_what_is_being_born_ends_neither_its_box_nor_the_te
         assert!(
             matches!(cause(&killer), Cause::Exited | Cause::Signaled),
             "{}",
-            tell(&killer)
+            describe(&killer)
         );
         let (began, mut right, mut hit) = (Instant::now(), 0, 0);
         while began.elapsed() < KILLING {
@@ -39,7 +39,7 @@ async fn a_program_that_kills_what_is_being_born_ends_neither_its_box_nor_the_te
             match (cause(&result), text(&result.stdout).as_str()) {
                 (Cause::Exited, "1\n") => right += 1,
                 (Cause::Signaled | Cause::Exited, _) => hit += 1,
-                _ => return Err(tell(&result).into()),
+                _ => return Err(describe(&result).into()),
             }
         }
         assert!(hit > 0, "no process was hit; {right} ran");
@@ -51,7 +51,7 @@ async fn a_program_that_kills_what_is_being_born_ends_neither_its_box_nor_the_te
 
 /// A stopped process cannot be waited for: the box ends, and nothing else.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_stops_what_is_being_born_ends_its_own_box_at_most() -> Outcome {
+async fn a_program_that_stops_a_fork_in_progress_ends_at_most_its_box() -> Outcome {
     let Some((daemon, _)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
         return Ok(());
     };
@@ -72,7 +72,7 @@ async fn a_program_that_stops_what_is_being_born_ends_its_own_box_at_most() -> O
             Ok(result) => assert!(
                 matches!(cause(&result), Cause::Exited | Cause::WallTimeout | Cause::Infra),
                 "{}",
-                tell(&result)
+                describe(&result)
             ),
             Err(error) if error.to_string().contains("has ended") => break,
             Err(error) => return Err(error),
@@ -91,14 +91,14 @@ async fn a_case_that_kills_those_of_the_next_loses_none() -> Outcome {
     };
     let program = "import os\nif input() == 'kill':\n  try: os.kill(-1, 9)\n  except OSError: pass\nprint('end')";
     let kinds = ["look", "kill", "look", "kill", "kill", "look", "look"];
-    let told = judge(&client, tests(command(&["python3", "-c", program]), &kinds)).await?;
-    for (kind, case) in kinds.iter().zip(&told.cases) {
+    let judged = judge(&client, tests(command(&["python3", "-c", program]), &kinds)).await?;
+    for (kind, case) in kinds.iter().zip(&judged.cases) {
         let right = (cause(case), text(&case.stdout).as_str()) == (Cause::Exited, "end\n");
         // An executed case also kills the process that watches it.
         let own = *kind == "kill" && cause(case) == Cause::Signaled;
-        assert!(right || own, "{kind}: {}", tell(case));
+        assert!(right || own, "{kind}: {}", describe(case));
     }
-    assert_eq!(told.cases.len(), kinds.len(), "{:?}", told.end);
+    assert_eq!(judged.cases.len(), kinds.len(), "{:?}", judged.end);
     daemon.stop()
 }
 
@@ -125,9 +125,9 @@ async fn settled(client: &Boxes, id: &str) -> Outcome {
     loop {
         let result = run(client, outward_of(id)).await?;
         if (cause(&result), result.runtime.as_str()) == (Cause::Exited, "python") {
-            assert_eq!(text(&result.stdout), "1\n", "{}", tell(&result));
+            assert_eq!(text(&result.stdout), "1\n", "{}", describe(&result));
             return Ok(());
         }
-        assert!(Instant::now() < deadline, "no zygote any more: {}", tell(&result));
+        assert!(Instant::now() < deadline, "no zygote any more: {}", describe(&result));
     }
 }

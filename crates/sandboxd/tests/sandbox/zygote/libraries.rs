@@ -8,7 +8,7 @@ use tonic::Code;
 
 use super::{outward, python, run, same};
 use crate::boxes::{boxes, exec, small};
-use crate::support::{Client, Daemon, Outcome, command, skip, tell, text};
+use crate::support::{Client, Daemon, Outcome, command, describe, skip, text};
 
 const CALCULATION: &str = "import sys, os\n\
     born = set(sys.modules)\n\
@@ -48,8 +48,8 @@ async fn a_profile_has_its_modules_and_is_otherwise_like_any_python() -> Outcome
     let Some((daemon, client)) = with(&arguments).await? else {
         return Ok(());
     };
-    let told = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
-    let web = told
+    let reported = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    let web = reported
         .runtimes
         .iter()
         .find(|one| one.name == "web")
@@ -66,7 +66,7 @@ async fn a_profile_has_its_modules_and_is_otherwise_like_any_python() -> Outcome
         (text(&result.stdout).as_str(), result.runtime.as_str()),
         ("False 1\nHTMLParser\n", "web"),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     // Only callers that ask for it get it.
     assert_eq!(run(&client, python("print(1)")).await?.runtime, "python");
@@ -88,7 +88,7 @@ async fn a_profile_has_its_modules_and_is_otherwise_like_any_python() -> Outcome
             (text(&result.stdout).as_str(), result.runtime.as_str()),
             ("1\n", runtime),
             "{}",
-            tell(&result)
+            describe(&result)
         );
     }
     Ok(())
@@ -138,7 +138,7 @@ async fn numpy_is_there_at_once() -> Outcome {
         (warm.runtime.as_str(), warm.exit_code),
         ("numpy", Some(1)),
         "{}",
-        tell(&warm)
+        describe(&warm)
     );
     request.env = ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"]
         .map(|name| (name.to_owned(), "1".to_owned()))
@@ -167,7 +167,7 @@ async fn another_interpreter_is_the_python_of_every_program() -> Outcome {
     assert!(
         text(&result.stdout).starts_with(&format!("{own} {own} ")),
         "{}",
-        tell(&result)
+        describe(&result)
     );
     let result = run(&client, command(&["sh", "-c", "command -v python3"])).await?;
     assert_eq!(text(&result.stdout).trim(), own);
@@ -250,21 +250,21 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
                 (text(&result.stdout), result.runtime.as_str()),
                 (output.clone(), runtime),
                 "{}",
-                tell(&result)
+                describe(&result)
             );
         }
     }
     let source = "import sys\nbefore = set(sys.modules)\nimport unseen\n\
         print([one for one in sys.modules if one not in before], unseen.part, 'textwrap' in sys.modules)";
-    let told = [
+    let results = [
         run(&client, on("ours", python(source))).await?,
         run(&client, on("exec", python(source))).await?,
     ];
-    assert_eq!(outward(&told[0]), outward(&told[1]));
-    assert_eq!(told[0].runtime, "ours", "{}", tell(&told[0]));
+    assert_eq!(outward(&results[0]), outward(&results[1]));
+    assert_eq!(results[0].runtime, "ours", "{}", describe(&results[0]));
     let hostile = format!("echo x > {}", site.trim());
     let result = run(&client, command(&["sh", "-c", &format!("{hostile}/x.py")])).await?;
-    assert!(text(&result.stderr).contains("Read-only"), "{}", tell(&result));
+    assert!(text(&result.stderr).contains("Read-only"), "{}", describe(&result));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Warm interpreters: programs see no difference, and every run is clean.
 
 mod births;
-mod held;
+mod boxes;
 mod libraries;
 mod programs;
 
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tonic::Code;
 
 use crate::run_tests::{judge, tests};
-use crate::support::{Client, Daemon, Outcome, cause, command, settles, tell, text};
+use crate::support::{Client, Daemon, Outcome, cause, command, describe, settles, text};
 use programs::PROGRAMS;
 
 const WARM: [&str; 4] = ["--park", "2", "--warm", "python=4"];
@@ -43,8 +43,8 @@ async fn run(client: &Client, request: RunOnceRequest) -> Result<RunOnceResult, 
 
 /// The outward behaviour of a program. Addresses differ from run to run.
 fn outward(result: &RunOnceResult) -> String {
-    let told = format!("{}\nlost {:?}", tell(result), result.uncollected);
-    let mut parts = told.split("0x");
+    let text = format!("{}\nlost {:?}", describe(result), result.uncollected);
+    let mut parts = text.split("0x");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| {
         text + "0x" + part.trim_start_matches(|letter: char| letter.is_ascii_hexdigit())
@@ -58,8 +58,8 @@ async fn same(client: &Client, name: &str, request: RunOnceRequest) -> Result<()
         request.runtime = runtime.to_owned();
         run(client, request)
     };
-    let told = |error: Box<dyn std::error::Error>| format!("{name}: {error}");
-    let (warm, cold) = (on("python").await.map_err(told)?, on("exec").await.map_err(told)?);
+    let failed = |error: Box<dyn std::error::Error>| format!("{name}: {error}");
+    let (warm, cold) = (on("python").await.map_err(failed)?, on("exec").await.map_err(failed)?);
     if warm.runtime != "python" || cold.runtime != "exec" {
         return Err(format!("{name}: ran on {} and {}", warm.runtime, cold.runtime));
     }
@@ -95,12 +95,12 @@ async fn a_program_on_a_zygote_is_as_one_that_is_executed() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_with_a_module_is_what_its_import_brings() -> Outcome {
+async fn a_module_comes_with_the_modules_of_its_import() -> Outcome {
     let Some((_daemon, client)) = warm(&WARM).await? else {
         return Ok(());
     };
-    let told = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
-    let python3 = told
+    let reported = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    let python3 = reported
         .runtimes
         .iter()
         .find(|one| one.name == "python")
@@ -176,7 +176,7 @@ async fn a_script_is_run_with_its_directory_and_its_lines() -> Outcome {
         let mut request = command(&["python3", script]);
         request.files.clone_from(&files);
         let result = run(&client, request.clone()).await?;
-        assert_eq!(result.runtime, "exec", "{script}: {}", tell(&result));
+        assert_eq!(result.runtime, "exec", "{script}: {}", describe(&result));
         request.runtime = "exec".to_owned();
         assert_eq!(outward(&result), outward(&run(&client, request).await?), "{script}");
     }
@@ -199,7 +199,7 @@ async fn nothing_is_left_from_one_run_to_the_next() -> Outcome {
     let (mut seen, mut sequences) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..12 {
         let soiled = run(&client, python(dirty)).await?;
-        assert_eq!(soiled.exit_code, Some(0), "{}", tell(&soiled));
+        assert_eq!(soiled.exit_code, Some(0), "{}", describe(&soiled));
         let result = run(&client, python(look)).await?;
         let output = text(&result.stdout);
         let (state, chance) = output.split_once('\n').ok_or("no output")?;
@@ -207,7 +207,7 @@ async fn nothing_is_left_from_one_run_to_the_next() -> Outcome {
             state,
             "[False, False, False] False False True True [] []",
             "{}",
-            tell(&result)
+            describe(&result)
         );
         let mut values = chance.split_whitespace();
         // There are 16384 values, so two may be the same by chance.
@@ -252,7 +252,7 @@ async fn limits_hold_on_a_zygote() -> Outcome {
             (cause(&result), result.runtime.as_str()),
             (wanted, "python"),
             "{code}: {}",
-            tell(&result)
+            describe(&result)
         );
     }
     let one = run(&client, python("print(1)")).await?;
@@ -262,7 +262,7 @@ async fn limits_hold_on_a_zygote() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_zygote_can_run_is_executed_or_refused() -> Outcome {
+async fn programs_that_no_zygote_can_run_are_executed_or_refused() -> Outcome {
     let Some((_daemon, client)) = warm(&WARM).await? else {
         return Ok(());
     };
@@ -302,10 +302,10 @@ async fn a_dead_template_is_replaced_and_zygotes_end_with_the_daemon() -> Outcom
                 // This is true: the program did not run. Each such result is a line in the daemon's log, which the test
                 // does not read.
                 Cause::Infra => {
-                    assert!(std::time::Instant::now() < deadline, "{}", tell(&result));
+                    assert!(std::time::Instant::now() < deadline, "{}", describe(&result));
                     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
                 }
-                _ => return Err(tell(&result).into()),
+                _ => return Err(describe(&result).into()),
             }
         }
     }
@@ -363,14 +363,14 @@ async fn code_in_huge_pages_is_not_to_be_written_to() -> Outcome {
         return Ok(());
     };
     let result = run(&client, python(CODE)).await?;
-    assert_eq!(result.runtime, "python", "{}", tell(&result));
-    let told = text(&result.stdout);
-    if told.is_empty() && result.exit_code == Some(0) {
+    assert_eq!(result.runtime, "python", "{}", describe(&result));
+    let output = text(&result.stdout);
+    if output.is_empty() && result.exit_code == Some(0) {
         // Its code is elsewhere, or the kernel has no huge pages to give.
         crate::support::skip("this interpreter's code does not lie in huge pages");
         return Ok(());
     }
-    assert_eq!(told, "r-xp 0 0\n", "{}", tell(&result));
+    assert_eq!(output, "r-xp 0 0\n", "{}", describe(&result));
     Ok(())
 }
 
@@ -379,7 +379,7 @@ const FAULTS: &str = "import os, resource\n\
     print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt, sorted(map(int, os.listdir('/proc/self/fd')))[:4], 'io_uring' in open('/proc/self/maps').read())";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_every_program_writes_to_is_copied_when_it_is_forked() -> Outcome {
+async fn pages_that_every_program_writes_are_copied_at_the_fork() -> Outcome {
     let Some((daemon, client)) = warm(&WARM).await? else {
         return Ok(());
     };
@@ -389,18 +389,18 @@ async fn what_every_program_writes_to_is_copied_when_it_is_forked() -> Outcome {
         return Ok(());
     }
     let result = run(&client, python(FAULTS)).await?;
-    let told = text(&result.stdout);
+    let output = text(&result.stdout);
     // The fourth is the descriptor that lists the directory.
-    assert!(told.ends_with("[0, 1, 2, 3] False\n"), "{}", tell(&result));
-    let faults: u32 = told.split(' ').next().unwrap_or_default().parse()?;
+    assert!(output.ends_with("[0, 1, 2, 3] False\n"), "{}", describe(&result));
+    let faults: u32 = output.split(' ').next().unwrap_or_default().parse()?;
     assert!(
         faults < 250,
         "{faults} faults: without the copies there are more than 400"
     );
     let cases = judge(&client, tests(python(FAULTS), &["", "", "", "", ""])).await?;
-    for told in cases.outputs() {
-        assert!(told.ends_with("[0, 1, 2, 3] False\n"), "{told}");
-        let faults: u32 = told.split(' ').next().unwrap_or_default().parse()?;
+    for output in cases.outputs() {
+        assert!(output.ends_with("[0, 1, 2, 3] False\n"), "{output}");
+        let faults: u32 = output.split(' ').next().unwrap_or_default().parse()?;
         assert!(
             faults < 220,
             "a case: {faults} faults: without the copies there are more than 300"

@@ -13,7 +13,7 @@ use crate::TransportError;
 const NAME: &str = "prl-weights-pull";
 
 /// Does `work`, which may block. When this future is dropped, the work ends at its next wait and drops what it owns.
-pub(crate) async fn on_own_thread<T, W>(work: W) -> Result<T, TransportError>
+pub(crate) async fn on_separate_thread<T, W>(work: W) -> Result<T, TransportError>
 where
     T: Send + 'static,
     W: Future<Output = Result<T, TransportError>> + Send + 'static,
@@ -23,19 +23,19 @@ where
         .enable_all()
         .build()
         .map_err(unstartable())?;
-    let (mut told, outcome) = oneshot::channel();
+    let (mut promise, outcome) = oneshot::channel();
     let thread = thread::Builder::new()
         .name(NAME.to_owned())
         .spawn(move || {
             let done = runtime.block_on(async {
                 tokio::select! {
                     done = work => Some(done),
-                    () = told.closed() => None,
+                    () = promise.closed() => None,
                 }
             });
             if let Some(done) = done {
                 // This fails when the caller has dropped the work in this moment.
-                let _ = told.send(done);
+                let _ = promise.send(done);
             }
         })
         .map_err(unstartable())?;

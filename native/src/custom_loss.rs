@@ -58,14 +58,15 @@ pub struct NativeLossAnswer {
 }
 
 /// The function. It returns null after an exception, which stays on the JavaScript side.
-pub(crate) type OwnLoss = ThreadsafeFunction<NativeLossCall, Option<NativeLossAnswer>, NativeLossCall, Status, false>;
+pub(crate) type CustomLossFunction =
+    ThreadsafeFunction<NativeLossCall, Option<NativeLossAnswer>, NativeLossCall, Status, false>;
 
 /// Asks the function for the loss of one bin.
 ///
 /// # Errors
 /// `LossInput` when the function gave no answer.
 pub(crate) fn ask(
-    function: &OwnLoss,
+    function: &CustomLossFunction,
     inputs: &LossInputs<'_, f32>,
     counts: Counts,
 ) -> Result<LossOutput<f32>, EngineError> {

@@ -9,7 +9,7 @@ use tonic::{Code, Status};
 
 use super::Defence::{self, By, Layers};
 use crate::boxes::{Boxes, shell, small};
-use crate::support::{tell, text};
+use crate::support::{describe, text};
 
 /// No operation may wait for a program for longer than this.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -29,7 +29,7 @@ pub(crate) enum Ask {
 
 /// One case. `@NAME@` is replaced as in programs.
 #[derive(Clone, Copy)]
-pub(crate) struct Held {
+pub(crate) struct FileAttack {
     pub(crate) name: &'static str,
     pub(crate) defence: Defence,
     /// A shell line in the box. Processes that it leaves go on.
@@ -40,8 +40,8 @@ pub(crate) struct Held {
     pub(crate) after: (&'static str, &'static str),
 }
 
-const fn held(name: &'static str, defence: Defence, before: &'static str, ask: Ask, answer: Code) -> Held {
-    Held {
+const fn file_attack(name: &'static str, defence: Defence, before: &'static str, ask: Ask, answer: Code) -> FileAttack {
+    FileAttack {
         name,
         defence,
         before,
@@ -51,7 +51,7 @@ const fn held(name: &'static str, defence: Defence, before: &'static str, ask: A
     }
 }
 
-impl Held {
+impl FileAttack {
     const fn leaves(mut self, line: &'static str, says: &'static str) -> Self {
         self.after = (line, says);
         self
@@ -61,43 +61,43 @@ impl Held {
 use Ask::{Make, Move, Read, Remove, Stat, Unpack, Write};
 use Code::{FailedPrecondition as Refused, NotFound, Ok as Done, OutOfRange};
 
-pub(crate) const CASES: &[Held] = &[
-    held(
+pub(crate) const CASES: &[FileAttack] = &[
+    file_attack(
         "secret read by its path",
         By("file-user"),
         "true",
         Read("/etc/shadow"),
         Refused,
     ),
-    held(
+    file_attack(
         "secret read through a link",
         By("file-user"),
         "ln -s /etc/shadow x",
         Read("x"),
         Refused,
     ),
-    held(
+    file_attack(
         "secret read through linked directories",
         By("file-user"),
         "ln -s /etc a; ln -s a b",
         Read("b/gshadow"),
         Refused,
     ),
-    held(
+    file_attack(
         "directory of root entered",
         By("file-user"),
         "true",
         Stat("/etc/ssl/private/x"),
         Refused,
     ),
-    held(
+    file_attack(
         "unreadable file read",
         By("file-user"),
         "echo x > f; chmod 0 f",
         Read("f"),
         Refused,
     ),
-    held(
+    file_attack(
         "file in a closed directory removed",
         By("file-user"),
         "mkdir d; touch d/f; chmod 500 d",
@@ -105,7 +105,7 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("ls d", "f\n"),
-    held(
+    file_attack(
         "file written where no program may",
         By("file-user"),
         "mkdir d; chmod 500 d",
@@ -113,7 +113,7 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("ls d", ""),
-    held(
+    file_attack(
         "directory made where no program may",
         By("file-user"),
         "mkdir d; chmod 500 d",
@@ -121,7 +121,7 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("ls d", ""),
-    held(
+    file_attack(
         "file moved out of a closed directory",
         By("file-user"),
         "mkdir d; touch d/f; chmod 500 d",
@@ -129,7 +129,7 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("ls", "d\n"),
-    held(
+    file_attack(
         "unpacked where no program may",
         By("file-user"),
         "mkdir out; chmod 500 out",
@@ -137,79 +137,79 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("ls out", ""),
-    held("pipe read", By("regular-files"), "mkfifo p", Read("p"), Refused),
-    held(
+    file_attack("pipe read", By("regular-files"), "mkfifo p", Read("p"), Refused),
+    file_attack(
         "pipe read through a link",
         By("regular-files"),
         "mkfifo p; ln -s p x",
         Read("x"),
         Refused,
     ),
-    held(
+    file_attack(
         "endless file read",
         By("regular-files"),
         "ln -s /dev/zero x",
         Read("x"),
         Refused,
     ),
-    held(
+    file_attack(
         "terminal read",
         Layers("opened without waiting, and by kind"),
         "true",
         Read("/dev/pts/ptmx"),
         Refused,
     ),
-    held(
+    file_attack(
         "socket read",
         Layers("a socket cannot be opened"),
         "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'",
         Read("s"),
         Refused,
     ),
-    held("circle of links", Layers("the kernel"), "ln -s x x", Read("x"), Refused),
-    held(
+    file_attack("circle of links", Layers("the kernel"), "ln -s x x", Read("x"), Refused),
+    file_attack(
         "file without end",
         Layers("bytes are counted"),
         "truncate -s 1T x",
         Read("x"),
         OutOfRange,
     ),
-    held(
+    file_attack(
         "file of the machine",
         Layers("the root view"),
         "true",
         Read("@FILE@"),
         NotFound,
     ),
-    held(
+    file_attack(
         "out of the box by dots",
         Layers("the root view"),
         "true",
         Read("../../../../@FILE@"),
         NotFound,
     ),
-    held(
+    file_attack(
         "out of the box by init's root",
         Layers("own proc, other user"),
         "ln -s /proc/1/root x",
         Read("x/etc/passwd"),
         NotFound,
     ),
-    held(
+    file_attack(
         "system file written",
         Layers("read-only mounts, other user"),
         "true",
         Write("/usr/bin/env"),
         Refused,
     ),
-    held(
+    file_attack(
         "system file written through a link",
         Layers("read-only mounts, other user"),
         "ln -s /usr u",
         Write("u/x"),
         Refused,
     ),
-    held(
+    file_attack(
         "pipe written",
         Layers("what is there is replaced only when it is a file"),
         "mkfifo p",
@@ -217,21 +217,21 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("stat -c %F p", "fifo\n"),
-    held(
+    file_attack(
         "device written",
         Layers("other user"),
         "true",
         Write("/dev/null"),
         Refused,
     ),
-    held(
+    file_attack(
         "kernel setting written",
         Layers("other user, and no file of proc is replaced"),
         "true",
         Write("/proc/sys/kernel/core_pattern"),
         NotFound,
     ),
-    held(
+    file_attack(
         "removal of everything",
         Layers("other user, read-only mounts"),
         "touch /work/f",
@@ -239,7 +239,7 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("ls /usr/bin/env", "/usr/bin/env\n"),
-    held(
+    file_attack(
         "removal through a link",
         Layers("a link is removed as itself"),
         "mkdir d; touch d/f; ln -s d x",
@@ -247,7 +247,7 @@ pub(crate) const CASES: &[Held] = &[
         Done,
     )
     .leaves("ls d", "f\n"),
-    held(
+    file_attack(
         "name that dots begin",
         Layers("names are checked"),
         "true",
@@ -255,7 +255,7 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("ls /tmp", ""),
-    held(
+    file_attack(
         "name that is a path of the system",
         Layers("names are checked"),
         "true",
@@ -263,35 +263,35 @@ pub(crate) const CASES: &[Held] = &[
         Refused,
     )
     .leaves("ls /tmp", ""),
-    held(
+    file_attack(
         "device in an archive",
         Layers("kinds are checked"),
         "true",
         Unpack(EntryType::Char, "x", "", 0o644),
         Refused,
     ),
-    held(
+    file_attack(
         "pipe in an archive",
         Layers("kinds are checked"),
         "true",
         Unpack(EntryType::Fifo, "x", "", 0o644),
         Refused,
     ),
-    held(
+    file_attack(
         "hard link in an archive",
         Layers("kinds are checked"),
         "true",
         Unpack(EntryType::Link, "x", "/etc/passwd", 0o644),
         Refused,
     ),
-    held(
+    file_attack(
         "set-user-id file in an archive",
         Layers("modes are checked"),
         "true",
         Unpack(EntryType::Regular, "x", "", 0o4755),
         Refused,
     ),
-    held(
+    file_attack(
         "link that leads out in an archive",
         Layers("a link is only a link"),
         "true",
@@ -301,16 +301,16 @@ pub(crate) const CASES: &[Held] = &[
     .leaves("cat out/x 2>/dev/null || echo unreadable", "unreadable\n"),
 ];
 
-impl Held {
+impl FileAttack {
     /// The reason why a case fails.
     pub(crate) async fn verdict(&self, boxes: &Boxes, id: &str, fill: impl Fn(&str) -> String) -> Result<(), String> {
-        let told = |error: Box<dyn std::error::Error>| format!("{}: {error}", self.name);
+        let failed = |error: Box<dyn std::error::Error>| format!("{}: {error}", self.name);
         boxes
             .clone()
             .create(small(id))
             .await
             .map_err(|status| format!("{}: {status}", self.name))?;
-        shell(boxes, id, &fill(self.before)).await.map_err(told)?;
+        shell(boxes, id, &fill(self.before)).await.map_err(failed)?;
         let asked = tokio::time::timeout(PATIENCE, self.ask(boxes.clone(), id, &fill)).await;
         let code = match asked {
             Ok(answer) => answer.map_or_else(|status| status.code(), |()| Code::Ok),
@@ -319,7 +319,7 @@ impl Held {
         if code != self.answer {
             return Err(format!("{}: {code:?} instead of {:?}", self.name, self.answer));
         }
-        let left = shell(boxes, id, self.after.0).await.map_err(told)?;
+        let left = shell(boxes, id, self.after.0).await.map_err(failed)?;
         if text(&left.stdout) == self.after.1 {
             return Ok(());
         }
@@ -328,7 +328,7 @@ impl Held {
             self.name,
             self.after.1,
             self.after.0,
-            tell(&left)
+            describe(&left)
         ))
     }
 

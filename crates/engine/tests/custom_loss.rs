@@ -59,7 +59,7 @@ fn the_configured_loss_and_the_same_function_given_leave_the_same_bits() {
 }
 
 #[test]
-fn what_a_loss_returns_wrongly_has_a_name_and_leaves_nothing_behind() {
+fn wrong_results_of_a_loss_are_named_and_leave_nothing_behind() {
     let dir = tempfile::tempdir().expect("a folder");
     write_model(dir.path(), QWEN3, 1);
     let columns = in_bins();

@@ -11,7 +11,7 @@ use tonic::Code;
 
 use super::{PROGRAMS, kill_templates, outward, warm};
 use crate::boxes::{Boxes, boxes, exec, shell, small};
-use crate::support::{Daemon, Outcome, cause, settles, tell, text};
+use crate::support::{Daemon, Outcome, cause, describe, settles, text};
 
 const WARM: [&str; 4] = ["--park", "2", "--warm", "python=1"];
 
@@ -83,7 +83,7 @@ async fn a_program_is_as_one_that_is_executed() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_end_is_told_as_it_was() -> Outcome {
+async fn every_end_has_its_true_cause() -> Outcome {
     let Some((daemon, client)) = made().await? else {
         return Ok(());
     };
@@ -128,7 +128,7 @@ async fn every_end_is_told_as_it_was() -> Outcome {
             (cause(&result), result.runtime.as_str()),
             (wanted, "python"),
             "{source}: {}",
-            tell(&result)
+            describe(&result)
         );
         assert!(began.elapsed() < Duration::from_secs(12), "{source}");
         let after = run(&client, code("print('fine')")).await?;
@@ -136,7 +136,7 @@ async fn every_end_is_told_as_it_was() -> Outcome {
             (text(&after.stdout).as_str(), after.runtime.as_str()),
             ("fine\n", "python"),
             "after {source}: {}",
-            tell(&after)
+            describe(&after)
         );
     }
     let left = shell(
@@ -171,12 +171,12 @@ async fn files_and_background_processes_stay_and_nothing_else_does() -> Outcome 
         ..exec("one", &["python3", "-c", look, "a", "b"])
     };
     let result = run(&client, request).await?;
-    assert_eq!(result.runtime, "python", "{}", tell(&result));
+    assert_eq!(result.runtime, "python", "{}", describe(&result));
     assert_eq!(
         text(&result.stdout),
         "here /work/deep/down value ['a', 'b'] input False False False False True [0, 1, 2, 3]\n1\n\n",
         "{}",
-        tell(&result)
+        describe(&result)
     );
     let script = run(&client, exec("one", &["bash", "-c", "echo 'print(__file__)' > s.py"])).await?;
     assert_eq!(script.runtime, "exec");
@@ -210,7 +210,7 @@ async fn many_at_once_and_one_after_the_other() -> Outcome {
         for (round, result) in results.into_iter().enumerate() {
             let result = result?;
             let wanted = format!("{}\n", number * 100 + u32::try_from(round)?);
-            assert_eq!(text(&result.stdout), wanted, "{}", tell(&result));
+            assert_eq!(text(&result.stdout), wanted, "{}", describe(&result));
             assert_eq!(result.runtime, "python");
         }
     }
@@ -288,7 +288,7 @@ async fn started_processes_and_interpreters_are_warm_and_terminals_are_not() -> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_runs_on_what_is_the_callers_to_say() -> Outcome {
+async fn callers_choose_the_runtime() -> Outcome {
     let Some((_daemon, client)) = made().await? else {
         return Ok(());
     };
@@ -356,13 +356,13 @@ async fn a_dead_template_costs_no_exec_and_boxes_end_with_their_zygotes() -> Out
                 (cause(&result), text(&result.stdout).as_str()),
                 (Cause::Exited, "1\n"),
                 "{}",
-                tell(&result)
+                describe(&result)
             );
         }
         tokio::time::sleep(Duration::from_millis(1200)).await;
         run(&client, code("print(1)")).await?;
         let result = run(&client, code("print(1)")).await?;
-        assert_eq!(result.runtime, "python", "{}", tell(&result));
+        assert_eq!(result.runtime, "python", "{}", describe(&result));
     }
     daemon.kill()?;
     settles(daemon.pid(), std::collections::BTreeSet::is_empty).await

@@ -25,7 +25,7 @@ async fn held() -> Result<Option<(Daemon, Client, SandboxBox)>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lease_is_renewed_while_held_and_ends_when_nobody_holds() -> Outcome {
+async fn a_lease_is_renewed_while_held_and_ends_without_a_holder() -> Outcome {
     let Some(daemon) = Daemon::start(&[])? else {
         return Ok(());
     };
