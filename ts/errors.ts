@@ -31,6 +31,7 @@ export const ERROR_CODES = {
   PRL_PYTHON_SETUP: "a Python environment could not be made",
   PRL_TORCH_WORKER: "a process of the torch trainer failed",
   PRL_TMUX: "tmux is not there, or refused",
+  PRL_SLURM: "Slurm is not there, or refused",
   PRL_IO: "a file could not be read or written",
   // ---- native addon and engine ----
   PRL_NATIVE_MISSING: "the native addon is not built",

@@ -42,6 +42,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/tmux.ts"),
   },
   {
+    name: "slurm",
+    summary: "Show, follow and cancel the Slurm job of a run",
+    load: () => import("./commands/slurm/slurm.ts"),
+  },
+  {
     name: "export",
     summary: "Write the traces of a run as data for prl sft",
     load: () => import("./commands/export.ts"),

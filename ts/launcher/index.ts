@@ -10,3 +10,5 @@ export type { ResumeRequest } from "./run/resume-run.ts";
 export type { EvaluationSummary, RunSummary } from "./run/summary.ts";
 export { prepareStandalone, type StandalonePart } from "./standalone/prepare-standalone.ts";
 export { throughItsEnd } from "./standalone/run-standalone.ts";
+export { cancelRunJob, hasLiveJob, readRunJob, type JobEnd, type RunJob } from "./slurm/run-job.ts";
+export { submitRun, type SubmittedRun } from "./slurm/submit-run.ts";

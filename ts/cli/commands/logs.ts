@@ -6,6 +6,7 @@ import { numberOption, parseOptions } from "../arguments/args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { RULES } from "../arguments/option-rule.ts";
 import { findRun, OUTPUT_DIR, outputDirOf } from "../runs/find-runs.ts";
+import { printableLine } from "../runs/text.ts";
 import { stopExit } from "../../stop-signal.ts";
 import { checkComponent, followLogs, isOf, newestRun, processesOf, readLogs } from "../runs/run-logs.ts";
 
@@ -54,7 +55,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 
   const widest = Math.max(0, ...processes.filter((process) => isOf(component, process)).map((name) => name.length));
   const print = (process: string, line: string): void => {
-    io.stdout.write(`${process.padEnd(widest)} | ${harmless(line)}\n`);
+    io.stdout.write(`${process.padEnd(widest)} | ${printableLine(line)}\n`);
   };
   if (isFollowing) {
     await followLogs(runDir, component, print, io.signal);
@@ -106,9 +107,4 @@ async function lastLines(runDir: string, component: string | null, count: number
     if (lines.length > count) lines.shift();
   });
   return logs;
-}
-
-/** Removes what a terminal would obey, because models and programs write into logs. */
-function harmless(line: string): string {
-  return line.replaceAll(/(?!\t)\p{Cc}/gu, "\ufffd");
 }

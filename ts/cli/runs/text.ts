@@ -5,6 +5,11 @@ export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, "\ufffd");
 }
 
+/** A line of a log, in which tabs stay: models and programs write into logs. */
+export function printableLine(line: string): string {
+  return line.replaceAll(/(?!\t)\p{Cc}/gu, "\ufffd");
+}
+
 /** Seconds since 1970 as local time, `2026-03-01 14:05`. */
 export function timeText(seconds: number): string {
   const time = new Date(seconds * 1000);

@@ -8,6 +8,7 @@ import { monitorsBlock } from "../monitors.ts";
 import { orchestratorBlock } from "../orchestrator/orchestrator.ts";
 import { trainerBlock } from "../trainer/trainer.ts";
 import { sandboxBlock } from "../sandbox.ts";
+import { slurmBlock } from "../slurm.ts";
 import { rolloutTransportBlock, weightBroadcastBlock } from "../transports.ts";
 
 export const rlInputSchema = z
@@ -44,6 +45,7 @@ export const rlInputSchema = z
       .describe("Short SFT stage before RL; absent: no such stage"),
     ckpt: ckptBlock,
     deployment: deploymentBlock,
+    slurm: slurmBlock,
     rollout_transport: rolloutTransportBlock,
     weight_broadcast: weightBroadcastBlock,
   })
