@@ -16,17 +16,29 @@ export async function withDeadline<Result>(work: Promise<Result>, ms: number, la
   }
 }
 
-/** Settles as `work` does, or rejects with the signal's reason as soon as it is aborted. */
-export async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+/**
+ * Settles as `work` does, or rejects as soon as the signal is aborted: with its reason, made an error where it is none. A function is not
+ * called where the signal is aborted already.
+ */
+export async function untilAborted<Result>(
+  work: Promise<Result> | (() => Promise<Result>),
+  signal: AbortSignal,
+): Promise<Result> {
+  if (typeof work === "function" && signal.aborted) throw asError(signal.reason);
+  const begun = typeof work === "function" ? work() : work;
   let onAbort = (): void => undefined;
   try {
     return await new Promise<Result>((resolve, reject) => {
-      onAbort = () => reject(signal.reason as Error);
+      onAbort = () => reject(asError(signal.reason));
       signal.addEventListener("abort", onAbort, { once: true });
-      work.then(resolve, reject);
+      begun.then(resolve, reject);
       if (signal.aborted) onAbort();
     });
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }

@@ -25,7 +25,6 @@ export { BUILTIN } from "./builtin/index.ts";
 export { countTasks, type TaskCount } from "./model/count-tasks.ts";
 export { occurrences, TaskReader } from "./model/tasks.ts";
 export { checkSandboxes, daemonSettings, sandboxSource } from "./sandboxes/sandbox-config.ts";
-export { untilAborted } from "./model/reward.ts";
 export { groupScoresSchema, withGroupScores } from "./model/group-reward.ts";
 export { episodeSchema, ERROR_CLASSES, isRetryable, toEpisodeError } from "./episode/episode.ts";
 export {

@@ -1,6 +1,6 @@
 /** Reads the tasks of an evaluation, all or a given number, with a deadline. */
 import type { ConfiguredEnvironment, Task, TaskPage } from "../environments/index.ts";
-import { untilAborted } from "../environments/internal.ts";
+import { untilAborted } from "../async/deadline.ts";
 import { type Split } from "../datasets/index.ts";
 import { PrlError } from "../errors.ts";
 

@@ -1,7 +1,9 @@
 /** Observation of runs: the lifeline of processes, metrics and events, progress, plots, tables. */
 export { atomicWriteFile, atomicWriteJson } from "../files/atomic-write.ts";
-export { HEARTBEAT_INTERVAL_MS, joinRun, LIFELINE_FD, readyFilePath } from "./lifeline.ts";
-export type { JoinRunOptions, ReadyFile, ReadyInfo, RunMember } from "./lifeline.ts";
+export { HEARTBEAT_INTERVAL_MS, joinRun, LIFELINE_FD } from "./lifeline.ts";
+export type { JoinRunOptions, RunMember } from "./lifeline.ts";
+export { readReadyFile, readyFilePath } from "./ready-file.ts";
+export type { ReadyFile, ReadyInfo } from "./ready-file.ts";
 export { type LoadFile, readLoad, writeLoad } from "./history/load-file.ts";
 export { type LoopLag, watchLoopLag } from "./loop-lag.ts";
 export { EVENTS_FILE, METRICS_FILE, openMetrics } from "./metrics/metrics.ts";

@@ -7,11 +7,9 @@
  */
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
-import { join } from "node:path";
 
 import { writeFailureNotesTo } from "../failure-note.ts";
-import { makeFolder } from "../files/make-folder.ts";
-import { atomicWriteJson } from "../files/atomic-write.ts";
+import { type ReadyInfo, readyFilePath, writeReadyFile } from "./ready-file.ts";
 
 /** The file descriptor that the launcher's socket pair is inherited on. */
 export const LIFELINE_FD = 3;
@@ -33,28 +31,6 @@ export interface JoinRunOptions {
   fd?: number | null;
 }
 
-/** The data of a process that can take work. */
-export interface ReadyInfo {
-  /** Base address of its HTTP server, if it has one. */
-  url?: string;
-  /** Instruction-set tier of its engine, if it has one. */
-  isa?: string;
-  dtype?: string;
-  /** Policy version that it starts with, if it has one. */
-  version?: number;
-  /** `host:port` where it takes batches, if it does. */
-  rollouts?: string;
-  /** `host:port` where it serves weight versions, if it does. */
-  weights?: string;
-}
-
-/** The content of `run/<component>-<index>.json`. */
-export interface ReadyFile extends ReadyInfo {
-  pid: number;
-  /** ISO 8601 time. */
-  ready_at: string;
-}
-
 export interface RunMember {
   /** True when a launcher holds the other end. */
   readonly supervised: boolean;
@@ -64,11 +40,6 @@ export interface RunMember {
   ready(info?: ReadyInfo): Promise<void>;
   /** Ends the heartbeats; for a process that goes on after its part in the run. */
   leave(): void;
-}
-
-/** Path of the ready file of a process of the run. */
-export function readyFilePath(runDir: string, component: string, index: number): string {
-  return join(runDir, "run", `${component}-${index}.json`);
 }
 
 /** Joins the run as one of its processes: heartbeats start at once, `ready()` announces it, `noteFailure` records its failure. */
@@ -107,10 +78,7 @@ export function joinRun(options: JoinRunOptions): RunMember {
     supervised: socket !== null,
     launcherGone: gone.signal,
     async ready(info = {}) {
-      const path = readyFilePath(options.runDir, options.component, options.index);
-      makeFolder(join(options.runDir, "run"));
-      const content: ReadyFile = { pid: process.pid, ...info, ready_at: new Date().toISOString() };
-      await atomicWriteJson(path, content);
+      await writeReadyFile(readyFilePath(options.runDir, options.component, options.index), info);
     },
     leave,
   };

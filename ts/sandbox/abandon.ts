@@ -1,4 +1,5 @@
 /** Giving up on something that is being made. */
+import { untilAborted } from "../async/deadline.ts";
 
 /**
  * The result of `making`, unless `signal` is aborted before: then it rejects with the signal's reason at once, and the result of `making`
@@ -10,19 +11,11 @@ export async function unlessAborted<T>(
   discard: (made: T) => Promise<void>,
 ): Promise<T> {
   if (signal === undefined) return making;
-  let abort = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    abort = (): void => {
-      reject(signal.reason as Error);
-      // The caller has left, so failures of making or discarding are ignored.
-      void making.then(discard).catch(() => undefined);
-    };
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
   try {
-    return await Promise.race([making, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
+    return await untilAborted(making, signal);
+  } catch (error) {
+    // The caller has left, so failures of making or discarding are ignored.
+    if (signal.aborted) void making.then(discard).catch(() => undefined);
+    throw error;
   }
 }

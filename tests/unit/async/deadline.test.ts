@@ -33,4 +33,14 @@ describe("untilAborted", () => {
     await expect(waiting).rejects.toThrow("stop");
     await expect(untilAborted(Promise.resolve(1), controller.signal)).rejects.toThrow("stop");
   });
+
+  test("does not call a function where it is aborted already, and makes an error of any reason", async () => {
+    const controller = new AbortController();
+    controller.abort("SIGINT");
+    let calls = 0;
+    const work = async (): Promise<number> => (calls += 1);
+    await expect(untilAborted(work, controller.signal)).rejects.toEqual(new Error("SIGINT"));
+    expect(calls).toBe(0);
+    await expect(untilAborted(work, new AbortController().signal)).resolves.toBe(1);
+  });
 });

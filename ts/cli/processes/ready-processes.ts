@@ -1,12 +1,10 @@
 /** The processes that an orchestrator waits for before it works: they say in `<run>/run` that they are ready. */
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { ChildConfigs } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { isMissing } from "../../files/file-presence.ts";
 import { processStart } from "../../files/run-lock.ts";
-import { type ReadyFile, readyFilePath } from "../../monitors/index.ts";
+import { type ReadyFile, readReadyFile } from "../../monitors/index.ts";
 import { readyEnvWorkers } from "../../orchestrator/index.ts";
 import type { ChildInput } from "./child.ts";
 
@@ -80,15 +78,10 @@ interface AwaitedProcess {
 
 async function waitUntilReady(awaited: AwaitedProcess): Promise<ReadyFile> {
   const { runDir, component, index, deadlineMs, signal, isThere } = awaited;
-  const path = readyFilePath(runDir, component, index);
   const end = Date.now() + deadlineMs;
   for (;;) {
-    try {
-      const file = JSON.parse(await readFile(path, "utf8")) as ReadyFile;
-      if (await isThere(file)) return file;
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
+    const file = await readReadyFile(runDir, component, index);
+    if (file !== null && (await isThere(file))) return file;
     if (Date.now() > end) {
       const seconds = deadlineMs / 1000;
       throw new PrlError(

@@ -1,4 +1,5 @@
 /** Serves a model while a command needs it, and ends the server in order. */
+import { untilAborted } from "../../async/deadline.ts";
 import {
   createInferenceServer,
   type InferenceProcessConfig,
@@ -61,18 +62,12 @@ export async function serve(
   }
 }
 
-/** `work`, or a rejection as soon as a signal stops the process. */
+/** Settles as `work` does, or rejects as soon as a signal stops the process. */
 export async function orStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  let onAbort: (() => void) | undefined;
   try {
-    const stopped = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(new Error(`stopped by ${String(signal.reason)}`));
-      signal.addEventListener("abort", onAbort, { once: true });
-      if (signal.aborted) onAbort();
-    });
-    return await Promise.race([work, stopped]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+    return await untilAborted(work, signal);
+  } catch (error) {
+    throw signal.aborted ? new Error(`stopped by ${String(signal.reason)}`) : error;
   }
 }
 

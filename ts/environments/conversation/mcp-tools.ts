@@ -14,7 +14,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 import { messageOf, PrlError } from "../../errors.ts";
 import { checkOptions, number, only } from "../../options.ts";
-import { untilAborted } from "../model/reward.ts";
+import { untilAborted } from "../../async/deadline.ts";
 import { Slots } from "../../async/slots.ts";
 import { shown, type Tool, type ToolSource } from "./tool.ts";
 

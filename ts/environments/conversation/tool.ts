@@ -5,7 +5,7 @@ import { messageOf, PrlError } from "../../errors.ts";
 import { callback, checkOptions, number, only } from "../../options.ts";
 import { RolloutStop } from "../model/limits.ts";
 import { LinkedAbort } from "../../async/linked-abort.ts";
-import { untilAborted } from "../model/reward.ts";
+import { untilAborted } from "../../async/deadline.ts";
 
 export interface ToolDefinition<Parameters extends z.ZodObject, Row = never, Config = never, State = unknown> {
   /** Description for the model. */

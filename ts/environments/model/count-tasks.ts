@@ -4,7 +4,7 @@ import { checkOptions, number, only } from "../../options.ts";
 import type { TaskPage } from "./tasks.ts";
 import type { ConfiguredEnvironment } from "./configured-environment.ts";
 import type { Split } from "../../datasets/index.ts";
-import { untilAborted } from "./reward.ts";
+import { untilAborted } from "../../async/deadline.ts";
 
 export interface TaskCount {
   /** Tasks counted; all of the split when `complete`. */

@@ -1,6 +1,7 @@
 /** Rewards and metrics of one trace: what an author writes, and how they are computed and checked. */
 import { z } from "zod";
 
+import { untilAborted } from "../../async/deadline.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 import { callback, checkOptions, number, only } from "../../options.ts";
 import type { JudgeAccess, JudgeSource } from "../judge/judge.ts";
@@ -178,21 +179,6 @@ export async function withinTime<Result>(
   }
 }
 
-/** The outcome of `work`, or a rejection with the signal's reason as soon as it is aborted, whatever `work` does. */
-export async function untilAborted<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
-  signal.throwIfAborted();
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(asError(signal.reason));
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work(), aborted]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
-  }
-}
-
 /**
  * The scores in a reward's value: one with its name, or one for each part. Throws PRL_ENVIRONMENT_FAILED for a value that is not a
  * score.
@@ -208,10 +194,6 @@ export function namedScores(name: string, value: unknown): Record<string, number
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 function finiteScore(name: string, value: unknown): number {

@@ -15,7 +15,7 @@ import type {
 } from "../model/configured-environment.ts";
 import type { RolloutContext, RolloutEnd } from "../model/environment.ts";
 import { RolloutStop, TurnLimits } from "../model/limits.ts";
-import { untilAborted } from "../model/reward.ts";
+import { untilAborted } from "../../async/deadline.ts";
 import { scoreTraces } from "../model/score-traces.ts";
 import type { RolloutSandboxes } from "../sandboxes/sandboxes.ts";
 import { NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
@@ -50,10 +50,7 @@ export async function runRollout<Config, Row extends object, Agent extends strin
     const rollout = (async () => definition.rollout(context))();
     // A rollout that is stopped while it is called has no other reader, and an error without a reader ends the process.
     rollout.catch(() => undefined);
-    end = await endOf(
-      untilAborted(() => rollout, signal),
-      request.signal,
-    );
+    end = await endOf(untilAborted(rollout, signal), request.signal);
     // Programs in its sandbox have to end before anything there is scored.
     if (signal.aborted && sandboxes.required) end = { ...(await lateEndOf(rollout, request.signal)), ...end };
     time.release();
@@ -123,7 +120,7 @@ async function endOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal
 async function lateEndOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal): Promise<RolloutEnd> {
   const time = new LinkedAbort(cancelled).abortAfter(STOPPED_MS, () => new RolloutStop("late"));
   try {
-    return (await untilAborted(() => rollout, time.signal)) ?? {};
+    return (await untilAborted(rollout, time.signal)) ?? {};
   } catch (error) {
     cancelled.throwIfAborted();
     if (toEpisodeError(error).class === "infra") throw error;

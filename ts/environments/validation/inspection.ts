@@ -2,7 +2,7 @@
 import { explain, PrlError } from "../../errors.ts";
 import type { ConfiguredEnvironment, ScoredReply } from "../model/configured-environment.ts";
 import type { Split } from "../../datasets/index.ts";
-import { untilAborted } from "../model/reward.ts";
+import { untilAborted } from "../../async/deadline.ts";
 import type { Task } from "../model/tasks.ts";
 import type { ValidateOptions, ValidationCheck, ValidationFailure } from "./report.ts";
 

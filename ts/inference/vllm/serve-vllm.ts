@@ -5,6 +5,7 @@
 import { delimiter } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { untilAborted } from "../../async/deadline.ts";
 import { explain, PrlError } from "../../errors.ts";
 import { apiKeyFrom, VllmAdmin } from "../../inference-client/index.ts";
 import { weightDtype } from "../../native/index.ts";
@@ -52,12 +53,6 @@ export async function serveVllm(
   const process = new VllmProcess({ ...(await commandOf(config, port, options)), log });
   const url = `http://${server.host}:${port}`;
   const admin = new VllmAdmin({ url, retries: 0, token: keyOf(config, options.env) ?? null });
-  const stopped = new Promise<never>((_resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-  });
-  stopped.catch(() => undefined);
   const work = async (): Promise<never> => {
     await answering(admin, process, config.inference.vllm.start_timeout_s * 1000, options);
     const { dtype } = await admin.about(signal);
@@ -66,7 +61,7 @@ export async function serveVllm(
     return watch(admin, options);
   };
   try {
-    return await Promise.race([work(), process.failure(), stopped]);
+    return await untilAborted(Promise.race([work(), process.failure()]), signal);
   } finally {
     await process.stop();
     await admin.close();

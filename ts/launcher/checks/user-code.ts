@@ -9,7 +9,7 @@ import { checkCode, type CodeCheck, type EnvironmentFacts, isBuiltin, keyOf } fr
 import { isErrorCode, PrlError } from "../../errors.ts";
 import { describeExit } from "../processes/child-process.ts";
 import { selfCommand } from "../../self-command.ts";
-import { untilAborted } from "../run/stage.ts";
+import { untilInterrupted } from "../run/stage.ts";
 
 /** Deadline for one module, its imports included. */
 const DEADLINE_MS = 60_000;
@@ -68,7 +68,7 @@ async function askChild(
   process.once("exit", end);
   try {
     const answered = answers(child, { checks, provenance, deadlineMs });
-    return await (signal === undefined ? answered : untilAborted(signal, answered));
+    return await (signal === undefined ? answered : untilInterrupted(signal, answered));
   } finally {
     process.off("exit", end);
     end();

@@ -6,12 +6,11 @@
  * group, SIGKILL after a grace period, all within ten seconds. When this process ends in a way that still runs JavaScript, the groups are
  * killed at once; otherwise the lifelines end and the children stop themselves.
  */
-import { readFile } from "node:fs/promises";
 
 import { PrlError } from "../../errors.ts";
 import { failureOfProcess, readFailureNote } from "../../failure-note.ts";
-import { ifThere, isThere } from "../../files/file-presence.ts";
-import { type ReadyFile, readyFilePath } from "../../monitors/index.ts";
+import { isThere } from "../../files/file-presence.ts";
+import { readReadyFile, readyFilePath } from "../../monitors/index.ts";
 import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
 import { fullDisk } from "./full-disk.ts";
 
@@ -213,9 +212,7 @@ export class Supervisor {
 
   /** Whether this process, not an earlier one in its place, has written its ready file. */
   async #isReady({ component, index, pid }: RunChild): Promise<boolean> {
-    const path = readyFilePath(this.#runDir, component, index);
-    const text = await ifThere(readFile(path, "utf8"), path);
-    return text !== null && (JSON.parse(text) as ReadyFile).pid === pid;
+    return (await readReadyFile(this.#runDir, component, index))?.pid === pid;
   }
 }
 

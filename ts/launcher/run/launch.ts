@@ -18,7 +18,7 @@ import { checkpointRoot, clearLaterSteps, type ResumedRun } from "./resume-run.t
 import { type RlProcessEvents, type RunAttempt, type RunBase, runRlProcesses } from "../processes/rl-processes.ts";
 import { type RunDirectory, whileHeld } from "./run-directory.ts";
 import { RunSession, type SessionOptions } from "./run-session.ts";
-import { runStage, untilAborted } from "./stage.ts";
+import { runStage, untilInterrupted } from "./stage.ts";
 import type { RunSummary } from "./summary.ts";
 import { ensureWarmStart, runSftProcess, sftProcess } from "../processes/warm-start.ts";
 import { makeFolder } from "../../files/make-folder.ts";
@@ -136,7 +136,7 @@ async function launch(
     session.enter("base model");
     for (const warning of warnings) session.note(`Warning: ${warning}`);
     await warnOfFileLimit(session);
-    const model = await untilAborted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
+    const model = await untilInterrupted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
     noteDamage(session, model.damage, "base model");
     session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
     if (resumed !== null) noteResumed(session, resumed);

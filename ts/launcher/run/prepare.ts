@@ -45,7 +45,7 @@ import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directo
 import { assertUnlocked, takeLock } from "../../files/run-lock.ts";
 import { checkListeners } from "../checks/listen-check.ts";
 import { checkEngineMemory, rlWarnings, sftWarnings } from "../checks/start-checks.ts";
-import { untilAborted } from "./stage.ts";
+import { untilInterrupted } from "./stage.ts";
 
 /** How a run is checked before it starts. */
 export interface PrepareOptions {
@@ -191,7 +191,7 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
     if (checkpoint !== null) {
       const { signal = new AbortController().signal } = options;
       const position = await readSftPosition(join(checkpoint.dir, "trainer"));
-      await untilAborted(signal, assertSameData(named, position, signal));
+      await untilInterrupted(signal, assertSameData(named, position, signal));
     }
     await writeConfig(directory.path, "sft-run", named);
     await writeConfig(directory.path, "environments", environments);
@@ -240,5 +240,5 @@ function pullOf({ hold, signal, onDownload }: PrepareOptions): PullOptions | nul
 
 /** Makes the checks interruptible, because they import modules of the user, which may never return. */
 function interruptible<T>({ signal }: PrepareOptions, checks: () => Promise<T>): Promise<T> {
-  return signal === undefined ? checks() : untilAborted(signal, checks());
+  return signal === undefined ? checks() : untilInterrupted(signal, checks());
 }

@@ -5,6 +5,7 @@
  * of `metrics.jsonl` has been handed on.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { untilAborted } from "../../async/deadline.ts";
 
 import { PrlError } from "../../errors.ts";
 import { type MetricsLine, MetricsTail, readRunLoad, type RunLoad } from "../../monitors/index.ts";
@@ -41,7 +42,10 @@ export async function runStage<T>(options: StageOptions, body: (supervisor: Supe
   const kill = (): void => supervisor.kill();
   options.hurry?.addEventListener("abort", kill, { once: true });
   try {
-    return await untilAborted(options.signal, Promise.race([body(supervisor), supervisor.failure, never(followed)]));
+    return await untilInterrupted(
+      options.signal,
+      Promise.race([body(supervisor), supervisor.failure, never(followed)]),
+    );
   } finally {
     await supervisor.stop();
     options.hurry?.removeEventListener("abort", kill);
@@ -50,19 +54,12 @@ export async function runStage<T>(options: StageOptions, body: (supervisor: Supe
   }
 }
 
-/** `work`, or `PRL_RUN_INTERRUPTED` as soon as the signal is aborted. */
-export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  let onAbort: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = (): void => reject(interruption(signal));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
-  work.catch(() => undefined);
+/** Settles as `work` does, or rejects with `PRL_RUN_INTERRUPTED` as soon as the signal is aborted. */
+export async function untilInterrupted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   try {
-    return await Promise.race([aborted, work]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
+    return await untilAborted(work, signal);
+  } catch (error) {
+    throw signal.aborted ? interruption(signal) : error;
   }
 }
 

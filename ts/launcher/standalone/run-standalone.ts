@@ -4,7 +4,7 @@
  *
  * A trainer with another run directory, on another machine, is not watched, and the summary holds only what the orchestrator knows.
  */
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -13,7 +13,7 @@ import { explain, PrlError } from "../../errors.ts";
 import { type FailureNote, failureOfProcess, readFailureNote } from "../../failure-note.ts";
 import { ifThere, isThere } from "../../files/file-presence.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
-import { METRICS_FILE, MetricsTail, type ReadyFile, readyFilePath, RunHistory } from "../../monitors/index.ts";
+import { METRICS_FILE, MetricsTail, readReadyFile, readyFilePath, RunHistory } from "../../monitors/index.ts";
 import { processStart } from "../../files/run-lock.ts";
 import { SUMMARY_FILE } from "../run/run-session.ts";
 import { statusOf, summarize } from "../run/summary.ts";
@@ -105,9 +105,9 @@ function trainerDeath(pid: number, note: FailureNote | null): PrlError {
 /** The trainer with a ready file here, and when it was written (milliseconds since 1970). */
 async function trainerReady(runDir: string): Promise<{ pid: number | null; readyAt: number }> {
   const path = readyFilePath(runDir, "trainer", 0);
-  const text = await ifThere(readFile(path, "utf8"), path);
-  const file = text === null ? null : await ifThere(stat(path), path);
-  return { pid: text === null ? null : (JSON.parse(text) as ReadyFile).pid, readyAt: file?.mtimeMs ?? 0 };
+  const ready = await readReadyFile(runDir, "trainer", 0);
+  const file = ready === null ? null : await ifThere(stat(path), path);
+  return { pid: ready?.pid ?? null, readyAt: file?.mtimeMs ?? 0 };
 }
 
 async function isLastVersionThere({ config, runDir }: StandaloneRun): Promise<boolean> {

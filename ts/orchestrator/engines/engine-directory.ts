@@ -2,13 +2,11 @@
  * Finds the inference servers of a run: those that its launcher keeps, by their ready files, which come and go with the processes; and
  * those that were running before, by their addresses. One of the latter that answers is enough to begin: the others join when they answer.
  */
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { messageOf, PrlError } from "../../errors.ts";
-import { isMissing } from "../../files/file-presence.ts";
 import { InferenceAdmin, VllmAdmin } from "../../inference-client/index.ts";
-import { type Metrics, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
+import { type Metrics, readReadyFile } from "../../monitors/index.ts";
 import { transportToken } from "../../transports/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import type { PlacedEngine } from "./engine-member.ts";
@@ -49,7 +47,7 @@ export class EngineDirectory {
   async ready(runDir: string, count: number): Promise<PlacedEngine[]> {
     const found: PlacedEngine[] = [];
     for (let index = 0; index < count; index++) {
-      const file = await readReadyFile(runDir, index);
+      const file = await readReadyFile(runDir, COMPONENT, index);
       if (file?.url === undefined) continue;
       const { url, pid, ready_at: since, isa = "", dtype = "", weights = null } = file;
       found.push(this.#place(`${COMPONENT}-${index}`, `${pid} ${since}`, { url, isa, dtype, weights }));
@@ -167,16 +165,6 @@ export class EngineDirectory {
       this.#connected.delete(key);
       admin.close().catch(() => undefined);
     }
-  }
-}
-
-async function readReadyFile(runDir: string, index: number): Promise<ReadyFile | null> {
-  try {
-    return JSON.parse(await readFile(readyFilePath(runDir, COMPONENT, index), "utf8")) as ReadyFile;
-  } catch (cause) {
-    // The file is not written yet, or the launcher removed it because its process ended. It is written in one piece.
-    if (isMissing(cause)) return null;
-    throw new PrlError("PRL_IO", `the ready file of ${COMPONENT}-${index} cannot be read`, { cause });
   }
 }
 

@@ -4,32 +4,25 @@
  * A worker whose file is removed gets no more rollouts and ends those that it has. In the other direction, the amount of work is published for the
  * launcher (`LoadFile`). Both happen twice a second.
  */
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { PrlError } from "../../errors.ts";
-import { isMissing } from "../../files/file-presence.ts";
-import { type LoadFile, type ReadyFile, writeLoad } from "../../monitors/index.ts";
+import { type LoadFile, readReadyFile, writeLoad } from "../../monitors/index.ts";
 import type { EnvWorkerAddress } from "./env-worker-set.ts";
 
 const INTERVAL_MS = 500;
-const READY_FILE = /^(env-worker-\d+)\.json$/u;
+const COMPONENT = "env-worker";
+const READY_FILE = /^env-worker-(\d+)\.json$/u;
 
 /** The workers with a ready file. Errors: PRL_IO. */
 export async function readyEnvWorkers(runDir: string): Promise<EnvWorkerAddress[]> {
   const dir = join(runDir, "run");
-  const names = (await readdir(dir)).flatMap((file) => READY_FILE.exec(file)?.[1] ?? []).sort();
+  const indices = (await readdir(dir)).flatMap((file) => READY_FILE.exec(file)?.[1] ?? []).sort();
   const found = await Promise.all(
-    names.map(async (name): Promise<EnvWorkerAddress[]> => {
-      try {
-        const { url } = JSON.parse(await readFile(join(dir, `${name}.json`), "utf8")) as ReadyFile;
-        return url === undefined ? [] : [{ name, url }];
-      } catch (cause) {
-        // It was removed meanwhile; it is written in one piece, so it is never half there.
-        if (isMissing(cause)) return [];
-        throw new PrlError("PRL_IO", `the ready file of ${name} cannot be read`, { cause });
-      }
+    indices.map(async (index): Promise<EnvWorkerAddress[]> => {
+      const url = (await readReadyFile(runDir, COMPONENT, Number(index)))?.url;
+      return url === undefined ? [] : [{ name: `${COMPONENT}-${index}`, url }];
     }),
   );
   return found.flat();
