@@ -9,8 +9,6 @@ import { statedDtype } from "../native/index.ts";
 import { localTensors, remoteTensors, type TensorShape } from "./headers.ts";
 import { type LocatedModel, locateModel, type LocateOptions } from "./locate.ts";
 import {
-  type ModelShape,
-  modelShape,
   servingMemory,
   type ServingMemory,
   adapterMemory,
@@ -22,6 +20,7 @@ import { CONFIG_FILE, INDEX_FILE, shardNames, TOKENIZER_FILE, WEIGHTS_FILE } fro
 import { type ModelReference, modelText } from "./model-name.ts";
 import { openModel } from "./pull.ts";
 import { remoteConfig, remoteShards } from "./remote.ts";
+import { type ModelShape, modelShape } from "./sizes/shape.ts";
 import { type Refusal, type Support, supportOf } from "./support.ts";
 
 export interface ModelInfo extends Support {

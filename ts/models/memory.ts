@@ -20,9 +20,9 @@
  * The policy `auto` of the trainer keeps the layers that fit in 512 MiB. A model that is loaded has P flat beside the packed weights for a
  * moment. What is not counted: the process itself, some 100 MB, and the file's pages, which the system takes back.
  */
-import { z } from "zod";
-
 import type { WeightDtype } from "../native/index.ts";
+import { type AdapterShape, adapterParameters } from "./sizes/parameters.ts";
+import { expertsOf, type ModelShape, sizesOf } from "./sizes/shape.ts";
 
 /** Of every number but packed weights. */
 const BYTES = 4;
@@ -37,29 +37,6 @@ const BLOCK_TOKENS = 16;
 const LANES = 16;
 /** Default `max_batched_tokens` of crates/engine/src/generate/request.rs. */
 const STEP_ROWS = 512;
-
-/** The keys of config.json that the sizes depend on. */
-const shapeSchema = z.object({
-  hidden_size: z.int().positive(),
-  intermediate_size: z.int().positive(),
-  num_hidden_layers: z.int().positive(),
-  num_attention_heads: z.int().positive(),
-  num_key_value_heads: z.int().positive().nullish(),
-  head_dim: z.int().positive().nullish(),
-  vocab_size: z.int().positive(),
-  tie_word_embeddings: z.boolean().nullish(),
-  max_position_embeddings: z.int().positive().nullish(),
-  num_experts: z.int().positive().nullish(),
-  num_experts_per_tok: z.int().positive().nullish(),
-  moe_intermediate_size: z.int().positive().nullish(),
-});
-
-export type ModelShape = z.infer<typeof shapeSchema>;
-
-/** The shape in a config.json; null when it is no decoder whose sizes are known. */
-export function modelShape(config: unknown): ModelShape | null {
-  return shapeSchema.safeParse(config).data ?? null;
-}
 
 export interface Workload {
   /** Sequences at once. */
@@ -97,13 +74,13 @@ export function trainingMemory(shape: ModelShape, parameters: number, workload: 
   );
 }
 
-/** Memory of a trainer of an adapter of this rank, with AdamW; the weights are frozen. */
+/** Memory of a trainer of an adapter, with AdamW; the weights are frozen. */
 export function adapterMemory(
   shape: ModelShape,
   parameters: number,
-  workload: Workload & { readonly rank: number },
+  workload: Workload & AdapterShape,
 ): TrainingMemory {
-  const numbers = adapterNumbers(shape, workload.rank);
+  const numbers = adapterParameters(shape, workload);
   const weights = packedBytes(shape, parameters, workload) + 3 * numbers * BYTES;
   return trained(numbers, weights, activations(shape, workload));
 }
@@ -116,22 +93,15 @@ function trained(numbers: number, weights: number, activationBytes: number): Tra
 
 /** Weights as forward and backward pass have them. */
 function packedBytes(shape: ModelShape, parameters: number, { dtype }: Workload): number {
-  const { embedding, isTied } = sizes(shape);
+  const { embedding, isTied } = sizesOf(shape);
   const packed = servedNumbers(shape, parameters) + parameters - (isTied ? 0 : embedding);
   return packed * WEIGHT_BYTES[dtype];
 }
 
-/** Both matrices of every projection that is adapted by default. */
-function adapterNumbers(shape: ModelShape, rank: number): number {
-  const { hidden, layers, q, qkv } = sizes(shape);
-  const attention = 3 * hidden + qkv + q + hidden;
-  const feedForward = expertsOf(shape) === null ? 3 * (hidden + shape.intermediate_size) : 0;
-  return layers * rank * (attention + feedForward);
-}
-
 /** Bytes of what the backward pass keeps, and of its work. */
 function activations(shape: ModelShape, workload: Workload): number {
-  const { hidden, layers, q, k, qkv, feedForward } = sizes(shape);
+  const { hidden, layers, q, k, qkv } = sizesOf(shape);
+  const feedForward = feedForwardWidth(shape);
   const rows = workload.batch * workload.seqLen;
   const perLayer = 2 * hidden + qkv + 2 * q + k + feedForward;
   const kept = Math.min(layers, Math.floor(ACTIVATION_BUDGET / (rows * perLayer * BYTES)));
@@ -145,7 +115,8 @@ function activations(shape: ModelShape, workload: Workload): number {
 /** Memory of an inference server. */
 export function servingMemory(shape: ModelShape, parameters: number, workload: Workload): ServingMemory {
   const { batch, seqLen, dtype } = workload;
-  const { hidden, layers, heads, headDim, q, k, qkv, feedForward } = sizes(shape);
+  const { hidden, layers, heads, headDim, q, k, qkv } = sizesOf(shape);
+  const feedForward = feedForwardWidth(shape);
   const tokens = batch * Math.ceil(seqLen / BLOCK_TOKENS) * BLOCK_TOKENS;
   const perToken = layers * heads * (headDim + Math.ceil(headDim / LANES) * LANES);
   const rows = Math.max(batch, Math.min(batch * seqLen, STEP_ROWS));
@@ -156,26 +127,8 @@ export function servingMemory(shape: ModelShape, parameters: number, workload: W
 }
 
 function servedNumbers(shape: ModelShape, parameters: number): number {
-  const { embedding, isTied } = sizes(shape);
+  const { embedding, isTied } = sizesOf(shape);
   return parameters + (isTied ? embedding : 0);
-}
-
-function sizes(shape: ModelShape) {
-  const headDim = shape.head_dim ?? Math.floor(shape.hidden_size / shape.num_attention_heads);
-  const heads = shape.num_key_value_heads ?? shape.num_attention_heads;
-  const [q, k] = [shape.num_attention_heads * headDim, heads * headDim];
-  return {
-    hidden: shape.hidden_size,
-    feedForward: feedForwardWidth(shape),
-    layers: shape.num_hidden_layers,
-    embedding: shape.vocab_size * shape.hidden_size,
-    isTied: shape.tie_word_embeddings ?? false,
-    heads,
-    headDim,
-    q,
-    k,
-    qkv: q + 2 * k,
-  };
 }
 
 /** Numbers that a row keeps of the feed-forward part of a layer, in the layer where they are most. */
@@ -185,10 +138,4 @@ function feedForwardWidth(shape: ModelShape): number {
   return experts === null
     ? dense
     : Math.max(dense, 2 * experts.used * experts.width + experts.count + 4 * experts.used);
-}
-
-/** How many networks a layer has, how many of them a row uses, and their width; null for a dense model. */
-function expertsOf(shape: ModelShape): { count: number; used: number; width: number } | null {
-  const { num_experts: count, num_experts_per_tok: used, moe_intermediate_size: width } = shape;
-  return !count || !used || !width ? null : { count, used, width };
 }

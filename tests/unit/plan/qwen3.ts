@@ -1,0 +1,70 @@
+/** Models of the Qwen3 family as their config.json on the hub describes them (huggingface.co/Qwen), and a cache of the hub that has only these files. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const dense = {
+  architectures: ["Qwen3ForCausalLM"],
+  model_type: "qwen3",
+  head_dim: 128,
+  num_key_value_heads: 8,
+  vocab_size: 151_936,
+  max_position_embeddings: 40_960,
+  torch_dtype: "bfloat16",
+};
+
+export const QWEN3 = {
+  "Qwen/Qwen3-0.6B": {
+    ...dense,
+    hidden_size: 1024,
+    intermediate_size: 3072,
+    num_hidden_layers: 28,
+    num_attention_heads: 16,
+    tie_word_embeddings: true,
+  },
+  "Qwen/Qwen3-4B": {
+    ...dense,
+    hidden_size: 2560,
+    intermediate_size: 9728,
+    num_hidden_layers: 36,
+    num_attention_heads: 32,
+    tie_word_embeddings: true,
+  },
+  "Qwen/Qwen3-8B": {
+    ...dense,
+    hidden_size: 4096,
+    intermediate_size: 12_288,
+    num_hidden_layers: 36,
+    num_attention_heads: 32,
+    tie_word_embeddings: false,
+  },
+  "Qwen/Qwen3-30B-A3B": {
+    ...dense,
+    architectures: ["Qwen3MoeForCausalLM"],
+    model_type: "qwen3_moe",
+    hidden_size: 2048,
+    intermediate_size: 6144,
+    moe_intermediate_size: 768,
+    num_hidden_layers: 48,
+    num_attention_heads: 32,
+    num_key_value_heads: 4,
+    num_experts: 128,
+    num_experts_per_tok: 8,
+    mlp_only_layers: [],
+    decoder_sparse_step: 1,
+    tie_word_embeddings: false,
+  },
+};
+
+const COMMIT = "c".repeat(40);
+
+/** Environment of a command whose cache of the hub, below `root`, has config.json of these models and no weights. */
+export function hubOfQwen3(root: string): Record<string, string> {
+  for (const [name, config] of Object.entries(QWEN3)) {
+    const folder = join(root, `models--${name.replace("/", "--")}`);
+    mkdirSync(join(folder, "snapshots", COMMIT), { recursive: true });
+    mkdirSync(join(folder, "refs"));
+    writeFileSync(join(folder, "refs", "main"), COMMIT);
+    writeFileSync(join(folder, "snapshots", COMMIT, "config.json"), JSON.stringify(config));
+  }
+  return { HF_HUB_CACHE: root, HF_HUB_OFFLINE: "1" };
+}
