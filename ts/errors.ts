@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   PRL_CONFIG_ENVIRONMENT: "an environment variable of ours is unknown or wrong",
   PRL_USER_MODULE: "a module named by a path cannot be loaded or has no such export",
   PRL_USER_DEADLINE: "a function named by a path did not return in time",
+  PRL_PLAN_UNFIT: "the parts of a run need more than the hardware of the plan has",
   // ---- run directory and processes ----
   PRL_RUN_OPTIONS: "an option that a run is started with is unknown or wrong",
   PRL_RUN_EXISTS: "the run directory is not empty",

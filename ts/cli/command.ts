@@ -22,6 +22,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "PRL_CONFIG_FILE",
   "PRL_CONFIG_ENVIRONMENT",
   "PRL_USER_MODULE",
+  "PRL_PLAN_UNFIT",
   "PRL_PYTHON_MISSING",
   "PRL_RUN_EXISTS",
   "PRL_RUN_UNKNOWN",

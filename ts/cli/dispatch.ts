@@ -64,6 +64,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/config.ts"),
   },
   {
+    name: "plan",
+    summary: "Work out memory, times and traffic of a run before it is started",
+    load: () => import("./commands/plan/plan.ts"),
+  },
+  {
     name: "doctor",
     summary: "Check this machine and say how to mend what is missing",
     load: () => import("./commands/doctor.ts"),

@@ -8,7 +8,7 @@ const TS = resolve(import.meta.dirname, "../../../ts");
 const LAYERS = [
   ["cli"],
   ["launcher"],
-  ["orchestrator", "trainer", "inference", "evals"],
+  ["orchestrator", "trainer", "inference", "evals", "plan"],
   ["algorithms"],
   ["environments"],
   ["verify", "datasets"],

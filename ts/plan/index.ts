@@ -1,0 +1,14 @@
+/** What a run of a config needs: memory, times, traffic, processes. */
+export type { PlanOptions } from "./assumptions.ts";
+export { type Device, DEVICES } from "./devices.ts";
+export type { InferencePlan } from "./inference-plan.ts";
+export {
+  makePlan,
+  type ModelPlan,
+  type Plan,
+  type PlanSurroundings,
+  type ProcessPlan,
+  type VersionPlan,
+} from "./plan.ts";
+export type { BatchPlan, TimePlan } from "./step-plan.ts";
+export type { TrainerPlan } from "./trainer-plan.ts";

@@ -1,0 +1,226 @@
+/**
+ * What a run of a config needs, worked out before anything is started: memory of each part by kind, the tokens and times of a step, what
+ * travels, and how many processes there are. Only config.json of the model is read.
+ *
+ * Memory of the embedded engine is that of `ts/models/memory.ts`. Nothing here knows how a plan is printed.
+ */
+import { totalmem } from "node:os";
+
+import type { RlConfig } from "../config/index.ts";
+import { locateEnvironment } from "../environments/internal.ts";
+import type { HubSettings } from "../hub/index.ts";
+import { adapterParameters, countParameters, type DescribedModel, describeModel, expertsOf } from "../models/index.ts";
+import { type Assumptions, assumptionsFor, type PlanOptions } from "./assumptions.ts";
+import { assumptionLines } from "./assumption-lines.ts";
+import { type InferencePlan, inferencePlan, inferenceProblems, vllmWorkload } from "./inference-plan.ts";
+import { type BatchPlan, batchPlan, type TimePlan, timePlan } from "./step-plan.ts";
+import { elementBytes } from "./torch-memory.ts";
+import { gib, type TrainerPlan, torchWorkload, trainerPlan, trainerProblems } from "./trainer-plan.ts";
+
+export interface ModelPlan {
+  /** `org/name`, or the folder. */
+  readonly name: string;
+  readonly architecture: string;
+  readonly parameters: number;
+  /** Parameters that the trainer changes. */
+  readonly trained: number;
+  /** Parameters that a token uses: fewer than all in a mixture of experts. */
+  readonly active: number;
+  readonly dtype: "float32" | "bfloat16";
+}
+
+/** Bytes of versions and checkpoints. */
+export interface VersionPlan {
+  readonly full: number;
+  /** Expected bytes of a sparse version; null where versions are never sparse. */
+  readonly sparse: number | null;
+  /** Seconds for a full version, and for a sparse one. */
+  readonly full_seconds: number;
+  readonly sparse_seconds: number | null;
+  /** Versions that stay on disk, and one checkpoint. */
+  readonly disk: number;
+  readonly checkpoint: number;
+}
+
+export interface ProcessPlan {
+  /** GPUs that the run itself uses. */
+  readonly gpus: number;
+  readonly trainer_gpus: number;
+  readonly inference_gpus: number;
+  readonly env_workers: number;
+  /** Sandboxes that are held at once. */
+  readonly sandboxes: number;
+}
+
+export interface Plan {
+  readonly device: string | null;
+  readonly model: ModelPlan;
+  readonly trainer: TrainerPlan;
+  readonly inference: InferencePlan;
+  readonly batch: BatchPlan;
+  readonly time: TimePlan;
+  readonly versions: VersionPlan;
+  readonly processes: ProcessPlan;
+  /** Bytes that the parts on processors need together, and bytes of this machine. */
+  readonly machine: { readonly needed: number; readonly available: number };
+  /** Every assumption, in words. */
+  readonly assumptions: readonly string[];
+  /** What does not fit, in words; empty when everything does. */
+  readonly problems: readonly string[];
+}
+
+export interface PlanSurroundings {
+  readonly settings?: HubSettings;
+  readonly signal?: AbortSignal;
+  /** Bytes of this machine; default: what it says. */
+  readonly machineBytes?: number;
+}
+
+const F32 = 4;
+
+/**
+ * Errors: PRL_CLI_USAGE for an option that does not fit; PRL_ENVIRONMENT_UNKNOWN and the like for an environment that is not there; those of
+ * `describeModel`.
+ */
+export async function makePlan(
+  config: RlConfig,
+  options: PlanOptions = {},
+  surroundings: PlanSurroundings = {},
+): Promise<Plan> {
+  const { settings, signal } = surroundings;
+  const assumptions = assumptionsFor(config, options);
+  const model = await describeModel(config.model.name, { settings, signal });
+  const dtype = config.model.dtype === "auto" ? model.dtype : config.model.dtype;
+  const { device } = assumptions;
+  const torch = torchWorkload(config, dtype, device !== null);
+  const trainer = trainerPlan(config, model, torch);
+  const inference = inferencePlan(config, model, { dtype, assumptions, device });
+  const batch = batchPlan(config, assumptions);
+  const versions = versionPlan(config, model, { dtype, assumptions });
+  const onGpu = { trainer: trainer.place === "gpu" ? device : null, server: inference.place === "gpu" ? device : null };
+  const time = timePlan(config, {
+    model,
+    assumptions,
+    batch,
+    inference,
+    trainer: { workload: torch, device: onGpu.trainer },
+    server: { workload: vllmWorkload(config, model, { dtype, assumptions }), device: onGpu.server },
+    versionBytes: versions.sparse ?? versions.full,
+  });
+  const processes = await processPlan(config, { trainer, inference, batch });
+  const needed = machineBytes(trainer, inference);
+  const machine = { needed, available: surroundings.machineBytes ?? availableBytes() };
+  const parts = { trainer, inference, processes, time, machine };
+  return {
+    device: trainer.place === "gpu" || inference.place === "gpu" ? (device?.id ?? null) : null,
+    model: modelPlan(config, model, dtype),
+    trainer,
+    inference,
+    batch,
+    time,
+    versions,
+    processes,
+    machine,
+    assumptions: assumptionLines(config, assumptions, parts),
+    problems: [
+      ...(onGpu.trainer === null ? [] : trainerProblems(trainer, model.shape, torch, onGpu.trainer)),
+      ...(onGpu.server === null ? [] : inferenceProblems(inference, onGpu.server)),
+      ...placeProblems(config, parts),
+    ],
+  };
+}
+
+function modelPlan(
+  { model: { lora } }: RlConfig,
+  { model, shape, architecture }: DescribedModel,
+  dtype: "float32" | "bfloat16",
+): ModelPlan {
+  const { total, active } = countParameters(shape);
+  const trained = lora === null ? total : adapterParameters(shape, { rank: lora.rank, targets: lora.target_modules });
+  return {
+    name: model,
+    architecture,
+    parameters: total,
+    trained,
+    active: expertsOf(shape) === null ? total : active,
+    dtype,
+  };
+}
+
+/** An adapter's versions are in f32 and never sparse; neither are folders in the run directory. */
+function versionPlan(
+  { model: { lora }, weight_broadcast: broadcast, trainer }: RlConfig,
+  { shape }: DescribedModel,
+  given: { dtype: "float32" | "bfloat16"; assumptions: Assumptions },
+): VersionPlan {
+  const { total } = countParameters(shape);
+  const trained = lora === null ? total : adapterParameters(shape, { rank: lora.rank, targets: lora.target_modules });
+  const { transfer, sparse: share } = given.assumptions;
+  const full = trained * (lora === null ? elementBytes(given.dtype) : F32);
+  const isSparse = lora === null && broadcast.type === "grpc" && given.dtype === "bfloat16";
+  const sparse = isSparse ? full * share : null;
+  const checkpoint = trained * F32 * (trainer.optim.type === "adamw" ? 3 : 2);
+  return {
+    full,
+    sparse,
+    full_seconds: full / transfer,
+    sparse_seconds: sparse === null ? null : sparse / transfer,
+    disk: broadcast.keep * full + 2 * checkpoint,
+    checkpoint,
+  };
+}
+
+async function processPlan(
+  { orchestrator, sandbox }: RlConfig,
+  parts: { trainer: TrainerPlan; inference: InferencePlan; batch: BatchPlan },
+): Promise<ProcessPlan> {
+  const { trainer, inference, batch } = parts;
+  const { train, env_workers: least, rollouts_per_env_worker: each } = orchestrator;
+  const all = train.source.reduce((sum, { ratio }) => sum + ratio, 0);
+  let inSandboxes = 0;
+  for (const { env, ratio } of train.source) {
+    const { environment } = await locateEnvironment(env);
+    if (environment.requires.sandbox !== undefined) inSandboxes += ratio / all;
+  }
+  const held = Math.ceil(inSandboxes * batch.in_flight);
+  const trainerGpus = trainer.place === "gpu" ? trainer.ranks : 0;
+  const inferenceGpus = inference.is_started ? inference.servers * inference.gpus_per_server : 0;
+  return {
+    gpus: trainerGpus + inferenceGpus,
+    trainer_gpus: trainerGpus,
+    inference_gpus: inferenceGpus,
+    env_workers: Math.max(least, Math.ceil(batch.in_flight / each)),
+    sandboxes: sandbox.max_held === null ? held : Math.min(held, sandbox.max_held),
+  };
+}
+
+function machineBytes(trainer: TrainerPlan, inference: InferencePlan): number {
+  const training = trainer.place === "cpu" ? trainer.ranks * trainer.total : 0;
+  const serving = inference.place === "cpu" && inference.is_started ? inference.servers * inference.total : 0;
+  return training + serving;
+}
+
+/** Memory that the processes of this machine may have. */
+function availableBytes(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+function* placeProblems(
+  config: RlConfig,
+  parts: { processes: ProcessPlan; time: TimePlan; machine: Plan["machine"] },
+): Generator<string> {
+  const { processes, time, machine } = parts;
+  const { gpus_per_node: gpus } = config.deployment;
+  if (processes.gpus > gpus) {
+    const { trainer_gpus: train, inference_gpus: infer } = processes;
+    yield `the run needs ${processes.gpus} GPUs (${train} for trainer.ranks, ${infer} for the inference servers), and the machine has ${gpus} (deployment.gpus_per_node): a run takes the GPUs of one machine`;
+  }
+  if (machine.needed > machine.available) {
+    yield `the processes on processors need ${gib(machine.needed)} together, and this machine has ${gib(machine.available)}: use a smaller inference.max_num_seqs or max_model_len, or a smaller model`;
+  }
+  const { request_timeout_s: deadline } = config.orchestrator;
+  if (time.rollout !== null && time.rollout > deadline) {
+    yield `a rollout lasts ${Math.round(time.rollout)} s, longer than orchestrator.request_timeout_s = ${deadline}: raise it, or use shorter completions`;
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The memory that one rank of the torch trainer needs (`ts/trainer/torch/python/prl_torch`), counted as PyTorch allocates it.
+ *
+ * Legend: P parameters, S those that train, R ranks, E = vocabulary x H, T tokens of a bin (`seq_len`), e bytes of `model.dtype`, H, q, k, F as in
+ * `ts/models/memory.ts`, h heads, W width of an expert, U experts that a token uses, X experts.
+ *
+ * | what        | bytes                                                                                                             |
+ * | ----------- | ----------------------------------------------------------------------------------------------------------------- |
+ * | masters     | 4 P / R; with an adapter e P / R and 4 S / R; a reference model of the loss 4 P / R more                           |
+ * | gathered    | e (embedding, head, and the largest layer; two layers where there are several ranks) and that layer's gradients; of   |
+ * |             | several ranks also 4 bytes for each of these gradients, which are added in f32                                      |
+ * | gradients   | 4 S / R                                                                                                           |
+ * | optimizer   | AdamW 8 S / R, SGD 4 S / R, Muon 4 S / R and 4 more for what it leaves to AdamW                                    |
+ * | activations | what autograd keeps of each layer (below), or e T H of each when they are recomputed                              |
+ * | work        | the largest of three, which are not there at once:                                                                |
+ * |  of logits  | three chunks of at most 2^24 logits in f32, the head's gradient 4 E, and in bfloat16 a copy of the head, 4 E       |
+ * |  of a layer | its backward pass 2 e T F, and what autograd keeps of it when it is recomputed                                     |
+ * |  of a step  | 16 bytes for each number of the largest shard, when gathered weights and activations are gone                      |
+ * | reserve     | 1 GiB for the CUDA context and NCCL, and 5 % for fragmentation                                                    |
+ *
+ * Of a layer autograd keeps the norms' inputs in f32 and their outputs, q, k and v (repeated for all heads), the output of attention, a mask of T x T,
+ * and four arrays of the feed-forward network.
+ *
+ * On loading, every rank reads the whole model in f32 (with an adapter in `model.dtype`) and moves it to its GPU before it is cut.
+ */
+import {
+  type AdapterShape,
+  adapterParameters,
+  countParameters,
+  countSparseLayers,
+  defaultTargets,
+  expertsOf,
+  type ModelShape,
+  projectionWidths,
+  sizesOf,
+} from "../models/index.ts";
+
+export interface TorchWorkload {
+  readonly ranks: number;
+  /** Tokens of a bin. */
+  readonly tokens: number;
+  /** Format of the computation. */
+  readonly dtype: "float32" | "bfloat16";
+  readonly recompute: boolean;
+  readonly optimizer: "adamw" | "sgd" | "muon";
+  /** Null: all weights train. */
+  readonly adapter: AdapterShape | null;
+  /** The loss has a reference model. */
+  readonly hasReference: boolean;
+  /** On a processor there is no context to reserve memory for. */
+  readonly onGpu: boolean;
+}
+
+/** Bytes of one rank, by what they are for. */
+export interface TorchMemory {
+  readonly masters: number;
+  readonly gathered: number;
+  readonly gradients: number;
+  readonly optimizer: number;
+  readonly activations: number;
+  /** The largest of three kinds of temporary arrays. */
+  readonly work: number;
+  readonly reserve: number;
+  readonly total: number;
+  /** Which of them it is. */
+  readonly work_of: "logits" | "layer" | "optimizer";
+  /** Most bytes while the model is loaded, with the CUDA context. */
+  readonly loading: number;
+  /** Bytes of the machine's memory that all ranks together need while the model is loaded. */
+  readonly loading_host: number;
+}
+
+const F32 = 4;
+/** `CHUNK_LOGITS` and `LEAST_ROWS` of prl_torch/head.py. */
+const CHUNK_LOGITS = 2 ** 24;
+const LEAST_ROWS = 16;
+const CHUNKS = 3;
+const CONTEXT = 2 ** 30;
+const FRAGMENTATION = 0.05;
+/** The norm is computed in f64, squared. */
+const STEP_BYTES = 16;
+
+export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMemory {
+  const { ranks, adapter, hasReference, dtype, onGpu } = workload;
+  const { total: parameters, layer, outside, tensor } = countParameters(shape);
+  const { embedding } = sizesOf(shape);
+  const width = elementBytes(dtype);
+  const trained = adapter === null ? parameters : adapterParameters(shape, adapter);
+  const frozen = adapter === null ? 0 : width * parameters;
+  const reference = hasReference ? F32 * parameters : 0;
+  const masters = (F32 * trained + frozen + reference) / ranks;
+  // A layer's gradients are gathered as its weights are, but for the frozen ones.
+  const inF32 = ranks > 1 && adapter === null ? F32 * layer : 0;
+  const layers = (ranks > 1 ? 2 : 1) + (adapter === null ? 1 : 0);
+  const gathered = width * (outside + layers * layer) + inF32;
+  const gradients = (F32 * trained) / ranks;
+  const optimizer = optimizerBytes(shape, workload, trained) / ranks;
+  const kept = activationBytes(shape, workload);
+  const largest = adapter === null ? Math.max(embedding, tensor) : 0;
+  const kinds = {
+    logits: logitBytes(shape, workload),
+    layer: layerWork(shape, workload),
+    optimizer: (STEP_BYTES * largest) / ranks - gathered - kept,
+  };
+  const work = Math.max(...Object.values(kinds));
+  const [workOf = "logits"] = (["logits", "layer", "optimizer"] as const).filter((kind) => kinds[kind] === work);
+  const held = masters + gathered + gradients + optimizer + kept + work;
+  const reserve = onGpu ? CONTEXT + FRAGMENTATION * held : 0;
+  const read = (adapter === null ? F32 : width) * parameters;
+  return {
+    masters,
+    gathered,
+    gradients,
+    optimizer,
+    activations: kept,
+    work,
+    reserve,
+    total: held + reserve,
+    work_of: workOf,
+    loading: read + reference / ranks + (onGpu ? CONTEXT : 0),
+    loading_host: ranks * read,
+  };
+}
+
+export function elementBytes(dtype: "float32" | "bfloat16"): number {
+  return dtype === "bfloat16" ? 2 : F32;
+}
+
+function optimizerBytes(shape: ModelShape, { optimizer, adapter }: TorchWorkload, trained: number): number {
+  if (optimizer === "adamw") return 2 * F32 * trained;
+  if (optimizer === "sgd") return F32 * trained;
+  const { embedding, isTied } = sizesOf(shape);
+  const leftToAdamw = adapter === null ? embedding * (isTied ? 1 : 2) : 0;
+  return F32 * (trained + leftToAdamw);
+}
+
+/** Bytes that autograd keeps for the backward pass of one bin. */
+function activationBytes(shape: ModelShape, workload: TorchWorkload): number {
+  const { layers, hidden } = sizesOf(shape);
+  const { tokens, recompute, dtype } = workload;
+  const e = elementBytes(dtype);
+  // The last norm, and the rows that go into the head.
+  const end = tokens * hidden * (F32 + 2 * e);
+  return end + layers * (recompute ? tokens * hidden * e : layerBytes(shape, workload));
+}
+
+/** Bytes that autograd keeps of the layer where they are most. */
+function layerBytes(shape: ModelShape, workload: TorchWorkload): number {
+  const { hidden, q, k } = sizesOf(shape);
+  const { tokens, dtype, adapter } = workload;
+  const e = elementBytes(dtype);
+  const isFull = adapter === null;
+  // A norm keeps its input in f32, and its normalized input where its weight trains.
+  const norm = F32 + (isFull ? e : 0);
+  const hasHeadNorms = shape.model_type === "qwen3" || shape.model_type === "qwen3_moe";
+  const norms = norm * (2 * hidden + (hasHeadNorms ? q + k : 0));
+  const attention = e * 4 * q + F32 * shape.num_attention_heads;
+  const inputs = isFull ? e * 2 * hidden : adapterInputs(shape, adapter, dtype);
+  return tokens * (norms + attention + inputs + feedForwardBytes(shape, workload) + e * tokens);
+}
+
+/** Inputs of adapted projections in f32, a copy for each unless they have that format already; and the adapter's own products. */
+function adapterInputs(shape: ModelShape, adapter: AdapterShape, dtype: "float32" | "bfloat16"): number {
+  const widths = projectionWidths(shape);
+  const targets = adapter.targets ?? defaultTargets(expertsOf(shape));
+  const { hidden } = sizesOf(shape);
+  const copies = targets.reduce((sum, name) => sum + (widths[name]?.[0] ?? 0), 0);
+  const shared = dtype === "float32" ? 2 * hidden : copies;
+  return F32 * (shared + targets.length * adapter.rank);
+}
+
+/** Bytes for a token that are kept of the feed-forward part of a layer, in the layer where they are most. */
+function feedForwardBytes(shape: ModelShape, { dtype, adapter }: TorchWorkload): number {
+  const e = elementBytes(dtype);
+  // Gate, its activation, the other half; and the product, where the last projection trains or its adapter takes it as it is.
+  const arrays = adapter === null || dtype === "float32" ? 4 : 3;
+  const dense = arrays * e * shape.intermediate_size;
+  const experts = expertsOf(shape);
+  if (experts === null) return dense;
+  const { count, used, width } = experts;
+  const { hidden } = sizesOf(shape);
+  const sparse = e * used * (arrays * width + 3 * hidden) + 2 * F32 * count;
+  return Math.max(sparse, countSparseLayers(shape) < shape.num_hidden_layers ? dense : 0);
+}
+
+/** Bytes of the head's chunks, of the head in f32, and of its gradient. */
+function logitBytes(shape: ModelShape, { tokens, dtype }: TorchWorkload): number {
+  const { embedding } = sizesOf(shape);
+  const rows = Math.min(tokens, Math.max(LEAST_ROWS, Math.floor(CHUNK_LOGITS / shape.vocab_size)));
+  return F32 * (CHUNKS * rows * shape.vocab_size + embedding * (dtype === "float32" ? 1 : 2));
+}
+
+/** Bytes of the gradients of one layer's activations, and of these when they are computed again. */
+function layerWork(shape: ModelShape, workload: TorchWorkload): number {
+  const experts = expertsOf(shape);
+  const used = experts === null ? 0 : experts.used * experts.width;
+  const { tokens, dtype, recompute } = workload;
+  const gradients = 2 * elementBytes(dtype) * tokens * Math.max(used, shape.intermediate_size);
+  return gradients + (recompute ? layerBytes(shape, workload) : 0);
+}

@@ -1,0 +1,133 @@
+/** The trainer of a plan: the bytes of one process by kind, on a GPU or on the processor, and what would make them fit. */
+import { referenceOf, type RlConfig } from "../config/index.ts";
+import { adapterMemory, countParameters, type DescribedModel, servingMemory, trainingMemory } from "../models/index.ts";
+import type { Device } from "./devices.ts";
+import { torchMemory, type TorchWorkload } from "./torch-memory.ts";
+
+export interface TrainerPlan {
+  readonly backend: "engine" | "torch";
+  readonly ranks: number;
+  /** Where the bytes are: of one GPU each, or in the machine's memory. */
+  readonly place: "gpu" | "cpu";
+  /** Bytes of one process, by what they are for. */
+  readonly bytes: Readonly<Record<string, number>>;
+  readonly total: number;
+  /** What the bytes of `work` are for; null where none are named so. */
+  readonly work_of: "logits" | "layer" | "optimizer" | null;
+  /** Most bytes of one process while it loads the model; null where that is never more than the total. */
+  readonly loading: number | null;
+  /** Bytes of the machine's memory that all ranks together need while they load; null where the total counts them. */
+  readonly loading_host: number | null;
+}
+
+/** What the torch trainer of a config computes. */
+export function torchWorkload(
+  { trainer, model, seq_len: tokens }: RlConfig,
+  dtype: "float32" | "bfloat16",
+  onGpu: boolean,
+): TorchWorkload {
+  const { lora } = model;
+  return {
+    ranks: trainer.ranks,
+    tokens,
+    dtype,
+    recompute: trainer.activations === "recompute",
+    optimizer: trainer.optim.type,
+    adapter: lora === null ? null : { rank: lora.rank, targets: lora.target_modules },
+    hasReference: referenceOf(trainer.loss) !== null,
+    onGpu,
+  };
+}
+
+export function trainerPlan(config: RlConfig, { shape }: DescribedModel, workload: TorchWorkload): TrainerPlan {
+  const { backend } = config.trainer;
+  if (backend === "engine") return enginePlan(shape, workload);
+  const { total, loading, loading_host, work_of: workOf, ...bytes } = torchMemory(shape, workload);
+  const place = workload.onGpu ? "gpu" : "cpu";
+  return { backend, ranks: workload.ranks, place, bytes, total, work_of: workOf, loading, loading_host };
+}
+
+function enginePlan(
+  shape: DescribedModel["shape"],
+  { adapter, dtype, hasReference, tokens }: TorchWorkload,
+): TrainerPlan {
+  const { total: parameters } = countParameters(shape);
+  const rows = { batch: 1, seqLen: tokens, dtype };
+  const memory =
+    adapter === null
+      ? trainingMemory(shape, parameters, rows)
+      : adapterMemory(shape, parameters, { ...rows, ...adapter });
+  const { total, ...bytes } = memory;
+  const reference = hasReference ? servingMemory(shape, parameters, rows).weights : 0;
+  return {
+    backend: "engine",
+    ranks: 1,
+    place: "cpu",
+    bytes: { ...bytes, ...(hasReference && { reference }) },
+    total: total + reference,
+    work_of: null,
+    loading: null,
+    loading_host: null,
+  };
+}
+
+/** What is wrong with a trainer that needs more than its GPUs have; empty when it fits. */
+export function trainerProblems(
+  { total, loading, backend, ranks }: TrainerPlan,
+  shape: DescribedModel["shape"],
+  workload: TorchWorkload,
+  device: Device,
+): string[] {
+  if (backend === "engine") return [];
+  const found: string[] = [];
+  if (total > device.memory) {
+    const need = `the trainer needs ${gib(total)} on each of ${ranks} GPUs`;
+    found.push(`${need}, and ${device.name} has ${gib(device.memory)}: ${adviceOf(shape, workload, device)}`);
+  }
+  if (loading !== null && loading > device.memory) {
+    const need = `each rank of the trainer puts the whole model on its GPU before it is cut, ${gib(loading)}`;
+    found.push(
+      `${need}, and ${device.name} has ${gib(device.memory)}: more ranks do not help; take a smaller model or an adapter ([model.lora])`,
+    );
+  }
+  return found;
+}
+
+const MOST_RANKS = 64;
+const LORA_RANK = 16;
+
+/** The changes of the config, one or two of them, with which the trainer fits. */
+function adviceOf(shape: DescribedModel["shape"], workload: TorchWorkload, device: Device): string {
+  const fits = (change: Partial<TorchWorkload>): boolean =>
+    torchMemory(shape, { ...workload, ...change }).total <= device.memory;
+  const recomputed = workload.recompute
+    ? []
+    : [{ text: 'trainer.activations = "recompute"', change: { recompute: true } }];
+  const adapted =
+    workload.adapter === null
+      ? [{ text: `an adapter ([model.lora] rank = ${LORA_RANK})`, change: { adapter: { rank: LORA_RANK } } }]
+      : [];
+  const single = [...recomputed, ...adapted].filter(({ change }) => fits(change)).map(({ text }) => text);
+  const more = [{}, ...recomputed.map(({ change }) => change)].flatMap((change, index) => {
+    const ranks = ranksThatFit(workload.ranks, (count) => fits({ ...change, ranks: count }));
+    return ranks === null ? [] : [`trainer.ranks = ${ranks}${index === 0 ? "" : ` with ${recomputed[0]?.text ?? ""}`}`];
+  });
+  const both = [...recomputed, ...adapted];
+  const together =
+    single.length === 0 &&
+    both.length === 2 &&
+    fits(Object.assign({}, ...both.map(({ change }) => change)) as Partial<TorchWorkload>)
+      ? [both.map(({ text }) => text).join(" and ")]
+      : [];
+  const found = [...single, ...together, ...more];
+  return found.length === 0 ? "take a smaller model or a shorter seq_len" : `use ${found.join(", or ")}`;
+}
+
+function ranksThatFit(now: number, fits: (ranks: number) => boolean): number | null {
+  for (let ranks = 2 * now; ranks <= MOST_RANKS; ranks *= 2) if (fits(ranks)) return ranks;
+  return null;
+}
+
+export function gib(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}
