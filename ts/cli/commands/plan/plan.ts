@@ -38,7 +38,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 function planOptions(options: ReadonlyMap<string, string>): PlanOptions {
-  const number = <Name extends keyof PlanOptions>(flag: string, name: Name, unit = 1) =>
+  const number = (flag: string, name: keyof PlanOptions, unit = 1): PlanOptions =>
     options.has(flag) ? { [name]: Number(options.get(flag)) * unit } : {};
   const device = options.get("--device");
   return {
