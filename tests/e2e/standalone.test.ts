@@ -124,7 +124,10 @@ test("a trainer that fails in its warm start ends the run by name, one that fail
   const more = ["--warm-start.sft", sft];
   expect((await whole("trainer", runDir, ...more).finished).code).toBe(2);
   // As of one that was killed.
-  await writeFile(join(runDir, "run/trainer-0.json"), JSON.stringify({ pid: 2 ** 30, version: 0 }));
+  await writeFile(
+    join(runDir, "run/trainer-0.json"),
+    JSON.stringify({ pid: 2 ** 30, ready_at: "2026-01-01", version: 0 }),
+  );
   whole("inference", runDir, ...more);
   whole("env-server", runDir, ...more);
   const orchestrator = whole("orchestrator", runDir, ...more);

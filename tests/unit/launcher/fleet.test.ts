@@ -45,7 +45,7 @@ async function begin(then: string, options: Partial<FleetOptions> = {}, before =
     `import { existsSync, writeFileSync } from "node:fs";
      const [dir, index] = process.argv.slice(2);
      ${before}
-     writeFileSync(dir + "/run/env-worker-" + index + ".json", JSON.stringify({ pid: process.pid, url: "http://x" }));
+     writeFileSync(dir + "/run/env-worker-" + index + ".json", JSON.stringify({ pid: process.pid, url: "http://x", ready_at: "" }));
      ${then}`,
   );
   fleet = new Fleet(supervisor, {
