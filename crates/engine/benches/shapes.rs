@@ -1,5 +1,5 @@
 //! Decode, prefill and training steps, of all weights and of an adapter (rank 16, all projections), of models of 12 and 100 million parameters, with
-//! weights in float32 and bfloat16, beside torch (and peft) in both.
+//! weights in float32 and bfloat16, beside torch (and peft) in both, and with frozen projections in int8.
 //!
 //! `cargo bench -p prl-engine --bench shapes [-- part-of-a-name]`; `PRL_BENCH_THREADS` sets the compute threads (default 2),
 //! `PRL_BENCH_PYTHON` the interpreter that has torch.
@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::loss::Counts;
-use prl_engine::{Compute, LoraOptions, Model, TrainBatch, Trainer, TrainerOptions, WeightDtype, random_checkpoint};
+use prl_engine::{
+    BaseDtype, Compute, LoraOptions, Model, TrainBatch, Trainer, TrainerOptions, WeightDtype, WeightFormat,
+    random_checkpoint,
+};
 
 #[path = "../../weights/benches/support/report.rs"]
 mod report;
@@ -36,6 +39,7 @@ const SHAPES: [(&str, &str); 2] = [
     ),
 ];
 const DTYPES: [WeightDtype; 2] = [WeightDtype::F32, WeightDtype::Bf16];
+const BASES: [Option<BaseDtype>; 2] = [None, Some(BaseDtype::Int8)];
 const BATCHES: [usize; 3] = [1, 16, 64];
 const PROMPT: usize = 16;
 const COMPLETION: usize = 32;
@@ -98,29 +102,29 @@ impl Bench<'_> {
                 &format!("decode-{batch}"),
                 batch * COMPLETION,
                 ("decode", batch),
-                |dtype| {
-                    let generator = self.generator(dtype)?;
+                |format| {
+                    let generator = self.generator(format)?;
                     Ok(self.rounds_of(&generator, (batch, PROMPT, COMPLETION)))
                 },
             )?;
         }
-        self.figure("prefill", PREFILL, ("", 1), |dtype| {
-            let generator = self.generator(dtype)?;
+        self.figure("prefill", PREFILL, ("", 1), |format| {
+            let generator = self.generator(format)?;
             Ok(self.rounds_of(&generator, (1, PREFILL, 1)))
         })?;
         let tokens = SEQUENCES * LENGTH;
-        self.figure("train", tokens, ("train", 1), |dtype| self.train(dtype, None))?;
+        self.figure("train", tokens, ("train", 1), |format| self.train(format, None))?;
         let lora = || Some(LoraOptions::default());
-        self.figure("adapter", tokens, ("adapter", 1), |dtype| self.train(dtype, lora()))
+        self.figure("adapter", tokens, ("adapter", 1), |format| self.train(format, lora()))
     }
 
-    /// Prints tokens per second in both formats, beside torch's `figure` in both.
+    /// Prints tokens per second in all formats that there are for it, beside torch's `figure` in those that torch has.
     fn figure(
         &self,
         name: &str,
         tokens: usize,
         (rival, batch): (&str, usize),
-        seconds: impl Fn(WeightDtype) -> Result<f64, Box<dyn std::error::Error>>,
+        seconds: impl Fn(WeightFormat) -> Result<f64, Box<dyn std::error::Error>>,
     ) -> Outcome {
         let name = format!("{}-{name}", self.shape);
         if !name.contains(self.wanted) {
@@ -134,19 +138,24 @@ impl Bench<'_> {
             completion: COMPLETION,
             rounds: self.rounds,
         };
-        for dtype in DTYPES {
-            let rate = tokens as f64 / seconds(dtype)?;
-            let measured = (!rival.is_empty() && !self.quick)
+        let bases = if rival == "train" { &BASES[..1] } else { &BASES };
+        for (dtype, base) in DTYPES
+            .iter()
+            .flat_map(|dtype| bases.iter().map(move |base| (*dtype, *base)))
+        {
+            let rate = tokens as f64 / seconds(WeightFormat { dtype, base })?;
+            let measured = (!rival.is_empty() && !self.quick && base.is_none())
                 .then(|| torch(rival, self.folder, (self.compute.threads(), dtype.name()), &sizes))
                 .flatten();
             let rivals: Vec<_> = measured.map(|rate| ("torch", rate)).into_iter().collect();
-            report(&format!("{name}-{}", dtype.name()), "tokens/s", rate, &rivals);
+            let base = base.map_or("", |_| "-int8");
+            report(&format!("{name}-{}{base}", dtype.name()), "tokens/s", rate, &rivals);
         }
         Ok(())
     }
 
-    fn generator(&self, dtype: WeightDtype) -> Result<Generator, Box<dyn std::error::Error>> {
-        let model = Arc::new(Model::load_as(self.folder, dtype, self.compute)?);
+    fn generator(&self, format: WeightFormat) -> Result<Generator, Box<dyn std::error::Error>> {
+        let model = Arc::new(Model::load_as(self.folder, format, self.compute)?);
         let options = GeneratorOptions {
             prefix_cache: false,
             ..GeneratorOptions::default()
@@ -186,9 +195,10 @@ impl Bench<'_> {
     }
 
     /// Seconds of one step: forward, backward and AdamW.
-    fn train(&self, dtype: WeightDtype, lora: Option<LoraOptions>) -> Result<f64, Box<dyn std::error::Error>> {
+    fn train(&self, format: WeightFormat, lora: Option<LoraOptions>) -> Result<f64, Box<dyn std::error::Error>> {
         let options = TrainerOptions {
-            dtype,
+            dtype: format.dtype,
+            base_dtype: format.base,
             lora,
             ..TrainerOptions::default()
         };

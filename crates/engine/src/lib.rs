@@ -22,7 +22,7 @@ mod random;
 mod train;
 
 pub use compute::Compute;
-pub use config::{Architecture, Llama3, ModelConfig, Moe, RopeScaling, WeightDtype, Yarn};
+pub use config::{Architecture, BaseDtype, Llama3, ModelConfig, Moe, RopeScaling, WeightDtype, WeightFormat, Yarn};
 pub use error::EngineError;
 pub use isa::Tier;
 pub use merge::merge;

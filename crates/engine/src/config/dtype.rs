@@ -1,4 +1,4 @@
-//! The number format of a model's weights.
+//! The number formats of a model's weights.
 
 use crate::error::EngineError;
 
@@ -34,5 +34,50 @@ impl WeightDtype {
                 "dtype {name:?} is not implemented: use \"float32\" or \"bfloat16\""
             ))),
         }
+    }
+}
+
+/// How the projections of frozen weights are kept in memory: those of attention and of the feed-forward networks, experts included. Embedding,
+/// head, norms, biases and routers keep the model's own format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaseDtype {
+    /// One byte a weight, and two for each 64 weights of a row. The model computes with these numbers, which are made when it is loaded.
+    Int8,
+}
+
+impl BaseDtype {
+    /// The name in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Int8 => "int8",
+        }
+    }
+
+    /// The format of this name.
+    ///
+    /// # Errors
+    /// [`EngineError::DtypeUnsupported`] for any other name.
+    pub fn from_name(name: &str) -> Result<Self, EngineError> {
+        match name {
+            "int8" => Ok(Self::Int8),
+            _ => Err(EngineError::DtypeUnsupported(format!(
+                "base dtype {name:?} is not implemented: use \"int8\""
+            ))),
+        }
+    }
+}
+
+/// The formats of all weights of a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WeightFormat {
+    /// The model's own format.
+    pub dtype: WeightDtype,
+    /// That of the projections, where they are frozen and it is another one.
+    pub base: Option<BaseDtype>,
+}
+
+impl From<WeightDtype> for WeightFormat {
+    fn from(dtype: WeightDtype) -> Self {
+        Self { dtype, base: None }
     }
 }

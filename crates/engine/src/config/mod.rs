@@ -16,7 +16,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-pub use dtype::WeightDtype;
+pub use dtype::{BaseDtype, WeightDtype, WeightFormat};
 
 use crate::error::EngineError;
 pub use frequencies::{Llama3, Yarn};
@@ -127,6 +127,8 @@ pub struct ModelConfig {
     pub tie_word_embeddings: bool,
     /// How the weights are kept and written. The caller's choice, whatever format the checkpoint has; f32 unless set.
     pub dtype: WeightDtype,
+    /// How the projections of frozen weights are kept, when it is not as `dtype`. The caller's choice too.
+    pub base_dtype: Option<BaseDtype>,
     /// Standard deviation of a random initialisation.
     pub initializer_range: f64,
     /// End-of-sequence ids of generation_config.json, else of config.json; empty when neither names one.
@@ -256,6 +258,7 @@ impl ModelConfig {
             max_position_embeddings,
             tie_word_embeddings: flag(&raw, "tie_word_embeddings")?,
             dtype: WeightDtype::F32,
+            base_dtype: None,
             initializer_range: number(&raw, "initializer_range", 0.02)?,
             eos_token_ids: token_ids(&raw, "eos_token_id")?,
             raw,
@@ -265,11 +268,22 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// The same model with its weights kept and written as `dtype`.
+    /// The same model with its weights kept in this format, and written in its `dtype`.
     #[must_use]
-    pub fn kept_as(mut self, dtype: WeightDtype) -> Self {
-        self.dtype = dtype;
+    pub fn kept_as(mut self, format: impl Into<WeightFormat>) -> Self {
+        WeightFormat {
+            dtype: self.dtype,
+            base: self.base_dtype,
+        } = format.into();
         self
+    }
+
+    /// The formats of the weights.
+    pub fn format(&self) -> WeightFormat {
+        WeightFormat {
+            dtype: self.dtype,
+            base: self.base_dtype,
+        }
     }
 
     /// The config.json that this was read from, with the `dtype` in which the engine writes weights, and with the `model_type` and

@@ -25,6 +25,9 @@ impl Number for f32 {
     }
 }
 
+// SAFETY: one byte, any bits of which are a value; zero bits are 0.
+unsafe impl Element for i8 {}
+
 /// A number of the format bfloat16: the upper half of an f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]

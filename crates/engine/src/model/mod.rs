@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub use cache::{CachedSequence, KvCache};
 
 use crate::compute::Compute;
-use crate::config::{ModelConfig, WeightDtype};
+use crate::config::{ModelConfig, WeightDtype, WeightFormat};
 use crate::error::EngineError;
 use crate::head;
 use crate::kernels::buffer::{Buffer, Shared};
@@ -56,12 +56,12 @@ impl Model {
         Self::load_as(dir, WeightDtype::F32, compute)
     }
 
-    /// [`Model::load`] with the weights kept, and rounded where they are not of it already, as `dtype`.
+    /// [`Model::load`] with the weights kept, and rounded where they are not of it already, in another format.
     ///
     /// # Errors
     /// As [`Model::load`].
-    pub fn load_as(dir: &Path, dtype: WeightDtype, compute: &Arc<Compute>) -> Result<Self, EngineError> {
-        let config = ModelConfig::from_dir(dir)?.kept_as(dtype);
+    pub fn load_as(dir: &Path, format: impl Into<WeightFormat>, compute: &Arc<Compute>) -> Result<Self, EngineError> {
+        let config = ModelConfig::from_dir(dir)?.kept_as(format);
         let layout = Layout::new(&config);
         let flat = weights::read_flat(dir, &layout)?;
         Ok(Self::from_flat(Arc::new(config), &layout, &flat, compute))

@@ -7,7 +7,7 @@ use prl_weights::{Checkpoint, Dtype, TensorView};
 use super::embedding::Embedding;
 use super::layout::{HEAD, Layout, Slot};
 use crate::compute::Compute;
-use crate::config::{ModelConfig, WeightDtype};
+use crate::config::{ModelConfig, WeightDtype, WeightFormat};
 use crate::error::EngineError;
 use crate::kernels::element::{Bf16, Number};
 use crate::kernels::pack::Packed;
@@ -47,24 +47,23 @@ pub(crate) struct Weights {
 }
 
 impl LayerWeights {
-    fn kept_as(dtype: WeightDtype) -> Self {
-        let packed = || Packed::kept_as(dtype);
+    fn kept_as(format: WeightFormat) -> Self {
         Self {
-            qkv: packed(),
-            o: packed(),
-            router: Packed::widened(dtype),
+            qkv: Packed::projection(format),
+            o: Packed::projection(format),
+            router: Packed::widened(format.dtype),
             ..Self::default()
         }
     }
 }
 
 impl Network {
-    /// Empty matrices whose values will be kept as `dtype`.
-    pub(crate) fn kept_as(dtype: WeightDtype) -> Self {
+    /// Empty matrices whose values will be kept in this format.
+    pub(crate) fn kept_as(format: WeightFormat) -> Self {
         Self {
-            gate_up: Packed::kept_as(dtype),
+            gate_up: Packed::projection(format),
             gate_up_bias: Vec::new(),
-            down: Packed::kept_as(dtype),
+            down: Packed::projection(format),
             down_bias: Vec::new(),
         }
     }
@@ -93,7 +92,7 @@ impl Weights {
         let hidden = config.hidden_size;
         self.embedding.fill(compute, &flat[layout.embedding.clone()], hidden);
         self.layers
-            .resize_with(layout.layers.len(), || LayerWeights::kept_as(config.dtype));
+            .resize_with(layout.layers.len(), || LayerWeights::kept_as(config.format()));
         for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
             copy(&mut to.input_norm, &at.input_norm);
             copy(&mut to.qkv_bias, &at.qkv_bias);
@@ -108,7 +107,7 @@ impl Weights {
             to.router
                 .pack_transposed(compute, &flat[at.router.clone()], experts, hidden);
             to.networks
-                .resize_with(at.networks.len(), || Network::kept_as(config.dtype));
+                .resize_with(at.networks.len(), || Network::kept_as(config.format()));
             for (to, at) in to.networks.iter_mut().zip(&at.networks) {
                 copy(&mut to.gate_up_bias, &at.gate_up_bias);
                 copy(&mut to.down_bias, &at.down_bias);

@@ -29,7 +29,7 @@ pub use statistics::StepStats;
 
 use crate::companions::Companions;
 use crate::compute::Compute;
-use crate::config::{ModelConfig, WeightDtype};
+use crate::config::{ModelConfig, WeightDtype, WeightFormat};
 use crate::error::EngineError;
 use crate::kernels::buffer::Shared;
 use crate::loss::{LossFunction, check_loss, policy_loss};
@@ -69,15 +69,15 @@ pub struct FrozenModel {
 }
 
 impl FrozenModel {
-    /// Reads a Hugging Face folder; the weights are kept as `dtype`.
+    /// Reads a Hugging Face folder; the weights are kept in this format.
     ///
     /// # Errors
     /// As [`Model::load`].
-    pub fn open(dir: &Path, dtype: WeightDtype, compute: &Compute) -> Result<Self, EngineError> {
-        let config = Arc::new(ModelConfig::from_dir(dir)?.kept_as(dtype));
+    pub fn open(dir: &Path, format: impl Into<WeightFormat>, compute: &Compute) -> Result<Self, EngineError> {
+        let config = Arc::new(ModelConfig::from_dir(dir)?.kept_as(format));
         let layout = Layout::new(&config);
         let flat = weights::read_flat(dir, &layout)?;
-        let mut packs = BackwardPacks::kept_as(dtype);
+        let mut packs = BackwardPacks::kept_as(config.dtype);
         packs.pack(compute, &config, &layout, &flat);
         Ok(Self {
             dir: dir.to_path_buf(),
@@ -97,8 +97,18 @@ impl Trainer {
         options.optim.check()?;
         check_loss(&options.loss.name, &options.loss.params)?;
         if options.lora.is_some() {
-            let frozen = FrozenModel::open(dir, options.dtype, compute)?;
+            let format = WeightFormat {
+                dtype: options.dtype,
+                base: options.base_dtype,
+            };
+            let frozen = FrozenModel::open(dir, format, compute)?;
             return Self::adapt(&frozen, compute, options);
+        }
+        if let Some(base) = options.base_dtype {
+            return Err(EngineError::Input(format!(
+                "options.base_dtype is {}, and all weights are trained: it is for the frozen weights under options.lora",
+                base.name()
+            )));
         }
         let config = Arc::new(ModelConfig::from_dir(dir)?.kept_as(options.dtype));
         let layout = Layout::new(&config);
@@ -120,7 +130,10 @@ impl Trainer {
     ) -> Result<Self, EngineError> {
         options.optim.check()?;
         check_loss(&options.loss.name, &options.loss.params)?;
-        options.dtype = frozen.model.config.dtype;
+        WeightFormat {
+            dtype: options.dtype,
+            base: options.base_dtype,
+        } = frozen.model.config.format();
         let Some(lora) = &options.lora else {
             return Err(EngineError::Input(
                 "options.lora is missing: frozen weights are trained by an adapter".to_owned(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::config::WeightDtype;
+use crate::config::{BaseDtype, WeightDtype};
 use crate::error::EngineError;
 use crate::model::lora::LoraConfig;
 
@@ -148,6 +148,8 @@ pub struct TrainerOptions {
     /// The format of the weights that the model computes with and that [`crate::Trainer::save`] writes. The trainer's own copy, which the
     /// optimizer changes, is f32 in any case.
     pub dtype: WeightDtype,
+    /// The format of the frozen projections under [`TrainerOptions::lora`]; None for `dtype`.
+    pub base_dtype: Option<BaseDtype>,
     /// The model whose tokenizer, chat template and generation config are copied into every saved folder: the model that a run began with.
     /// They are read when the trainer is opened. `None` takes those beside the weights, if there are any.
     pub companions: Option<PathBuf>,

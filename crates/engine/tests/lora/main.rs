@@ -3,6 +3,7 @@
 mod adapters;
 #[path = "../support/expected.rs"]
 mod expected;
+mod int8;
 mod oracle;
 mod refusals;
 #[path = "../support/mod.rs"]

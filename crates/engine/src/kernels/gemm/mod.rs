@@ -6,8 +6,11 @@
 //! instances of the same body.
 
 mod left;
+mod right;
 #[cfg(test)]
 mod tests_bf16;
+#[cfg(test)]
+mod tests_int8;
 mod tile;
 #[cfg(target_arch = "x86_64")]
 mod tile_bf16;
@@ -23,6 +26,7 @@ use crate::compute::Compute;
 use crate::isa::Tier;
 pub(crate) use left::Left;
 use left::{Cut, pack_tile};
+use right::{Source, Stored, run_int8};
 use tile::{TileKernel, kernels_portable};
 #[cfg(target_arch = "x86_64")]
 use {
@@ -221,26 +225,35 @@ unsafe fn gemm_block_at(
     // SAFETY: by this function's contract.
     unsafe {
         match b.values() {
-            Panels::F32(values) => run_f32(&block, values),
-            Panels::Bf16(values) => run_f32(&block, values),
+            Panels::F32(values) => run_f32(&block, &mut Stored::new(b, values, 1)),
+            Panels::Bf16(values) => run_f32(&block, &mut Stored::new(b, values, 1)),
+            Panels::Int8(weights) => run_int8(&block, weights),
             #[cfg(target_arch = "x86_64")]
-            Panels::Pairs(values) => PAIRS_OF_A.with_borrow_mut(|scratch| {
-                let kernels = Kernels {
-                    of_height: kernels_avx512_bf16,
-                    pack: pack_pairs,
-                    depth: 2,
-                };
-                run_block::<_, _, 12, 32>(&block, values, scratch, &kernels);
-            }),
+            Panels::Pairs(values) => run_pairs(&block, &mut Stored::new(b, values, 2)),
         }
     }
 }
 
-/// Runs a block, whose B has these `values`, with the kernels in f32 of its tier.
+/// Runs a block, whose B has the values of `source`, with the kernels for pairs of bfloat16 numbers.
+///
+/// # Safety
+/// As for [`gemm_block_at`]; the tier multiplies these numbers.
+#[cfg(target_arch = "x86_64")]
+unsafe fn run_pairs(block: &Block<'_>, source: &mut impl Source<Pair>) {
+    let kernels = Kernels {
+        of_height: kernels_avx512_bf16,
+        pack: pack_pairs,
+        depth: 2,
+    };
+    // SAFETY: by this function's contract.
+    PAIRS_OF_A.with_borrow_mut(|scratch| unsafe { run_block::<_, _, 12, 32>(block, source, scratch, &kernels) });
+}
+
+/// Runs a block, whose B has the values of `source`, with the kernels in f32 of its tier.
 ///
 /// # Safety
 /// As for [`gemm_block_at`].
-unsafe fn run_f32<E: Number>(block: &Block<'_>, values: &[E]) {
+unsafe fn run_f32<E: Number>(block: &Block<'_>, source: &mut impl Source<E>) {
     let kernels = |of_height| Kernels {
         of_height,
         pack: pack_tile,
@@ -252,11 +265,11 @@ unsafe fn run_f32<E: Number>(block: &Block<'_>, values: &[E]) {
             match block.tier {
                 #[cfg(target_arch = "x86_64")]
                 Tier::Avx512 | Tier::Avx512Bf16 => {
-                    run_block::<_, E, 12, 32>(block, values, scratch, &kernels(kernels_avx512));
+                    run_block::<_, E, 12, 32>(block, source, scratch, &kernels(kernels_avx512));
                 }
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx2 => run_block::<_, E, 6, 16>(block, values, scratch, &kernels(kernels_avx2)),
-                _ => run_block::<_, E, 4, 8>(block, values, scratch, &kernels(kernels_portable)),
+                Tier::Avx2 => run_block::<_, E, 6, 16>(block, source, scratch, &kernels(kernels_avx2)),
+                _ => run_block::<_, E, 4, 8>(block, source, scratch, &kernels(kernels_portable)),
             }
         }
     });
@@ -291,7 +304,7 @@ struct Kernels<T, E> {
 /// As for [`gemm_block_at`]; `kernels` are those of a tier that the machine has, with MR rows at most and NR columns.
 unsafe fn run_block<T: Element, E: Element, const MR: usize, const NR: usize>(
     block: &Block<'_>,
-    values: &[E],
+    source: &mut impl Source<E>,
     scratch: &mut Buffer<T>,
     kernels: &Kernels<T, E>,
 ) {
@@ -322,7 +335,8 @@ unsafe fn run_block<T: Element, E: Element, const MR: usize, const NR: usize>(
             row += height;
         }
         for index in block.first_panel..block.last_panel {
-            let panel = &values[(index * steps + first_step) * NR..][..length * NR];
+            let panel = source.steps(index, first_step, length);
+            debug_assert_eq!(panel.len(), length * NR, "a panel has NR columns");
             let first_column = index * NR;
             let columns = NR.min(block.b.n() - first_column);
             let mut row = 0;

@@ -4,6 +4,10 @@
 //! `panel[k][column]`, with zeros in columns past N. Panels for products of bfloat16 numbers hold pairs, `panel[k / 2][column]`, with zeros
 //! past K.
 
+mod int8;
+#[cfg(test)]
+mod tests_int8;
+
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -13,8 +17,10 @@ use super::element::{Bf16, narrow};
 use super::pairs::{Pair, pair_panel};
 use super::transpose::transpose;
 use crate::compute::Compute;
-use crate::config::WeightDtype;
+use crate::config::{BaseDtype, WeightDtype, WeightFormat};
 use crate::isa::Tier;
+use int8::Shape;
+pub(crate) use int8::{GROUP, Int8, PanelRows};
 
 thread_local! {
     /// A panel in f32 that is then rounded.
@@ -47,6 +53,8 @@ enum Role {
     Weights(WeightDtype),
     /// Weights of a format that are multiplied in f32 in every tier.
     Widened(WeightDtype),
+    /// Weights in int8 of a model whose other weights have a format.
+    Int8(WeightDtype),
     /// What meets activations or gradients of a model whose weights have a format: kept in f32, unless the tier multiplies that format.
     Activations(WeightDtype),
 }
@@ -65,6 +73,7 @@ impl Role {
             Self::Weights(WeightDtype::Bf16) | Self::Activations(WeightDtype::Bf16) if tier.multiplies_bf16() => {
                 Data::Pairs(Buffer::default())
             }
+            Self::Int8(dtype) => Data::Int8(Int8::new(dtype)),
             Self::Weights(WeightDtype::Bf16) | Self::Widened(WeightDtype::Bf16) => Data::Bf16(Buffer::default()),
             _ => Data::default(),
         }
@@ -75,6 +84,7 @@ impl Role {
 enum Data {
     F32(Buffer),
     Bf16(Buffer<Bf16>),
+    Int8(Int8),
     #[cfg(target_arch = "x86_64")]
     Pairs(Buffer<Pair>),
 }
@@ -90,6 +100,7 @@ impl Default for Data {
 pub(crate) enum Panels<'a> {
     F32(&'a [f32]),
     Bf16(&'a [Bf16]),
+    Int8(&'a Int8),
     #[cfg(target_arch = "x86_64")]
     Pairs(&'a [Pair]),
 }
@@ -103,6 +114,14 @@ impl Packed {
     /// [`Self::kept_as`], whose products are in f32 in every tier.
     pub(crate) fn widened(dtype: WeightDtype) -> Self {
         Self::of(Role::Widened(dtype))
+    }
+
+    /// An empty operand for the weights of a projection.
+    pub(crate) fn projection(format: WeightFormat) -> Self {
+        Self::of(match format.base {
+            None => Role::Weights(format.dtype),
+            Some(BaseDtype::Int8) => Role::Int8(format.dtype),
+        })
     }
 
     /// An empty operand for activations of a model whose weights are kept as `dtype`.
@@ -142,6 +161,7 @@ impl Packed {
         match &self.data {
             Data::F32(data) => Panels::F32(data),
             Data::Bf16(data) => Panels::Bf16(data),
+            Data::Int8(data) => Panels::Int8(data),
             #[cfg(target_arch = "x86_64")]
             Data::Pairs(data) => Panels::Pairs(data),
         }
@@ -158,6 +178,8 @@ impl Packed {
         match &mut self.data {
             Data::F32(data) => data.resize(columns * k),
             Data::Bf16(data) => data.resize(columns * k),
+            // It takes room when it is filled.
+            Data::Int8(_) => {}
             #[cfg(target_arch = "x86_64")]
             Data::Pairs(data) => data.resize(columns * k.div_ceil(2)),
         }
@@ -185,6 +207,7 @@ impl Packed {
                     });
                 });
             }
+            Data::Int8(_) => unreachable!("whole matrices alone become int8"),
             #[cfg(target_arch = "x86_64")]
             Data::Pairs(data) => {
                 let shared = Shared::new(data);
@@ -206,6 +229,9 @@ impl Packed {
         assert_eq!(weight.len(), n * k, "a weight has n * k elements");
         self.reset(compute.tier(), k, n);
         let width = self.width;
+        if let Data::Int8(data) = &mut self.data {
+            return data.fill_transposed(compute, weight, Shape { k, n, width });
+        }
         self.fill(compute, |index, panel| {
             let first = index * width;
             let columns = width.min(n - first);
@@ -220,10 +246,20 @@ impl Packed {
     /// Packs row-major `matrix [k, n]` as it is: for `x . matrix`.
     pub(crate) fn pack(&mut self, compute: &Compute, matrix: &[f32], k: usize, n: usize) {
         assert_eq!(matrix.len(), k * n, "a matrix has k * n elements");
+        if matches!(self.role, Role::Int8(_)) {
+            self.reset(compute.tier(), k, n);
+        }
+        let width = self.width;
+        if let Data::Int8(data) = &mut self.data {
+            return data.fill(compute, matrix, Shape { k, n, width });
+        }
         self.pack_columns(compute, matrix, n, 0..n);
     }
 
     /// Packs some columns of the row-major `matrix`, whose rows have `stride` elements.
+    ///
+    /// # Panics
+    /// For an operand in int8: columns without their neighbours have no scales.
     pub(crate) fn pack_columns(&mut self, compute: &Compute, matrix: &[f32], stride: usize, columns: Range<usize>) {
         let n = columns.len();
         self.reset(compute.tier(), matrix.len().checked_div(stride).unwrap_or(0), n);

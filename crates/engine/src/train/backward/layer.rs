@@ -8,7 +8,7 @@ use super::gradients::Gradients;
 use super::lora::LoraGradientWorkspace;
 use super::weights::{Matrix, bias_gradient, norm_backward, reduce_rows, weight_gradient};
 use crate::compute::Compute;
-use crate::config::{ModelConfig, WeightDtype};
+use crate::config::{ModelConfig, WeightDtype, WeightFormat};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::pack::Packed;
@@ -35,12 +35,11 @@ pub(crate) struct BackwardPacks {
 }
 
 impl LayerPacks {
-    fn kept_as(dtype: WeightDtype) -> Self {
-        let packed = || Packed::kept_as(dtype);
+    fn kept_as(format: WeightFormat) -> Self {
         Self {
-            qkv: packed(),
-            o: packed(),
-            router: Packed::widened(dtype),
+            qkv: Packed::projection(format),
+            o: Packed::projection(format),
+            router: Packed::widened(format.dtype),
             networks: Vec::new(),
         }
     }
@@ -59,14 +58,14 @@ impl BackwardPacks {
     pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
         let hidden = config.hidden_size;
         self.layers
-            .resize_with(layout.layers.len(), || LayerPacks::kept_as(config.dtype));
+            .resize_with(layout.layers.len(), || LayerPacks::kept_as(config.format()));
         for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
             to.qkv.pack(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
             to.o.pack(compute, &flat[at.o.clone()], hidden, config.q_width());
             let experts = at.router.len() / hidden;
             to.router.pack(compute, &flat[at.router.clone()], experts, hidden);
             to.networks
-                .resize_with(at.networks.len(), || Network::kept_as(config.dtype));
+                .resize_with(at.networks.len(), || Network::kept_as(config.format()));
             for (to, at) in to.networks.iter_mut().zip(&at.networks) {
                 to.gate_up
                     .pack(compute, &flat[at.gate_up.clone()], 2 * at.width, hidden);

@@ -1,0 +1,287 @@
+//! Weights in int8, with a scale for each [`GROUP`] neighbours along a matrix's rows: the inputs of a projection.
+//!
+//! A group's scale is max |w| / 127 rounded to bfloat16, and a weight becomes the multiple q of the scale that is nearest to it, ties to
+//! even, so that |w - q s| <= s / 2. Seven bits times eight are exact in f32: the number q s is the same in every tier, for `x . W^T` and for
+//! `dy . W`. In a model whose weights are in bfloat16 it is rounded to that format, as all its weights are.
+
+use super::super::buffer::{Buffer, Shared};
+use super::super::element::{Bf16, Number};
+use super::super::{Lanes, tiered};
+use crate::compute::Compute;
+use crate::config::WeightDtype;
+use crate::isa::Tier;
+
+/// Weights that share a scale; fewer at the end of a row. A multiple of every tier's panel width.
+pub(crate) const GROUP: usize = 64;
+/// The largest magnitude of a quantised weight.
+const MOST: f32 = 127.0;
+
+/// A row-major matrix in int8.
+struct Quantised {
+    values: Buffer<i8>,
+    /// `[rows, groups of a row]`.
+    scales: Buffer<Bf16>,
+    columns: usize,
+    groups: usize,
+}
+
+impl Quantised {
+    /// Quantises the row-major `matrix [rows, columns]`.
+    fn of(compute: &Compute, matrix: &[f32], columns: usize) -> Self {
+        let groups = columns.div_ceil(GROUP);
+        let rows = matrix.len().checked_div(columns).unwrap_or(0);
+        let (mut values, mut scales) = (Buffer::zeros(matrix.len()), Buffer::zeros(rows * groups));
+        let (to, factors) = (Shared::new(&mut values), Shared::new(&mut scales));
+        compute.run(rows, |row| {
+            // SAFETY: each task takes its own row.
+            let (to, factors) = unsafe { (to.slice(row * columns, columns), factors.slice(row * groups, groups)) };
+            quantise_row(compute.tier(), &matrix[row * columns..][..columns], to, factors);
+        });
+        Self {
+            values,
+            scales,
+            columns,
+            groups,
+        }
+    }
+}
+
+tiered! {
+    /// Quantises a row: `to[i]` times the scale of its group is near `from[i]`.
+    fn quantise_row(from: &[f32], to: &mut [i8], scales: &mut [Bf16]) = quantise_row_body
+}
+
+#[inline(always)]
+fn quantise_row_body<L: Lanes>(from: &[f32], to: &mut [i8], scales: &mut [Bf16]) {
+    for ((from, to), scale) in from.chunks(GROUP).zip(to.chunks_mut(GROUP)).zip(scales) {
+        let most = from.iter().fold(0f32, |most, weight| most.max(weight.abs()));
+        // A scale below the smallest normal number would lose bits; a group of zeros has the scale 0.
+        let factor = if most > 0.0 {
+            (most / MOST).max(f32::MIN_POSITIVE)
+        } else {
+            0.0
+        };
+        *scale = Bf16::nearest(factor);
+        let factor = scale.widen();
+        for (to, weight) in to.iter_mut().zip(from) {
+            let multiple = if factor > 0.0 { weight / factor } else { 0.0 };
+            *to = multiple.round_ties_even().clamp(-MOST, MOST) as i8;
+        }
+    }
+}
+
+/// Which neighbours in an operand share a scale.
+#[derive(Clone, Copy, Default)]
+enum Along {
+    /// Those of a column: the operand is the transpose of a weight.
+    #[default]
+    K,
+    /// Those of a row: the operand is a weight as it is.
+    N,
+}
+
+/// The dimensions of an operand: rows, columns, columns of a panel.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) k: usize,
+    pub(super) n: usize,
+    pub(super) width: usize,
+}
+
+/// Rows of a panel.
+#[derive(Clone, Copy)]
+pub(crate) struct PanelRows {
+    pub(crate) panel: usize,
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+}
+
+/// A right-hand operand in int8, in panels as [`super::Packed`] has them.
+#[derive(Clone)]
+pub(crate) struct Int8 {
+    /// `panel[k][column]`, without padding of k.
+    values: Buffer<i8>,
+    /// Along K `[panel][group][column]`, along N `[group][k]`.
+    scales: Buffer<Bf16>,
+    along: Along,
+    k: usize,
+    width: usize,
+    dtype: WeightDtype,
+}
+
+impl Int8 {
+    /// An empty operand of a model whose other weights are kept as `dtype`.
+    pub(super) fn new(dtype: WeightDtype) -> Self {
+        Self {
+            values: Buffer::default(),
+            scales: Buffer::default(),
+            along: Along::default(),
+            k: 0,
+            width: 0,
+            dtype,
+        }
+    }
+
+    /// The format that its numbers are rounded to.
+    pub(crate) fn dtype(&self) -> WeightDtype {
+        self.dtype
+    }
+
+    fn reset(&mut self, Shape { k, n, width }: Shape, along: Along) {
+        (self.k, self.width, self.along) = (k, width, along);
+        let panels = n.div_ceil(width);
+        self.values.resize(panels * k * width);
+        self.scales.resize(match along {
+            Along::K => panels * k.div_ceil(GROUP) * width,
+            Along::N => n.div_ceil(GROUP) * k,
+        });
+    }
+
+    /// Takes the transpose of the row-major `weight [n, k]`.
+    pub(super) fn fill_transposed(&mut self, compute: &Compute, weight: &[f32], shape: Shape) {
+        self.reset(shape, Along::K);
+        let Shape { k, n, width } = shape;
+        let from = Quantised::of(compute, weight, k);
+        let groups = from.groups;
+        let (values, scales) = (Shared::new(&mut self.values), Shared::new(&mut self.scales));
+        compute.run(n.div_ceil(width), |panel| {
+            // SAFETY: each task takes its own panel.
+            let (values, scales) = unsafe {
+                (
+                    values.slice(panel * k * width, k * width),
+                    scales.slice(panel * groups * width, groups * width),
+                )
+            };
+            values.fill(0);
+            scales.fill(Bf16::default());
+            let first = panel * width;
+            for column in 0..width.min(n - first) {
+                let (row, factors) = ((first + column) * k, (first + column) * groups);
+                for at in 0..k {
+                    values[at * width + column] = from.values[row + at];
+                }
+                for at in 0..groups {
+                    scales[at * width + column] = from.scales[factors + at];
+                }
+            }
+        });
+    }
+
+    /// Takes the row-major `weight [k, n]` as it is.
+    pub(super) fn fill(&mut self, compute: &Compute, weight: &[f32], shape: Shape) {
+        self.reset(shape, Along::N);
+        let Shape { k, n, width } = shape;
+        let from = Quantised::of(compute, weight, n);
+        for (group, scales) in self.scales.chunks_exact_mut(k.max(1)).enumerate() {
+            for (row, scale) in scales.iter_mut().enumerate() {
+                *scale = from.scales[row * from.groups + group];
+            }
+        }
+        let values = Shared::new(&mut self.values);
+        compute.run(n.div_ceil(width), |panel| {
+            // SAFETY: each task takes its own panel.
+            let values = unsafe { values.slice(panel * k * width, k * width) };
+            let first = panel * width;
+            let count = width.min(n - first);
+            for (row, to) in values.chunks_exact_mut(width).enumerate() {
+                to[..count].copy_from_slice(&from.values[row * from.columns + first..][..count]);
+                to[count..].fill(0);
+            }
+        });
+    }
+
+    /// Writes the numbers that stand for some rows of a panel: `out[row][column]`.
+    pub(crate) fn widen(&self, tier: Tier, rows: PanelRows, out: &mut [f32]) {
+        let PanelRows { panel, first, count } = rows;
+        let (k, width) = (self.k, self.width);
+        let values = &self.values[(panel * k + first) * width..][..count * width];
+        match self.along {
+            Along::N => {
+                let scales = &self.scales[panel * width / GROUP * k + first..][..count];
+                widen_rows(tier, values, scales, out);
+            }
+            Along::K => {
+                let groups = k.div_ceil(GROUP);
+                let mut row = first;
+                while row < first + count {
+                    let group = row / GROUP;
+                    let end = (first + count).min((group + 1) * GROUP);
+                    let part = (row - first) * width..(end - first) * width;
+                    let scales = &self.scales[(panel * groups + group) * width..][..width];
+                    widen_columns(tier, &values[part.clone()], scales, &mut out[part]);
+                    row = end;
+                }
+            }
+        }
+        if self.dtype == WeightDtype::Bf16 {
+            round(tier, out);
+        }
+    }
+}
+
+tiered! {
+    /// `out[row][column] = values[row][column] * scales[column]`.
+    fn widen_columns(values: &[i8], scales: &[Bf16], out: &mut [f32]) = widen_columns_body
+}
+
+#[inline(always)]
+fn widen_columns_body<L: Lanes>(values: &[i8], scales: &[Bf16], out: &mut [f32]) {
+    match scales.len() {
+        8 => columns_of::<8>(values, scales, out),
+        16 => columns_of::<16>(values, scales, out),
+        _ => columns_of::<32>(values, scales, out),
+    }
+}
+
+#[inline(always)]
+fn columns_of<const W: usize>(values: &[i8], scales: &[Bf16], out: &mut [f32]) {
+    let mut factors = [0f32; W];
+    for (factor, scale) in factors.iter_mut().zip(scales) {
+        *factor = scale.widen();
+    }
+    let (values, _) = values.as_chunks::<W>();
+    let (out, _) = out.as_chunks_mut::<W>();
+    for (out, values) in out.iter_mut().zip(values) {
+        for i in 0..W {
+            out[i] = f32::from(values[i]) * factors[i];
+        }
+    }
+}
+
+tiered! {
+    /// `out[row][column] = values[row][column] * scales[row]`.
+    fn widen_rows(values: &[i8], scales: &[Bf16], out: &mut [f32]) = widen_rows_body
+}
+
+#[inline(always)]
+fn widen_rows_body<L: Lanes>(values: &[i8], scales: &[Bf16], out: &mut [f32]) {
+    match out.len().checked_div(scales.len()) {
+        Some(8) => rows_of::<8>(values, scales, out),
+        Some(16) => rows_of::<16>(values, scales, out),
+        _ => rows_of::<32>(values, scales, out),
+    }
+}
+
+#[inline(always)]
+fn rows_of<const W: usize>(values: &[i8], scales: &[Bf16], out: &mut [f32]) {
+    let (values, _) = values.as_chunks::<W>();
+    let (out, _) = out.as_chunks_mut::<W>();
+    for ((out, values), scale) in out.iter_mut().zip(values).zip(scales) {
+        let factor = scale.widen();
+        for i in 0..W {
+            out[i] = f32::from(values[i]) * factor;
+        }
+    }
+}
+
+tiered! {
+    /// Rounds to bfloat16.
+    fn round(values: &mut [f32]) = round_body
+}
+
+#[inline(always)]
+fn round_body<L: Lanes>(values: &mut [f32]) {
+    for value in values {
+        *value = Bf16::nearest(*value).widen();
+    }
+}
