@@ -509,6 +509,8 @@ export interface NativeEngineOptions {
   isa: string | null
   /** float32 | bfloat16: how the weights are kept. */
   dtype: string
+  /** int8: how the projections are kept; null: as `dtype`. */
+  baseDtype: string | null
   /** The folder of an adapter that is part of the weights; null: none. */
   adapter: string | null
   /** Policy version of the weights in the folder. */
@@ -1439,6 +1441,8 @@ export interface NativeTrainerOptions {
   activations: string
   /** float32 | bfloat16: the format of the weights that are computed with and published. */
   dtype: string
+  /** int8: the format of the frozen projections under `lora`; null: `dtype`. */
+  baseDtype: string | null
   /** The folder whose tokenizer files are copied into every saved folder; null takes the opened folder. */
   companions: string | null
   /** Null trains all weights. */

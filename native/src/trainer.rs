@@ -8,11 +8,11 @@ use napi_derive::napi;
 use prl_engine::loss::Counts;
 use prl_engine::{
     ActivationPolicy, Compute, LoraConfig, LoraOptions, LoraTarget, LossConfig, OptimConfig, OptimMethod, SavedWeights,
-    TrainBatch, Trainer, TrainerOptions, WeightDtype,
+    TrainBatch, Trainer, TrainerOptions, WeightFormat,
 };
 
 use crate::custom_loss::{CustomLossFunction, ask};
-use crate::engine::tier;
+use crate::engine::{tier, weight_format};
 use crate::error::NativeError;
 use crate::losses::metrics_json;
 use crate::numbers::whole;
@@ -77,6 +77,8 @@ pub struct NativeTrainerOptions {
     pub activations: String,
     /// float32 | bfloat16: the format of the weights that are computed with and published.
     pub dtype: String,
+    /// int8: the format of the frozen projections under `lora`; null: `dtype`.
+    pub base_dtype: Option<String>,
     /// The folder whose tokenizer files are copied into every saved folder; null takes the opened folder.
     pub companions: Option<String>,
     /// Null trains all weights.
@@ -132,6 +134,7 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
             return Err(NativeError::new("PRL_OPTIM_UNKNOWN", message));
         }
     };
+    let WeightFormat { dtype, base } = weight_format(&options.dtype, options.base_dtype.as_deref())?;
     Ok(TrainerOptions {
         loss: LossConfig {
             name: options.loss.clone(),
@@ -147,7 +150,8 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
             decay_1d,
         },
         activations,
-        dtype: WeightDtype::from_name(&options.dtype)?,
+        dtype,
+        base_dtype: base,
         companions: options.companions.as_ref().map(PathBuf::from),
         lora: options.lora.as_ref().map(lora_options).transpose()?,
     })

@@ -1,4 +1,4 @@
-/** Runs that train an adapter: what they publish, that trainer and sampler agree, resuming, merging, and serving the result. */
+/** Runs that train an adapter: what they publish, that trainer and sampler agree, resuming, merging, and serving the result; the same on projections in int8. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -33,11 +33,7 @@ test("an RL run publishes adapters that its sampler computes bit for bit, and co
   expect(optimizer.names.every((name) => name.includes(".lora_"))).toBe(true);
   optimizer.close();
 
-  const differences = (await readJsonLines<Record<string, unknown>>(join(run, "metrics.jsonl"))).flatMap(
-    (line) => line["mismatch_on_policy/max_abs_logprob_diff"] ?? [],
-  );
-  expect(differences).toHaveLength(STEPS);
-  expect(new Set(differences)).toEqual(new Set([0]));
+  expect(await differences(run)).toEqual(Array<number>(STEPS).fill(0));
 
   const resumed = await prl([...args, "--resume", "2"], options);
   expect(resumed.code, resumed.stdout + resumed.stderr).toBe(0);
@@ -61,3 +57,34 @@ test("an RL run publishes adapters that its sampler computes bit for bit, and co
     expect(chat.code, chat.stderr).toBe(0);
   }
 });
+
+test("on projections in int8 the sampler has the trainer's bits too, and a resumed run continues with the same bits", async () => {
+  const args = ["rl", CONFIG, "--model.base_dtype", "int8", "--max_steps", "3", "--ckpt.interval", "1"];
+  const options = { cwd: place.dir, cache: place.cache };
+  const run = join(place.dir, "outputs", "int8");
+  const first = await prl([...args, "--run.name", "int8"], options);
+  expect(first.code, first.stdout + first.stderr).toBe(0);
+  expect(await differences(run)).toEqual([0, 0, 0]);
+  const whole = await runResult(run, 3);
+
+  const resumed = await prl([...args, "--run.name", "int8", "--resume", "2"], options);
+  expect(resumed.code, resumed.stdout + resumed.stderr).toBe(0);
+  expect(await runResult(run, 3)).toEqual(whole);
+
+  const plain = ["rl", CONFIG, "--max_steps", "3", "--ckpt.interval", "1", "--run.name", "int8", "--resume"];
+  const other = await prl(plain, options);
+  expect(other.stderr).toContain("model.base_dtype");
+  expect(other.code).toBe(2);
+
+  const merged = join(place.dir, "merged");
+  const merging = await prl(["weights", "merge", join(run, "weights/step_3"), merged], options);
+  expect(merging.code, merging.stderr).toBe(0);
+  const chat = await prl(["chat", merged], options);
+  expect(chat.code, chat.stderr).toBe(0);
+});
+
+/** The largest difference of a sampled token's log-probability between sampler and trainer, in each step. */
+async function differences(run: string): Promise<unknown[]> {
+  const lines = await readJsonLines<Record<string, unknown>>(join(run, "metrics.jsonl"));
+  return lines.flatMap((line) => line["mismatch_on_policy/max_abs_logprob_diff"] ?? []);
+}

@@ -56,6 +56,7 @@ export async function engineOptions({
   return {
     version,
     dtype: inference.model?.dtype ?? "auto",
+    ...(inference.model?.base_dtype && { baseDtype: inference.model.base_dtype }),
     threads: inference.threads ?? 0,
     maxNumSeqs: inference.max_num_seqs,
     maxModelLen,

@@ -76,7 +76,8 @@ export async function modelInfo(
   const parameters = described.tensors.length === 0 ? null : countParameters(described.tensors, shape);
   const seqLen = asked.seqLen ?? Math.min(DEFAULT_SEQ_LEN, shape?.max_position_embeddings ?? DEFAULT_SEQ_LEN);
   const dtype = asked.dtype ?? statedDtype(parsed(described.config));
-  const workload = { batch: asked.batch ?? 1, seqLen, dtype };
+  const base = asked.baseDtype === undefined ? {} : { baseDtype: asked.baseDtype };
+  const workload = { batch: asked.batch ?? 1, seqLen, dtype, ...base };
   const isKnown = shape !== null && parameters !== null;
   return {
     model: located.reference === null ? (located.dir ?? name) : modelText(located.reference),

@@ -14,19 +14,22 @@
  * | with an adapter      | those served, P packed for the backward pass, and 6 A: A numbers flat, twice packed, gradients, moments  |
  * | activations          | N (2 H + W + 2 q + k + D) for each kept layer and one more, N H for each recomputed layer                |
  * | work of training     | N (7 H + D + q + W + 2 k), and a chunk of logits                                                         |
+ * | projections in int8  | 1 + 2 / 64 bytes each in place of 4 or 2: P without embedding and head, served, trained with an adapter  |
  * | keys and values      | layers x KV heads x (head width + the same in whole vectors) for each token, in blocks of 16             |
  * | work of serving      | the same as one layer's activations for the rows of a step, and a row of logits per sequence             |
  *
  * The policy `auto` of the trainer keeps the layers that fit in 512 MiB. A model that is loaded has P flat beside the packed weights for a
  * moment. What is not counted: the process itself, some 100 MB, and the file's pages, which the system takes back.
  */
-import type { WeightDtype } from "../native/index.ts";
+import type { BaseDtype, WeightDtype } from "../native/index.ts";
 import { type AdapterShape, adapterParameters } from "./sizes/parameters.ts";
 import { expertsOf, type ModelShape, sizesOf } from "./sizes/shape.ts";
 
 /** Of every number but packed weights. */
 const BYTES = 4;
 const WEIGHT_BYTES: Readonly<Record<WeightDtype, number>> = { float32: 4, bfloat16: 2 };
+/** A byte, and a scale of two for each 64 (crates/engine/src/kernels/pack/int8.rs). */
+const BASE_BYTES: Readonly<Record<BaseDtype, number>> = { int8: 1 + 2 / 64 };
 /** `ACTIVATION_BUDGET_BYTES` of crates/engine/src/train/options.rs. */
 const ACTIVATION_BUDGET = 512 * 2 ** 20;
 /** `CHUNK_LOGITS` and `LEAST_TARGETS` of crates/engine/src/train/backward/head.rs. */
@@ -45,6 +48,8 @@ export interface Workload {
   readonly seqLen: number;
   /** Format of the weights that are packed. */
   readonly dtype: WeightDtype;
+  /** Format of frozen projections; absent: `dtype`. */
+  readonly baseDtype?: BaseDtype;
 }
 
 /** Bytes by what they are for. */
@@ -69,7 +74,7 @@ export interface ServingMemory {
 export function trainingMemory(shape: ModelShape, parameters: number, workload: Workload): TrainingMemory {
   return trained(
     parameters,
-    parameters * BYTES + packedBytes(shape, parameters, workload),
+    parameters * BYTES + packedBytes(shape, parameters, { dtype: workload.dtype }),
     activations(shape, workload),
   );
 }
@@ -92,10 +97,9 @@ function trained(numbers: number, weights: number, activationBytes: number): Tra
 }
 
 /** Weights as forward and backward pass have them. */
-function packedBytes(shape: ModelShape, parameters: number, { dtype }: Workload): number {
-  const { embedding, isTied } = sizesOf(shape);
-  const packed = servedNumbers(shape, parameters) + parameters - (isTied ? 0 : embedding);
-  return packed * WEIGHT_BYTES[dtype];
+function packedBytes(shape: ModelShape, parameters: number, format: Format): number {
+  const head = sizesOf(shape).embedding * WEIGHT_BYTES[format.dtype];
+  return servedBytes(shape, parameters, format) + head + projectionBytes(shape, parameters, format);
 }
 
 /** Bytes of what the backward pass keeps, and of its work. */
@@ -114,21 +118,30 @@ function activations(shape: ModelShape, workload: Workload): number {
 
 /** Memory of an inference server. */
 export function servingMemory(shape: ModelShape, parameters: number, workload: Workload): ServingMemory {
-  const { batch, seqLen, dtype } = workload;
+  const { batch, seqLen } = workload;
   const { hidden, layers, heads, headDim, q, k, qkv } = sizesOf(shape);
   const feedForward = feedForwardWidth(shape);
   const tokens = batch * Math.ceil(seqLen / BLOCK_TOKENS) * BLOCK_TOKENS;
   const perToken = layers * heads * (headDim + Math.ceil(headDim / LANES) * LANES);
   const rows = Math.max(batch, Math.min(batch * seqLen, STEP_ROWS));
-  const weights = servedNumbers(shape, parameters) * WEIGHT_BYTES[dtype];
+  const weights = servedBytes(shape, parameters, workload);
   const cache = tokens * perToken * BYTES;
   const work = (rows * (4 * hidden + qkv + 2 * q + k + 1.5 * feedForward) + batch * shape.vocab_size) * BYTES;
   return { weights, kv_cache: cache, work, total: weights + cache + work, loading: weights + parameters * BYTES };
 }
 
-function servedNumbers(shape: ModelShape, parameters: number): number {
+type Format = Pick<Workload, "dtype" | "baseDtype">;
+
+/** Embedding and head, which are two arrays where they are tied too, and the layers. */
+function servedBytes(shape: ModelShape, parameters: number, format: Format): number {
+  return 2 * sizesOf(shape).embedding * WEIGHT_BYTES[format.dtype] + projectionBytes(shape, parameters, format);
+}
+
+/** All that is neither embedding nor head; the norms and routers among it are few. */
+function projectionBytes(shape: ModelShape, parameters: number, { dtype, baseDtype }: Format): number {
   const { embedding, isTied } = sizesOf(shape);
-  return parameters + (isTied ? embedding : 0);
+  const numbers = parameters - (isTied ? embedding : 2 * embedding);
+  return numbers * (baseDtype === undefined ? WEIGHT_BYTES[dtype] : BASE_BYTES[baseDtype]);
 }
 
 /** Numbers that a row keeps of the feed-forward part of a layer, in the layer where they are most. */

@@ -14,11 +14,11 @@ import type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generat
 import { IncrementRouter } from "./increment-router.ts";
 import { Formats } from "./formats/structured-output.ts";
 import type { SavedWeights } from "./trainer.ts";
-import { type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
+import { type BaseDtype, type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
 
 export type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
 export type { StructuredOutput } from "./formats/structured-output.ts";
-export type { WeightDtype, WeightDtypeChoice } from "./weight-dtype.ts";
+export type { BaseDtype, WeightDtype, WeightDtypeChoice } from "./weight-dtype.ts";
 export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/custom-loss.ts";
 export {
   type LoraOptions,
@@ -60,6 +60,11 @@ export interface LoadModelOptions {
    * memory; float32 tensors under a config.json that says bfloat16 are rounded.
    */
   dtype?: WeightDtypeChoice;
+  /**
+   * How the projections of attention and of feed-forward networks are kept, experts included: int8 takes about one byte a weight. It rounds
+   * each to the nearest multiple of the largest of 64 neighbours / 127. Embedding, head, norms, biases and routers stay `dtype`. Default: as `dtype`.
+   */
+  baseDtype?: BaseDtype;
   /** Folder of an adapter of the model, as `peft` and `Trainer.save` write it, which is then part of the weights. Default: none. */
   adapter?: string;
   /** 0 takes every core that this process may run on. */
@@ -141,6 +146,7 @@ const CODE = "PRL_ENGINE_INPUT";
 
 const loadSchema = only<LoadModelOptions>({
   dtype: z.custom<WeightDtypeChoice>((value) => typeof value === "string").optional(),
+  baseDtype: z.custom<BaseDtype>((value) => typeof value === "string").optional(),
   adapter: z.string().optional(),
   threads: number.optional(),
   isa: z.string().optional(),
@@ -175,6 +181,7 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
       threads,
       isa: options.isa ?? process.env["PRL_ISA"] ?? null,
       dtype,
+      baseDtype: options.baseDtype ?? null,
       adapter: options.adapter ?? null,
       version: options.version ?? 0,
       maxNumSeqs,

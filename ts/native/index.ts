@@ -14,7 +14,7 @@ export {
   type ModelInfo,
   type TokenRanking,
 } from "./engine.ts";
-export { statedDtype, weightDtype, type WeightDtype, type WeightDtypeChoice } from "./weight-dtype.ts";
+export { statedDtype, weightDtype, type BaseDtype, type WeightDtype, type WeightDtypeChoice } from "./weight-dtype.ts";
 export {
   type LoraOptions,
   openTrainer,

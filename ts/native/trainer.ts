@@ -10,7 +10,7 @@ import { finite, whole, wholeOrNull } from "./checks.ts";
 import { type Batch, streamsToNative, type TrainBatch, trainBatchSchema } from "./batches/columns.ts";
 import { nativeAsync } from "./errors.ts";
 import { forAddon, type CustomLoss } from "./losses/custom-loss.ts";
-import { type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
+import { type BaseDtype, type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
 
 export type { TrainBatch } from "./batches/columns.ts";
 
@@ -23,6 +23,8 @@ export interface StepMetrics {
 export interface TrainerOptions {
   /** The format of the weights that are computed with and published; the trainer's own copy is f32. Default float32. */
   dtype?: WeightDtypeChoice;
+  /** The format of the frozen projections under `lora`, as `LoadModelOptions.baseDtype`; PRL_ENGINE_INPUT without `lora`. Default: as `dtype`. */
+  baseDtype?: BaseDtype;
   /** 0 takes every core that this process may run on. */
   threads?: number;
   isa?: string;
@@ -132,6 +134,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       optim: optimizer(options.optim ?? { type: "adamw" }),
       activations: options.activations ?? "auto",
       dtype,
+      baseDtype: options.baseDtype ?? null,
       companions: options.companions ?? null,
       lora: options.lora === undefined ? null : adapter(options.lora, dir),
     }),
@@ -175,6 +178,7 @@ const CODE = "PRL_ENGINE_INPUT";
 
 const trainerSchema = only<TrainerOptions>({
   dtype: z.custom<WeightDtypeChoice>((value) => typeof value === "string").optional(),
+  baseDtype: z.custom<BaseDtype>((value) => typeof value === "string").optional(),
   threads: number.optional(),
   isa: z.string().optional(),
   // The engine knows the parameters of each.

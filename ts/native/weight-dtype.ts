@@ -9,6 +9,9 @@ export type WeightDtype = "float32" | "bfloat16";
 /** auto: the format that the model's config.json names, where that is bfloat16; else float32. */
 export type WeightDtypeChoice = "auto" | WeightDtype;
 
+/** Format of frozen projections: int8 with a scale for each 64 inputs, made when the model is loaded. */
+export type BaseDtype = "int8";
+
 /**
  * The format for the model in the folder `dir`; float32 where its config.json cannot be read, because loading the model then says what is wrong.
  *

@@ -3,7 +3,7 @@ import type { RlConfig } from "../config/index.ts";
 import { countParameters, type DescribedModel, servingMemory } from "../models/index.ts";
 import type { Assumptions } from "./assumptions.ts";
 import type { Device } from "./devices.ts";
-import { gib } from "./trainer-plan.ts";
+import { baseDtypeOf, gib } from "./trainer-plan.ts";
 import { kvBytesPerToken, servedWeights, vllmMemory, type VllmWorkload } from "./vllm-memory.ts";
 
 export interface InferencePlan {
@@ -124,7 +124,8 @@ function engineBytes(
   const { inference } = config;
   const { total: parameters } = countParameters(model.shape);
   const seqLen = longestOf(config, model);
-  const memory = servingMemory(model.shape, parameters, { batch: inference.max_num_seqs, seqLen, dtype });
+  const rows = { batch: inference.max_num_seqs, seqLen, dtype };
+  const memory = servingMemory(model.shape, parameters, { ...rows, ...baseDtypeOf(config) });
   const tokensOfAll = inference.max_num_seqs * Math.ceil(seqLen / BLOCK_TOKENS) * BLOCK_TOKENS;
   const perToken = memory.kv_cache / tokensOfAll;
   const cache = inference.kv_cache_bytes ?? memory.kv_cache;

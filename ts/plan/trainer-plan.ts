@@ -1,6 +1,13 @@
 /** The trainer of a plan: the bytes of one process by kind, on a GPU or on the processor, and what would make them fit. */
 import { referenceOf, type RlConfig } from "../config/index.ts";
-import { adapterMemory, countParameters, type DescribedModel, servingMemory, trainingMemory } from "../models/index.ts";
+import {
+  adapterMemory,
+  countParameters,
+  type DescribedModel,
+  servingMemory,
+  trainingMemory,
+  type Workload,
+} from "../models/index.ts";
 import type { Device } from "./devices.ts";
 import { torchMemory, type TorchWorkload } from "./torch-memory.ts";
 
@@ -41,18 +48,24 @@ export function torchWorkload(
 
 export function trainerPlan(config: RlConfig, { shape }: DescribedModel, workload: TorchWorkload): TrainerPlan {
   const { backend } = config.trainer;
-  if (backend === "engine") return enginePlan(shape, workload);
+  if (backend === "engine") return enginePlan(shape, workload, baseDtypeOf(config));
   const { total, loading, loading_host, work_of: workOf, ...bytes } = torchMemory(shape, workload);
   const place = workload.onGpu ? "gpu" : "cpu";
   return { backend, ranks: workload.ranks, place, bytes, total, work_of: workOf, loading, loading_host };
 }
 
+/** `model.base_dtype` as the formulas of memory have it. */
+export function baseDtypeOf({ model: { base_dtype: baseDtype } }: RlConfig): Pick<Workload, "baseDtype"> {
+  return baseDtype === null ? {} : { baseDtype };
+}
+
 function enginePlan(
   shape: DescribedModel["shape"],
   { adapter, dtype, hasReference, tokens }: TorchWorkload,
+  base: Pick<Workload, "baseDtype">,
 ): TrainerPlan {
   const { total: parameters } = countParameters(shape);
-  const rows = { batch: 1, seqLen: tokens, dtype };
+  const rows = { batch: 1, seqLen: tokens, dtype, ...base };
   const memory =
     adapter === null
       ? trainingMemory(shape, parameters, rows)

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint32Array};
 use napi_derive::napi;
 use prl_engine::generate::{Generator, GeneratorOptions, GeneratorStats, PauseMode, Scoring};
-use prl_engine::{Adapter, Compute, Model, Tier, WeightDtype};
+use prl_engine::{Adapter, BaseDtype, Compute, Model, Tier, WeightDtype, WeightFormat};
 use prl_weights::Adapter as Folder;
 
 use crate::error::NativeError;
@@ -31,6 +31,8 @@ pub struct NativeEngineOptions {
     pub isa: Option<String>,
     /// float32 | bfloat16: how the weights are kept.
     pub dtype: String,
+    /// int8: how the projections are kept; null: as `dtype`.
+    pub base_dtype: Option<String>,
     /// The folder of an adapter that is part of the weights; null: none.
     pub adapter: Option<String>,
     /// Policy version of the weights in the folder.
@@ -112,6 +114,14 @@ pub(crate) fn tier(name: Option<&str>) -> Result<Option<Tier>, NativeError> {
         .transpose()
 }
 
+/// The format of these names.
+pub(crate) fn weight_format(dtype: &str, base: Option<&str>) -> Result<WeightFormat, NativeError> {
+    Ok(WeightFormat {
+        dtype: WeightDtype::from_name(dtype)?,
+        base: base.map(BaseDtype::from_name).transpose()?,
+    })
+}
+
 #[napi]
 impl NativeEngine {
     /// Loads a checkpoint folder and starts the generator's thread.
@@ -124,8 +134,8 @@ impl NativeEngine {
                 .map(|bytes| size("kvCacheBytes", bytes))
                 .transpose()?;
             let compute = Compute::new(options.threads as usize, tier(options.isa.as_deref())?)?;
-            let dtype = WeightDtype::from_name(&options.dtype)?;
-            let mut model = Model::load_as(Path::new(&dir), dtype, &compute)?;
+            let format = weight_format(&options.dtype, options.base_dtype.as_deref())?;
+            let mut model = Model::load_as(Path::new(&dir), format, &compute)?;
             if let Some(adapter) = &options.adapter {
                 let adapter = Adapter::open(Path::new(adapter), model.config(), &compute)?;
                 model = model.with_adapter(Some(Arc::new(adapter)));
@@ -324,7 +334,7 @@ impl NativeEngine {
                 let adapter = Adapter::open(&dir, current.config(), &inner.compute)?;
                 Arc::new(current.with_adapter(Some(Arc::new(adapter))))
             } else {
-                Arc::new(Model::load_as(&dir, current.config().dtype, &inner.compute)?)
+                Arc::new(Model::load_as(&dir, current.config().format(), &inner.compute)?)
             };
             inner.generator.swap(Arc::clone(&next), version, digest)?;
             *inner.model.lock().map_err(|_| closed())? = next;

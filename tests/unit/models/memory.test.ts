@@ -34,7 +34,7 @@ async function added(work: () => Promise<{ close(): Promise<void> }>): Promise<n
   return bytes;
 }
 
-async function trained(options: Pick<TrainerOptions, "lora"> = {}) {
+async function trained(options: Pick<TrainerOptions, "lora" | "baseDtype"> = {}) {
   const trainer = await openTrainer(dir, { threads: 2, dtype: "auto", loss: { type: "ce" }, ...options });
   await trainer.forwardBackward({
     inputIds: new Uint32Array(ROWS).map((_, i) => 97 + (i % 26)),
@@ -54,6 +54,18 @@ test("of bfloat16: the packed weights take half", async () => {
   const kept = 4 * (single.parameters ?? 0);
   expect(half.training?.weights).toBe(kept + ((single.training?.weights ?? 0) - kept) / 2);
   expect(half.training?.optimizer).toBe(single.training?.optimizer);
+});
+
+test("of projections in int8: a byte each, and a scale of two bytes for 64", async () => {
+  const [plain, int8] = [await ofRows(), await modelInfo(dir, { batch: 1, seqLen: ROWS, baseDtype: "int8" })];
+  const embedding = SHAPE.vocab_size * SHAPE.hidden_size;
+  // The head is tied: both are arrays of a server.
+  const projections = (plain.parameters ?? 0) - embedding;
+  expect(plain.serving?.weights).toBe(4 * (projections + 2 * embedding));
+  expect(int8.serving?.weights).toBe((1 + 2 / 64) * projections + 4 * 2 * embedding);
+  const saved = (4 - 1 - 2 / 64) * projections;
+  expect((plain.adapter?.weights ?? 0) - (int8.adapter?.weights ?? 0)).toBe(2 * saved);
+  expect(int8.training).toEqual(plain.training);
 });
 
 test("of experts: a row keeps those that it uses", () => {
@@ -102,9 +114,10 @@ describe.each(["float32", "bfloat16"])("with weights in %s", (dtype) => {
     expect(measured / (adapter?.total ?? 0), `${measured} bytes`).toBeLessThan(1.8);
   });
 
-  test("of a server: weights", async () => {
-    const { serving } = await ofRows();
-    const measured = await added(() => loadModel(dir, { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS }));
+  test.each(["model", "int8"])("of a server: weights, projections in the format %s", async (format) => {
+    const base = format === "int8" ? { baseDtype: "int8" as const } : {};
+    const { serving } = await modelInfo(dir, { batch: 1, seqLen: ROWS, ...base });
+    const measured = await added(() => loadModel(dir, { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS, ...base }));
     expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeGreaterThan(0.6);
     expect(measured / (serving?.total ?? 0), `${measured} bytes`).toBeLessThan(2.5);
   });

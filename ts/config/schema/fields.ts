@@ -99,6 +99,13 @@ export const modelBlock = z
       .describe(
         "Format of the weights that sampler and trainer compute with and that are published; auto: that of the model's config.json where it is bfloat16, else float32. The trainer's own copy is float32",
       ),
+    base_dtype: z
+      .enum(["int8"])
+      .nullable()
+      .default(null)
+      .describe(
+        "Under [model.lora] the format of the frozen projections in trainer and servers, made from the model when it is loaded: int8 takes a quarter of float32; unset: that of dtype",
+      ),
     lora: loraBlock,
   })
   .meta({ description: "The policy", shorthand: "name" });

@@ -11,6 +11,7 @@ import { lengthProblems } from "./lengths.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { sftDataBlock, sftValidationBlock } from "./sft/sft-data.ts";
 import { backendKeyProblems, backendKeys } from "./trainer/backend.ts";
+import { baseDtypeProblem } from "./trainer/lora.ts";
 import { activations, dtype, optimBlock, optimProblems, scheduleProblem, schedulerBlock } from "./trainer/trainer.ts";
 
 /** Supervised steps are short: a checkpoint may take longer than several of them. */
@@ -50,6 +51,8 @@ export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   for (const { key, message } of backendKeyProblems(config)) {
     context.addIssue({ code: "custom", path: [key], message });
   }
+  const base = baseDtypeProblem(config.model, config.backend);
+  if (base !== null) context.addIssue({ code: "custom", path: ["model", "base_dtype"], message: base });
   for (const { path, message } of optimProblems(config.optim, config.scheduler)) {
     context.addIssue({ code: "custom", path, message });
   }

@@ -70,6 +70,10 @@ export async function serveVllm(
 
 async function commandOf(config: InferenceProcessConfig, port: number, { index, env }: ServeVllmOptions) {
   const { inference, model_dir: dir } = config;
+  if (inference.model?.base_dtype) {
+    const message = 'inference.model.base_dtype is not read by backend = "vllm": use inference.vllm.quantization';
+    throw new PrlError("PRL_CONFIG_INVALID", message);
+  }
   const interpreter = await findInterpreter("vllm", inference.python, "inference.python");
   const isCpu = isCpuVllm((await probe("vllm", interpreter)).packages["vllm"] ?? "");
   const [{ maxPositions }, dtype] = await Promise.all([

@@ -3,7 +3,7 @@
  * publish weights and log in the same way whichever works for them.
  */
 import type { RlConfig } from "../../config/index.ts";
-import type { Batch, SavedWeights, StepMetrics, Trainer } from "../../native/index.ts";
+import type { BaseDtype, Batch, SavedWeights, StepMetrics, Trainer } from "../../native/index.ts";
 import type { TrainedModel } from "../adapter-options.ts";
 
 /** The batch of one rank. */
@@ -26,6 +26,8 @@ export interface StepBatch {
 export interface BackendJob {
   model: TrainedModel;
   dtype: "auto" | "float32" | "bfloat16";
+  /** Format of the frozen projections under an adapter; null: that of `dtype`. */
+  baseDtype: BaseDtype | null;
   /** The model that a KL term pulls towards; null: none. */
   referenceDir: string | null;
   /** Null: cross-entropy alone, by the weights of the batch. */

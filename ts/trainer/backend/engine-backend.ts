@@ -17,15 +17,18 @@ export async function openEngineBackend(job: BackendJob): Promise<TrainerBackend
   const loss = job.loss === null ? null : await configuredLoss(job.loss);
   const threads = settings.threads ?? 0;
   const dtype = await weightDtype(job.dtype, model.baseDir);
+  const baseDtype = job.baseDtype === null ? {} : { baseDtype: job.baseDtype };
   const open: { close(): Promise<void> }[] = loss === null ? [] : [loss];
   try {
     const { dir, lora } = adapterOptions(model);
     const trainer = await openTrainer(dir, {
       ...trainerOptions(job, loss, dtype),
+      ...baseDtype,
       ...(lora !== undefined && { lora }),
     });
     open.push(trainer);
-    const reference = referenceDir === null ? null : await openReference(referenceDir, { threads, dtype });
+    const reference =
+      referenceDir === null ? null : await openReference(referenceDir, { threads, dtype, ...baseDtype });
     if (reference !== null) open.push(reference);
     if (model.isResumed) await trainer.loadOptimizer(join(model.modelDir, OPTIMIZER_FILE));
     return backendOf(trainer, reference, () => closeAll(open));

@@ -5,7 +5,7 @@
  * embedding for look-up). It scores each token at the temperature at which it was sampled, as the policy is scored. Tokens of the
  * reference-KL stream keep the log-probabilities of the batch, because their reference is a teacher.
  */
-import { loadModel, type TrainBatch, type WeightDtype } from "../../native/index.ts";
+import { type BaseDtype, loadModel, type TrainBatch, type WeightDtype } from "../../native/index.ts";
 
 export interface ReferencePolicy {
   /** The batch with `referenceLogprobs` for every token. */
@@ -16,7 +16,7 @@ export interface ReferencePolicy {
 /** Errors: as `loadModel`; PRL_ENGINE_INPUT when a token is not in the reference's vocabulary. */
 export async function openReference(
   dir: string,
-  options: { threads: number; dtype: WeightDtype },
+  options: { threads: number; dtype: WeightDtype; baseDtype?: BaseDtype },
 ): Promise<ReferencePolicy> {
   // The model only scores, so it needs no room for generation.
   const model = await loadModel(dir, { ...options, maxNumSeqs: 1, maxModelLen: 1, prefixCache: false });

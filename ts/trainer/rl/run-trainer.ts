@@ -117,13 +117,14 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
 
 function backendJob({ config, modelDir, baseDir, startStep, referenceDir = null }: TrainerJob): BackendJob {
   const { model, seed, loss, ...settings } = config;
-  const { lora, name, dtype } = {
+  const { lora, name, dtype, baseDtype } = {
     lora: model?.lora ?? null,
     name: model?.name ?? baseDir,
     dtype: model?.dtype ?? "auto",
+    baseDtype: model?.base_dtype ?? null,
   };
   const trained = { lora, name, baseDir, modelDir, seed, isResumed: startStep > 0 };
-  return { model: trained, dtype, referenceDir, loss, settings };
+  return { model: trained, dtype, baseDtype, referenceDir, loss, settings };
 }
 
 /** The digest of the reference that the run's checkpoints are bound to. It is computed once and compared with the last checkpoint's. */

@@ -126,10 +126,11 @@ export async function runSft(job: SftJob): Promise<SftResult> {
 
 function backendJob({ modelDir, baseDir, config, start }: SftJob): BackendJob {
   const { model, seed, backend, ranks, python, threads, activations, optim } = config;
-  const { lora, name, dtype } = model;
+  const { lora, name, dtype, base_dtype: baseDtype } = model;
   return {
     model: { lora, name, baseDir, modelDir, seed, isResumed: start !== undefined },
     dtype,
+    baseDtype,
     referenceDir: null,
     loss: null,
     settings: { backend, ranks, python, threads, activations, optim },

@@ -31,6 +31,9 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
   const { model, settings } = job;
   const { ranks } = settings;
   const writeCompanions = await readCompanions(model.baseDir);
+  if (job.baseDtype !== null) {
+    throw new PrlError("PRL_CONFIG_INVALID", 'model.base_dtype is not read by backend = "torch": leave it out');
+  }
   const dtype = await weightDtype(job.dtype, model.baseDir);
   const threads = Math.max(1, Math.floor((settings.threads ?? availableParallelism()) / ranks));
   const group = await WorkerGroup.start({ interpreter, ranks, threads });

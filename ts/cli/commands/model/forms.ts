@@ -38,7 +38,8 @@ export const FORMS: readonly ModelForm[] = [
   },
   {
     name: "info",
-    usage: "<org/name or folder> [--revision <revision>] [--seq-len <n>] [--batch <n>] [--dtype <dtype>]",
+    usage:
+      "<org/name or folder> [--revision <revision>] [--seq-len <n>] [--batch <n>] [--dtype <dtype>] [--base-dtype int8]",
     summary: "Say whether prl can train and serve a model, and the memory for it, without a download",
     options: [
       REVISION,
@@ -58,6 +59,12 @@ export const FORMS: readonly ModelForm[] = [
         flag: "--dtype",
         value: "<dtype>",
         summary: "Format of the weights as in model.dtype: auto (default), float32 or bfloat16",
+      },
+      {
+        flag: "--base-dtype",
+        value: "int8",
+        rule: { is: "one of", values: ["int8"] },
+        summary: "Format of frozen projections as in model.base_dtype: for LoRA and serving (default: as --dtype)",
       },
     ],
     load: () => import("./info.ts"),

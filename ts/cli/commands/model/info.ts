@@ -30,6 +30,7 @@ export async function run({ options, positionals }: PlainArguments, io: CommandI
     ...(batch !== undefined && { batch }),
     ...(seqLen !== undefined && { seqLen }),
     ...(dtype !== null && { dtype }),
+    ...(options.has("--base-dtype") && { baseDtype: "int8" as const }),
   };
   const where = { cwd: io.cwd, settings: hubSettings(io.env), signal: io.signal };
   const text = revision === undefined ? name : `${name}@${revision}`;
@@ -67,8 +68,10 @@ function verdict(refusal: Refusal | null): string {
   return refusal === null ? "yes" : `no: [${refusal.code}] ${refusal.reason}`;
 }
 
-function memoryLines({ training, adapter, serving, workload: { batch, seqLen, dtype } }: ModelInfo): string[] {
+function memoryLines({ training, adapter, serving, workload }: ModelInfo): string[] {
   if (training === null || adapter === null || serving === null) return [];
+  const { batch, seqLen, dtype, baseDtype } = workload;
+  const base = baseDtype === undefined ? "" : `, frozen projections in ${baseDtype}`;
   const sequences = batch === 1 ? "1 sequence" : `${formatCount(batch)} sequences at once`;
   const columns = ["memory", "weights", "gradients", "optimizer", "activations", "KV cache", "total"];
   const train = ({ weights, gradients, optimizer, activations, total }: TrainingMemory) =>
@@ -82,7 +85,7 @@ function memoryLines({ training, adapter, serving, workload: { batch, seqLen, dt
       ["serve", ...serve.map(formatBytes)],
     ]),
     "",
-    `LoRA: an adapter of rank 16 in place of all weights ([model.lora]). Weights in ${dtype}, ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
+    `LoRA: an adapter of rank 16 in place of all weights ([model.lora]). Weights in ${dtype}${base}, ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
     `A run has one trainer and at least one server. This machine has ${formatBytes(machineBytes())}.`,
   ];
 }

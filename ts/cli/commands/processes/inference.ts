@@ -77,6 +77,12 @@ const FOLDER_OPTIONS = [
     summary: "Format of the weights in memory: auto (default: the model's), float32 or bfloat16",
   },
   {
+    flag: "--base-dtype",
+    value: "int8",
+    rule: { is: "one of", values: ["int8"] },
+    summary: "Format of the projections in memory, as model.base_dtype of a run (default: as --dtype)",
+  },
+  {
     flag: "--chat-template",
     value: "<file>",
     rule: { is: "text" },
@@ -208,7 +214,11 @@ function folderConfig(
         kv_cache_bytes: number("--kv-cache-memory-bytes") ?? null,
         prefix_cache: !options.has("--no-enable-prefix-caching"),
         server: { host, port: number("--port") ?? DEFAULT_PORT },
-        model: { name, ...(options.has("--dtype") && { dtype: options.get("--dtype") }) },
+        model: {
+          name,
+          ...(options.has("--dtype") && { dtype: options.get("--dtype") }),
+          ...(options.has("--base-dtype") && { base_dtype: options.get("--base-dtype") }),
+        },
       },
     },
     "prl inference",

@@ -9,6 +9,7 @@ import { concurrencyProblem } from "../orchestrator/concurrency.ts";
 import { curriculumProblem, gateProblem } from "../orchestrator/curriculum.ts";
 import { filterProblems } from "../orchestrator/filters.ts";
 import { backendProblems } from "../trainer/backend.ts";
+import { baseDtypeProblem } from "../trainer/lora.ts";
 import { lossProblems } from "../trainer/loss.ts";
 import { optimProblems, scheduleProblem } from "../trainer/trainer.ts";
 import type { Problem } from "../problem.ts";
@@ -42,8 +43,14 @@ export function rlProblems(config: RlInput): Problem[] {
 }
 
 /** What an adapter under RL cannot have. */
-function* adapterProblems({ model, warm_start: warmStart }: RlInput): Generator<Problem> {
+function* adapterProblems({ model, trainer, orchestrator, warm_start: warmStart }: RlInput): Generator<Problem> {
+  const path = ["model", "base_dtype"];
+  const base = baseDtypeProblem(model, trainer.backend);
+  if (base !== null) yield { path, message: base };
   if (model.lora === null) return;
+  if (model.base_dtype !== null && orchestrator.client.api === "vllm") {
+    yield { path, message: "is not read by vLLM servers: their numbers would be those of other weights" };
+  }
   if (model.lora.dropout > 0) {
     const message = "is for supervised training: the sampler drops nothing, so that its log-probabilities would differ";
     yield { path: ["model", "lora", "dropout"], message };

@@ -30,3 +30,13 @@ export const loraBlock = z
   .default(null)
   .describe("Low-rank adapter to train; the weights stay as they are; absent: all weights are trained");
 export type LoraBlock = NonNullable<z.output<typeof loraBlock>>;
+
+/** What stands against `model.base_dtype`; null: nothing. */
+export function baseDtypeProblem(
+  { base_dtype: base, lora }: { base_dtype: "int8" | null; lora: LoraBlock | null },
+  trainer: "engine" | "torch",
+): string | null {
+  if (base === null) return null;
+  if (lora === null) return "is for weights that stay as they are: add [model.lora], or use model.dtype";
+  return trainer === "torch" ? 'is not read by backend = "torch", which keeps frozen weights in model.dtype' : null;
+}
