@@ -138,7 +138,7 @@ impl Bench<'_> {
             completion: COMPLETION,
             rounds: self.rounds,
         };
-        let bases = if rival == "train" { &BASES[..1] } else { &BASES };
+        let bases: &[_] = if rival == "train" { &BASES[..1] } else { &BASES };
         for (dtype, base) in DTYPES
             .iter()
             .flat_map(|dtype| bases.iter().map(move |base| (*dtype, *base)))

@@ -175,7 +175,7 @@ fn a_sampler_computes_the_bits_of_the_trainer_that_published_the_adapter() {
 }
 
 #[test]
-fn gradients_do_not_depend_on_threads_on_what_is_kept_or_on_who_shares_the_model() {
+fn gradients_have_the_same_bits_for_any_threads_and_activations_and_a_shared_model() {
     for (name, config) in [("groups", GROUPS), ("experts", crate::support::EXPERTS)] {
         let folder = tempfile::tempdir().expect("a folder");
         write_model(folder.path(), config, 6);

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use super::{Block, run_f32};
 #[cfg(target_arch = "x86_64")]
 use super::{Pair, run_pairs};
+#[cfg(target_arch = "x86_64")]
 use crate::config::WeightDtype;
 use crate::isa::Tier;
 use crate::kernels::buffer::Buffer;

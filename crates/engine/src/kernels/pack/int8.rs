@@ -123,6 +123,7 @@ impl Int8 {
     }
 
     /// The format that its numbers are rounded to.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn dtype(&self) -> WeightDtype {
         self.dtype
     }

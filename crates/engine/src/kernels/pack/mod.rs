@@ -19,8 +19,10 @@ use super::transpose::transpose;
 use crate::compute::Compute;
 use crate::config::{BaseDtype, WeightDtype, WeightFormat};
 use crate::isa::Tier;
+#[cfg(any(test, target_arch = "x86_64"))]
+pub(crate) use int8::GROUP;
 use int8::Shape;
-pub(crate) use int8::{GROUP, Int8, PanelRows};
+pub(crate) use int8::{Int8, PanelRows};
 
 thread_local! {
     /// A panel in f32 that is then rounded.

@@ -1,4 +1,4 @@
-//! What int8 keeps of a weight, in every tier and both directions.
+//! The numbers that int8 keeps, in every tier and both directions.
 
 use proptest::prelude::*;
 
@@ -122,7 +122,7 @@ fn ties_go_to_the_even_multiple_and_groups_of_zeros_stay_zeros() {
 }
 
 #[test]
-fn numbers_too_small_for_a_scale_of_their_own_stay_within_half_of_the_smallest() {
+fn numbers_below_the_smallest_scale_stay_within_half_of_it() {
     let weight = [1e-38f32, -3e-39, f32::MIN_POSITIVE, 0.0];
     let found = kept(Tier::Portable, INT8, (&weight, weight.len()), true);
     for (weight, kept) in weight.iter().zip(&found) {
