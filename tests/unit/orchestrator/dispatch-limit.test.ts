@@ -225,7 +225,6 @@ describe("the pace", () => {
     dispatcher.fill();
     while (completed.length < 1) await new Promise((resolve) => setTimeout(resolve, 1));
     // The second group has to wait for a second.
-    expect(performance.now() - startedAt).toBeLessThan(900);
     while (completed.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(performance.now() - startedAt).toBeGreaterThan(900);
     dispatcher.stop();
