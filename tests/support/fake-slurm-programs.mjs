@@ -5,7 +5,16 @@
  * of `calls.jsonl`. `state.json` says what it answers: {state, restarts, exit, down, jobs}.
  */
 import { spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 
@@ -35,8 +44,16 @@ function options(known) {
   return { values, rest: at < 0 ? [] : args.slice(at) };
 }
 
-const running = () =>
-  readdirSync(steps).map((role) => ({ role, ...JSON.parse(readFileSync(join(steps, role), "utf8")) }));
+/** Steps that run; one that ends meanwhile is left out. */
+function running() {
+  return readdirSync(steps).flatMap((role) => {
+    try {
+      return [{ role, ...JSON.parse(readFileSync(join(steps, role), "utf8")) }];
+    } catch {
+      return [];
+    }
+  });
+}
 
 const PROGRAMS = {
   sbatch() {
@@ -56,7 +73,9 @@ const PROGRAMS = {
       env: { ...process.env, SLURMD_NODENAME: values["--nodelist"] },
     });
     const file = join(steps, role);
-    writeFileSync(file, JSON.stringify({ pid: child.pid, srun: process.pid, step: `7.${readdirSync(steps).length}` }));
+    // Whole as soon as it is there.
+    writeFileSync(join(dir, `${role}.new`), JSON.stringify({ pid: child.pid, step: `7.${process.pid}` }));
+    renameSync(join(dir, `${role}.new`), file);
     child.on("exit", (code, signal) => {
       rmSync(file, { force: true });
       process.exit(signal === null ? code : 128 + constants.signals[signal]);

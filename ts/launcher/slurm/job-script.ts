@@ -102,14 +102,18 @@ function beginning({ resume, config }: JobScript): string {
   const first = resume === null ? [] : ["--resume", ...(resume === "latest" ? [] : [String(resume)])];
   // The launcher has the logs of its processes in a folder for each attempt.
   const logs = config.slurm.nodes === 1 ? `logs="$state"` : `logs="$run/logs/job_\${job}_$restarts"`;
-  const link = config.slurm.nodes === 1 ? [] : [`ln -sfn -- "job_\${job}_$restarts" "$run/logs/latest" || exit 1`];
+  // Ready files of an earlier start name addresses where no server listens any more.
+  const several = [
+    `ln -sfn -- "job_\${job}_$restarts" "$run/logs/latest" || exit 1`,
+    `rm -f -- "$run"/run/inference-*.json "$run"/run/env-worker-*.json`,
+  ];
   return [
     logs,
     `mkdir -p -- "$state" "$logs" || exit 1`,
-    ...link,
+    ...(config.slurm.nodes === 1 ? [] : several),
     `ln -sfn -- "start_\${job}_$restarts" "$run/slurm/latest" || exit 1`,
     `rm -f -- "$run/slurm/${JOB_FILES.end}"`,
-    `mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")`,
+    `mapfile -t nodes < <(timeout 20 scontrol show hostnames "$SLURM_JOB_NODELIST")`,
     `if ((\${#nodes[@]} != ${config.slurm.nodes})); then echo "no list of the job's nodes: $SLURM_JOB_NODELIST"; exit 1; fi`,
     `resume=${quotedWords(first)}`,
     `if ((restarts > 0)); then resume=(--resume); fi`,

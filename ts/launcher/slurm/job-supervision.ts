@@ -14,6 +14,8 @@
 
 /** Seconds from the failure of the trainer to the SIGTERM of the others: the orchestrator sees the failure and names it in the summary. */
 const OWN_WORDS_S = 10;
+/** Longest time for a question to Slurm (seconds). */
+const ASK_S = 20;
 /** Seconds from SIGTERM to SIGKILL; a part of a run needs at most 10. */
 const TERM_S = 30;
 /** Seconds from SIGKILL to the end of the script. */
@@ -40,19 +42,20 @@ start() {
 
 # The address of a node, as Slurm knows it.
 address_of() {
-  scontrol show -o node "$1" | sed -n 's/.*[[:space:]]NodeAddr=\\([^[:space:]]*\\).*/\\1/p'
+  timeout ${ASK_S} scontrol show -o node "$1" | sed -n 's/.*[[:space:]]NodeAddr=\\([^[:space:]]*\\).*/\\1/p'
 }
 
-# signal_steps <signal> [<role>]: to all steps of the job, or to that of one role. A step may have ended meanwhile.
+# signal_steps <signal> [<role>]: to all steps of the job, or to that of one role. A step may have ended meanwhile. It does not wait: scancel
+# tries for half a minute to signal a job that Slurm is ending.
 signal_steps() {
   local step name
   if (($# == 1)); then
-    scancel --signal="$1" "$job" 2>/dev/null
+    timeout ${ASK_S} scancel --signal="$1" "$job" 2>/dev/null &
     return
   fi
   while read -r step name; do
-    if [[ $name == "$2" ]]; then scancel --signal="$1" "$step" 2>/dev/null; fi
-  done < <(squeue --noheader --steps --jobs="$job" --format='%i %j')
+    if [[ $name == "$2" ]]; then timeout ${ASK_S} scancel --signal="$1" "$step" 2>/dev/null & fi
+  done < <(timeout ${ASK_S} squeue --noheader --steps --jobs="$job" --format='%i %j')
 }
 
 code_of() {
@@ -64,26 +67,27 @@ code_of() {
 # Nodes of the job that Slurm counts as down, with commas.
 down_nodes() {
   local down
-  down=$(sinfo --noheader --Node --nodes="$SLURM_JOB_NODELIST" --states=down,fail --format=%N 2>/dev/null | sort -u | paste -sd,)
+  down=$(timeout ${ASK_S} sinfo --noheader --Node --nodes="$SLURM_JOB_NODELIST" --states=down,fail --format=%N 2>/dev/null | sort -u | paste -sd,)
   echo "\${down//[^A-Za-z0-9_.,-]/}"
 }
 
-# write_end <reason> <role> <exit code>: the marker that says how this start of the job ended.
+# write_end <reason> <role> <exit code> <down nodes>: the marker that says how this start of the job ended.
 write_end() {
   printf '{"job":"%s","restarts":%d,"reason":"%s","role":"%s","exit_code":%d,"down_nodes":"%s","time":%d}\\n' \\
-    "$job" "$restarts" "$1" "$2" "$3" "$(down_nodes)" "$(date +%s)" >"$run/slurm/end.json.new" &&
+    "$job" "$restarts" "$1" "$2" "$3" "$4" "$(date +%s)" >"$run/slurm/end.json.new" &&
     mv "$run/slurm/end.json.new" "$run/slurm/end.json"
 }
 
 # Waits until all roles have ended; sets reason, end_role and end_code.
 supervise() {
   local role code stop_at=0 phase=run
-  reason=completed end_role='' end_code=0
-  while ((\${#kind_of[@]} > 0)); do
+  reason=completed end_role='' end_code=0 lost_role=''
+  while true; do
     for role in "\${!kind_of[@]}"; do
       if kill -0 "\${shell_of[$role]}" 2>/dev/null; then continue; fi
       code=$(code_of "$role")
       echo "$(date +%T) $role ended: $code"
+      if [[ $code == lost ]]; then lost_role=$role; fi
       if [[ $phase == run && ($code != 0 || \${kind_of[$role]} == serve) ]]; then
         reason=failed end_role=$role end_code=$code
         if [[ $code == lost || $code == 0 ]]; then end_code=1; fi
@@ -101,6 +105,7 @@ supervise() {
     fi
     if [[ $phase == run && ! " \${kind_of[*]} " == *' work '* ]]; then phase=stopping stop_at=$SECONDS; fi
     if [[ $phase == failed && ! " \${kind_of[*]} " == *' work '* ]]; then stop_at=$SECONDS; fi
+    if ((\${#kind_of[@]} == 0)); then break; fi
     if [[ $phase != run ]] && ((SECONDS >= stop_at)); then
       case $phase in
         failed | stopping) signal_steps TERM; phase=terminated stop_at=$((SECONDS + ${TERM_S})) ;;
@@ -108,22 +113,26 @@ supervise() {
         killed) echo "given up on: \${!kind_of[*]}"; break ;;
       esac
     fi
-    if ((\${#kind_of[@]} > 0)); then sleep 1 & wait "$!"; fi
+    sleep 1 &
+    wait "$!"
   done
 }
 
 # Ends the job: marker, exit code, and at the time limit its way back into the queue.
 finish() {
-  local state_now=
+  local state_now='' down
+  down=$(down_nodes)
   # Slurm may send SIGTERM to the steps as well, which then end before this script has seen it.
   if [[ -n $is_stopped && $end_code == 143 ]]; then reason=stopped end_role=''; fi
+  # Slurm sends SIGTERM when a node is lost, too.
+  if [[ $reason == stopped && -n $down && -n $lost_role ]]; then reason=lost end_role=$lost_role end_code=1; fi
   if [[ $reason == stopped ]]; then
-    state_now=$(squeue --noheader --jobs="$job" --format=%T 2>/dev/null)
+    state_now=$(timeout ${ASK_S} squeue --noheader --jobs="$job" --format=%T 2>/dev/null)
     if [[ $requeue == 1 && $state_now == RUNNING ]]; then reason=requeued; fi
   fi
-  write_end "$reason" "$end_role" "$end_code"
+  write_end "$reason" "$end_role" "$end_code" "$down"
   echo "$(date +%T) the job ends: $reason \${end_role:+($end_role) }with exit code $end_code"
-  if [[ $reason == requeued ]]; then scontrol requeue "$job"; fi
+  if [[ $reason == requeued ]]; then timeout ${ASK_S} scontrol requeue "$job"; fi
   exit "$end_code"
 }
 `;

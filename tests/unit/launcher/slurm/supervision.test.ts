@@ -18,7 +18,7 @@ interface Job {
   readonly terminate: () => void;
   readonly ended: Promise<{ code: number | null; log: string }>;
   readonly end: () => Promise<unknown>;
-  /** Resolves when the role has begun. */
+  /** Resolves when the role has begun and Slurm has its step. */
   readonly begun: (role: string) => Promise<void>;
 }
 
@@ -65,7 +65,10 @@ async function job(body: string, { nodes = 2, state = {}, env = {}, requeue = tr
     ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, log }))),
     end: async () => JSON.parse(await readFile(join(runDir, "slurm/end.json"), "utf8")) as unknown,
     begun: async (role) => {
-      while (!(await readdir(runDir)).includes(`begun-${role}`)) await sleep(20);
+      const isThere = async (dir: string, file: string) =>
+        (await readdir(dir).catch((): string[] => [])).includes(file);
+      const steps = join(slurm.env["FAKE_SLURM"] ?? "", "steps");
+      while (!(await isThere(runDir, `begun-${role}`)) || !(await isThere(steps, `${role}-0`))) await sleep(20);
     },
   };
 }
