@@ -2,7 +2,7 @@
  * Stands in for Slurm's programs, on this machine, in the folder FAKE_SLURM: `node fake-slurm-programs.mjs <program> <argument>...`.
  *
  * It refuses options that it does not know, runs steps as child processes, and signals them by their process groups. Each call is a line
- * of `calls.jsonl`. `state.json` says what it answers: {state, restarts, exit, down, jobs}.
+ * of `calls.jsonl`. `state.json` says what it answers: {state, restarts, exit, down, jobs, hangs}.
  */
 import { spawn } from "node:child_process";
 import {
@@ -92,6 +92,8 @@ const PROGRAMS = {
       );
       return;
     }
+    // As for a job that Slurm is ending: it tries again and again.
+    if (state.hangs) setTimeout(() => undefined, 3_600_000);
     for (const { pid, step } of running()) {
       if (rest[0] !== "7" && rest[0] !== step) continue;
       try {

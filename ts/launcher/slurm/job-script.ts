@@ -6,7 +6,7 @@
  */
 import type { RlConfig } from "../../config/index.ts";
 import { listensOnNode, type Role } from "./job-plan.ts";
-import { SUPERVISION } from "./job-supervision.ts";
+import { ASK_S, SUPERVISION } from "./job-supervision.ts";
 import { quoted, quotedWords } from "./shell-quote.ts";
 
 export interface JobScript {
@@ -113,7 +113,7 @@ function beginning({ resume, config }: JobScript): string {
     ...(config.slurm.nodes === 1 ? [] : several),
     `ln -sfn -- "start_\${job}_$restarts" "$run/slurm/latest" || exit 1`,
     `rm -f -- "$run/slurm/${JOB_FILES.end}"`,
-    `mapfile -t nodes < <(timeout 20 scontrol show hostnames "$SLURM_JOB_NODELIST")`,
+    `mapfile -t nodes < <(timeout ${ASK_S} scontrol show hostnames "$SLURM_JOB_NODELIST")`,
     `if ((\${#nodes[@]} != ${config.slurm.nodes})); then echo "no list of the job's nodes: $SLURM_JOB_NODELIST"; exit 1; fi`,
     `resume=${quotedWords(first)}`,
     `if ((restarts > 0)); then resume=(--resume); fi`,

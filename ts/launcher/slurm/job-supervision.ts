@@ -15,7 +15,7 @@
 /** Seconds from the failure of the trainer to the SIGTERM of the others: the orchestrator sees the failure and names it in the summary. */
 const OWN_WORDS_S = 10;
 /** Longest time for a question to Slurm (seconds). */
-const ASK_S = 20;
+export const ASK_S = 20;
 /** Seconds from SIGTERM to SIGKILL; a part of a run needs at most 10. */
 const TERM_S = 30;
 /** Seconds from SIGKILL to the end of the script. */
@@ -50,11 +50,11 @@ address_of() {
 signal_steps() {
   local step name
   if (($# == 1)); then
-    timeout ${ASK_S} scancel --signal="$1" "$job" 2>/dev/null &
+    timeout ${ASK_S} scancel --signal="$1" "$job" >/dev/null 2>&1 &
     return
   fi
   while read -r step name; do
-    if [[ $name == "$2" ]]; then timeout ${ASK_S} scancel --signal="$1" "$step" 2>/dev/null & fi
+    if [[ $name == "$2" ]]; then timeout ${ASK_S} scancel --signal="$1" "$step" >/dev/null 2>&1 & fi
   done < <(timeout ${ASK_S} squeue --noheader --steps --jobs="$job" --format='%i %j')
 }
 
@@ -93,6 +93,7 @@ supervise() {
         if [[ $code == lost || $code == 0 ]]; then end_code=1; fi
         if [[ $code == lost ]]; then reason=lost; fi
         phase=failed stop_at=$SECONDS
+        echo "the end of $logs/$role.log says why"
         if [[ $role == trainer-0 ]]; then stop_at=$((SECONDS + ${OWN_WORDS_S})); fi
       fi
       unset "kind_of[$role]" "shell_of[$role]"

@@ -134,6 +134,16 @@ test.each([
   expect([first, second]).toEqual([expect.stringMatching(/^7\.\d+$/u), "7"]);
 });
 
+test("a job whose parts Slurm itself has ended writes its end, though scancel does not come back", async () => {
+  const { ended, end, begun, terminate } = await job("sleep 6; exit 143", {
+    state: { state: "COMPLETING", hangs: true },
+  });
+  await begun("orchestrator");
+  terminate();
+  expect(await ended).toMatchObject({ code: 143 });
+  expect(await end()).toMatchObject({ reason: "stopped", role: "", exit_code: 143 });
+});
+
 test("a job that Slurm has started again goes on from the newest checkpoint, with its servers as at first", async () => {
   const { ended, slurm, end } = await job(DONE, { env: { SLURM_RESTART_COUNT: "2" } });
   expect(await ended).toMatchObject({ code: 0 });
