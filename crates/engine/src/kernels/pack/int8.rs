@@ -128,6 +128,12 @@ impl Int8 {
         self.dtype
     }
 
+    /// Bytes of values and scales.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.values) + size_of_val(&*self.scales)
+    }
+
     fn reset(&mut self, Shape { k, n, width }: Shape, along: Along) {
         (self.k, self.width, self.along) = (k, width, along);
         let panels = n.div_ceil(width);

@@ -129,3 +129,21 @@ fn numbers_below_the_smallest_scale_stay_within_half_of_it() {
         assert!((weight - kept).abs() <= f32::MIN_POSITIVE / 2.0, "{weight} {kept}");
     }
 }
+
+#[test]
+fn a_weight_takes_a_byte_and_each_group_two_more() {
+    let (n, k) = (3 * GROUP, 2 * GROUP);
+    let weight = vec![1f32; n * k];
+    for tier in tiers() {
+        let compute = Compute::new(1, Some(tier)).expect("the pool starts");
+        let [mut transposed, mut plain] = [INT8; 2].map(Packed::projection);
+        transposed.pack_transposed(&compute, &weight, n, k);
+        plain.pack(&compute, &weight, n, k);
+        for packed in [transposed, plain] {
+            let Panels::Int8(panels) = packed.values() else {
+                panic!("a projection in int8 is kept in int8");
+            };
+            assert_eq!(panels.bytes(), n * k + 2 * (n * k / GROUP), "{tier:?}");
+        }
+    }
+}
