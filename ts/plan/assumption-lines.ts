@@ -8,9 +8,15 @@ import { DEFAULT_SHARE } from "./vllm-memory.ts";
 interface Parts {
   readonly trainer: TrainerPlan;
   readonly inference: InferencePlan;
+  /** Tokens of the longest sequence. */
+  readonly longest: number;
 }
 
-export function assumptionLines(config: RlConfig, assumptions: Assumptions, { trainer, inference }: Parts): string[] {
+export function assumptionLines(
+  config: RlConfig,
+  assumptions: Assumptions,
+  { trainer, inference, longest }: Parts,
+): string[] {
   const { promptTokens, completionTokens, envSeconds, transfer } = assumptions;
   const onGpu = trainer.place === "gpu" || inference.place === "gpu";
   const most = config.orchestrator.train.sampling.max_completion_tokens;
@@ -19,13 +25,17 @@ export function assumptionLines(config: RlConfig, assumptions: Assumptions, { tr
     ...(trainer.place === "cpu" || inference.place === "cpu"
       ? ["times on processors are not estimated: prl rl --bench measures them"]
       : []),
-    `a prompt has ${promptTokens} tokens and a completion ${completionTokens} on average, at most ${most ?? config.seq_len - promptTokens} (--prompt-tokens, --completion-tokens)`,
+    `a prompt has ${promptTokens} tokens and a completion ${completionTokens} on average, at most ${Math.min(most ?? longest, longest - promptTokens)} (--prompt-tokens, --completion-tokens)`,
     `a rollout spends ${envSeconds} s in its environment outside of sampling, and holds its sandbox as long as it is under way (--env-seconds)`,
     `weights travel at ${transfer / 1e9} GB/s (--transfer)`,
   ];
 }
 
-function gpuLines(config: RlConfig, assumptions: Assumptions, { trainer, inference }: Parts): string[] {
+function gpuLines(
+  config: RlConfig,
+  assumptions: Assumptions,
+  { trainer, inference }: Omit<Parts, "longest">,
+): string[] {
   const { device, mfu, bandwidth, serverGpus } = assumptions;
   if (device === null) return [];
   const tera = (value: number): string => String(value / 1e12);
@@ -44,7 +54,7 @@ function gpuLines(config: RlConfig, assumptions: Assumptions, { trainer, inferen
     );
     if (!inference.is_started)
       lines.push(
-        `each server of orchestrator.client.base_url has ${serverGpus} GPUs (--server-gpus), with the settings of vLLM's defaults`,
+        `each server of orchestrator.client.base_url has ${serverGpus} GPU${serverGpus === 1 ? "" : "s"} (--server-gpus), with the settings of vLLM's defaults`,
       );
     if (config.inference.vllm.extra_args.length > 0) lines.push("inference.vllm.extra_args is not read");
   }

@@ -46,9 +46,9 @@ const SPARSE: readonly (readonly [number, number])[] = [
   [1e-4, 0.155],
 ];
 
-/** Errors: PRL_CLI_USAGE for a device that the table does not have. */
-export function assumptionsFor(config: RlConfig, options: PlanOptions): Assumptions {
-  const { seq_len: longest, orchestrator, weight_broadcast: broadcast, trainer } = config;
+/** `longest`: tokens of the longest sequence. Errors: PRL_CLI_USAGE for a device that the table does not have, and for lengths that do not fit. */
+export function assumptionsFor(config: RlConfig, options: PlanOptions, longest: number): Assumptions {
+  const { orchestrator, weight_broadcast: broadcast, trainer } = config;
   const promptTokens = options.promptTokens ?? Math.min(PROMPT_TOKENS, Math.floor(longest / LONGEST_PROMPT_SHARE));
   const most = Math.min(orchestrator.train.sampling.max_completion_tokens ?? longest, longest - promptTokens);
   const id = options.device ?? DEFAULT_DEVICE;
@@ -63,7 +63,7 @@ export function assumptionsFor(config: RlConfig, options: PlanOptions): Assumpti
     const sum = `${promptTokens} tokens of prompt and ${options.completionTokens ?? 1} of completion`;
     throw new PrlError(
       "PRL_CLI_USAGE",
-      `--prompt-tokens, --completion-tokens: ${sum} are more than seq_len ${longest}`,
+      `--prompt-tokens, --completion-tokens: ${sum} are more than a sequence may have, ${longest} (seq_len, inference.max_model_len, the model)`,
     );
   }
   return {

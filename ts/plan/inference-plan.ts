@@ -48,7 +48,7 @@ export function inferencePlan(
   const servers = isStarted
     ? inference.replicas * (backend === "vllm" ? inference.vllm.data_parallel_size : 1)
     : addresses.length;
-  const common = { backend, servers, is_started: isStarted, max_model_len: longestOf(config, model) } as const;
+  const common = { backend, servers, is_started: isStarted, max_model_len: longestSequence(config, model) } as const;
   if (backend === "engine") return { ...common, ...engineBytes(config, model, given) };
   const workload = vllmWorkload(config, model, given);
   const memory = given.device === null ? cpuBytes(model, workload) : vllmMemory(model.shape, given.device, workload);
@@ -80,12 +80,13 @@ export function vllmWorkload(
     quantization: vllm.quantization,
     share: vllm.gpu_memory_utilization,
     kvBytes: inference.kv_cache_bytes,
-    longest: longestOf(config, model),
+    longest: longestSequence(config, model),
     sequences: inference.max_num_seqs,
   };
 }
 
-function longestOf({ inference, seq_len: length }: RlConfig, { shape }: DescribedModel): number {
+/** Tokens of the longest sequence that a server takes. */
+export function longestSequence({ inference, seq_len: length }: RlConfig, { shape }: DescribedModel): number {
   return Math.min(inference.max_model_len ?? length, shape.max_position_embeddings ?? Infinity);
 }
 
@@ -123,7 +124,7 @@ function engineBytes(
 ) {
   const { inference } = config;
   const { total: parameters } = countParameters(model.shape);
-  const seqLen = longestOf(config, model);
+  const seqLen = longestSequence(config, model);
   const rows = { batch: inference.max_num_seqs, seqLen, dtype };
   const memory = servingMemory(model.shape, parameters, { ...rows, ...baseDtypeOf(config) });
   const tokensOfAll = inference.max_num_seqs * Math.ceil(seqLen / BLOCK_TOKENS) * BLOCK_TOKENS;

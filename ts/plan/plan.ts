@@ -12,7 +12,13 @@ import type { HubSettings } from "../hub/index.ts";
 import { adapterParameters, countParameters, type DescribedModel, describeModel, expertsOf } from "../models/index.ts";
 import { type Assumptions, assumptionsFor, type PlanOptions } from "./assumptions.ts";
 import { assumptionLines } from "./assumption-lines.ts";
-import { type InferencePlan, inferencePlan, inferenceProblems, vllmWorkload } from "./inference-plan.ts";
+import {
+  type InferencePlan,
+  inferencePlan,
+  inferenceProblems,
+  longestSequence,
+  vllmWorkload,
+} from "./inference-plan.ts";
 import { type BatchPlan, batchPlan, type TimePlan, timePlan } from "./step-plan.ts";
 import { elementBytes } from "./torch-memory.ts";
 import { gib, type TrainerPlan, torchWorkload, trainerPlan, trainerProblems } from "./trainer-plan.ts";
@@ -88,8 +94,9 @@ export async function makePlan(
   surroundings: PlanSurroundings = {},
 ): Promise<Plan> {
   const { settings, signal } = surroundings;
-  const assumptions = assumptionsFor(config, options);
   const model = await describeModel(config.model.name, { settings, signal });
+  const longest = longestSequence(config, model);
+  const assumptions = assumptionsFor(config, options, longest);
   const dtype = config.model.dtype === "auto" ? model.dtype : config.model.dtype;
   const { device } = assumptions;
   const torch = torchWorkload(config, dtype, device !== null);
@@ -121,7 +128,7 @@ export async function makePlan(
     versions,
     processes,
     machine,
-    assumptions: assumptionLines(config, assumptions, parts),
+    assumptions: assumptionLines(config, assumptions, { ...parts, longest }),
     problems: [
       ...(onGpu.trainer === null ? [] : trainerProblems(trainer, model.shape, torch, onGpu.trainer)),
       ...(onGpu.server === null ? [] : inferenceProblems(inference, onGpu.server)),

@@ -153,7 +153,7 @@ describe("prl plan", () => {
       "lengths that are more than a sequence",
       ["--prompt-tokens", "4000", "--completion-tokens", "200"],
       "PRL_CLI_USAGE",
-      "seq_len 4096",
+      "may have, 4096 (seq_len",
     ],
     ["a model that the cache does not have", ["--model", "org/none"], "PRL_HUB_OFFLINE", "org/none"],
     ["a share above 1", ["--mfu", "1.5"], "PRL_CLI_USAGE", "--mfu"],

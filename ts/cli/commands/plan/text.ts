@@ -109,10 +109,7 @@ function stepLines({ batch, time, versions, processes }: Plan): string[] {
     row("in flight", `${formatCount(batch.in_flight)} rollouts`),
     row("step", `${seconds(time.step)}: training ${seconds(time.train)}, sampling ${seconds(time.sample)}`),
     row("rollout", `${seconds(time.rollout)}${token}`),
-    row(
-      "operations",
-      `${time.bf16_operations.toExponential(2)} in bfloat16, ${time.f32_operations.toExponential(2)} in float32 a step`,
-    ),
+    ...(time.train === null ? [] : [row("operations", operationsText(time))]),
     row("a version", versionText(versions)),
     row(
       "on disk",
@@ -123,6 +120,10 @@ function stepLines({ batch, time, versions, processes }: Plan): string[] {
       `${processes.gpus} GPUs (${train} + ${infer}), ${processes.env_workers} env workers, ${formatCount(processes.sandboxes)} sandboxes`,
     ),
   ];
+}
+
+function operationsText({ bf16_operations: half, f32_operations: single }: Plan["time"]): string {
+  return `${half.toExponential(2)} in bfloat16, ${single.toExponential(2)} in float32 a step`;
 }
 
 function versionText({ full, full_seconds: seconds, sparse, sparse_seconds: sparseSeconds }: Plan["versions"]): string {

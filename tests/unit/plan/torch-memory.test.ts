@@ -1,0 +1,80 @@
+/** The memory formula of the torch trainer against PyTorch's allocator (tests/fixtures/make/torch_memory.py). */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+import type { ModelShape } from "../../../ts/models/index.ts";
+import { torchMemory, type TorchWorkload } from "../../../ts/plan/torch-memory.ts";
+import { QWEN3 } from "./qwen3.ts";
+
+interface Measured {
+  shape: ModelShape;
+  tokens: number;
+  /** Rank of the adapter; 0: none. */
+  lora: number;
+  ranks: number;
+  dtype: "float32" | "bfloat16";
+  recompute: boolean;
+  held: number;
+  peak: number;
+}
+
+const file = join(import.meta.dirname, "../../fixtures/torch-memory/measured.json");
+const { cases } = JSON.parse(readFileSync(file, "utf8")) as { cases: Measured[] };
+
+const base: TorchWorkload = {
+  ranks: 1,
+  tokens: 4096,
+  dtype: "bfloat16",
+  recompute: false,
+  optimizer: "adamw",
+  adapter: null,
+  hasReference: false,
+  onGpu: true,
+};
+const memory = (change: Partial<TorchWorkload> = {}, shape: ModelShape = QWEN3["Qwen/Qwen3-4B"]) =>
+  torchMemory(shape, { ...base, ...change });
+
+describe("the torch trainer's memory", () => {
+  test.each(
+    cases.map((one) => [
+      `${one.shape.model_type} ${one.shape.hidden_size}, vocabulary ${one.shape.vocab_size}, ${one.lora > 0 ? "adapter" : "all weights"}, ${one.ranks} ranks, ${one.dtype}, ${one.recompute ? "recomputed" : "kept"}`,
+      one,
+    ]),
+  )("is within 12 percent of the allocator's: %s", (_name, one) => {
+    const { shape, tokens, lora, ranks, dtype, recompute } = one;
+    const adapter = lora > 0 ? { rank: lora } : null;
+    const formula = memory({ tokens, ranks, dtype, recompute, adapter, onGpu: false }, shape);
+    const ratio = formula.total / (one.held + one.peak);
+    expect(ratio).toBeGreaterThan(0.88);
+    expect(ratio).toBeLessThan(1.12);
+  });
+
+  test("is the sum of its kinds", () => {
+    const { total, loading: _loading, loading_host: _host, work_of: _of, ...kinds } = memory({ ranks: 4 });
+    expect(Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0)).toBeCloseTo(total, 0);
+  });
+
+  test("of masters, gradients and moments is 16 bytes for each parameter, cut over the ranks", () => {
+    for (const ranks of [1, 2, 8]) {
+      const { masters, gradients, optimizer } = memory({ ranks });
+      expect(masters + gradients + optimizer).toBe((16 * 4_022_468_096) / ranks);
+    }
+  });
+
+  test("becomes smaller with recomputing, an adapter and more ranks, and larger with tokens and a reference", () => {
+    const { total } = memory();
+    expect(memory({ recompute: true }).total).toBeLessThan(total);
+    expect(memory({ adapter: { rank: 16 } }).total).toBeLessThan(total);
+    expect(memory({ ranks: 4 }).total).toBeLessThan(total);
+    expect(memory({ optimizer: "sgd" }).total).toBeLessThan(total);
+    expect(memory({ tokens: 8192 }).total).toBeGreaterThan(total);
+    expect(memory({ hasReference: true }).total).toBeGreaterThan(total);
+  });
+
+  test("on loading is the whole model, however many ranks there are", () => {
+    const experts = QWEN3["Qwen/Qwen3-30B-A3B"];
+    expect(memory({ ranks: 8 }, experts).loading).toBe(4 * 30_532_122_624 + 2 ** 30);
+    expect(memory({ ranks: 8 }, experts).loading_host).toBe(8 * 4 * 30_532_122_624);
+  });
+});
