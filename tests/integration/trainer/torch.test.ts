@@ -25,6 +25,8 @@ const missing = withoutPython(NEEDED_PACKAGES);
 const missingPytest = withoutPython([...NEEDED_PACKAGES, "pytest"]);
 const skipped = (why: string) => (why === "" ? "" : ` (skipped: ${why})`);
 const interpreter = TORCH_PYTHON ?? "";
+/** Longer than what a test waits for. */
+const PATIENCE = { silenceMs: 600_000, callMs: 600_000 };
 
 let root: string;
 let modelDir: string;
@@ -222,7 +224,7 @@ describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
   });
 
   test("names a rank that ends, and leaves no process behind", async () => {
-    const group = await WorkerGroup.start({ interpreter, ranks: 2, threads: 1 });
+    const group = await WorkerGroup.start({ interpreter, ranks: 2, threads: 1, ...PATIENCE });
     const { processes } = group;
     const victim = processes.get(1) ?? 0;
     process.kill(victim, "SIGKILL");
@@ -234,6 +236,31 @@ describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
     });
     await group.close();
     await expect.poll(() => [...processes.values()].filter(isAlive), { timeout: 10_000 }).toEqual([]);
+  });
+
+  test("names a rank that is stopped while the others wait for it, and leaves no process behind", async () => {
+    const group = await WorkerGroup.start({ interpreter, ranks: 2, threads: 1, ...PATIENCE, silenceMs: 12_000 });
+    const { processes } = group;
+    process.kill(processes.get(1) ?? 0, "SIGSTOP");
+    await expect(group.call("open")).rejects.toMatchObject({
+      code: "PRL_TORCH_WORKER",
+      message: expect.stringMatching(/rank 1 \(process \d+.*gave no sign of life for 12 s/u),
+    });
+    await group.close();
+    await expect.poll(() => [...processes.values()].filter(isAlive), { timeout: 10_000 }).toEqual([]);
+  });
+
+  test("says where in the code a rank is that does not answer a call in time", async () => {
+    const group = await WorkerGroup.start({ interpreter, ranks: 2, threads: 1, ...PATIENCE, callMs: 20_000 });
+    process.kill(group.processes.get(1) ?? 0, "SIGSTOP");
+    // Rank 0 waits for the other one where ranks find each other.
+    await expect(group.call("open")).rejects.toMatchObject({
+      code: "PRL_TORCH_WORKER",
+      message: expect.stringMatching(
+        /rank 0 \(process \d+, at worker\.py:\d+ in main\).*did not answer open within 20 s/u,
+      ),
+    });
+    await group.close();
   });
 });
 

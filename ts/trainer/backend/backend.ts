@@ -32,7 +32,10 @@ export interface BackendJob {
   referenceDir: string | null;
   /** Null: cross-entropy alone, by the weights of the batch. */
   loss: RlConfig["trainer"]["loss"] | null;
-  settings: Pick<RlConfig["trainer"], "backend" | "ranks" | "python" | "threads" | "activations" | "optim">;
+  settings: Pick<
+    RlConfig["trainer"],
+    "backend" | "ranks" | "python" | "threads" | "activations" | "optim" | "rank_timeout_s" | "call_timeout_s"
+  >;
 }
 
 export interface TrainerBackend extends Pick<Trainer, "isa" | "dtype" | "vocabSize" | "logprobs" | "step" | "close"> {

@@ -29,14 +29,20 @@ const filesSchema = z.object({ files: z.array(z.string()) });
  */
 export async function openTorchBackend(job: BackendJob, interpreter: string): Promise<TrainerBackend> {
   const { model, settings } = job;
-  const { ranks } = settings;
+  const { ranks, rank_timeout_s: silence, call_timeout_s: longest } = settings;
   const writeCompanions = await readCompanions(model.baseDir);
   if (job.baseDtype !== null) {
     throw new PrlError("PRL_CONFIG_INVALID", 'model.base_dtype is not read by backend = "torch": leave it out');
   }
   const dtype = await weightDtype(job.dtype, model.baseDir);
   const threads = Math.max(1, Math.floor((settings.threads ?? availableParallelism()) / ranks));
-  const group = await WorkerGroup.start({ interpreter, ranks, threads });
+  const group = await WorkerGroup.start({
+    interpreter,
+    ranks,
+    threads,
+    silenceMs: silence * 1000,
+    callMs: longest * 1000,
+  });
   const save = async (call: "save" | "save_checkpoint", dir: string) => {
     const { files } = filesSchema.parse(await group.call(call, () => ({ folder: dir })));
     await writeCompanions(dir);

@@ -3,7 +3,7 @@
  * (`python/prl_torch/worker.py`), which connects to a Unix socket of this process.
  *
  * A call goes to all ranks, and each answers: JSON lines, one call at a time. Every call has a deadline; a rank that does not answer in
- * time, or ends, is named, and the group is of no use afterwards. Workers end at once when this process is gone, because their connections
+ * time, gives no sign of life, or ends, is named, and the group is of no use afterwards. Workers end at once when this process is gone, because their connections
  * break then.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -17,6 +17,7 @@ import { z } from "zod";
 
 import { withDeadline } from "../../async/deadline.ts";
 import { isErrorCode, PrlError } from "../../errors.ts";
+import { SignsOfLife } from "./signs-of-life.ts";
 
 export interface WorkerGroupOptions {
   /** Python with torch, transformers and safetensors. */
@@ -24,16 +25,20 @@ export interface WorkerGroupOptions {
   ranks: number;
   /** Threads of each rank. */
   threads: number;
+  /** A rank that has given no sign of life for so long hangs. */
+  silenceMs: number;
+  /** A rank that has not answered a call by then hangs. */
+  callMs: number;
 }
 
 /** From the start of torchrun until every rank has connected: Python reads some gigabytes of libraries. */
 const START_MS = 180_000;
-/** A rank that has not answered a call by then hangs. */
-const CALL_MS = 30 * 60_000;
 const END_MS = 10_000;
 /** Sources and build output are equally deep below the package's folder. */
 const PYTHON = fileURLToPath(new URL("../../../ts/trainer/torch/python", import.meta.url));
 
+/** A sign of life, with the place in the Python code where the rank is at work. */
+const aliveSchema = z.object({ alive: z.string() });
 const helloSchema = z.object({ rank: z.int().nonnegative(), pid: z.int().positive() });
 const answerSchema = z.union([
   z.object({ id: z.int(), result: z.record(z.string(), z.unknown()) }),
@@ -54,6 +59,7 @@ export class WorkerGroup {
   readonly #process: ChildProcess;
   readonly #folder: string;
   readonly #exited: Promise<void>;
+  readonly #signs: SignsOfLife;
   /** Rejects at the first failure of the group. */
   readonly #failed: Promise<never>;
   #fail: (error: PrlError) => void = () => undefined;
@@ -88,6 +94,10 @@ export class WorkerGroup {
     this.#failed = new Promise((_resolve, reject) => (this.#fail = reject));
     // It is also seen where it is awaited.
     this.#failed.catch(() => undefined);
+    const silence = `for ${options.silenceMs / 1000} s: it is stopped, or stuck outside of Python (trainer.rank_timeout_s)`;
+    this.#signs = new SignsOfLife(options.silenceMs, (silent) => {
+      this.#fail(this.#error(`${this.#named(silent)} gave no sign of life ${silence}`));
+    });
     server.on("connection", (socket) => this.#accept(socket));
     const { interpreter, ranks, threads } = options;
     const torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", String(ranks)];
@@ -141,8 +151,9 @@ export class WorkerGroup {
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
+    this.#signs.stop();
     for (const { socket } of this.#ranks.values()) socket.write(`{"id": 0, "op": "close"}\n`);
-    const stop = () => this.#signal("SIGKILL");
+    const stop = () => this.#kill();
     const timer = setTimeout(stop, END_MS);
     if (this.#ranks.size < this.#options.ranks) stop();
     await this.#exited;
@@ -165,15 +176,19 @@ export class WorkerGroup {
       if ("error" in answer) throw this.#errorOf(index, answer.error);
       return answer.result;
     });
-    const named = () => [...silent].toSorted((a, b) => a - b).join(", ");
-    const late = () => this.#error(`rank ${named()} did not answer ${op} within ${CALL_MS / 60_000} minutes`);
-    const [first] = await withDeadline(Promise.race([Promise.all(answers), this.#failed]), CALL_MS, late);
+    const { callMs } = this.#options;
+    const late = () =>
+      this.#error(
+        `${this.#named([...silent])} did not answer ${op} within ${callMs / 1000} s (trainer.call_timeout_s)`,
+      );
+    const [first] = await withDeadline(Promise.race([Promise.all(answers), this.#failed]), callMs, late);
     return first ?? {};
   }
 
   #accept(socket: Socket): void {
     let rank: Rank | null = null;
     let name = "a rank";
+    let index = -1;
     socket.on("error", () => socket.destroy());
     socket.once("close", () => {
       if (!this.#closing) this.#fail(this.#error(`${name} ended; the trainer's log says why`));
@@ -185,10 +200,15 @@ export class WorkerGroup {
       try {
         const message: unknown = JSON.parse(line);
         if (rank !== null) {
-          rank.answer?.(answerSchema.parse(message));
+          const alive = aliveSchema.safeParse(message);
+          this.#signs.heard(index, alive.data?.alive ?? null);
+          if (!alive.success) rank.answer?.(answerSchema.parse(message));
           return;
         }
-        const { rank: index, pid } = helloSchema.parse(message);
+        const hello = helloSchema.parse(message);
+        const { pid } = hello;
+        index = hello.rank;
+        this.#signs.heard(index, null);
         rank = { pid, socket, answer: null };
         name = `rank ${index} (process ${pid})`;
         this.#ranks.set(index, rank);
@@ -204,6 +224,17 @@ export class WorkerGroup {
     return `rank ${all.filter((rank) => !this.#ranks.has(rank)).join(", ")}`;
   }
 
+  /** Ranks with their processes, and where they were at work. */
+  #named(ranks: readonly number[]): string {
+    const texts = ranks
+      .toSorted((a, b) => a - b)
+      .map((rank) => {
+        const place = this.#signs.placeOf(rank);
+        return `rank ${rank} (process ${this.#ranks.get(rank)?.pid ?? "unknown"}${place === null ? "" : `, at ${place}`})`;
+      });
+    return texts.join(", ");
+  }
+
   #errorOf(rank: number, { code, message }: { code: string; message: string }): PrlError {
     if (!isErrorCode(code) || code === "PRL_TORCH_WORKER") return this.#error(`rank ${rank}: ${message}`);
     return new PrlError(code, message);
@@ -213,13 +244,19 @@ export class WorkerGroup {
     return new PrlError("PRL_TORCH_WORKER", `the torch trainer: ${what}`, { cause });
   }
 
-  #signal(signal: NodeJS.Signals): void {
+  /** Ends torchrun and its ranks, which have other process groups; a rank whose connection is open is still there. */
+  #kill(): void {
+    for (const { pid, socket } of this.#ranks.values()) if (!socket.destroyed) kill(pid);
     const { pid, exitCode, signalCode } = this.#process;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    try {
-      process.kill(-pid, signal);
-    } catch (cause) {
-      if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause;
-    }
+    if (pid !== undefined && exitCode === null && signalCode === null) kill(-pid);
+  }
+}
+
+/** A negative number is a process group. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (cause) {
+    if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause;
   }
 }

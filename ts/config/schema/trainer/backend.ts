@@ -1,9 +1,14 @@
 /** The keys that name what computes the steps, in `[trainer]` and at the top of `sft.toml`; and keys that it does not read, or cannot do. */
 import { z } from "zod";
 
-import { filePath, MOST_PROCESSES } from "../fields.ts";
+import { filePath, MOST_PROCESSES, seconds } from "../fields.ts";
 import type { rolloutTransportBlock } from "../transports.ts";
 import type { trainerBlock } from "./trainer.ts";
+
+/** Ranks give a sign of life every two seconds. */
+const LEAST_SILENCE = 10;
+const SILENCE = 60;
+const LONGEST_CALL = 1800;
 
 export const backendKeys = {
   backend: z
@@ -23,6 +28,15 @@ export const backendKeys = {
   )
     .nullable()
     .default(null),
+  rank_timeout_s: seconds()
+    .min(LEAST_SILENCE, "ranks give a sign of life every 2 s: 10 is the least")
+    .default(SILENCE)
+    .describe("torch: longest time without a sign of life of a rank (seconds); then it is named and the run ends"),
+  call_timeout_s: seconds()
+    .default(LONGEST_CALL)
+    .describe(
+      "torch: longest time for all bins of a step, or for a checkpoint (seconds); then the ranks that are not ready are named with their places in the code",
+    ),
 };
 
 type Trainer = z.output<typeof trainerBlock>;
@@ -32,15 +46,16 @@ interface Problem {
   message: string;
 }
 
+const UNREAD = 'is not read by backend = "engine"';
+
 /** Problems of the keys above, by key. */
-export function* backendKeyProblems({
-  backend,
-  ranks,
-  python,
-}: Pick<Trainer, keyof typeof backendKeys>): Generator<Problem> {
+export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys>): Generator<Problem> {
+  const { backend, ranks, python, rank_timeout_s: silence, call_timeout_s: longest } = keys;
   if (backend !== "engine") return;
   if (ranks > 1) yield { key: "ranks", message: 'the engine trains in one process: set backend = "torch"' };
-  if (python !== null) yield { key: "python", message: 'is not read by backend = "engine"' };
+  if (python !== null) yield { key: "python", message: UNREAD };
+  if (silence !== SILENCE) yield { key: "rank_timeout_s", message: UNREAD };
+  if (longest !== LONGEST_CALL) yield { key: "call_timeout_s", message: UNREAD };
 }
 
 /** Problems by key of `[trainer]`. */
