@@ -79,6 +79,7 @@ function jobOf({ ranks, from = modelDir, dtype = "float32" }: Opening): BackendJ
   return {
     model: { lora: null, name: "m", baseDir: modelDir, modelDir: from, seed: 0, isResumed },
     dtype,
+    baseDtype: null,
     referenceDir: null,
     loss: trainer.loss,
     settings: trainer,
