@@ -23,6 +23,7 @@ const BEFORE: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["sandbox", "run"],
   runs: ["runs", "list"],
   export: ["export", "sft", "run"],
+  slurm: ["slurm", "logs"],
 };
 
 function wrongValues(rule: OptionRule | undefined): string[] {
