@@ -1,4 +1,4 @@
-/** The KV cache of a plan against what vLLM says of its own. */
+/** The KV cache of a plan against the numbers that vLLM prints. */
 import { expect, test } from "vitest";
 
 import { DEVICES } from "../../../ts/plan/index.ts";
