@@ -43,7 +43,7 @@ describe("a vLLM that a run keeps", () => {
       expect(await (await fetch(`${url}/weight_info`)).json()).toEqual({ weight_version: "default" });
       end.abort("SIGTERM");
     });
-    expect(error).toBe("SIGTERM");
+    expect(error).toEqual(new Error("SIGTERM"));
     expect(log).toContain("INFO the stand-in shuts down");
     const [start] = await python.starts();
     await gone(start?.worker ?? 0);
