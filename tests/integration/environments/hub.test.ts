@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { npm } from "../../../ts/environments/internal.ts";
+import { logIn, npm, searchHub, startHub } from "../../../ts/environments/internal.ts";
 import { environmentManifest, type Ran, testHub, type TestHub } from "../../support/hub.ts";
 import { chatCompletion, mockEndpoint } from "../../support/mock-endpoint.ts";
 import { readJson } from "../../support/prl.ts";
@@ -89,5 +89,20 @@ test("an evaluation uses it, refuses it when its files were changed, and is not 
     expect(resumed.stderr).toContain("version 1.0.1 instead of 1.0.0");
   } finally {
     await mock.close();
+  }
+});
+
+test("a private hub is searched with a token only", async () => {
+  const options = { storage: join(hub.dir, "private"), host: "127.0.0.1", port: 0, uplink: null };
+  const hidden = await startHub({ ...options, isPrivate: true, isOpen: true });
+  try {
+    const token = await logIn({ registry: hidden.url, user: "ada", password: "secret12" });
+    const search = (given: string | null) => searchHub("loud", { registry: hidden.url, token: given });
+    expect(await search(token)).toEqual([]);
+    const refused = { code: "PRL_ENVIRONMENT_HUB", message: expect.stringContaining("wants a token") };
+    await expect(search(null)).rejects.toMatchObject(refused);
+    await expect(search("forged")).rejects.toMatchObject(refused);
+  } finally {
+    await hidden.close();
   }
 });

@@ -2,6 +2,7 @@
  * A hub of environments: an npm registry in this process. The optional package verdaccio is the registry; this file configures it.
  *
  * Packages lie in one folder. No other registry is asked unless an uplink is given. Passwords are kept as bcrypt hashes in `htpasswd`.
+ * Searches are answered from an index of ours, except with an uplink, which verdaccio asks too.
  */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,6 +10,8 @@ import { join } from "node:path";
 
 import { PrlError } from "../../errors.ts";
 import { makeFolder } from "../../files/make-folder.ts";
+import { HubIndex } from "./hub-index.ts";
+import { addSearch } from "./hub-search-route.ts";
 
 const PACKAGE = "verdaccio";
 const INSTALL = "npm install verdaccio@6";
@@ -52,6 +55,11 @@ export async function startHub(options: HubOptions, name: string = PACKAGE): Pro
   const verdaccio = await loadVerdaccio(name);
   makeFolder(options.storage);
   const server = await verdaccio.runServer(configOf(options));
+  const url = (): string => urlOf(server.address() as AddressInfo);
+  if (options.uplink === null) {
+    const index = await HubIndex.read(packagesOf(options.storage));
+    addSearch(server, { index, isPrivate: options.isPrivate, url });
+  }
   await new Promise<void>((done, fail) => {
     server.once("error", (cause) => {
       const place = `${options.host}:${options.port}`;
@@ -59,9 +67,15 @@ export async function startHub(options: HubOptions, name: string = PACKAGE): Pro
     });
     server.listen(options.port, options.host, done);
   });
-  const { address, port, family } = server.address() as AddressInfo;
-  const host = family === "IPv6" ? `[${address}]` : address;
-  return { url: `http://${host}:${port}/`, close: () => closed(server) };
+  return { url: url(), close: () => closed(server) };
+}
+
+function urlOf({ address, port, family }: AddressInfo): string {
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}/`;
+}
+
+function packagesOf(storage: string): string {
+  return join(storage, "packages");
 }
 
 async function loadVerdaccio(name: string): Promise<Verdaccio> {
@@ -83,7 +97,7 @@ function configOf({ storage, uplink, isPrivate, isOpen }: HubOptions): object {
   return {
     configPath: join(storage, "config.yaml"),
     self_path: storage,
-    storage: join(storage, "packages"),
+    storage: packagesOf(storage),
     auth: {
       htpasswd: { file: join(storage, "htpasswd"), max_users: isOpen ? MOST_USERS : -1, algorithm: "bcrypt" },
     },
