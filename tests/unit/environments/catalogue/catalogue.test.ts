@@ -6,6 +6,7 @@ import { isLeaked } from "../../../../ts/environments/catalogue/drawn.ts";
 import { CATALOGUE_CATEGORIES, catalogueRows, isCatalogueId } from "../../../../ts/environments/catalogue/index.ts";
 import { answerIn, LONGEST_ANSWER } from "../../../../ts/environments/catalogue/reply-answer.ts";
 import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
+import { isProgramRow } from "../../../../ts/environments/catalogue/row.ts";
 import { nearDuplicates, signatureOf } from "../../../../ts/environments/catalogue/gate/near-duplicates.ts";
 import { rankCorrelation } from "../../../../ts/environments/catalogue/gate/monotone.ts";
 import { loadEnvironment, validateEnvironment } from "../../../../ts/environments/index.ts";
@@ -124,6 +125,21 @@ describe("the catalogue", () => {
       expect(reward === 0 ? "nothing" : reward === 1 ? "all" : "a share").toBe(partial);
       expect((await environment.configure({ level: 2, partial: false }).score(task, reply)).reward).toBe(rest);
     }
+  });
+
+  test("of the code tasks only those whose answers are programs, and mixtures with them, require a sandbox", async () => {
+    const requirementsOf = async (id: string) => (await loadEnvironment(id)).requires;
+    const needs = await Promise.all(
+      (await catalogueRows(["code"])).map(async (placed) => [
+        isProgramRow(placed.row),
+        await requirementsOf(idOf(placed)),
+      ]),
+    );
+    expect(needs.filter(([isProgram]) => isProgram === false).length).toBeGreaterThan(10);
+    for (const [isProgram, requires] of needs) expect(requires).toEqual(isProgram === true ? { sandbox: "pool" } : {});
+    expect(await requirementsOf("catalogue/code")).toEqual({ sandbox: "pool" });
+    const alone = (await loadEnvironment("code/numeric-edge-reading")).configure({ level: [1, 2] });
+    expect((await validateEnvironment(alone, { tasks: 4, seed: 4 })).failures).toEqual([]);
   });
 
   test("partly right answers earn their share, and nothing with partial = false", async () => {
