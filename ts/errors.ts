@@ -56,6 +56,8 @@ export const ERROR_CODES = {
   PRL_LOSS_DEADLINE: "a custom loss did not return in time",
   PRL_OPTIM_UNKNOWN: "no optimizer has this name",
   PRL_TRAIN_NON_FINITE: "the loss or the gradient is not finite",
+  PRL_TRAIN_REPLAY: "the steps since a checkpoint cannot be trained again",
+  PRL_TRAIN_DIFFERS: "steps that were trained again gave other weights than the first time",
   // ---- formats ----
   PRL_WEIGHTS_OPTIONS: "an option of a function of weights is unknown or wrong",
   PRL_WEIGHTS_IO: "a weights file could not be read or written",

@@ -128,6 +128,18 @@ async function reached(
   }
 }
 
+/** Resolves when the launcher has noted that all processes are ready; rejects when the run has ended before. */
+async function isTraining(name: string, run: Running): Promise<void> {
+  const end = new AbortController();
+  void run.finished.then(() => end.abort());
+  for (;;) {
+    const events = await readJsonLines<Line>(join(runDir(name), "events.jsonl")).catch(() => []);
+    if (events.some(({ type, phase }) => type === "phase" && phase === "training")) return;
+    if (end.signal.aborted) throw new Error(`${name} ended before it was at work`);
+    await sleep(20);
+  }
+}
+
 async function signal(name: string, victim: string, what: NodeJS.Signals): Promise<void> {
   const pid = await pidOf(name, victim);
   if (pid === null) throw new Error(`${victim} of ${name} is not there`);
@@ -280,6 +292,40 @@ describe("a run whose trainer and orchestrator are killed", () => {
       const trained = lines.filter(({ component }) => component === "trainer").map(({ step }) => step);
       expect(trained).toEqual(Array.from({ length: steps }, (_, i) => i + 1));
       expect(await pidOf(name, "trainer-0")).toBe(trainer);
+      expect(await historyOf(name, steps)).toEqual(whole);
+    },
+  );
+
+  test.each(["filesystem", "grpc"])(
+    "keeps its orchestrator when the trainer is killed, which trains again what no checkpoint covers (%s)",
+    TEST,
+    async (transport) => {
+      const { steps, level } = bits;
+      const whole = await wholeHistory();
+      const name = `again-${transport}`;
+      const types = ["--rollout-transport.type", transport, "--weight-broadcast.type", transport];
+      // Checkpoints are rare, so that steps have to be trained again.
+      const args = [...level, ...types, "--ckpt.interval", "4", "--deployment.max-restarts", "100"];
+      const run = start(rlArgs(name, steps, ...args), options());
+      await isTraining(name, run);
+      const orchestrator = await pidOf(name, "orchestrator-0");
+      // However fast the run is, it cannot be at its end then.
+      const early = await killAll(name, run, [{ process: "trainer-0", step: 0, delayMs: 0 }]);
+      // The second one hits a trainer that does steps again.
+      const after = [1, 1, ...(LONG ? Array.from({ length: 14 }, (_, i) => 2 * i + 2) : [])];
+      const next = numbersFrom(17);
+      const later = after.map((step) => ({ process: "trainer-0", step, delayMs: Math.floor(next() * 250) }));
+      const kills = early + (await killAll(name, run, later));
+      const { code, stdout, stderr } = await run.finished;
+      expect(code, stdout + stderr).toBe(0);
+      expect(early).toBe(1);
+      expect(kills).toBeGreaterThanOrEqual(LONG ? 16 : 1);
+      expect(Object.keys((await summaryOf(name)).restarts ?? {})).toEqual(["trainer"]);
+      expect(await pidOf(name, "orchestrator-0")).toBe(orchestrator);
+      const lines = await readJsonLines<Line>(join(runDir(name), "metrics.jsonl"));
+      expect([...new Set(lines.map(({ attempt }) => attempt))]).toEqual([1]);
+      const trained = lines.filter(({ component }) => component === "trainer").map(({ step }) => step);
+      expect(trained).toEqual(Array.from({ length: steps }, (_, i) => i + 1));
       expect(await historyOf(name, steps)).toEqual(whole);
     },
   );

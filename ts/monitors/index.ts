@@ -5,6 +5,7 @@ export type { JoinRunOptions, RunMember } from "./lifeline.ts";
 export { readReadyFile, readyFilePath } from "./ready-file.ts";
 export type { ReadyFile, ReadyInfo } from "./ready-file.ts";
 export { type LoadFile, readLoad, writeLoad } from "./history/load-file.ts";
+export { lastLoggedStep, metricsAfter } from "./metrics/logged-steps.ts";
 export { type LoopLag, watchLoopLag } from "./loop-lag.ts";
 export { EVENTS_FILE, METRICS_FILE, openMetrics } from "./metrics/metrics.ts";
 export type { Metrics, MetricsLine, MetricValues } from "./metrics/metrics.ts";

@@ -1,6 +1,7 @@
 /**
  * The ready file of a process of a run, `run/<component>-<index>.json`: it announces that others may use the process. A process writes it
- * in one piece, and its launcher removes it when the process ends.
+ * in one piece, and its launcher removes it when the process ends; that of a trainer stays for the one that takes its place, which listens where the
+ * lost one did.
  */
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -100,7 +100,7 @@ export function connectParts(job: OrchestratorJob, fail: (error: unknown) => voi
   });
   const completed = new CompletedGroups({ ...records, pool, onFailure: fail });
   const checkpoints = new CheckpointSaver({ ...job, maxSteps: config.max_steps });
-  const { run, attempt } = job.checkpoints;
+  const { root: checkpointRoot, run, attempt } = job.checkpoints;
   const place = job.snapshots === true ? { runDir, run, attempt } : null;
   const runState = new RunState({ ...records, checkpoints, pool, version: watcher.version, place });
   const commit: RunState["commit"] = (step, line) => runState.commit(step, line);
@@ -108,6 +108,7 @@ export function connectParts(job: OrchestratorJob, fail: (error: unknown) => voi
   const follower = new PolicyFollower({
     begunWith: job.resume?.step ?? 0,
     checkpoints,
+    checkpointRoot,
     evaluations,
     keepRollouts: config.rollout_transport.keep,
     lastVersion: config.max_steps ?? Infinity,

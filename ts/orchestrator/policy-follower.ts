@@ -14,10 +14,12 @@ import type { Evaluations } from "./evaluation/evaluations.ts";
 
 export interface PolicyFollowerOptions {
   checkpoints: CheckpointSaver;
+  /** Folder of the checkpoints. */
+  checkpointRoot: string;
   evaluations: Evaluations;
   /** Version that the attempt began with: evaluations of later ones may not have ended when another process took over. */
   begunWith: number;
-  /** How many steps' rollouts stay in the run's directory; null: all of them. */
+  /** How many steps' rollouts stay in the run's directory, beside those that no checkpoint covers; null: all of them. */
   keepRollouts: number | null;
   /** The last version of the run; Infinity: no end. */
   lastVersion: number;
@@ -73,14 +75,15 @@ export class PolicyFollower {
    * a checkpoint's version or the last, which are published in full.
    */
   async #follow(): Promise<void> {
-    const { begunWith, evaluations, keepRollouts, lastVersion, runDir, watcher, onVersion } = this.#options;
+    const { begunWith, evaluations, keepRollouts, lastVersion, watcher, onVersion } = this.#options;
+    const { checkpointRoot, runDir } = this.#options;
     const first = watcher.version;
     for (let version = Math.max(1, begunWith); version < first; version++) await evaluations.whenDue(version);
     for (let version = first; version <= lastVersion; version++) {
       if (version > first) {
         if (!(await this.#adopt(version))) continue;
         this.#saveWhenDue(version);
-        await pruneRollouts(runDir, version, keepRollouts);
+        await pruneRollouts(runDir, version, keepRollouts, checkpointRoot);
       }
       onVersion(watcher.version);
       // The last version is evaluated after everything else, with the engines to itself.

@@ -30,21 +30,26 @@ export function transportToken(env: Readonly<Record<string, string | undefined>>
   return token === "" ? null : token;
 }
 
-/** Opens the transports by which the trainer receives batches and sends weights. Errors: PRL_TRANSPORT_ADDRESS. */
+/**
+ * Opens the transports by which the trainer receives batches and sends weights. `earlier`: where the trainer whose place this one takes was listening, which
+ * is where the others look for it. Errors: PRL_TRANSPORT_ADDRESS.
+ */
 export async function openTrainerTransports(
   run: RunProcess,
   { rollout_transport: batches, weight_broadcast: broadcast }: TransportConfig,
+  earlier: TrainerAddresses = {},
 ): Promise<TrainerTransports> {
   const { runDir, runId, attempt } = run;
   const addresses: TrainerAddresses = {};
   let rollouts: RolloutReceiver = filesystemRollouts(runDir, runId, attempt);
   if (batches.type === "grpc") {
-    const receiver = await grpcRolloutReceiver(run, listenAddress(batches), optionsOf(batches));
+    const receiver = await grpcRolloutReceiver(run, earlier.rollouts ?? listenAddress(batches), optionsOf(batches));
     addresses.rollouts = receiver.address;
     rollouts = receiver;
   }
   if (broadcast.type === "filesystem") return { rollouts, weights: filesystemWeights(runDir, broadcast), addresses };
-  const weights = await grpcWeightSender(runDir, broadcast, listenAddress(broadcast), optionsOf(broadcast));
+  const listen = earlier.weights ?? listenAddress(broadcast);
+  const weights = await grpcWeightSender(runDir, broadcast, listen, optionsOf(broadcast));
   addresses.weights = weights.address;
   return { rollouts, weights, addresses };
 }

@@ -66,12 +66,18 @@ export function isCheckpointStep(step: number, rules: CheckpointRules, maxSteps:
 }
 
 /** Lets `write` fill the half's empty folder and ends it. Returns when it is durable. */
-export async function writeHalf(
+export async function writeHalf(...half: Parameters<typeof prepareHalf>): Promise<void> {
+  const finish = await prepareHalf(...half);
+  await finish();
+}
+
+/** The same in two parts: returns when the files are written, and the half exists when the returned function has ended. */
+export async function prepareHalf(
   { root, run, attempt }: CheckpointWriter,
   step: number,
   half: CheckpointHalf,
   write: (dir: string) => Promise<void>,
-): Promise<void> {
+): Promise<() => Promise<void>> {
   const dir = join(checkpointDir(root, step), half);
   // Removes the manifest that an earlier attempt may have left for this step.
   await rm(join(checkpointDir(root, step), MANIFEST_FILE), { force: true });
@@ -80,7 +86,7 @@ export async function writeHalf(
   await write(dir);
   const names = (await readdir(dir)).toSorted();
   const files = await Promise.all(names.map(async (file) => ({ file, ...(await digestFile(join(dir, file))) })));
-  await atomicWriteJson(join(dir, HALF_FILE), { step, run, attempt, files });
+  return () => atomicWriteJson(join(dir, HALF_FILE), { step, run, attempt, files });
 }
 
 /** Whether this attempt has written this half of a checkpoint. Errors: PRL_CHECKPOINT_CORRUPT when it is malformed. */
@@ -93,6 +99,41 @@ export async function hasHalf(
   if (!(await isThere(path))) return false;
   const found = await readJson(path, halfSchema);
   return found.run === run && found.attempt === attempt && found.step === step;
+}
+
+/**
+ * Step of this attempt's newest half among the steps `after` < step <= `upTo`, each of whose files has its digest; null when there is none. Damaged halves
+ * are passed over.
+ */
+export async function newestWholeHalf(
+  writer: CheckpointWriter,
+  half: CheckpointHalf,
+  { after, upTo }: { after: number; upTo: number },
+): Promise<number | null> {
+  const steps = (await stepsIn(writer.root)).filter((step) => step > after && step <= upTo);
+  for (const step of steps.toSorted((a, b) => b - a)) {
+    try {
+      if (!(await hasHalf(writer, step, half))) continue;
+      await verifyHalf(writer.root, step, half);
+      return step;
+    } catch (error) {
+      if (!(error instanceof PrlError) || error.code !== "PRL_CHECKPOINT_CORRUPT") throw error;
+    }
+  }
+  return null;
+}
+
+/** Compares every file of a half with its digest, whichever attempt wrote it. Errors: PRL_CHECKPOINT_CORRUPT, as `verifyCheckpoint`. */
+export async function verifyHalf(root: string, step: number, half: CheckpointHalf): Promise<void> {
+  const dir = join(checkpointDir(root, step), half);
+  const { files } = await readJson(join(dir, HALF_FILE), halfSchema);
+  await verifyFiles(dir, files);
+}
+
+/** Step of the newest checkpoint that exists; 0 when there is none. Its files are not looked at. */
+export async function newestJoined(root: string): Promise<number> {
+  for (const step of (await stepsIn(root)).toSorted((a, b) => b - a)) if (await isJoined({ root }, step)) return step;
+  return 0;
 }
 
 /** Steps, ascending, whose half of the orchestrator is of this attempt and in no joint checkpoint yet. */
@@ -188,16 +229,18 @@ export async function verifyCheckpoint(root: string, step: number): Promise<Chec
   if (manifest.step !== step) {
     throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} is of step ${manifest.step}`);
   }
-  for (const half of HALVES) {
-    for (const { file, bytes, digest } of manifest.halves[half] ?? []) {
-      const found = await digestOf(join(dir, half, file));
-      if (found.bytes === bytes && found.digest === digest) continue;
-      const expected = `${bytes} bytes with digest ${digest}`;
-      const there = `${found.bytes} bytes with digest ${found.digest}`;
-      throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${join(dir, half, file)} has ${there}, not ${expected}`);
-    }
-  }
+  for (const half of HALVES) await verifyFiles(join(dir, half), manifest.halves[half] ?? []);
   return manifest;
+}
+
+async function verifyFiles(dir: string, files: z.output<typeof halfSchema>["files"]): Promise<void> {
+  for (const { file, bytes, digest } of files) {
+    const found = await digestOf(join(dir, file));
+    if (found.bytes === bytes && found.digest === digest) continue;
+    const expected = `${bytes} bytes with digest ${digest}`;
+    const there = `${found.bytes} bytes with digest ${found.digest}`;
+    throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${join(dir, file)} has ${there}, not ${expected}`);
+  }
 }
 
 /** Deletes whole checkpoints that the rules do not keep now that `newest` is whole; returns their steps. */

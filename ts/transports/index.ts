@@ -10,14 +10,19 @@ export {
   isCheckpointStep,
   isJoined,
   joinHalves,
+  newestJoined,
+  newestWholeHalf,
+  prepareHalf,
   pruneCheckpoints,
   refuseCheckpoints,
   unjoinedSteps,
+  verifyHalf,
   writeHalf,
 } from "./checkpoints.ts";
 export {
   evaluationFile,
   filesystemRollouts,
+  hasBatches,
   type ReceivedBatch,
   rolloutsDir,
   type RolloutReceiver,
@@ -27,6 +32,7 @@ export {
 export { pruneRollouts } from "./rollout-retention.ts";
 export {
   filesystemWeights,
+  newestVersion,
   type AvailableWeights,
   type PublishedWeights,
   type WeightFollower,
@@ -41,5 +47,6 @@ export {
   openTrainerTransports,
   transportToken,
   type TrainerAddresses,
+  type TrainerTransports,
 } from "./by-config.ts";
 export { readTls, type TlsFiles } from "./tls.ts";

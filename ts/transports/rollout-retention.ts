@@ -1,7 +1,8 @@
 /**
  * How long batches and training traces stay in `rollouts/`: `rollout_transport.keep`, for runs that would fill their disk.
  *
- * Only trained batches are deleted, so a batch that is still awaited, or one that a resumed run cuts anew, is never touched.
+ * Only batches that a checkpoint covers are deleted: a trainer that takes the place of a lost one trains the batches since the newest checkpoint again. So
+ * a batch that is still awaited, or one that a resumed run cuts anew, is never touched.
  * Evaluations stay: they are few, and one of an old version may still be written.
  */
 import { readdir, rm, rmdir } from "node:fs/promises";
@@ -9,20 +10,27 @@ import { join } from "node:path";
 
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
+import { newestJoined } from "./checkpoints.ts";
 
 const STEP = /^step_(\d+)$/;
 const EVALUATIONS = "eval";
 
 /**
- * Deletes files of steps up to `trained` in the run directory's `rollouts/`, except the newest `keep`; null deletes nothing. Errors:
- * PRL_IO.
+ * Deletes files of steps up to `trained` in the run directory's `rollouts/`, except the newest `keep` and those after the newest checkpoint in the folder
+ * `checkpoints`; a `keep` of null deletes nothing. Errors: PRL_IO.
  */
-export async function pruneRollouts(runDir: string, trained: number, keep: number | null): Promise<void> {
+export async function pruneRollouts(
+  runDir: string,
+  trained: number,
+  keep: number | null,
+  checkpoints: string,
+): Promise<void> {
   if (keep === null) return;
   const root = join(runDir, "rollouts");
+  const last = Math.min(trained - keep, await newestJoined(checkpoints));
   for (const name of (await ifThere(readdir(root), root)) ?? []) {
     const step = STEP.exec(name)?.[1];
-    if (step !== undefined && Number(step) <= trained - keep) await prune(join(root, name));
+    if (step !== undefined && Number(step) <= last) await prune(join(root, name));
   }
 }
 

@@ -64,8 +64,18 @@ export function evaluationFile(runDir: string, version: number, source: string):
   return join(rolloutsDir(runDir, version), "eval", `${source}.jsonl`);
 }
 
+function batchFile(runDir: string, step: number, rank: number): string {
+  return join(rolloutsDir(runDir, step), `rank_${rank}.safetensors`);
+}
+
+/** Whether the batches of a step are in the run directory, one for each rank. They are not looked into. */
+export async function hasBatches(runDir: string, step: number, ranks: number): Promise<boolean> {
+  for (let rank = 0; rank < ranks; rank++) if (!(await isThere(batchFile(runDir, step, rank)))) return false;
+  return true;
+}
+
 export function filesystemRollouts(runDir: string, runId: string, attempt: number): RolloutSender & RolloutReceiver {
-  const file = (step: number, rank: number) => join(rolloutsDir(runDir, step), `rank_${rank}.safetensors`);
+  const file = (step: number, rank: number) => batchFile(runDir, step, rank);
   return {
     async send(step, batches, envNames, commit) {
       makeFolder(rolloutsDir(runDir, step), runDir);

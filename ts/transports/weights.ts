@@ -12,7 +12,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
-import { isThere } from "../files/file-presence.ts";
+import { ifThere, isThere } from "../files/file-presence.ts";
 import {
   readManifest,
   WeightPublisher,
@@ -73,6 +73,7 @@ export interface WeightFollower {
 }
 
 const MANIFEST = "manifest.json";
+const VERSION = /^step_(\d+)$/;
 /** Time between two checks for requests of a full version, and for the version itself. */
 const FULL_REQUEST_POLL_MS = 200;
 /** Errors that a full version repairs: a missing base, damaged bytes. */
@@ -142,6 +143,18 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
       if (publisher.started) await (await publisher()).close();
     },
   };
+}
+
+/** Number and digest of the newest version that is visible in the run directory; null: there is none. Errors: PRL_WEIGHTS_MANIFEST, PRL_IO. */
+export async function newestVersion(runDir: string): Promise<Pick<WeightManifest, "version" | "digest"> | null> {
+  const root = join(runDir, "weights");
+  const names = (await ifThere(readdir(root), root)) ?? [];
+  const versions = names.flatMap((name) => VERSION.exec(name)?.[1] ?? []).map(Number);
+  for (const version of versions.toSorted((a, b) => b - a)) {
+    const dir = join(root, `step_${version}`);
+    if (await isThere(join(dir, MANIFEST))) return readManifest(dir);
+  }
+  return null;
 }
 
 async function hasNewer(root: string, version: number): Promise<boolean> {

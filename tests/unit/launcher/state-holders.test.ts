@@ -67,7 +67,11 @@ test("a trainer that has lost a process which it started takes the run back", as
   expect(await run(failing("PRL_PROCESS_DIED"))).toMatchObject([{ component: "trainer", exit: "exit code 1" }]);
 });
 
-test.each(["PRL_IO", "PRL_CONFIG_INVALID", "PRL_TRAIN_NON_FINITE"])(
+test("a trainer that cannot do the steps of a lost one again takes the run back", async () => {
+  expect(await run(failing("PRL_TRAIN_REPLAY"))).toMatchObject([{ component: "trainer", exit: "exit code 1" }]);
+});
+
+test.each(["PRL_IO", "PRL_CONFIG_INVALID", "PRL_TRAIN_NON_FINITE", "PRL_TRAIN_DIFFERS"])(
   "a trainer that fails by itself with %s fails the run with that code",
   async (code) => {
     await expect(run(failing(code))).rejects.toMatchObject({ code, message: "trainer-0: so it is" });

@@ -44,6 +44,7 @@ async function follow(first: number, { lost = [], broken }: { lost?: number[]; b
   const follower = new PolicyFollower({
     begunWith: first,
     checkpoints,
+    checkpointRoot: join(runDir, "checkpoints"),
     evaluations,
     keepRollouts: null,
     lastVersion: 3,

@@ -133,16 +133,76 @@ describe("the trainer", () => {
     }
   });
 
-  test("with save_async = false a step is reported when its half of the checkpoint is whole", async () => {
+  test("in the place of a lost one it does the steps since a checkpoint again, and publishes and logs only what is new", async () => {
+    const lost = await jobIn("lost");
+    const options = { deadlineMs: 20_000, signal: lost.signal };
+    const first = runTrainer({ ...lost, maxSteps: 2 });
+    const digests: string[] = [];
+    for (const version of [0, 1, 2]) {
+      const { dir, manifest } = await lost.weights.receive(version, options);
+      digests.push(manifest.digest);
+      await lost.rollouts.send(version + 1, await batchOf(dir, version), ["b"]);
+    }
+    await first;
+    const metrics = join(lost.runDir, "metrics.jsonl");
+    const [line = ""] = (await readFile(metrics, "utf8")).split("\n");
+    const again = async (startStep: number, digest: string) => {
+      // Of the second step everything is visible but its line.
+      await writeFile(metrics, `${line}\n`);
+      const scratch = join(lost.runDir, "scratch");
+      const half = join(lost.runDir, "checkpoints", `step_${startStep}`, "trainer");
+      await runTrainer({
+        ...lost,
+        startStep,
+        modelDir: startStep === 0 ? modelDir : half,
+        earlier: { published: { version: 2, digest }, logged: 1, scratch },
+        weights: filesystemWeights(lost.runDir, { keep: 3 }),
+        metrics: openMetrics(lost.runDir, "trainer", 1),
+        maxSteps: 3,
+      });
+      const lines = (await readFile(metrics, "utf8")).trim().split("\n");
+      const published = [];
+      for (const version of [1, 2, 3])
+        published.push((await readManifest(join(lost.runDir, `weights/step_${version}`))).digest);
+      expect(existsSync(scratch)).toBe(false);
+      return { steps: lines.map((text) => (JSON.parse(text) as { step: number }).step), published };
+    };
+    const results = [];
+    for (const step of [0, 1, 2]) {
+      results.push(await again(step, digests[2] ?? ""));
+      await rm(join(lost.runDir, "weights/step_3"), { recursive: true });
+      await rm(join(lost.runDir, "checkpoints/step_3"), { recursive: true });
+    }
+    expect(results.map(({ steps }) => steps)).toEqual([
+      [1, 2, 3],
+      [1, 2, 3],
+      [1, 3],
+    ]);
+    expect(results[1]).toEqual(results[0]);
+    expect(results[2]?.published).toEqual(results[0]?.published);
+    expect(results[0]?.published.slice(0, 2)).toEqual(digests.slice(1));
+    for (const step of [0, 2])
+      await expect(again(step, digests[1] ?? "")).rejects.toMatchObject({ code: "PRL_TRAIN_DIFFERS" });
+    await rm(join(lost.runDir, "rollouts/step_2"), { recursive: true });
+    await expect(again(0, digests[2] ?? "")).rejects.toMatchObject({ code: "PRL_TRAIN_REPLAY" });
+  });
+
+  test("with save_async = false a step is reported when its half of the checkpoint is written, and the half exists after that", async () => {
     const job = await jobIn("sync-save");
-    const half = (step: number) => join(job.runDir, "checkpoints", `step_${step}`, "trainer", "half.json");
+    const has = (step: number, file: string) =>
+      existsSync(join(job.runDir, "checkpoints", `step_${step}`, "trainer", file));
     const whole: boolean[] = [];
-    const metrics: Job["metrics"] = { ...job.metrics, log: (step) => void whole.push(existsSync(half(step))) };
+    const log = (step: number) =>
+      void whole.push(
+        has(step, "optimizer.safetensors") && !has(step, "half.json") && (step === 1 || has(step - 1, "half.json")),
+      );
+    const metrics: Job["metrics"] = { ...job.metrics, log };
     const checkpoints = job.checkpoints && { ...job.checkpoints, rules: { ...rules, save_async: false } };
     const training = runTrainer({ ...job, metrics, checkpoints });
     for (const version of [0, 1]) await job.rollouts.send(version + 1, await batchOf(modelDir, 0), ["b"]);
     await training;
     expect(whole).toEqual([true, true]);
+    expect(has(2, "half.json")).toBe(true);
   });
 
   test("a batch that is not finite changes nothing and is counted, ten in a row end the run", async () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { evaluationFile, pruneRollouts, rolloutsDir } from "../../../ts/transports/index.ts";
 
 let runDir: string;
+const checkpoints = () => join(runDir, "checkpoints");
 beforeEach(async () => {
   runDir = await mkdtemp(join(tmpdir(), "prl-retention-"));
   for (let step = 1; step <= 6; step++) {
@@ -15,26 +16,39 @@ beforeEach(async () => {
   }
   await mkdir(join(rolloutsDir(runDir, 2), "eval"));
   await writeFile(evaluationFile(runDir, 2, "held-out"), "{}");
+  await mkdir(join(checkpoints(), "step_6"), { recursive: true });
+  await writeFile(join(checkpoints(), "step_6/manifest.json"), "{}");
 });
 afterEach(() => rm(runDir, { recursive: true, force: true }));
 
 const there = async () => (await readdir(join(runDir, "rollouts"))).toSorted();
 
 test("nothing goes by default", async () => {
-  await pruneRollouts(runDir, 6, null);
+  await pruneRollouts(runDir, 6, null, checkpoints());
   expect(await there()).toHaveLength(6);
 });
 
 test("the newest trained steps, the untrained ones and every evaluation stay", async () => {
-  await pruneRollouts(runDir, 5, 2);
+  await pruneRollouts(runDir, 5, 2, checkpoints());
   expect(await there()).toEqual(["step_2", "step_4", "step_5", "step_6"]);
   expect(await readdir(rolloutsDir(runDir, 2))).toEqual(["eval"]);
   expect((await readdir(rolloutsDir(runDir, 4))).toSorted()).toEqual(["rank_0.safetensors", "traces.jsonl"]);
 });
 
 test("trainer and orchestrator of one run directory prune it at the same moment", async () => {
-  await Promise.all(Array.from({ length: 8 }, () => pruneRollouts(runDir, 6, 1)));
+  await Promise.all(Array.from({ length: 8 }, () => pruneRollouts(runDir, 6, 1, checkpoints())));
   expect(await there()).toEqual(["step_2", "step_6"]);
   await rm(join(runDir, "rollouts"), { recursive: true });
-  await pruneRollouts(runDir, 6, 1);
+  await pruneRollouts(runDir, 6, 1, checkpoints());
+});
+
+test("steps that no checkpoint covers stay, because a trainer that is started again trains on them", async () => {
+  await rm(join(checkpoints(), "step_6"), { recursive: true });
+  await pruneRollouts(runDir, 6, 1, checkpoints());
+  expect(await there()).toHaveLength(6);
+  for (const step of [3, 5]) await mkdir(join(checkpoints(), `step_${step}`), { recursive: true });
+  // The checkpoint of step 5 is not whole yet.
+  await writeFile(join(checkpoints(), "step_3/manifest.json"), "{}");
+  await pruneRollouts(runDir, 6, 1, checkpoints());
+  expect(await there()).toEqual(["step_2", "step_4", "step_5", "step_6"]);
 });

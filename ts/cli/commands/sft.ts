@@ -9,6 +9,7 @@ import { resolve } from "node:path";
 
 import { type ChildConfigs, loadConfig, parseConfigArguments, readChildConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { lastLoggedStep, metricsAfter } from "../../monitors/index.ts";
 import { runSft, SftPublisher } from "../../trainer/index.ts";
 import { type ChildInput, joinAsChild, openChildMetrics } from "../processes/child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
@@ -72,7 +73,10 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   // With evaluations it takes the trainer's place beside an orchestrator.
   const portOffset = isEvaluated ? 1 : 0;
   const { monitors } = config;
-  const metrics = await openChildMetrics("sft", input, { monitors, portOffset, startStep, log: io.stderr });
+  // A warm start that was lost begins again within the attempt.
+  const logged = member.supervised ? await lastLoggedStep(runDir, "sft", attempt) : null;
+  const opened = await openChildMetrics("sft", input, { monitors, portOffset, startStep, log: io.stderr });
+  const metrics = metricsAfter(logged, opened);
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
   const publisher = isEvaluated ? await SftPublisher.open(runDir, config, startStep) : undefined;

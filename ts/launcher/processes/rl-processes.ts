@@ -82,7 +82,7 @@ export interface RlProcessEvents {
   onReady: () => void;
   note: (message: string) => void;
   onRestart: (restart: Restart) => void;
-  /** Goes back to the newest checkpoint when trainer or orchestrator is lost. */
+  /** Goes back to the newest checkpoint when trainer or orchestrator is lost and nothing can take its place. */
   goBack: (lost: LostProcess) => Promise<RlRun>;
 }
 
@@ -127,10 +127,11 @@ export async function runRlProcesses(supervisor: Supervisor, run: RlRun, events:
   try {
     const replaceable = fleets.flatMap((fleet) => fleet.start());
     let current = { run, specs: stateHolders(run, paths, env) };
+    let wasReady = false;
     await runStateHolders(supervisor, current.specs, {
       runDir: base.runDir,
       takeOver: async (lost, others) => {
-        const spec = await takeOver(current.run, current.specs, { lost, others, note: events.note });
+        const spec = await takeOver(current.run, current.specs, { lost, others, wasReady, note: events.note });
         const { component, index, exit, losses } = lost;
         if (spec !== null) events.onRestart({ component, index, exit, deaths: losses });
         return spec;
@@ -140,8 +141,12 @@ export async function runRlProcesses(supervisor: Supervisor, run: RlRun, events:
         const all = trainer === undefined ? replaceable : [trainer, ...replaceable];
         await supervisor.ready(all, Math.max(READY_DEADLINE_MS, vllmStartMs(config)));
       },
-      onReady: events.onReady,
+      onReady: () => {
+        wasReady = true;
+        events.onReady();
+      },
       goBack: async (lost) => {
+        wasReady = false;
         const next = await events.goBack(lost);
         base = next.base;
         current = { run: next, specs: stateHolders(next, await writeConfigs(next, socket), env) };

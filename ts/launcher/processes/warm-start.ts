@@ -4,10 +4,12 @@
  * A warm start takes model and seed from its run and is cached by everything that its weights depend on; paths, names, threads, log
  * levels, checkpoints, monitors and evaluations are left out of the key.
  */
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { type ChildConfigs, demonstrators, type SftConfig } from "../../config/index.ts";
 import { sourceFiles } from "../../datasets/index.ts";
+import { makeFolder } from "../../files/make-folder.ts";
 import { dataSource } from "../../trainer/index.ts";
 import type { BaseModel } from "../models/base-model.ts";
 import { packageManifest } from "../../version.ts";
@@ -15,7 +17,8 @@ import { cached, type CacheEntry, cacheKey, fileKey } from "../models/cache.ts";
 import { environmentFacts } from "../checks/check-environments.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { type RunStart, writeConfig } from "./child-configs.ts";
-import { childSpec, type RunAttempt } from "./rl-processes.ts";
+import { childSpec, restartBudget, type RlProcessEvents, type RunAttempt } from "./rl-processes.ts";
+import { runStateHolders } from "./state-holders.ts";
 import { runStage, type StageOptions } from "../run/stage.ts";
 
 /** Where a supervised stage begins and what it writes. */
@@ -32,17 +35,26 @@ export interface SftStage {
   readonly isEvaluated: boolean;
 }
 
-/** Trains `config` in a child process. */
-export async function runSftProcess(
-  config: SftConfig,
-  run: RunAttempt,
-  sft: SftStage,
-  stage: StageOptions,
-): Promise<void> {
+/** The stage of a warm start, and what hears of its restarts. */
+export type WarmStartStage = StageOptions & Pick<RlProcessEvents, "note" | "onRestart">;
+
+/** Trains `config` in a child process, which begins again when it is lost: a warm start has no checkpoints. */
+async function runWarmStart(config: SftConfig, run: RunAttempt, sft: SftStage, stage: WarmStartStage): Promise<void> {
   const spec = await sftProcess(config, run, sft);
-  await runStage(stage, async (supervisor) => {
-    await supervisor.finished(supervisor.start(spec));
-  });
+  await runStage(stage, (supervisor) =>
+    runStateHolders(supervisor, [spec], {
+      runDir: run.runDir,
+      budget: restartBudget(config.deployment),
+      onReady: () => undefined,
+      async goBack({ component, index, exit, losses }) {
+        await rm(sft.outDir, { recursive: true, force: true });
+        makeFolder(sft.outDir);
+        stage.note(`${component}-${index} ended (${exit}): the warm start begins again`);
+        stage.onRestart({ component, index, exit, deaths: losses });
+        return [spec];
+      },
+    }),
+  );
 }
 
 /** The spec of that process, which is not started yet. */
@@ -67,11 +79,11 @@ export async function ensureWarmStart(
   config: SftConfig,
   model: BaseModel,
   run: RunAttempt,
-  stage: StageOptions,
+  stage: WarmStartStage,
 ): Promise<CacheEntry> {
   const sft = { modelDir: model.dir, checkpoints: null, resume: null, isEvaluated: false };
   const key = await warmStartKey(config, model);
-  return cached("warm-starts", key, (outDir) => runSftProcess(config, run, { ...sft, outDir }, stage));
+  return cached("warm-starts", key, (outDir) => runWarmStart(config, run, { ...sft, outDir }, stage));
 }
 
 /** A key of config, base model and data code; equal keys mean equal weights. */

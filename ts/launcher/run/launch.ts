@@ -85,7 +85,8 @@ async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise
 /** The folder of the warm start, from the cache or trained now. */
 async function warmUp(session: RunSession, config: SftConfig, model: BaseModel, run: RunAttempt): Promise<string> {
   session.enter("warm start");
-  const { path, hit, damage } = await ensureWarmStart(config, model, run, session.stage);
+  const stage = { ...session.stage, ...eventsOf(session) };
+  const { path, hit, damage } = await ensureWarmStart(config, model, run, stage);
   noteDamage(session, damage, "warm start");
   session.note(`Warm start: ${hit ? "taken from the cache," : "trained,"} ${path}`);
   return path;

@@ -125,7 +125,7 @@ async function warmUp(
   makeFolder(logs);
   note(`warm start: from the cache, or trained now; its log is ${join(logs, "sft-0.log")}`);
   const tail = new MetricsTail(join(runDir, METRICS_FILE));
-  const stage = { runDir, tail, onLine: () => undefined, signal, hurry };
+  const stage = { runDir, tail, onLine: () => undefined, onRestart: () => undefined, note, signal, hurry };
   const { path } = await ensureWarmStart(sft, model, { runId: basename(runDir), runDir, logs, attempt: 1 }, stage);
   return path;
 }

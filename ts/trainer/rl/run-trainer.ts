@@ -2,33 +2,41 @@
  * The trainer of a run: waits for batches, trains, publishes weights.
  *
  * Steps count from 1; batch `s` trains v(s-1) into v(s). The weights that it starts from, v0 or those of a checkpoint, are published before
- * it waits for the first batch. A step whose loss or gradient is not finite changes nothing and is counted; too many in a row end the run.
+ * it waits for the first batch. A step whose loss or gradient is not finite changes nothing and is counted; too many in a row end the run. A trainer that
+ * takes the place of a lost one does the steps since a checkpoint again (`replay.ts`).
  * It knows the batch and weight formats (ARCHITECTURE.md) and no algorithm beyond the loss.
  */
 
 import type { RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import type { Metrics } from "../../monitors/index.ts";
+import { type Metrics, metricsAfter } from "../../monitors/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
+  hasHalf,
   isCheckpointStep,
+  isJoined,
+  prepareHalf,
+  type ReceivedBatch,
   type RolloutReceiver,
   type WeightSender,
-  writeHalf,
 } from "../../transports/index.ts";
-import { assertBaseWeights, weightsDigest, writeBaseWeights } from "../base-weights.ts";
+import { assertBaseWeights, type BaseWeights, weightsDigest, writeBaseWeights } from "../base-weights.ts";
 import { canaryTokenIds, scoreCanary } from "../canary.ts";
 import { checkpointDisk } from "../checkpoint-disk.ts";
-import type { BackendJob } from "../backend/backend.ts";
+import type { BackendJob, StepBatch, TrainerBackend } from "../backend/backend.ts";
 import { openBackend } from "../backend/open-backend.ts";
 import { learningRate } from "../schedule.ts";
+import { assertSameWeights, cannotReplay, type EarlierWork } from "./replay.ts";
 import { tokenStaleness } from "./token-staleness.ts";
 import { peakMemory, trainMetrics } from "../train-metrics.ts";
 import { TrainSteps } from "../train-step.ts";
 
 /** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator counts as dead. */
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
+/** The batch of a step that is done again is there, or is not. */
+const REPLAY_DEADLINE_MS = 1_000;
+
 export interface TrainerJob {
   modelDir: string;
   /** The model that the run began with: every saved folder gets its tokenizer. */
@@ -42,6 +50,8 @@ export interface TrainerJob {
   maxSteps: number | null;
   /** Step of the checkpoint whose trainer half `modelDir` is; 0 for a new run. */
   startStep: number;
+  /** What earlier processes of the attempt have done since `startStep`, and an unused folder for a copy of the weights; absent: nothing. */
+  earlier?: (EarlierWork & { scratch: string }) | undefined;
   /** Null: none are written. */
   checkpoints: (CheckpointWriter & { rules: CheckpointRules & { save_async: boolean } }) | null;
   rollouts: RolloutReceiver;
@@ -56,65 +66,149 @@ export interface TrainerJob {
 
 /** Trains until `maxSteps` or the signal. */
 export async function runTrainer(job: TrainerJob): Promise<void> {
-  const { config, metrics, signal } = job;
   const base = { model: job.baseWeights ?? null, reference: await boundReference(job) };
   const trainer = await openBackend(backendJob(job));
-  const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
-  const publish = async (version: number, full: boolean): Promise<void> => {
-    const canary = await scoreCanary(trainer, canaryIds);
-    await job.weights.publish(version, (dir) => trainer.save(dir), canary, { full });
-  };
-  let saving: Promise<void> = Promise.resolve();
-  const steps = new TrainSteps(trainer, metrics);
-  const ranks = Array.from({ length: trainer.ranks }, (_, rank) => rank);
+  const run = new TrainerRun(job, trainer, base);
   try {
-    await publish(job.startStep, true);
-    await job.onReady({ isa: trainer.isa, dtype: trainer.dtype, version: job.startStep });
-    for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) {
-      const startedAt = performance.now();
-      const wait = { deadlineMs: BATCH_DEADLINE_MS, signal };
-      const batches = await Promise.all(ranks.map((rank) => job.rollouts.receive(step, rank, wait)));
-      checkReplay(batches, config.enable_router_replay, step);
-      const receivedAt = performance.now();
-      const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
-      const outcome = await steps.take(step, { batches, onPolicyVersion: step - 1 }, lr, saving);
-      const trainedAt = performance.now();
-      await publish(step, step === job.maxSteps);
-      const publishedAt = performance.now();
-      await job.onTrained?.(step);
-      const { checkpoints } = job;
-      if (checkpoints !== null && isCheckpointStep(step, checkpoints.rules, job.maxSteps)) {
-        saving = writeHalf(checkpoints, step, "trainer", async (dir) => {
-          await trainer.saveCheckpoint(dir);
-          await writeBaseWeights(dir, base);
-        });
-        // Its rejection is handled where it is awaited.
-        saving.catch(() => undefined);
-        if (!checkpoints.rules.save_async) await saving;
-      }
-      const tokens = batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
-      const seconds = (from: number, to: number) => (to - from) / 1000;
-      metrics.log(step, {
-        ...trainMetrics(outcome.metrics, batches[0]?.envNames ?? []),
-        ...tokenStaleness(batches, step),
-        "optim/lr": lr,
-        "perf/throughput": tokens / seconds(receivedAt, trainedAt),
-        "perf/peak_memory": outcome.metrics["perf/peak_memory"] ?? peakMemory(),
-        "time/wait_for_batch": seconds(startedAt, receivedAt),
-        "time/forward_backward": seconds(receivedAt, trainedAt) - (outcome.metrics["time/reference_logprobs"] ?? 0),
-        "time/broadcast_weights": seconds(trainedAt, publishedAt),
-        "time/save_ckpt": seconds(publishedAt, performance.now()),
-        "time/step": seconds(startedAt, performance.now()),
-        ...(checkpoints === null ? {} : await checkpointDisk(checkpoints.root)),
-      });
-    }
-    await saving;
-    await job.weights.delivered(signal);
+    await run.begin();
+    for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) await run.step(step);
+    await run.saving;
+    await job.weights.delivered(job.signal);
   } finally {
-    await Promise.allSettled([saving]);
+    await Promise.allSettled([run.saving]);
     await Promise.all([job.rollouts.close(), job.weights.close()]);
     await trainer.close();
   }
+}
+
+class TrainerRun {
+  /** Resolves when the newest half of a checkpoint exists; rejects when it could not be written. */
+  saving: Promise<void> = Promise.resolve();
+  readonly #job: TrainerJob;
+  readonly #trainer: TrainerBackend;
+  readonly #base: BaseWeights;
+  readonly #canaryIds: Uint32Array;
+  /** Of steps that earlier processes have logged, nothing is written. */
+  readonly #metrics: Metrics;
+  readonly #steps: TrainSteps<StepBatch>;
+
+  constructor(job: TrainerJob, trainer: TrainerBackend, base: BaseWeights) {
+    this.#job = job;
+    this.#trainer = trainer;
+    this.#base = base;
+    this.#canaryIds = canaryTokenIds(trainer.vocabSize, job.config.seq_len);
+    this.#metrics = metricsAfter(job.earlier?.logged ?? null, job.metrics);
+    this.#steps = new TrainSteps(trainer, this.#metrics);
+  }
+
+  /** Publishes the version that it starts from, if that is not visible, and says that the trainer is ready. */
+  async begin(): Promise<void> {
+    const { earlier, startStep } = this.#job;
+    await this.#publish(startStep, true);
+    const { isa, dtype } = this.#trainer;
+    await this.#job.onReady({ isa, dtype, version: earlier?.published.version ?? startStep });
+  }
+
+  async step(step: number): Promise<void> {
+    const { checkpoints, config, maxSteps } = this.#job;
+    const startedAt = performance.now();
+    const batches = await this.#receive(step);
+    checkReplay(batches, config.enable_router_replay, step);
+    const receivedAt = performance.now();
+    const lr = learningRate(step, config.optim.lr, config.scheduler, maxSteps);
+    const outcome = await this.#steps.take(step, { batches, onPolicyVersion: step - 1 }, lr, this.saving);
+    const trainedAt = performance.now();
+    await this.#publish(step, step === maxSteps);
+    const publishedAt = performance.now();
+    await this.#job.onTrained?.(step);
+    const half = await this.#prepareHalf(step);
+    const tokens = batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
+    const seconds = (from: number, to: number) => (to - from) / 1000;
+    this.#metrics.log(step, {
+      ...trainMetrics(outcome.metrics, batches[0]?.envNames ?? []),
+      ...tokenStaleness(batches, step),
+      "optim/lr": lr,
+      "perf/throughput": tokens / seconds(receivedAt, trainedAt),
+      "perf/peak_memory": outcome.metrics["perf/peak_memory"] ?? peakMemory(),
+      "time/wait_for_batch": seconds(startedAt, receivedAt),
+      "time/forward_backward": seconds(receivedAt, trainedAt) - (outcome.metrics["time/reference_logprobs"] ?? 0),
+      "time/broadcast_weights": seconds(trainedAt, publishedAt),
+      "time/save_ckpt": seconds(publishedAt, performance.now()),
+      "time/step": seconds(startedAt, performance.now()),
+      ...(checkpoints === null ? {} : await checkpointDisk(checkpoints.root)),
+    });
+    if (half !== null) await this.#finishHalf(half.finish);
+  }
+
+  /** An earlier process of the attempt has made the version visible. */
+  #isPublished(version: number): boolean {
+    const { earlier } = this.#job;
+    return earlier !== undefined && version <= earlier.published.version;
+  }
+
+  async #receive(step: number): Promise<ReceivedBatch[]> {
+    const { rollouts, signal } = this.#job;
+    const isDoneAgain = this.#isPublished(step);
+    const wait = { deadlineMs: isDoneAgain ? REPLAY_DEADLINE_MS : BATCH_DEADLINE_MS, signal };
+    const ranks = Array.from({ length: this.#trainer.ranks }, (_, rank) => rank);
+    try {
+      return await Promise.all(ranks.map((rank) => rollouts.receive(step, rank, wait)));
+    } catch (cause) {
+      if (!isDoneAgain || signal.aborted || !(cause instanceof PrlError)) throw cause;
+      throw cannotReplay(`step ${step} cannot be trained again: ${cause.message}`, cause);
+    }
+  }
+
+  /** Makes a version visible, or compares it with the newest one that is. */
+  async #publish(version: number, full: boolean): Promise<void> {
+    const { config, earlier, weights } = this.#job;
+    const trainer = this.#trainer;
+    if (earlier !== undefined && this.#isPublished(version)) {
+      const { published, scratch } = earlier;
+      if (version === published.version)
+        await assertSameWeights(trainer, published, { scratch, backend: config.backend });
+      return;
+    }
+    const canary = await scoreCanary(trainer, this.#canaryIds);
+    await weights.publish(version, (dir) => trainer.save(dir), canary, { full });
+  }
+
+  /** Begins to write the half of a checkpoint that is due; null when none is, or when it is there. */
+  async #prepareHalf(step: number): Promise<PreparedHalf | null> {
+    const { checkpoints, maxSteps } = this.#job;
+    if (checkpoints === null || !isCheckpointStep(step, checkpoints.rules, maxSteps)) return null;
+    if (this.#isPublished(step) && (await isWritten(checkpoints, step))) return null;
+    const finish = prepareHalf(checkpoints, step, "trainer", async (dir) => {
+      await this.#trainer.saveCheckpoint(dir);
+      await writeBaseWeights(dir, this.#base);
+    });
+    this.#save(finish.then(() => undefined));
+    if (!checkpoints.rules.save_async) await finish;
+    return { finish };
+  }
+
+  /** The half exists after the step is logged: a trainer that begins from it does not log the step again. */
+  async #finishHalf(finish: PreparedHalf["finish"]): Promise<void> {
+    this.#save(finish.then((end) => end()));
+    if (this.#job.checkpoints?.rules.save_async === false) await this.saving;
+  }
+
+  #save(saving: Promise<void>): void {
+    this.saving = saving;
+    // Its rejection is handled where it is awaited.
+    saving.catch(() => undefined);
+  }
+}
+
+/** A half that is being written. */
+interface PreparedHalf {
+  /** Resolves when its files are written, to what makes it exist. */
+  finish: ReturnType<typeof prepareHalf>;
+}
+
+/** Whether an earlier process of the attempt has written the trainer's half. */
+async function isWritten(checkpoints: CheckpointWriter, step: number): Promise<boolean> {
+  return (await isJoined(checkpoints, step)) || hasHalf(checkpoints, step, "trainer");
 }
 
 /** Errors: PRL_ENGINE_INPUT when the batches have no experts to replay, or some that must not be. */

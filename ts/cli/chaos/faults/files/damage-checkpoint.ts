@@ -13,7 +13,8 @@ export function damagingCheckpoint(damage: Damage): Fault {
   return {
     name: `${damage}-checkpoint`,
     breaks: damage === "flip" ? "one bit of the newest checkpoint" : "the end of a file of the newest checkpoint",
-    saves: "digests of all files, compared before a resume; the checkpoint before it (`ckpt.interval` keeps several)",
+    saves:
+      "digests of all files, compared before they are used; the checkpoint before it (`ckpt.interval` keeps several)",
     injection: "a file of it is damaged while an older one is there, and the trainer is killed",
     promise: GOES_ON,
     async inject(run, rng) {

@@ -12,7 +12,7 @@ export const fault: Fault = {
   breaks:
     "allocations of one process: the kernel gives no more memory, and the process ends by a signal (SIGABRT, SIGTRAP)",
   saves:
-    "a process that a signal ended was not at fault: it is started again, at the checkpoint where it held the state",
+    "a process that a signal ended was not at fault: it is started again, from its snapshot or checkpoint where it held the state",
   injection: `the limit of its data becomes its present size and 1 MiB, for ${FOR_MS / 1000} s (prlimit)`,
   promise: GOES_ON,
   obstacle: () => (HAS_PRLIMIT() ? null : "prlimit is not installed"),

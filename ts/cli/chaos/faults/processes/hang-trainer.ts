@@ -3,5 +3,5 @@ import { hanging } from "./stand-still.ts";
 
 export const fault = hanging("trainer", {
   breaks: "the run's progress, without an exit that could be noticed",
-  saves: "the lifeline: silent for 30 s, it is killed, and the run goes back to its checkpoint",
+  saves: "the lifeline: silent for 30 s, it is killed, and another one goes on from its checkpoint",
 });

@@ -1,0 +1,44 @@
+/**
+ * The end of a trainer that takes the place of one which had published the last version: it serves that version until the servers have it. The lost trainer
+ * may have got the acknowledgement, so the orchestrator's event counts, which comes after it.
+ */
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { PrlError } from "../../errors.ts";
+import { isThere } from "../../files/file-presence.ts";
+import { EVENTS_FILE } from "../../monitors/index.ts";
+
+const POLL_MS = 200;
+/** The same as for a version over grpc that nothing comes of. */
+const DEADLINE_MS = 600_000;
+
+/** Resolves when the orchestrator has noted in this attempt that all servers have the version. Errors: PRL_DEADLINE. */
+export async function untilAdopted(
+  runDir: string,
+  { attempt, version }: { attempt: number; version: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const path = join(runDir, EVENTS_FILE);
+  const end = performance.now() + DEADLINE_MS;
+  while (!(await hasAdopted(path, attempt, version))) {
+    if (performance.now() > end) {
+      const seconds = DEADLINE_MS / 1000;
+      throw new PrlError("PRL_DEADLINE", `the servers did not take weight version ${version} within ${seconds} s`);
+    }
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+async function hasAdopted(path: string, attempt: number, version: number): Promise<boolean> {
+  if (!(await isThere(path))) return false;
+  for await (const text of createInterface({ input: createReadStream(path) })) {
+    // Most lines are other events, and the last one may be torn.
+    if (!text.includes('"weights_adopted"') || !text.endsWith("}")) continue;
+    const event = JSON.parse(text) as Record<string, unknown>;
+    if (event["attempt"] === attempt && event["version"] === version) return true;
+  }
+  return false;
+}
