@@ -128,13 +128,14 @@ async function reached(
   }
 }
 
-/** Resolves when the launcher has noted that all processes are ready; rejects when the run has ended before. */
-async function isTraining(name: string, run: Running): Promise<void> {
+/** Resolves to the orchestrator's number when it and all others are ready, as the launcher has noted; rejects when the run has ended before. */
+async function whenAtWork(name: string, run: Running): Promise<number> {
   const end = new AbortController();
   void run.finished.then(() => end.abort());
   for (;;) {
     const events = await readJsonLines<Line>(join(runDir(name), "events.jsonl")).catch(() => []);
-    if (events.some(({ type, phase }) => type === "phase" && phase === "training")) return;
+    const orchestrator = await pidOf(name, "orchestrator-0");
+    if (orchestrator !== null && events.some(({ phase }) => phase === "training")) return orchestrator;
     if (end.signal.aborted) throw new Error(`${name} ended before it was at work`);
     await sleep(20);
   }
@@ -307,8 +308,7 @@ describe("a run whose trainer and orchestrator are killed", () => {
       // Checkpoints are rare, so that steps have to be trained again.
       const args = [...level, ...types, "--ckpt.interval", "4", "--deployment.max-restarts", "100"];
       const run = start(rlArgs(name, steps, ...args), options());
-      await isTraining(name, run);
-      const orchestrator = await pidOf(name, "orchestrator-0");
+      const orchestrator = await whenAtWork(name, run);
       // However fast the run is, it cannot be at its end then.
       const early = await killAll(name, run, [{ process: "trainer-0", step: 0, delayMs: 0 }]);
       // The second one hits a trainer that does steps again.
