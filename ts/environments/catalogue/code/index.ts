@@ -1,7 +1,8 @@
 /** Code: programs that run in sandboxes, and questions about programs that this process scores. */
 import type { AnyRow, Family } from "../row.ts";
 import { codeReading } from "./code-reading/index.ts";
+import { lowLevel } from "./low-level/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { sql } from "./sql/index.ts";
 
-export const FAMILIES: readonly Family<AnyRow>[] = [specFunctions, sql, codeReading];
+export const FAMILIES: readonly Family<AnyRow>[] = [specFunctions, sql, codeReading, lowLevel];

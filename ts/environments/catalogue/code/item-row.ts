@@ -30,6 +30,8 @@ export interface ItemRow<Problem extends object> {
   readonly canonical?: (problem: Problem) => unknown;
   /** Four wordings; each says in which form the answer is given. */
   readonly prompts: readonly ((problem: Problem) => string)[];
+  /** Draws before a level is given up for this turn, where most of them are degenerate. Default: 1. */
+  readonly tries?: number;
   /** Of lists: the share of items that guessing gets right; what is above it counts, squared. Default: all items or nothing. */
   readonly base?: number;
 }
@@ -43,8 +45,11 @@ export function itemRow<Problem extends object>(row: ItemRow<Problem>): Row {
     // The items of a set are named in the prompt.
     selects: form === "set",
     make(rng, level) {
-      const made = row.make(rng, level);
-      return made === null || made.items.length === 0 || made.items.some((item) => item === "") ? null : made;
+      for (let turn = 0; turn < (row.tries ?? 1); turn++) {
+        const made = row.make(rng, level);
+        if (made !== null && made.items.length > 0 && made.items.every((item) => item !== "")) return made;
+      }
+      return null;
     },
     effort: ({ effort }) => effort,
     canonical: ({ problem }) => row.canonical?.(problem) ?? problem,

@@ -40,13 +40,8 @@ export const eventLoopOrder = itemRow<Problem>({
   id: "event-loop-order",
   asks: "the order of logs of a JavaScript program with promises, await and timers",
   form: "list",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  tries: TRIES,
+  make: draw,
   prompts: [
     (one) =>
       `In which order are the letters logged when Node runs this module?\n\n${eventLoopSource(one)}\n\nList the letters in the order of their appearance, with commas between.`,

@@ -46,13 +46,8 @@ export const exceptionPaths = itemRow<Problem>({
   id: "exception-paths",
   asks: "the output of functions with try, except, else, finally, raise and early returns",
   form: "lines",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  tries: TRIES,
+  make: draw,
   prompts: [
     (one) =>
       `Follow the exceptions. Python's KeyError and IndexError are kinds of LookupError.\n\n${exceptionSource(one)}\n\nWhat is printed? Answer with all lines in order.`,

@@ -36,13 +36,8 @@ export const executionCounts = itemRow<Problem>({
   id: "execution-counts",
   asks: "how often the marked lines of a recursive function run",
   form: "list",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  tries: TRIES,
+  make: draw,
   prompts: [
     (one) =>
       `How often is each marked line executed?\n\n${executionSource(one)}\n\nGive the counts of ${marksOf(one)}, in this order, separated by commas.`,

@@ -42,13 +42,8 @@ export const generatorInterleaving = itemRow<Problem>({
   id: "generator-interleaving",
   asks: "the output of Python generators that are advanced by turns and share a list",
   form: "lines",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  tries: TRIES,
+  make: draw,
   prompts: [
     (one) =>
       `The following Python 3 script uses generators. Write everything that it prints, one line below the other.\n\n${generatorSource(one)}`,

@@ -26,13 +26,8 @@ export const outputOfLoops = itemRow<Problem>({
   id: "output-of-loops",
   asks: "the printed lines of a program with loops, branches, lists and texts",
   form: "lines",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  tries: TRIES,
+  make: draw,
   prompts: [
     ({ program }) =>
       `What does this Python program print?\n\n${sourceOf(program)}\n\nGive all of its output, line by line, as it appears on the screen.`,

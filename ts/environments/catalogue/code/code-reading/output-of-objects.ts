@@ -47,13 +47,8 @@ export const outputOfObjects = itemRow<Problem>({
   id: "output-of-objects",
   asks: "the output of overridden methods and super calls under multiple inheritance",
   form: "lines",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  tries: TRIES,
+  make: draw,
   prompts: [
     (one) =>
       `Find the output of this object-oriented Python program. Mind the method resolution order.\n\n${objectsSource(one)}\n\nState the printed lines one below the other.`,
