@@ -3,6 +3,7 @@ import type { AnyRow, Family } from "../row.ts";
 import { codeReading } from "./code-reading/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
+import { staticAnalysis } from "./static-analysis/index.ts";
 import { sql } from "./sql/index.ts";
 
-export const FAMILIES: readonly Family<AnyRow>[] = [specFunctions, sql, codeReading, lowLevel];
+export const FAMILIES: readonly Family<AnyRow>[] = [specFunctions, sql, codeReading, staticAnalysis, lowLevel];
