@@ -1,8 +1,8 @@
 /**
- * Trainer and orchestrator are killed and stopped while a run goes on: the launcher starts them again from the newest checkpoint. At level 0 the
- * run ends with the bits of an undisturbed one.
+ * Trainer and orchestrator are killed and stopped while a run goes on: the launcher starts them again. At level 0 the run ends with the bits of an
+ * undisturbed one.
  */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -330,6 +330,26 @@ describe("a run whose trainer and orchestrator are killed", () => {
     },
   );
 
+  test("goes back by name when the trainer cannot do its steps again", TEST, async () => {
+    // It has steps enough for any machine, and is interrupted in the end.
+    const run = start(rlArgs("gone", 100_000, ...bits.level, "--ckpt.interval", "50000"), options());
+    await whenAtWork("gone", run);
+    await reached("gone", run, { attempt: 1, step: 1 });
+    await rm(join(runDir("gone"), "rollouts/step_1"), { recursive: true });
+    await signal("gone", "trainer-0", "SIGKILL");
+    await reached("gone", run, { attempt: 2, step: 1 });
+    run.child.kill("SIGINT");
+    const { code, stdout, stderr } = await run.finished;
+    expect(code, stdout + stderr).toBe(130);
+    expect(stdout).toMatch(
+      /Warning: the orchestrator goes back with the trainer: \[PRL_TRAIN_REPLAY\] .* has no batch of step 1 any more/u,
+    );
+    expect((await restartsOf("gone")).map(({ process: lost, step }) => [lost, step])).toEqual([
+      ["trainer-0", undefined],
+      ["trainer-0", 0],
+    ]);
+  });
+
   test("goes on after each kind of process stood still, and at level 1 keeps every invariant", TEST, async () => {
     const steps = LONG ? 40 : 8;
     const level = ["--max-async-level", "1"];
@@ -395,4 +415,28 @@ test("a supervised run whose process is killed ends with the weights of an undis
   const weights = (name: string) => readFile(join(runDir(name), "model/model.safetensors"));
   expect((await weights("sft-killed")).equals(await weights("sft-whole"))).toBe(true);
   expect(await summaryOf("sft-killed")).toMatchObject({ status: "completed", steps, restarts: { sft: 1 } });
+});
+
+test("a warm start whose process is killed begins again, and logs each step once", TEST, async () => {
+  const steps = 60;
+  const sft = join(place.dir, "warm.toml");
+  await writeFile(sft, `max_steps = ${steps}\n${await readFile(join(place.dir, "sft.toml"), "utf8")}`);
+  const run = start(rlArgs("warm", 1, "--warm-start.sft", sft), options());
+  await reached("warm", run, { attempt: 1, step: 1 });
+  // On a loaded machine it may have ended meanwhile.
+  const restarts = await signal("warm", "sft-0", "SIGKILL").then(
+    () => ({ sft: 1 }),
+    () => ({}),
+  );
+  const { code, stdout, stderr } = await run.finished;
+  expect(code, stdout + stderr).toBe(0);
+  expect(stdout.includes("sft-0 ended (signal SIGKILL): the warm start begins again")).toBe("sft" in restarts);
+  expect(await summaryOf("warm")).toMatchObject({ status: "completed", steps: 1, restarts });
+  const lines = await readJsonLines<Line>(join(runDir("warm"), "metrics.jsonl"));
+  const logged = lines.filter(({ component }) => component === "sft").map(({ step }) => step);
+  expect(logged).toEqual(Array.from({ length: steps }, (_, i) => i + 1));
+  if (!LONG) return;
+  const calm = { ...options(), cache: join(place.dir, "other-cache") };
+  expect((await prl(rlArgs("warm-calm", 1, "--warm-start.sft", sft), calm)).code).toBe(0);
+  expect((await historyOf("warm-calm", 1)).digest).toBe((await historyOf("warm", 1)).digest);
 });

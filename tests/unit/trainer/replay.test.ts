@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { openMetrics } from "../../../ts/monitors/index.ts";
-import { takeOver, type TakenOver } from "../../../ts/trainer/index.ts";
+import { takeOver, type TakenOver, untilAdopted } from "../../../ts/trainer/index.ts";
 import { assertSameWeights } from "../../../ts/trainer/rl/replay.ts";
 import {
   hasHalf,
@@ -161,6 +161,23 @@ describe("a trainer that takes the place of a lost one", () => {
     }
     await expect(readFile(join(scratch, "model.safetensors"))).rejects.toThrow("ENOENT");
   });
+});
+
+test("the end of a trainer that takes the place of one which had published the last version waits for the orchestrator's event", async () => {
+  const disk = await Disk.make(2);
+  const { signal } = new AbortController();
+  let isDone = false;
+  const waiting = untilAdopted(disk.runDir, { attempt: 2, version: 5 }, signal).then(() => (isDone = true));
+  const events = join(disk.runDir, "events.jsonl");
+  const adopted = (attempt: number, version: number) =>
+    JSON.stringify({ component: "orchestrator", attempt, type: "weights_adopted", version });
+  await writeFile(events, `${adopted(1, 5)}\n${adopted(2, 4)}\n${adopted(2, 5).slice(0, -1)}`);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(isDone).toBe(false);
+  await appendFile(events, `}\n`);
+  expect(await waiting).toBe(true);
+  const aborted = untilAdopted(disk.runDir, { attempt: 3, version: 5 }, AbortSignal.abort());
+  await expect(aborted).rejects.toThrow("abort");
 });
 
 const STEPS = 5;
