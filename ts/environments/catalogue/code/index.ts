@@ -1,9 +1,17 @@
 /** Code: programs that run in sandboxes, and questions about programs that this process scores. */
 import type { AnyRow, Family } from "../row.ts";
+import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { sql } from "./sql/index.ts";
 
-export const FAMILIES: readonly Family<AnyRow>[] = [specFunctions, sql, codeReading, staticAnalysis, lowLevel];
+export const FAMILIES: readonly Family<AnyRow>[] = [
+  specFunctions,
+  sql,
+  codeReading,
+  staticAnalysis,
+  changeManagement,
+  lowLevel,
+];
