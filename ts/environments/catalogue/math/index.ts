@@ -4,5 +4,14 @@ import { counting } from "./counting/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
 import { probability } from "./probability/index.ts";
+import { processes } from "./processes/index.ts";
+import { structures } from "./structures/index.ts";
 
-export const FAMILIES: readonly Family[] = [modularArithmetic, counting, probability, exactArithmetic];
+export const FAMILIES: readonly Family[] = [
+  modularArithmetic,
+  counting,
+  structures,
+  probability,
+  processes,
+  exactArithmetic,
+];

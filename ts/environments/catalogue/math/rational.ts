@@ -52,21 +52,36 @@ export function textOf({ n, d }: Rational): string {
 /** The solution of a square system by Gaussian elimination; null when it has none or many. */
 export function solveLinear(matrix: readonly (readonly Rational[])[], right: readonly Rational[]): Rational[] | null {
   const size = matrix.length;
-  const rows = matrix.map((row, index) => [...row, at(right, index)]);
-  for (const column of range(size)) {
-    const pivot = rows.findIndex((row, index) => index >= column && at(row, column).n !== 0n);
-    if (pivot < 0) return null;
-    const [top, other] = [at(rows, pivot), at(rows, column)];
-    [rows[column], rows[pivot]] = [top, other];
+  const { rows, pivots } = reduced(
+    matrix.map((row, index) => [...row, at(right, index)]),
+    size,
+  );
+  return pivots.length < size ? null : rows.map((row) => at(row, size));
+}
+
+/** The reduced row echelon form over the first `columns` columns, and the column of each leading 1; rows of zeros come last. */
+export function reduced(
+  matrix: readonly (readonly Rational[])[],
+  columns: number,
+): { rows: Rational[][]; pivots: number[] } {
+  const rows = matrix.map((row) => [...row]);
+  const pivots: number[] = [];
+  for (const column of range(columns)) {
+    const place = pivots.length;
+    const found = rows.findIndex((row, index) => index >= place && at(row, column).n !== 0n);
+    if (found < 0) continue;
+    const [top, other] = [at(rows, found), at(rows, place)];
+    rows[found] = other;
     const scaled = top.map((value) => over(value, at(top, column)));
-    rows[column] = scaled;
+    rows[place] = scaled;
     for (const [index, row] of rows.entries()) {
       const factor = at(row, column);
-      if (index === column || factor.n === 0n) continue;
-      rows[index] = row.map((value, place) => minus(value, times(factor, at(scaled, place))));
+      if (index === place || factor.n === 0n) continue;
+      rows[index] = row.map((value, cell) => minus(value, times(factor, at(scaled, cell))));
     }
+    pivots.push(column);
   }
-  return rows.map((row) => at(row, size));
+  return { rows, pivots };
 }
 
 function lowest(n: bigint, d: bigint): Rational {

@@ -208,4 +208,137 @@ compareWith(probability, {
       return chance;
     },
   ],
+  "expected-structure-count": [
+    1,
+    (one: {
+      counts: number[];
+      isCircle: boolean;
+      terms: { kind: string; length: number; word: number[]; points: number }[];
+    }) => {
+      const letters = one.counts.flatMap((count, letter) => upTo(count).map(() => letter));
+      let [points, orders] = [0, 0];
+      const place = (order: number[], left: number[]): void => {
+        for (const [at, letter] of left.entries()) place([...order, letter], left.toSpliced(at, 1));
+        if (left.length > 0) return;
+        orders += 1;
+        for (const term of one.terms) {
+          const windows = one.isCircle ? order.length : order.length - term.length + 1;
+          for (const begin of upTo(windows)) {
+            const window = upTo(term.length).map((at) => order[(begin + at) % order.length] ?? 0);
+            const kinds = new Set(window).size;
+            const counts = {
+              equal: kinds === 1,
+              different: kinds === term.length,
+              word: window.join() === term.word.join(),
+            };
+            if (counts[term.kind as "equal" | "different" | "word"]) points += term.points;
+          }
+        }
+      };
+      place([], letters);
+      return points / orders;
+    },
+  ],
+  "geometric-region-odds": [
+    5,
+    (one: {
+      x: [number, number];
+      y: [number, number];
+      asked: [number, number, number][];
+      known: [number, number, number][];
+    }) => {
+      // The length of a vertical cut is linear between the places where two border lines meet.
+      const area = (planes: [number, number, number][]): number => {
+        const heights = (x: number): [number, number] => {
+          let [low, high] = one.y;
+          for (const [a, b, c] of planes) {
+            const edge = (c - a * x) / b;
+            if (b > 0) high = Math.min(high, edge);
+            else low = Math.max(low, edge);
+          }
+          return [low, high];
+        };
+        const lines = [...planes, [0, 1, one.y[0]] as const, [0, 1, one.y[1]] as const];
+        const meets = lines.flatMap(([a, b, c]) =>
+          lines.flatMap(([d, e, f]) => (a * e === b * d ? [] : [(c * e - b * f) / (a * e - b * d)])),
+        );
+        const cuts = [...one.x, ...meets].filter((x) => x >= one.x[0] && x <= one.x[1]).toSorted((a, b) => a - b);
+        return sum(
+          cuts.slice(1).map((right, at) => {
+            const left = cuts[at] ?? right;
+            const [low, high] = heights((left + right) / 2);
+            return Math.max(0, high - low) * (right - left);
+          }),
+        );
+      };
+      return area([...one.known, ...one.asked]) / area(one.known);
+    },
+  ],
+  "density-transform": [
+    5,
+    (one: { heights: number[]; width: number; shape: string; bend: number }) => {
+      const value = (x: number): number => {
+        if (one.shape === "deviation") return Math.abs(x - one.bend);
+        if (one.shape === "excess") return Math.max(x - one.bend, 0);
+        return one.shape === "larger" ? Math.max(x, one.bend) : Math.min(x, one.bend) ** 2;
+      };
+      const density = (x: number): number => {
+        const piece = Math.min(Math.floor(x / one.width), one.heights.length - 2);
+        const [left = 0, right = 0] = one.heights.slice(piece);
+        return left + ((right - left) * (x - piece * one.width)) / one.width;
+      };
+      // Simpson's rule is exact for polynomials of degree 3, and both factors are polynomials between whole numbers.
+      const integral = (f: (x: number) => number): number =>
+        sum(upTo((one.heights.length - 1) * one.width).map((x) => (f(x) + 4 * f(x + 0.5) + f(x + 1)) / 6));
+      return integral((x) => density(x) * value(x)) / integral(density);
+    },
+  ],
+  "joint-table-moments": [
+    5,
+    (one: {
+      xs: number[];
+      ys: number[];
+      weights: number[][];
+      asks: string;
+      a: number;
+      b: number;
+      least: number | null;
+    }) => {
+      const cases = one.xs.flatMap((x, i) =>
+        one.ys.flatMap((y, j) =>
+          x + y >= (one.least ?? -99) ? upTo(one.weights[i]?.[j] ?? 0).map(() => [x, y] as const) : [],
+        ),
+      );
+      const second = ([x, y]: readonly [number, number]): number => one.a * x + one.b * y;
+      const first = one.asks === "variance" ? second : ([x]: readonly [number, number]): number => x;
+      // Half of the mean product of the differences of two independent cases.
+      let products = 0;
+      for (const u of cases) for (const v of cases) products += (first(u) - first(v)) * (second(u) - second(v));
+      return products / 2 / cases.length ** 2;
+    },
+  ],
+  "posterior-predictive-urns": [
+    4,
+    (one: { urns: number[][]; prior: number[]; isPutBack: boolean; seen: number[]; next: number[] }) => {
+      const all = [...one.seen, ...one.next];
+      let [both, known] = [0, 0];
+      for (const [kind, urn] of one.urns.entries()) {
+        const balls = urn.flatMap((count, colour) => upTo(count).map(() => colour));
+        // Every way to draw single balls, each as likely as the others of the urn.
+        const walk = (drawn: number[], weight: number): void => {
+          const step = drawn.length;
+          if (step === one.seen.length) known += weight;
+          if (step === all.length) both += weight;
+          else
+            for (const ball of upTo(balls.length)) {
+              if (balls[ball] !== all[step] || (!one.isPutBack && drawn.includes(ball))) continue;
+              walk([...drawn, ball], weight / (one.isPutBack ? balls.length : balls.length - step));
+            }
+        };
+        if (Math.max(...urn) ** all.length <= MOST) walk([], one.prior[kind] ?? 0);
+        else return null;
+      }
+      return both / known;
+    },
+  ],
 });

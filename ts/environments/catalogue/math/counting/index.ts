@@ -7,9 +7,12 @@ import { forbiddenPositionPermutations } from "./forbidden-position-permutations
 import { labelledGraphCensus } from "./labelled-graph-census.ts";
 import { obstacleLatticePaths } from "./obstacle-lattice-paths.ts";
 import { patternFreeWords } from "./pattern-free-words.ts";
+import { forcingThreshold } from "./forcing-threshold.ts";
 import { residueSubsets } from "./residue-subsets.ts";
 import { restrictedPartitions } from "./restricted-partitions.ts";
+import { roundTableSeating } from "./round-table-seating.ts";
 import { stripTilings } from "./strip-tilings.ts";
+import { surveyRegions } from "./survey-regions.ts";
 import { symmetryColourings } from "./symmetry-colourings.ts";
 
 export const counting: Family = {
@@ -26,5 +29,8 @@ export const counting: Family = {
     patternFreeWords,
     residueSubsets,
     ballotAndTableaux,
+    roundTableSeating,
+    surveyRegions,
+    forcingThreshold,
   ],
 };

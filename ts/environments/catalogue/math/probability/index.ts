@@ -3,10 +3,15 @@ import type { Family } from "../../row.ts";
 import { absorbingChain } from "./absorbing-chain.ts";
 import { bayesNetQuery } from "./bayes-net-query.ts";
 import { collisionOdds } from "./collision-odds.ts";
+import { densityTransform } from "./density-transform.ts";
 import { dicePoolOdds } from "./dice-pool-odds.ts";
+import { expectedStructureCount } from "./expected-structure-count.ts";
+import { geometricRegionOdds } from "./geometric-region-odds.ts";
+import { jointTableMoments } from "./joint-table-moments.ts";
 import { mixedEquilibrium } from "./mixed-equilibrium.ts";
 import { orderStatistics } from "./order-statistics.ts";
 import { patternWaitingOdds } from "./pattern-waiting-odds.ts";
+import { posteriorPredictiveUrns } from "./posterior-predictive-urns.ts";
 import { stoppingPolicy } from "./stopping-policy.ts";
 import { urnConditionals } from "./urn-conditionals.ts";
 
@@ -22,5 +27,10 @@ export const probability: Family = {
     mixedEquilibrium,
     patternWaitingOdds,
     collisionOdds,
+    expectedStructureCount,
+    geometricRegionOdds,
+    densityTransform,
+    jointTableMoments,
+    posteriorPredictiveUrns,
   ],
 };
