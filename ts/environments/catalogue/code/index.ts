@@ -2,6 +2,7 @@
 import type { AnyRow, Family } from "../row.ts";
 import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
+import { concurrency } from "./concurrency/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
@@ -13,5 +14,6 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   codeReading,
   staticAnalysis,
   changeManagement,
+  concurrency,
   lowLevel,
 ];
