@@ -1,6 +1,7 @@
 //! Decides how an exec ended, from the events and counters of its course.
 
 use std::io;
+use std::time::Duration;
 
 use prl_sandbox_guest::defence::Defence;
 use prl_sandbox_guest::wire::{Failure, Finished};
@@ -11,8 +12,11 @@ use crate::counts::COUNTS;
 use crate::error::SandboxError;
 use crate::plan::RunLimits;
 
-/// The kernel's warning may come earlier than the limit by this much, because the kernel counts CPU time in two ways.
-const TICK_NS: u64 = 50_000_000;
+/// The kernel's warning is believed when a process has used the limit divided by this. For its limit the kernel counts the
+/// clock ticks that meet a process, and it reports the time that the process ran: beside others a process meets more ticks
+/// than its time holds. The part may be so small because only the program itself also sends the warning, and then it has
+/// failed as well.
+const WARNED_PART: u128 = 2;
 
 /// The kernel sends SIGSYS for a system call of another table than that of x86-64. Any program can send it too, and the
 /// parent of a process learns no more than the signal's number.
@@ -92,8 +96,7 @@ impl Facts {
             verdict: course.verdict.or(oom.then_some(Verdict::Oom)),
             oom,
             cpu_ns,
-            // The kernel's limit counts in ticks: it may end a process that has used a little less.
-            out_of_cpu: seen.cpu_ns.is_none() && signal.is_some_and(|number| out_of_cpu(number, cpu_ns, limits)),
+            out_of_cpu: seen.cpu_ns.is_none() && signal.is_some_and(|number| out_of_cpu(number, cpu_ns, limits.cpu)),
             exit_code: status
                 .filter(|status| libc::WIFEXITED(*status))
                 .map(|status| libc::WEXITSTATUS(status)),
@@ -212,14 +215,14 @@ fn lost(failed: Option<&Failure>) -> SandboxError {
 
 /// Whether a signal is that of the CPU limit of each process: the warning, or the kill of a process that ignored it. A
 /// program can also send both to itself.
-fn out_of_cpu(signal: i32, cpu_ns: Option<u64>, limits: &RunLimits) -> bool {
-    let whole_seconds = limits.cpu.as_millis().div_ceil(1000) * 1_000_000_000;
-    let tick = match signal {
-        libc::SIGXCPU => TICK_NS,
-        libc::SIGKILL => 0,
+fn out_of_cpu(signal: i32, cpu_ns: Option<u64>, limit: Duration) -> bool {
+    let whole_seconds = limit.as_millis().div_ceil(1000) * 1_000_000_000;
+    let least = match signal {
+        libc::SIGXCPU => whole_seconds / WARNED_PART,
+        libc::SIGKILL => whole_seconds,
         _ => return false,
     };
-    cpu_ns.is_some_and(|used| u128::from(used + tick) >= whole_seconds)
+    cpu_ns.is_some_and(|used| u128::from(used) >= least)
 }
 
 fn os_text(errno: i32) -> String {
@@ -252,5 +255,30 @@ fn verdict_text(verdict: Verdict, limits: &RunLimits) -> (Cause, String) {
             format!("wrote more than {} bytes of output", limits.output_kill_bytes),
         ),
         Verdict::Cancelled => (Cause::Cancelled, "cancelled".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_counts_from_half_of_the_limit_and_a_kill_from_all_of_it() {
+        let limit = Duration::from_millis(1500); // The kernel's limit is two whole seconds.
+        for (signal, used_ms, expected) in [
+            (libc::SIGXCPU, 999, false),
+            (libc::SIGXCPU, 1000, true),
+            (libc::SIGXCPU, 2010, true),
+            (libc::SIGKILL, 1999, false),
+            (libc::SIGKILL, 2000, true),
+            (libc::SIGSEGV, 5000, false),
+        ] {
+            assert_eq!(
+                out_of_cpu(signal, Some(used_ms * 1_000_000), limit),
+                expected,
+                "signal {signal} after {used_ms} ms"
+            );
+        }
+        assert!(!out_of_cpu(libc::SIGXCPU, None, limit));
     }
 }
