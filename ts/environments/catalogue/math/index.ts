@@ -2,6 +2,7 @@
 import type { Family } from "../row.ts";
 import { counting } from "./counting/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
+import { linearAlgebra } from "./linear-algebra/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
 import { probability } from "./probability/index.ts";
 import { processes } from "./processes/index.ts";
@@ -13,5 +14,6 @@ export const FAMILIES: readonly Family[] = [
   structures,
   probability,
   processes,
+  linearAlgebra,
   exactArithmetic,
 ];
