@@ -6,6 +6,7 @@ import { linearAlgebra } from "./linear-algebra/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
 import { probability } from "./probability/index.ts";
 import { processes } from "./processes/index.ts";
+import { sequences } from "./sequences/index.ts";
 import { structures } from "./structures/index.ts";
 
 export const FAMILIES: readonly Family[] = [
@@ -15,5 +16,6 @@ export const FAMILIES: readonly Family[] = [
   probability,
   processes,
   linearAlgebra,
+  sequences,
   exactArithmetic,
 ];
