@@ -195,8 +195,8 @@ async function killAll(name: string, run: Running, kills: readonly Kill[]): Prom
     } catch {
       // It is between its end and its start.
     }
-    // Its file stays until the launcher has noticed.
-    for (let i = 0; i < 500 && !end.signal.aborted && (await pidOf(name, victim)) === pid; i++) await sleep(20);
+    // Its file stays until the launcher has noticed, that of a trainer until another one is ready, after a pause of up to 10 s.
+    for (let i = 0; i < 3000 && !end.signal.aborted && (await pidOf(name, victim)) === pid; i++) await sleep(20);
   }
   return done;
 }
