@@ -14,6 +14,7 @@ const FOLDERS: ReadonlyMap<Category, () => Promise<{ readonly FAMILIES: readonly
   ["code", () => import("./code/index.ts")],
   ["logic", () => import("./logic/index.ts")],
   ["science", () => import("./science/index.ts")],
+  ["research", () => import("./research/index.ts")],
 ]);
 
 /** Owner of the mixtures' ids. */
