@@ -9,17 +9,17 @@ import { createRng } from "../../../../../ts/random/rng.ts";
 /** Instances of each level. */
 const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 100 : 5;
 
-/** `second` gives the values of the fields, in their order; it sees the facts and the prompt. */
-export function expectAgreement<Given extends object>(
+/** `second` gives the values of the fields, in their order; it sees the facts, of the type that its row has, and the prompt. */
+export function expectAgreement(
   row: Row,
-  second: (given: Given, prompt: string) => readonly string[],
+  second: (given: never, prompt: string) => readonly string[],
   levels: readonly Level[] = LEVELS,
 ): void {
   const rng = createRng(11);
   for (const level of levels) {
     for (let count = 0; count < INSTANCES; count++) {
       const { instance, prompt } = drawInstance(row, level, rng);
-      const { given, solution } = instance as FieldInstance<Given>;
+      const { given, solution } = instance as FieldInstance<never>;
       const values = solution.fields.map(({ value }) => value);
       expect(second(given, prompt), `${row.id} ${JSON.stringify(given)}`).toEqual(values);
     }

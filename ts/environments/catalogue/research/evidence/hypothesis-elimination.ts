@@ -147,7 +147,7 @@ function lamp({ switches }: Given): string {
 }
 
 function letter(index: number): string {
-  return at([..."abcdefgh"], index);
+  return "abcdefgh".charAt(index);
 }
 
 function hypothesisLines({ hypotheses: all }: Given, rng: Rng): string {
