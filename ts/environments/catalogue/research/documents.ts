@@ -24,7 +24,7 @@ export function inWords(items: readonly string[]): string {
   return `${items.slice(0, -1).join(", ")} and ${at(items, items.length - 1)}`;
 }
 
-/** With a capital letter and a full stop. */
+/** The text as a sentence: with a capital letter and a full stop. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

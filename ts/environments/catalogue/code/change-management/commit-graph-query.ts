@@ -132,7 +132,7 @@ function answerOf(parents: readonly (readonly number[])[], one: GraphProblem["qu
   return common.filter((commit) => !common.some((other) => other !== commit && ancestors(parents, other).has(commit)));
 }
 
-/** With the commit itself. */
+/** The commits that a commit follows from, and the commit. */
 function ancestors(parents: readonly (readonly number[])[], commit: number): Set<number> {
   const found = new Set([commit]);
   for (const one of found) for (const parent of at(parents, one)) found.add(parent);

@@ -13,7 +13,7 @@ import { itemRow } from "../item-row.ts";
 interface Call {
   do: "findall" | "split" | "sub";
   pattern: string;
-  /** Of sub. */
+  /** The replacement that `sub` writes. */
   by: string;
   text: string;
 }

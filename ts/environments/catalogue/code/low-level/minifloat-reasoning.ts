@@ -128,7 +128,7 @@ function valueOf(bits: string, { exponentBits, fractionBits, bias }: Shape): num
   return bits.startsWith("1") && value !== 0 ? -value : value;
 }
 
-/** Of a value that is not above the largest number. */
+/** The bits of a value, which is not above the largest number. */
 function encodingOf(value: number, { exponentBits, fractionBits, bias }: Shape): string {
   const size = Math.abs(value);
   let exponent = 1;
@@ -141,7 +141,7 @@ function encodingOf(value: number, { exponentBits, fractionBits, bias }: Shape):
   return `${value < 0 ? 1 : 0}${field.toString(2).padStart(exponentBits + fractionBits, "0")}`;
 }
 
-/** Of a finite binary fraction. */
+/** A finite binary fraction as a quotient of integers in lowest terms. */
 function fractionOf(value: number): string {
   let [top, bottom] = [value, 1];
   while (!Number.isInteger(top)) [top, bottom] = [top * 2, bottom * 2];

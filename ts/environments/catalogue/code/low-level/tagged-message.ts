@@ -10,7 +10,7 @@ type Kind = "number" | "signed" | "text" | "message";
 interface Field {
   tag: number;
   kind: Kind;
-  /** Of numbers. */
+  /** The content of a number. */
   value: number;
   text: string;
   fields: Field[];
