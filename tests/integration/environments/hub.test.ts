@@ -102,6 +102,9 @@ test("a private hub is searched with a token only", async () => {
     const refused = { code: "PRL_ENVIRONMENT_HUB", message: expect.stringContaining("wants a token") };
     await expect(search(null)).rejects.toMatchObject(refused);
     await expect(search("forged")).rejects.toMatchObject(refused);
+    // A path that is no URL ends with an answer, and the hub goes on.
+    expect((await fetch(`${hidden.url}/`)).status).toBeGreaterThanOrEqual(200);
+    expect(await search(token)).toEqual([]);
   } finally {
     await hidden.close();
   }

@@ -26,12 +26,13 @@ export function addSearch(server: Server, route: SearchRoute): void {
   const registry = server.listeners("request") as RequestListener[];
   server.removeAllListeners("request");
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    const url = new URL(request.url ?? "/", "http://hub");
-    if (request.method === "GET" && url.pathname === SEARCH) {
-      void answer(route, url.searchParams, request, response);
+    // It is not parsed as a URL: "//" is a path that clients send, and no URL.
+    const [path = "", query = ""] = (request.url ?? "").split("?", 2);
+    if (request.method === "GET" && path === SEARCH) {
+      void answer(route, new URLSearchParams(query), request, response);
       return;
     }
-    const name = READS.includes(request.method ?? "") ? null : packageOfPath(url.pathname);
+    const name = READS.includes(request.method ?? "") ? null : packageOfPath(path);
     if (name !== null) response.once("close", route.index.changing(name));
     for (const listener of registry) listener.call(server, request, response);
   });
