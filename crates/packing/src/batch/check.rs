@@ -128,7 +128,7 @@ impl BatchView<'_> {
             return Err(format!("loss_mask is {} at token {}", mask[token], at(token)));
         }
         let temperatures = &self.temperatures[tokens.clone()];
-        if let Some(token) = first(temperatures, |value| !value.is_finite() | (value < 0.0)) {
+        if let Some(token) = first(temperatures, |value| not_finite(value) | (value < 0.0)) {
             return Err(format!(
                 "temperatures is {} at token {}",
                 temperatures[token],
@@ -140,7 +140,7 @@ impl BatchView<'_> {
             ("advantages", self.advantages),
         ] {
             let column = &column[tokens.clone()];
-            if let Some(token) = first_pair(column, mask, |value, mask| (mask != 0) & !value.is_finite()) {
+            if let Some(token) = first_pair(column, mask, |value, mask| (mask != 0) & not_finite(value)) {
                 return Err(format!(
                     "{name} is {} at token {}, which trains",
                     column[token],
@@ -157,7 +157,7 @@ impl BatchView<'_> {
             let Some(column) = column.map(|column| &column[tokens.clone()]) else {
                 continue;
             };
-            if let Some(token) = first(column, |value| !value.is_finite()) {
+            if let Some(token) = first(column, not_finite) {
                 return Err(format!("{name} is {} at token {}", column[token], at(token)));
             }
         }
@@ -165,7 +165,7 @@ impl BatchView<'_> {
             return Ok(());
         };
         let (column, weights) = (&column[tokens.clone()], &weights[tokens.clone()]);
-        match first_pair(column, weights, |value, weight| (weight != 0.0) & !value.is_finite()) {
+        match first_pair(column, weights, |value, weight| (weight != 0.0) & not_finite(value)) {
             Some(token) => Err(format!(
                 "reference_logprobs is {} at token {}",
                 column[token],
@@ -188,4 +188,10 @@ fn check_offsets(name: &str, offsets: &[u32], end: usize) -> Result<(), String> 
         Some(&last) if last as usize == end => Ok(()),
         last => Err(format!("{name} ends at {last:?}, expected {end}")),
     }
+}
+
+/// Whether the value is infinite or not a number. A product and a comparison: `is_finite` becomes tests of the bits,
+/// which take twice as many vector instructions.
+fn not_finite(value: f32) -> bool {
+    value * 0.0 != 0.0
 }
