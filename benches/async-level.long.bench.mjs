@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { report } from "./report.mjs";
+import { report } from "./measurement/report.mjs";
 
 const ROOT = join(import.meta.dirname, "..");
 const SEEDS = [1, 2];

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadModel, openTrainer, randomCheckpoint } from "prl-lm/engine";
-import { best, report, rival, threads } from "./report.mjs";
+import { best, report, rival, threads } from "./measurement/report.mjs";
 
 const SEQUENCES = 64;
 const LENGTH = 27;

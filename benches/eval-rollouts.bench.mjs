@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
-import { report, rival } from "./report.mjs";
+import { report, rival } from "./measurement/report.mjs";
 
 const ROLLOUTS = 4_000;
 const ROUNDS = 3;

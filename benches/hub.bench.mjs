@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { logIn, searchHub, setNpmrc, startHub, tokenKey } from "../dist/environments/internal.js";
-import { best, report } from "./report.mjs";
+import { best, report } from "./measurement/report.mjs";
 
 const PACKAGES = 1_000;
 const AT_ONCE = 20;

@@ -10,8 +10,8 @@ import { setTimeout as delay } from "node:timers/promises";
 // The orchestrator is no public entry: what is measured is the program as it is built.
 import { watchLoopLag } from "../dist/monitors/index.js";
 import { connectEnvWorkers, readyEnvWorkers } from "../dist/orchestrator/index.js";
-import { report } from "./report.mjs";
-import { simulatedRun } from "./simulated-run.mjs";
+import { report } from "./measurement/report.mjs";
+import { simulatedRun } from "./orchestrator/simulated-run.mjs";
 
 const IN_FLIGHT = 1024;
 const BATCH = 256;
@@ -31,7 +31,7 @@ async function measure() {
   const children = [];
   try {
     const idle = await lagOf(() => delay(3_000));
-    const engine = spawn(process.execPath, [join(import.meta.dirname, "slow-engine.mjs")], {
+    const engine = spawn(process.execPath, [join(import.meta.dirname, "orchestrator/slow-engine.mjs")], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     children.push(engine);

@@ -14,8 +14,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "undici";
 import { watchLoopLag } from "../dist/monitors/index.js";
 import { connectEnvWorkers } from "../dist/orchestrator/index.js";
-import { report } from "./report.mjs";
-import { simulatedRun } from "./simulated-run.mjs";
+import { report } from "./measurement/report.mjs";
+import { simulatedRun } from "./orchestrator/simulated-run.mjs";
 
 const IN_FLIGHT = 4096;
 const BATCH = 512;
@@ -67,7 +67,12 @@ async function answered([shortest, longest], measure) {
   try {
     const urls = [];
     for (let i = 0; i < WORKERS; i++) {
-      const args = [join(import.meta.dirname, "rollout-answers.mjs"), String(shortest), String(longest), "64"];
+      const args = [
+        join(import.meta.dirname, "orchestrator/rollout-answers.mjs"),
+        String(shortest),
+        String(longest),
+        "64",
+      ];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       children.push(child);
       urls.push(String((await once(child.stdout, "data"))[0]).trim());

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { best, report } from "./report.mjs";
-import { longestStall } from "./stall.mjs";
+import { best, report } from "./measurement/report.mjs";
+import { longestStall } from "./measurement/stall.mjs";
 import { encodeTraceColumns } from "../dist/environments/internal.js";
 import { readBatch, RolloutSamples, SampleSet, writeBatch } from "../dist/native/index.js";
 

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { report, threads } from "./report.mjs";
+import { report, threads } from "./measurement/report.mjs";
 
 const CLIENTS = 256;
 const PROMPT = 32;
@@ -53,7 +53,7 @@ try {
 }
 
 async function measure() {
-  const server = fork(join(import.meta.dirname, "serving-server.mjs"), [configDir, modelDir, String(threads)]);
+  const server = fork(join(import.meta.dirname, "serving/serving-server.mjs"), [configDir, modelDir, String(threads)]);
   const call = async (command, more = {}) => {
     const answer = once(server, "message");
     server.send({ command, ...more });

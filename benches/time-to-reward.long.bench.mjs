@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { report, rival, threads } from "./report.mjs";
+import { report, rival, threads } from "./measurement/report.mjs";
 
 const ROOT = join(import.meta.dirname, "..");
 const SEEDS = [1, 2, 3];

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { verifyMath } from "../dist/verify/index.js";
-import { report, rival } from "./report.mjs";
+import { report, rival } from "./measurement/report.mjs";
 
 const PAIRS = join(import.meta.dirname, "verify-math.pairs.json");
 const VERDICTS = 6_000;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openTrainer, randomCheckpoint } from "prl-lm/engine";
 import { openSafetensors, WeightPublisher, WeightReceiver, writeSafetensors } from "prl-lm/weights";
-import { report, rival, threads } from "./report.mjs";
+import { report, rival, threads } from "./measurement/report.mjs";
 
 const LEARNING_RATES = [1e-6, 1e-5, 1e-4];
 const WARM_STEPS = 30;

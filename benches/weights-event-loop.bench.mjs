@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openSafetensors, readManifest, WeightPublisher, WeightReceiver, writeSafetensors } from "prl-lm/weights";
-import { report } from "./report.mjs";
-import { longestStalls } from "./stall.mjs";
+import { report } from "./measurement/report.mjs";
+import { longestStalls } from "./measurement/stall.mjs";
 
 const TENSORS = 8;
 const ELEMENTS = 1 << 24;

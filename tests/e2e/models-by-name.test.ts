@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { mockModelHub, type MockHub } from "../support/mock-hub.ts";
+import { mockModelHub, type MockHub } from "../support/hub/mock-hub.ts";
 import { prl, readJson, ROOT, start, workspace } from "../support/prl.ts";
 import { tinyModel } from "../unit/models/tiny-model.ts";
 

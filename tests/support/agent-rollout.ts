@@ -11,7 +11,7 @@ import {
   type SessionParts,
 } from "../../ts/environments/index.ts";
 import { loadRenderer, loadTokenizer } from "../../ts/renderers/index.ts";
-import { REVERSE_TEXT_MODEL } from "../unit/environments/reverse-text-model.ts";
+import { REVERSE_TEXT_MODEL } from "../unit/environments/builtin/reverse-text-model.ts";
 
 export const END = "<|im_end|>";
 export const tokenizer = await loadTokenizer(REVERSE_TEXT_MODEL);

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embeddingScorer, rewardModelScorer } from "prl-lm/environments/verify";
 
 import { loadOnnxRuntime } from "../../../ts/verify/scorers/onnx-runtime.ts";
-import { embeddingModel, rewardModel, strangeModel } from "../../support/onnx-file.ts";
-import { REVERSE_TEXT_MODEL } from "../../unit/environments/reverse-text-model.ts";
+import { embeddingModel, rewardModel, strangeModel } from "../../support/models/onnx-file.ts";
+import { REVERSE_TEXT_MODEL } from "../../unit/environments/builtin/reverse-text-model.ts";
 
 /** The tokenizer has one id per byte: `a` is 97. */
 const VOCABULARY = 260;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import { chatCompletion, mockEndpoint } from "../../support/mock-endpoint.ts";
-import { mockHub } from "../../support/mock-hub.ts";
+import { mockHub } from "../../support/hub/mock-hub.ts";
 import { prl, workspace } from "../../support/prl.ts";
 
 const problems = (count: number, from: number): Buffer =>

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { npm } from "../../../ts/environments/internal.ts";
-import { environmentManifest, testHub, type TestHub } from "../../support/hub.ts";
+import { environmentManifest, testHub, type TestHub } from "../../support/hub/hub.ts";
 import { readJson } from "../../support/prl.ts";
 
 let hub: TestHub;

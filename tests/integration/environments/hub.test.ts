@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { logIn, npm, searchHub, startHub } from "../../../ts/environments/internal.ts";
-import { environmentManifest, type Ran, testHub, type TestHub } from "../../support/hub.ts";
+import { environmentManifest, type Ran, testHub, type TestHub } from "../../support/hub/hub.ts";
 import { chatCompletion, mockEndpoint } from "../../support/mock-endpoint.ts";
 import { readJson } from "../../support/prl.ts";
 

@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { type FakeKubectl, fakeKubectl } from "../../support/fake-kubectl.ts";
-import { temporaryFolder } from "./run-fixture.ts";
+import { type FakeKubectl, fakeKubectl } from "../../support/clusters/fake-kubectl.ts";
+import { temporaryFolder } from "./runs/run-fixture.ts";
 import { prl } from "./run.ts";
 
 const CONFIG = `max_steps = 3

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 
 import { loadConfig } from "../../../ts/config/index.ts";
 import { parseJob } from "../../../ts/launcher/slurm/slurm-programs.ts";
-import { type FakeSlurm, fakeSlurm } from "../../support/fake-slurm.ts";
-import { step, temporaryFolder, writeRun } from "./run-fixture.ts";
+import { type FakeSlurm, fakeSlurm } from "../../support/clusters/fake-slurm.ts";
+import { step, temporaryFolder, writeRun } from "./runs/run-fixture.ts";
 import { prl } from "./run.ts";
 
 const CONFIG = `max_steps = 3

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { mockModelHub, type MockHub } from "../../support/mock-hub.ts";
+import { mockModelHub, type MockHub } from "../../support/hub/mock-hub.ts";
 import { prl } from "../cli/run.ts";
 import { inShards, type RepositoryFiles, tinyModel } from "./tiny-model.ts";
 

@@ -18,7 +18,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest
 
 import { type HubSettings, hubSettings } from "../../../ts/hub/index.ts";
 import { locateModel, parseModelName, pullModel } from "../../../ts/models/index.ts";
-import { COMMIT, gitDigest, mockModelHub, type MockHub } from "../../support/mock-hub.ts";
+import { COMMIT, gitDigest, mockModelHub, type MockHub } from "../../support/hub/mock-hub.ts";
 import { inShards, type RepositoryFiles, tinyModel } from "./tiny-model.ts";
 
 const NAME = "org/tiny";

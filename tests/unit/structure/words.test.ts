@@ -29,9 +29,9 @@ const ALLOWED: readonly Allowance[] = [
   ["ts/verify/instructions/english-words.ts", "everyone everything nobody", "a list of English words"],
   ["native/src/sandbox/request.rs", "sandbox | nobody", "the names of two users"],
   ["native/index.d.ts", "sandbox | nobody", "the names of two users"],
-  ["tests/unit/environments/ifbench.test.ts", "She told", "a reply that is checked"],
-  ["tests/unit/environments/verify-text.test.ts", "Verdict: nobody knows", "a reply that is checked"],
-  ["tests/e2e/bad-input.test.ts", "nobody is at home", "the error of a broken environment"],
+  ["tests/unit/verify/ifbench.test.ts", "She told", "a reply that is checked"],
+  ["tests/unit/verify/verify-text.test.ts", "Verdict: nobody knows", "a reply that is checked"],
+  ["tests/e2e/failures/bad-input.test.ts", "nobody is at home", "the error of a broken environment"],
   ["tests/e2e/configs/broken.ts", "nobody is at home", "the error of a broken environment"],
   ["tests/unit/structure/words.test.ts", "", "this list"],
 ];

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { checkRowCount, isCached, type PinnedData, pinnedFiles } from "../../../../ts/datasets/index.ts";
 import { type HubSettings, hubSettings } from "../../../../ts/hub/index.ts";
-import { COMMIT, mockHub, type MockHub } from "../../../support/mock-hub.ts";
+import { COMMIT, mockHub, type MockHub } from "../../../support/hub/mock-hub.ts";
 
 const ROWS = Buffer.from(Array.from({ length: 40 }, (_, i) => `{"question": "What is ${i} + 1?"}\n`).join(""));
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type DatasetReference, datasetFiles, splitFiles } from "../../../../ts/datasets/dataset.ts";
 import { type HubSettings, hubSettings } from "../../../../ts/hub/settings.ts";
 import { rows, z } from "../../../../ts/environments/index.ts";
-import { gitDigest, mockHub, type MockHub } from "../../../support/mock-hub.ts";
+import { gitDigest, mockHub, type MockHub } from "../../../support/hub/mock-hub.ts";
 
 const lines = (split: string, count: number): Buffer =>
   Buffer.from(Array.from({ length: count }, (_, i) => `${JSON.stringify({ text: `${split} ${i}` })}\n`).join(""));

@@ -8,8 +8,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
 import { planRoles } from "../../../../ts/launcher/slurm/job-plan.ts";
 import { renderJob } from "../../../../ts/launcher/slurm/job-script.ts";
-import { type FakeSlurm, fakeSlurm } from "../../../support/fake-slurm.ts";
-import { temporaryFolder } from "../../cli/run-fixture.ts";
+import { type FakeSlurm, fakeSlurm } from "../../../support/clusters/fake-slurm.ts";
+import { temporaryFolder } from "../../cli/runs/run-fixture.ts";
 
 interface Job {
   readonly runDir: string;

@@ -1,0 +1,157 @@
+/** Signals to a run, readers and terminals that go away, processes that are killed while it starts, a directory that is taken away. */
+import { spawn } from "node:child_process";
+import { existsSync, openSync } from "node:fs";
+import { mkdir, readdir, readlink, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { prl, readJson, ROOT, type Running, start, workspace } from "../../support/prl.ts";
+
+const SYNC = join(import.meta.dirname, "../configs/sync.toml");
+
+let place: Awaited<ReturnType<typeof workspace>>;
+beforeEach(async () => {
+  place = await workspace();
+});
+afterEach(() => place.remove());
+
+const options = () => ({ cwd: place.dir, cache: place.cache });
+const runDir = (name: string) => join(place.dir, "outputs", name);
+const summary = (name: string) => readJson(join(runDir(name), "summary.json"));
+/** Without a warm start and evaluations, so that it trains at once; `steps` as many as it takes to be under way. */
+const args = (name: string, steps = 5000) =>
+  ["rl", SYNC, "--warm-start", "None", "--orchestrator.eval", "None"].concat([
+    "--run.name",
+    name,
+    "--max-steps",
+    String(steps),
+  ]);
+
+/** Resolves when the process has written `text` to stdout. */
+function printed({ child }: Running, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    let seen = "";
+    child.stdout?.on("data", (chunk) => {
+      seen += String(chunk);
+      if (seen.includes(text)) resolve();
+    });
+  });
+}
+
+test.each([
+  ["SIGHUP", 129],
+  ["SIGINT", 130],
+  ["SIGQUIT", 131],
+  ["SIGTERM", 143],
+] as const)(
+  "%s stops a run in an orderly way, a second one hurries it, and the exit code is %i",
+  async (signal, code) => {
+    const run = start(args("stopped"), options());
+    await printed(run, "Step 1/");
+    run.child.kill(signal);
+    // Later than the echo of one signal, sooner than the end of the stop.
+    await sleep(510);
+    run.child.kill(signal);
+    expect(await run.finished).toMatchObject({ code, signal: null });
+    expect(await summary("stopped")).toMatchObject({ status: "interrupted", error: { code: "PRL_RUN_INTERRUPTED" } });
+  },
+);
+
+test("a run whose output goes to a file goes on when its terminal is closed, as nohup has it", async () => {
+  const log = join(place.dir, "log");
+  const file = openSync(log, "w");
+  const child = spawn("nohup", [process.execPath, join(ROOT, "dist/cli/main.js"), ...args("nohup", 3)], {
+    cwd: place.dir,
+    env: { ...process.env, PRL_CACHE_DIR: place.cache },
+    stdio: ["ignore", file, file],
+  });
+  const ended = new Promise((resolve) => void child.on("close", (code, signal) => resolve([code, signal])));
+  while (!existsSync(join(runDir("nohup"), "run"))) await sleep(50);
+  child.kill("SIGHUP");
+  expect(await ended).toEqual([0, null]);
+  expect(await summary("nohup")).toMatchObject({ status: "completed", steps: 3 });
+});
+
+test("a run whose stdout is closed says so and goes on", async () => {
+  const run = start(args("closed", 4), options());
+  await printed(run, "Step 1/");
+  run.child.stdout?.destroy();
+  const { code, stderr } = await run.finished;
+  expect(stderr).toContain("stdout cannot be written any more");
+  expect(code).toBe(0);
+  expect(await summary("closed")).toMatchObject({ status: "completed", steps: 4 });
+});
+
+test("a run goes on when stdout and stderr are closed", async () => {
+  const run = start(args("mute", 4), options());
+  await printed(run, "Step 1/");
+  run.child.stdout?.destroy();
+  run.child.stderr?.destroy();
+  expect((await run.finished).code).toBe(0);
+  expect(await summary("mute")).toMatchObject({ status: "completed", steps: 4 });
+});
+
+/** The process that wrote a log of the run, as soon as there is one; null before. */
+async function processOf(component: string, logs: string): Promise<number | null> {
+  const log = join(logs, `${component}.log`);
+  for (const pid of await readdir("/proc")) {
+    if (!/^\d+$/u.test(pid)) continue;
+    const links = await readdir(`/proc/${pid}/fd`).catch(() => []);
+    for (const fd of links.filter((name) => name === "1")) {
+      if ((await readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")) === log) return Number(pid);
+    }
+  }
+  return null;
+}
+
+test("an env worker that is killed while the run starts is started again", async () => {
+  const run = start(args("killed", 2), options());
+  const logs = join(runDir("killed"), "logs", "attempt_1");
+  let pid: number | null = null;
+  while (pid === null) pid = await processOf("env-worker-0", logs);
+  expect(existsSync(join(runDir("killed"), "run/env-worker-0.json"))).toBe(false);
+  process.kill(pid, "SIGKILL");
+  const { code, stdout } = await run.finished;
+  expect(stdout).toContain("env-worker-0 ended (signal SIGKILL) and is started again");
+  expect(code).toBe(0);
+});
+
+test.each(["moved", "removed"])("a run whose directory is %s stops, and nothing is made in its place", async (what) => {
+  const run = start(args("gone"), options());
+  await printed(run, "Step 1/");
+  const elsewhere = join(place.dir, "elsewhere");
+  if (what === "moved") await rename(runDir("gone"), elsewhere);
+  else await rm(runDir("gone"), { recursive: true, force: true, maxRetries: 5 });
+  const { code, stderr } = await run.finished;
+  expect(code).toBe(1);
+  expect(stderr).toContain("PRL_RUN_GONE");
+  expect(stderr).toContain(what === "moved" ? `was moved to ${elsewhere}` : "was removed");
+  if (what === "moved") {
+    expect(await readJson(join(elsewhere, "summary.json"))).toMatchObject({ error: { code: "PRL_RUN_GONE" } });
+  }
+  expect(existsSync(runDir("gone"))).toBe(false);
+});
+
+test("a run directory that cannot be made is an error that names it", async () => {
+  const { code, stderr } = await prl([...args("none"), "--output-dir", "/proc/none"], options());
+  expect([code, stderr]).toEqual([1, expect.stringContaining("cannot make the folder /proc/none")]);
+});
+
+test.each(["pipe", "folder"])("a %s is no config file", async (what) => {
+  const path = join(place.dir, "config.toml");
+  if (what === "folder") await mkdir(path);
+  else await new Promise((resolve) => void spawn("mkfifo", [path]).on("close", resolve));
+  const { code, stderr } = await prl(["rl", path], options());
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/config\.toml is a (named pipe|folder), not a file/u)]);
+});
+
+test.each(["trainer", "orchestrator", "inference", "env-server"])(
+  "prl %s makes no folder when its config is invalid",
+  async (name) => {
+    await writeFile(join(place.dir, "garbage.json"), "{");
+    const { code, stderr } = await prl([name, "--config", "garbage.json", "--run-dir", "run"], options());
+    expect([code, stderr]).toEqual([2, expect.stringContaining("garbage.json")]);
+    expect(await readdir(place.dir)).toEqual(["garbage.json"]);
+  },
+);

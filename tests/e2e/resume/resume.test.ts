@@ -1,0 +1,152 @@
+/** Runs that go on from a checkpoint: after their end, after a kill, past a damaged one; and what cannot be resumed. */
+import { access, readdir, truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSafetensors } from "../../../ts/native/weights/index.ts";
+import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
+
+const SYNC = join(import.meta.dirname, "../configs/sync.toml");
+const STEPS = 5;
+const STOP_MS = 15_000;
+
+let place: Awaited<ReturnType<typeof workspace>>;
+beforeEach(async () => {
+  place = await workspace();
+});
+afterEach(() => place.remove());
+const options = () => ({ cwd: place.dir, cache: place.cache });
+const runDir = (name: string) => join(place.dir, "outputs", name);
+const argsOf = (name: string, ...more: string[]) => {
+  const shared = ["--max-steps", String(STEPS), "--ckpt.interval", "1", "--orchestrator.eval.interval", "2"];
+  return ["rl", SYNC, ...shared, "--run.name", name, ...more];
+};
+
+/** What has to be equal: batches, final weights, metrics but times. */
+async function historyOf(name: string) {
+  const batches = [];
+  for (let step = 1; step <= STEPS; step++) {
+    const file = await openSafetensors(join(runDir(name), `rollouts/step_${step}/rank_0.safetensors`));
+    batches.push(file.metadata["digest"]);
+    file.close();
+  }
+  const { digest } = await readJson<{ digest: string }>(join(runDir(name), `weights/step_${STEPS}/manifest.json`));
+  const lines = await readJsonLines<Record<string, unknown>>(join(runDir(name), "metrics.jsonl"));
+  const metrics = new Map<string, Record<string, unknown>>();
+  for (const { time: _time, attempt: _attempt, component, step, ...values } of lines) {
+    const kept = Object.entries(values).filter(
+      ([key]) =>
+        !/^(time|timing|perf|event_loop_lag|dispatcher|concurrency|inference|watcher|system)\//.test(key) &&
+        !/timing|_ms|loop/.test(key),
+    );
+    const evaluated = kept.some(([key]) => key.startsWith("eval/")) ? "eval" : "step";
+    if (kept.length > 0) metrics.set(`${String(component)} ${String(step)} ${evaluated}`, Object.fromEntries(kept));
+  }
+  return { batches, digest, metrics };
+}
+
+async function checkpoint(name: string, step: number): Promise<void> {
+  const path = join(runDir(name), `checkpoints/step_${step}/manifest.json`);
+  for (let i = 0; i < 1200; i++) {
+    if (
+      await access(path).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
+    await sleep(25);
+  }
+  throw new Error(`${path} did not come`);
+}
+
+describe("prl rl --resume", () => {
+  test("ends as the undisturbed run, from each checkpoint, and after kill -9 of the launcher", async () => {
+    expect((await prl(argsOf("whole"), options())).code).toBe(0);
+    const whole = await historyOf("whole");
+    for (let step = 1; step < STEPS; step++) {
+      const run = await prl(argsOf("whole", "--resume", String(step)), options());
+      expect(run.stdout + run.stderr).toContain(`from the checkpoint of step ${step}`);
+      expect(run.code).toBe(0);
+      expect(await historyOf("whole")).toEqual(whole);
+    }
+    expect((await readdir(join(runDir("whole"), "logs"))).toSorted()).toEqual([
+      ...[1, 2, 3, 4, 5].map((attempt) => `attempt_${attempt}`),
+      "latest",
+    ]);
+
+    const { child, finished } = start(argsOf("killed"), options());
+    await checkpoint("killed", 2);
+    const pids = Object.values(await childPids(runDir("killed")));
+    child.kill("SIGKILL");
+    await finished;
+    const end = Date.now() + STOP_MS;
+    while (pids.some(isAlive) && Date.now() < end) await sleep(50);
+    expect(pids.filter(isAlive)).toEqual([]);
+    const resumed = await prl(argsOf("killed", "--resume"), options());
+    expect(resumed.stderr + resumed.stdout).toContain("Resumed");
+    expect(resumed.code).toBe(0);
+    const { batches, digest } = await historyOf("killed");
+    expect({ batches, digest }).toEqual({ batches: whole.batches, digest: whole.digest });
+    expect(await readJson(join(runDir("killed"), "summary.json"))).toMatchObject({
+      status: "completed",
+      steps: STEPS,
+    });
+  });
+
+  test("passes over a damaged checkpoint, and refuses another model, reference or data", async () => {
+    const args = ["rl", SYNC, "--max-steps", "2", "--ckpt.interval", "1", "--orchestrator.eval", "None"];
+    expect((await prl([...args, "--run.name", "mine"], options())).code).toBe(0);
+    const again = [...args, "--run.name", "mine", "--resume"];
+    for (const [change, what] of [
+      [["--seed", "9"], "seed"],
+      [["--orchestrator.train.source.0.name", "other"], "orchestrator.train.source"],
+    ] as const) {
+      const run = await prl([...again, ...change], options());
+      expect(run.code).toBe(2);
+      expect(run.stderr).toContain(`PRL_RUN_DRIFT`);
+      expect(run.stderr).toContain(what);
+    }
+    const unknown = await prl([...again, "9"], options());
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain("there are 2, 1");
+    const missing = await prl([...args, "--run.name", "nobody", "--resume"], options());
+    expect(missing.code).toBe(2);
+    expect(missing.stderr).toContain("PRL_RUN_UNKNOWN");
+
+    await truncate(join(runDir("mine"), "checkpoints/step_2/trainer/optimizer.safetensors"), 1000);
+    const run = await prl([...again, "--max-steps", "3"], options());
+    expect(run.code).toBe(0);
+    expect(run.stdout + run.stderr).toContain("checkpoint 2 is passed over");
+    expect(run.stdout + run.stderr).toContain("Changed since the last attempt: max_steps");
+    expect(await readJson(join(runDir("mine"), "summary.json"))).toMatchObject({ status: "completed", steps: 3 });
+  });
+
+  test("a run directory in use is refused with the process that uses it", async () => {
+    const args = argsOf("busy", "--max-steps", "5000");
+    const { child, finished } = start(args, options());
+    await checkpoint("busy", 1);
+    for (const more of [["--resume"], ["--clean"]]) {
+      const second = await prl([...args, ...more], options());
+      expect(second.code).toBe(2);
+      expect(second.stderr).toContain(`in use by a live run, process ${child.pid}`);
+    }
+    child.kill("SIGTERM");
+    await finished;
+  });
+
+  test("of two launchers at the same moment one has the run, the other names it", async () => {
+    for (const more of [[], ["--resume", "1"]]) {
+      const args = argsOf("both", ...more);
+      const both = [start(args, options()), start(args, options())];
+      const ended = await Promise.all(both.map(({ finished }) => finished));
+      const winner = ended.findIndex(({ code }) => code === 0);
+      const loser = ended[1 - winner];
+      expect(winner).toBeGreaterThanOrEqual(0);
+      expect(loser?.code).toBe(2);
+      expect(loser?.stderr).toContain("PRL_RUN_LOCKED");
+      expect(loser?.stderr).toContain(`process ${both[winner]?.child.pid}`);
+      expect(await readJson(join(runDir("both"), "summary.json"))).toMatchObject({ status: "completed", steps: STEPS });
+    }
+  });
+});

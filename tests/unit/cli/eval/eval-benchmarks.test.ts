@@ -1,0 +1,137 @@
+/** `prl eval --suite`, `--benchmark`, `--mode`, `--list-suites`, on questions of our own in the published shape. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+import type { EvalSummary } from "../../../../ts/launcher/index.ts";
+import { chatCompletion, mockEndpoint, type MockEndpoint, type MockRequest } from "../../../support/mock-endpoint.ts";
+import { mockHubOf } from "../../../support/hub/mock-hub.ts";
+import { prl } from "../run.ts";
+
+let dir: string;
+let endpoint: MockEndpoint | null;
+beforeEach(() => {
+  endpoint = null;
+  dir = mkdtempSync(join(tmpdir(), "prl-benchmarks-"));
+  vi.stubEnv("PRL_CACHE_DIR", join(dir, "cache"));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  rmSync(dir, { recursive: true });
+  await endpoint?.close();
+});
+
+const file = (name: string, rows: readonly object[]): string => {
+  writeFileSync(join(dir, name), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  return join(dir, name);
+};
+const sums = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ question: `What is ${i} + 1?`, answer: `We add.\n#### ${i + 1}` }));
+const promptOf = ({ body }: MockRequest): string =>
+  typeof body["prompt"] === "string" ? body["prompt"] : ((body["messages"] as { content: string }[])[0]?.content ?? "");
+const summaryOf = (stdout: string) => JSON.parse(stdout) as EvalSummary;
+
+describe("prl eval with benchmarks", () => {
+  test("asks as the paper does by default, with the published sampling, and shows the licence first", async () => {
+    endpoint = await mockEndpoint((request) => {
+      const number = Number(/What is (\d+)/u.exec(promptOf(request))?.[1]);
+      return chatCompletion(number % 2 === 0 ? `#### ${number + 1}` : "#### 0");
+    });
+    const args = JSON.stringify({ data: file("sums.jsonl", sums(8)) });
+    const ran = await prl(["eval", "--benchmark", "gsm8k", "-a", args, "-m", "m", "-b", endpoint.url, "--json"], dir);
+    expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
+    const [report] = summaryOf(ran.stdout).evaluations;
+    expect(report).toMatchObject({ name: "gsm8k", examples: 8, reward: { mean: 0.5, method: "wilson" } });
+    expect(report?.metrics).toMatchObject({ published: 0.5, strict_match: 0.5, flexible_extract: 0.5 });
+    expect(ran.stderr).toMatch(/GSM8K.*not checked[\s\S]*licence {2}MIT[\s\S]*arxiv/u);
+    expect(endpoint.requests[0]?.body).toMatchObject({ temperature: 0, max_completion_tokens: 2048 });
+  });
+
+  test("continues the harness's text in the mode lm-eval", async () => {
+    endpoint = await mockEndpoint(() => ({
+      choices: [{ text: " #### 1", finish_reason: "stop" }],
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    }));
+    const shots = file("shots.jsonl", sums(9));
+    const args = JSON.stringify({ data: file("sums.jsonl", sums(2)), shots });
+    const words = ["--benchmark", "gsm8k", "--mode", "lm-eval", "-a", args, "-t", "77", "-m", "m", "-b", endpoint.url];
+    const ran = await prl(["eval", ...words, "--json"], dir);
+    expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
+    expect(summaryOf(ran.stdout).evaluations[0]?.reward).toMatchObject({ mean: 0.5 });
+    const [{ body } = { body: {} as Record<string, unknown> }] = endpoint.requests;
+    expect(body).toMatchObject({ max_tokens: 77, stop: ["Question:", "</s>", "<|im_end|>"] });
+    expect(String(body["prompt"]).match(/Question: /gu)).toHaveLength(6);
+  });
+
+  test("votes: cons@k is the share of tasks whose most frequent answer is right", async () => {
+    const replies = ["7", "7", "8", "9"];
+    endpoint = await mockEndpoint((_, index) => chatCompletion(`\\boxed{${replies[index % 4]}}`));
+    const args = JSON.stringify({ data: file("aime.jsonl", [{ problem: "What is 3 + 4?", answer: "7" }]) });
+    const words = [
+      "--benchmark",
+      "aime-2025",
+      "-a",
+      args,
+      "-r",
+      "4",
+      "-c",
+      "1",
+      "-m",
+      "m",
+      "-b",
+      endpoint.url,
+      "--json",
+    ];
+    const ran = await prl(["eval", ...words], dir);
+    expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
+    const [report] = summaryOf(ran.stdout).evaluations;
+    expect(report).toMatchObject({ reward: { mean: 0.5 }, cons_at_k: { "4": 1 } });
+    expect(report?.pass_at_k["4"]).toBe(1);
+    const traces = readFileSync(join(summaryOf(ran.stdout).run_dir, "traces.jsonl"), "utf8");
+    expect(traces).toContain('"answer":"7"');
+  });
+
+  test("lists suites and benchmarks with their licences", async () => {
+    const text = (await prl(["eval", "--list-suites"], dir)).stdout;
+    expect(text).toMatch(/reasoning .*math-500[\s\S]*openai\/gsm8k, 1319 rows, licence: MIT/u);
+    const listed = JSON.parse((await prl(["eval", "--list-suites", "--json"], dir)).stdout) as {
+      suites: { benchmarks: string[] }[];
+      benchmarks: { name: string; revision: string; licence: string; modes: Record<string, { source: string }> }[];
+    };
+    const names = new Set(listed.benchmarks.map(({ name }) => name));
+    for (const { benchmarks } of listed.suites) for (const name of benchmarks) expect(names).toContain(name);
+    for (const one of listed.benchmarks) {
+      expect(one.revision).toMatch(/^[0-9a-f]{40}$/u);
+      expect([one.licence.length > 0, Object.keys(one.modes).toSorted()]).toEqual([true, ["lm-eval", "paper"]]);
+    }
+  });
+
+  const ADDRESS = ["-m", "m", "-b", "http://127.0.0.1:1"];
+  test.each([
+    ["an unknown suite", ["--suite", "reasonin", ...ADDRESS], 'no suite is named "reasonin"; did you mean "reasoning"'],
+    ["an unknown benchmark", ["--benchmark", "gsm9k", ...ADDRESS], 'did you mean "gsm8k"'],
+    ["an unknown environment of that owner", ["benchmark/none", ...ADDRESS], 'no benchmark is named "none"'],
+    ["a mode without benchmarks", ["reverse-text", "--mode", "paper", ...ADDRESS], "--mode is for"],
+    ["an unknown mode", ["--benchmark", "gsm8k", "--mode", "fast", ...ADDRESS], "use paper or lm-eval"],
+    ["training", ["--benchmark", "gsm8k", "--split", "train", ...ADDRESS], "has no tasks to train on"],
+    ["missing examples", ["--benchmark", "math-500", "--mode", "lm-eval", ...ADDRESS], "list_fewshot_samples"],
+    ["a missing copy", ["--benchmark", "gsm8k", "-a", '{"data": "none.jsonl"}', ...ADDRESS], "there is no file"],
+  ])("refuses by name: %s", async (_, words, message) => {
+    const ran = await prl(["eval", ...words], dir);
+    expect(ran.stderr).toContain(message);
+    expect(ran.code).not.toBe(0);
+  });
+
+  test("stops when the pinned revision is gone from the hub", async () => {
+    const hub = await mockHubOf({ "openai/gsm8k": { "main/test-00000-of-00001.jsonl": Buffer.from("{}") } });
+    try {
+      vi.stubEnv("HF_ENDPOINT", hub.url);
+      const ran = await prl(["eval", "--benchmark", "gsm8k", ...ADDRESS], dir);
+      expect(ran.stderr).toContain("PRL_HUB_UNKNOWN");
+      expect(ran.stderr).toContain("moved or deleted since 740312ad");
+    } finally {
+      await hub.close();
+    }
+  });
+});

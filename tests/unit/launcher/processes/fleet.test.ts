@@ -1,0 +1,158 @@
+/** How many processes a fleet keeps, and when it gives up. Its behaviour under load, with real env workers, is an integration test. */
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import type { RunChild } from "../../../../ts/launcher/processes/child-process.ts";
+import { Fleet, FLEET_TIMES, type FleetOptions } from "../../../../ts/launcher/processes/fleet.ts";
+import { Supervisor, SUPERVISOR_TIMES } from "../../../../ts/launcher/processes/supervisor.ts";
+import { writeLoad } from "../../../../ts/monitors/index.ts";
+
+const TIMES = {
+  ...FLEET_TIMES,
+  intervalMs: 20,
+  busyMs: 1_000,
+  calmMs: 200,
+  retiredMs: 100,
+  longLifeMs: 5_000,
+  firstPauseMs: 1,
+};
+const PATIENCE = { timeout: 20_000 };
+
+let runDir: string;
+let supervisor: Supervisor;
+let fleet: Fleet;
+let notes: string[];
+beforeEach(async () => {
+  runDir = await mkdtemp(join(tmpdir(), "prl-fleet-"));
+  await mkdir(join(runDir, "run"));
+  supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 200 });
+  notes = [];
+});
+afterEach(async () => {
+  fleet.stop();
+  await supervisor.stop();
+  await rm(runDir, { recursive: true, force: true });
+});
+
+/** Processes that do `before`, say that they are ready, and then do `then`. */
+async function begin(then: string, options: Partial<FleetOptions> = {}, before = ""): Promise<RunChild[]> {
+  const file = join(runDir, "worker.mjs");
+  await writeFile(
+    file,
+    `import { existsSync, writeFileSync } from "node:fs";
+     const [dir, index] = process.argv.slice(2);
+     ${before}
+     writeFileSync(dir + "/run/env-worker-" + index + ".json", JSON.stringify({ pid: process.pid, url: "http://x", ready_at: "" }));
+     ${then}`,
+  );
+  fleet = new Fleet(supervisor, {
+    runDir,
+    component: "env-worker",
+    least: 1,
+    most: 3,
+    rolloutsPerWorker: 10,
+    spec: (index) => ({
+      component: "env-worker",
+      index,
+      command: process.execPath,
+      args: [file, runDir, String(index)],
+      logs: runDir,
+      finishes: false,
+    }),
+    note: (message) => notes.push(message),
+    times: TIMES,
+    ...options,
+  });
+  return fleet.start();
+}
+
+/** Resolves when they are ready. Use it for processes that stay: one that dies at once may never be seen as ready. */
+async function start(then: string, options: Partial<FleetOptions> = {}): Promise<void> {
+  await supervisor.ready(await begin(then, options), PATIENCE.timeout);
+}
+
+const STAYS = "setInterval(() => {}, 1000);";
+const ready = async () => (await readdir(join(runDir, "run"))).filter((name) => name.startsWith("env-worker")).sort();
+const running = () => supervisor.children.filter(({ exit }) => exit === null).map(({ name }) => name);
+
+test("a peak that is over at once starts no worker", async () => {
+  await start(STAYS);
+  await writeLoad(runDir, { rollouts: 1_000, workers: {} });
+  await sleep(2 * TIMES.intervalMs);
+  await writeLoad(runDir, { rollouts: 1, workers: {} });
+  await sleep(TIMES.busyMs + 5 * TIMES.intervalMs);
+  expect(fleet.size).toBe(1);
+});
+
+test("grows with the load, up to the most, and shrinks one by one when it has been calm", async () => {
+  await start(STAYS);
+  await writeLoad(runDir, { rollouts: 11, workers: { "env-worker-0": 11 } });
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-0", "env-worker-1"]);
+  await writeLoad(runDir, { rollouts: 1_000, workers: { "env-worker-0": 500, "env-worker-1": 500 } });
+  await expect.poll(() => running().length, PATIENCE).toBe(3);
+  await expect.poll(ready, PATIENCE).toHaveLength(3);
+  // The last one has something left to do: it gets nothing new, and is not stopped.
+  await writeLoad(runDir, { rollouts: 5, workers: { "env-worker-0": 1, "env-worker-1": 0, "env-worker-2": 4 } });
+  await expect.poll(ready, PATIENCE).toEqual(["env-worker-0.json"]);
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-0", "env-worker-2"]);
+  await writeLoad(runDir, { rollouts: 1, workers: { "env-worker-0": 1, "env-worker-2": 0 } });
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-0"]);
+  expect(fleet.size).toBe(1);
+  expect(notes.filter((note) => note.includes("is let go"))).toHaveLength(2);
+});
+
+test("one that dies is started again, with its ready file gone in between; one that was let go is not", async () => {
+  await start(STAYS, { least: 2, times: { ...TIMES, firstPauseMs: 1_000 } });
+  await expect.poll(ready, PATIENCE).toHaveLength(2);
+  const [first] = supervisor.children;
+  first?.signal("SIGKILL");
+  await expect.poll(() => notes, PATIENCE).toEqual([expect.stringContaining("env-worker-0 ended (signal SIGKILL)")]);
+  expect(await ready()).toEqual(["env-worker-1.json"]);
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-1", "env-worker-0"]);
+  await expect.poll(ready, PATIENCE).toHaveLength(2);
+});
+
+test("one that dies early is started again after pauses that double", PATIENCE, async () => {
+  const firstPauseMs = 100;
+  const deaths: number[] = [];
+  const died = () => void deaths.push(performance.now());
+  await begin("process.exit(7);", { times: { ...TIMES, firstPauseMs }, onRestart: died });
+  // Polls may miss a death.
+  await expect.poll(() => deaths.length, PATIENCE).toBeGreaterThanOrEqual(4);
+  const pauses = deaths.slice(1, 4).map((at, i) => at - (deaths[i] ?? 0));
+  pauses.forEach((pause, i) => expect(pause).toBeGreaterThanOrEqual(firstPauseMs * 2 ** i - 1));
+});
+
+test("one that dies again and again fails the run in the end", async () => {
+  await begin("process.exit(7);");
+  await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: exit code 7/u);
+  expect(notes.length).toBe(10);
+});
+
+/** Does `death` on the first start only. */
+const once = (death: string) =>
+  `const mark = dir + "/died"; if (!existsSync(mark)) { writeFileSync(mark, ""); ${death} }`;
+
+test.each([
+  ["SIGKILL", `process.kill(process.pid, "SIGKILL");`],
+  ["SIGTERM", `process.kill(process.pid, "SIGTERM");`],
+  ["SIGTERM, which it answers with its exit code", "process.exit(143);"],
+])("one that %s ends before it was ready is started again", PATIENCE, async (_, death) => {
+  await supervisor.ready(await begin(STAYS, {}, once(death)), PATIENCE.timeout);
+  expect(notes).toEqual([expect.stringMatching(/^env-worker-0 ended .* and is started again$/u)]);
+});
+
+test("one that is killed at each start fails the run soon", PATIENCE, async () => {
+  await begin(STAYS, {}, `process.kill(process.pid, "SIGKILL");`);
+  await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: signal SIGKILL/u);
+  expect(notes.length).toBe(3);
+});
+
+test("one that fails by itself before any was ready fails the run at once", PATIENCE, async () => {
+  await begin(STAYS, {}, "process.exit(7);");
+  await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: exit code 7/u);
+  expect(notes).toEqual([]);
+});

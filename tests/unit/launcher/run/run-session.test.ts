@@ -1,0 +1,41 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { RunSession } from "../../../../ts/launcher/run/run-session.ts";
+import type { RunEvent } from "../../../../ts/monitors/index.ts";
+
+test("a batch that is smaller for lack of advantages is noted once, with advice to keep its size", async () => {
+  const path = await mkdtemp(join(tmpdir(), "prl-session-"));
+  const events: RunEvent[] = [];
+  const { signal } = new AbortController();
+  try {
+    await mkdir(join(path, "configs"));
+    const session = await RunSession.open({
+      directory: { name: "mine", path, attempt: 1 },
+      startStep: 0,
+      maxSteps: 3,
+      sftSteps: null,
+      supervised: false,
+      evaluationSources: [],
+      signal,
+      hurry: signal,
+      onEvent: (event) => events.push(event),
+      prometheusPort: null,
+    });
+    const { onLine } = session.stage;
+    for (const [step, zero] of [0, 4, 8].entries()) {
+      const line = { attempt: 1, step: step + 1, time: 0 };
+      onLine({ ...line, component: "trainer", loss: 1 });
+      onLine({ ...line, component: "orchestrator", "batch/zero_advantage": zero, "batch/rollouts": 16 - zero });
+    }
+    await session.finish(undefined);
+    expect(events.filter(({ type }) => type === "step")).toHaveLength(3);
+    const notes = events.flatMap((event) => (event.type === "note" ? [event.message] : []));
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toMatch(/smaller batches.*step 2 trains 12 of 16 traces.*batch\/zero_advantage.*advantage_range/u);
+  } finally {
+    await rm(path, { recursive: true, force: true });
+  }
+});
