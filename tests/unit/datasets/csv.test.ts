@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { csvRecords, csvRows } from "../../../../ts/datasets/csv.ts";
+import { csvRecords, csvRows } from "../../../ts/datasets/csv.ts";
 
 async function fieldsOf(pieces: Iterable<string>, delimiter = ","): Promise<(readonly string[])[]> {
   const records: (readonly string[])[] = [];

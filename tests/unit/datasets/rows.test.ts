@@ -5,10 +5,10 @@ import { gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 
-import { jsonRows } from "../../../../ts/datasets/json-list.ts";
-import { createRng, rows, z } from "../../../../ts/environments/index.ts";
+import { jsonRows } from "../../../ts/datasets/json-list.ts";
+import { createRng, rows, z } from "../../../ts/environments/index.ts";
 
-const FIXTURES = join(import.meta.dirname, "../../../fixtures/parquet");
+const FIXTURES = join(import.meta.dirname, "../../fixtures/parquet");
 
 let dir: string;
 beforeEach(() => {

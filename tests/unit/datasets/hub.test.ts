@@ -12,10 +12,10 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { type DatasetReference, datasetFiles, splitFiles } from "../../../../ts/datasets/dataset.ts";
-import { type HubSettings, hubSettings } from "../../../../ts/hub/settings.ts";
-import { rows, z } from "../../../../ts/environments/index.ts";
-import { gitDigest, mockHub, type MockHub } from "../../../support/hub/mock-hub.ts";
+import { type DatasetReference, datasetFiles, splitFiles } from "../../../ts/datasets/dataset.ts";
+import { type HubSettings, hubSettings } from "../../../ts/hub/settings.ts";
+import { rows, z } from "../../../ts/environments/index.ts";
+import { gitDigest, mockHub, type MockHub } from "../../support/hub/mock-hub.ts";
 
 const lines = (split: string, count: number): Buffer =>
   Buffer.from(Array.from({ length: count }, (_, i) => `${JSON.stringify({ text: `${split} ${i}` })}\n`).join(""));
@@ -226,7 +226,7 @@ describe("a dataset by name", () => {
   });
 
   it("the hub's parquet conversion is read shard by shard, through redirects", async () => {
-    const shard = (name: string) => readFileSync(join(import.meta.dirname, "../../../fixtures/parquet", name));
+    const shard = (name: string) => readFileSync(join(import.meta.dirname, "../../fixtures/parquet", name));
     const parquet = await mockHub({
       "main/train/0000.parquet": shard("snappy.parquet"),
       "main/train/0001.parquet": shard("zstd.parquet"),
