@@ -4,6 +4,7 @@ import type { CommandIo, CommandOption } from "../../command.ts";
 import { RULES } from "../../arguments/option-rule.ts";
 import { HUB_FORMS } from "./hub/forms.ts";
 import { REGISTRY } from "./hub/hub-options.ts";
+import { TEMPLATES } from "./init/templates.ts";
 import { ARGS } from "./options.ts";
 
 export interface EnvForm {
@@ -21,10 +22,18 @@ export interface EnvForm {
 export const FORMS: readonly EnvForm[] = [
   {
     name: "init",
-    usage: "<name> [--dir <folder>]",
-    summary: "Make a package with an environment that builds, tests and trains at once",
-    options: [{ flag: "--dir", value: "<folder>", summary: "Folder to make (default: a new one with that name)" }],
-    load: () => import("./init.ts"),
+    usage: "<name> [--template <template>] [--dir <folder>]",
+    summary: "Make a package with an environment that builds, tests and runs at once",
+    options: [
+      {
+        flag: "--template",
+        value: "<template>",
+        rule: { is: "one of", values: Object.keys(TEMPLATES) },
+        summary: `Begin with ${Object.keys(TEMPLATES).join(", ")} (default: the first)`,
+      },
+      { flag: "--dir", value: "<folder>", summary: "Folder to make (default: a new one with that name)" },
+    ],
+    load: () => import("./init/init.ts"),
   },
   {
     name: "list",
