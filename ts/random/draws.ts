@@ -21,3 +21,12 @@ export function between(rng: Rng, low: number, high: number): number {
 export function sample<Item>(items: Iterable<Item>, count: number, rng: Rng): Item[] {
   return shuffled(items, rng).slice(0, count);
 }
+
+/** The first draw that gives something; null when none of `tries` does. */
+export function firstDrawn<Item>(tries: number, draw: () => Item | null): Item | null {
+  for (let turn = 0; turn < tries; turn++) {
+    const drawn = draw();
+    if (drawn !== null) return drawn;
+  }
+  return null;
+}

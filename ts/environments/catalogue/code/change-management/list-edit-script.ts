@@ -1,5 +1,5 @@
 /** list-edit-script: a cheapest sequence of insertions, deletions and replacements that turns one list into another. */
-import { between } from "../../../../random/draws.ts";
+import { between, firstDrawn } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { distinct, word } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
@@ -32,13 +32,7 @@ export const listEditScript = defineRow<Instance>({
   id: "list-edit-script",
   asks: "a cheapest script of insertions, deletions and replacements between two lists",
   place: "answer",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  make: (rng, level) => firstDrawn(TRIES, () => draw(rng, level)),
   effort: ({ from, to, script }) => from.length + to.length + 4 * script.length,
   canonical: ({ from, to, costs }) => {
     const names = new Map<string, number>();

@@ -1,5 +1,5 @@
 /** deadlock-schedule: a schedule of threads with locks after which none of the waiting threads can go on. */
-import { sample } from "../../../../random/draws.ts";
+import { firstDrawn, sample } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import { defineRow, type Level } from "../../row.ts";
@@ -30,13 +30,7 @@ export const deadlockSchedule = defineRow<Instance>({
   id: "deadlock-schedule",
   asks: "a schedule that leads threads with locks into a deadlock",
   place: "answer",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  make: (rng, level) => firstDrawn(TRIES, () => draw(rng, level)),
   effort: ({ states }) => states,
   canonical: ({ threads }) => threads,
   prompts: [

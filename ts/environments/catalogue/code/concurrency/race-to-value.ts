@@ -1,5 +1,5 @@
 /** race-to-value: a schedule of threads after which the shared variables have wanted values. */
-import { shuffled } from "../../../../random/draws.ts";
+import { firstDrawn, shuffled } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import { defineRow, type Level } from "../../row.ts";
@@ -27,13 +27,7 @@ export const raceToValue = defineRow<Instance>({
   id: "race-to-value",
   asks: "a schedule of threads that ends with wanted values of shared variables",
   place: "answer",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  make: (rng, level) => firstDrawn(TRIES, () => draw(rng, level)),
   effort: ({ schedule, threads }) => schedule.length * threads.length,
   canonical: ({ threads, x, y }) => [threads, x, y],
   prompts: [

@@ -1,5 +1,5 @@
 /** bounded-bit-program: a straight-line program of few operations on bytes that does a described sequence of bit changes. */
-import { between } from "../../../../random/draws.ts";
+import { between, firstDrawn } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import { defineRow, type Level } from "../../row.ts";
@@ -32,13 +32,7 @@ export const boundedBitProgram = defineRow<Instance>({
   id: "bounded-bit-program",
   asks: "a straight-line program of few byte operations for described changes of bits",
   place: "answer",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  make: (rng, level) => firstDrawn(TRIES, () => draw(rng, level)),
   effort: ({ gold }) => gold.split("\n").length,
   canonical: ({ steps }) => steps,
   prompts: [

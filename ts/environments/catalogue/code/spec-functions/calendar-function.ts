@@ -2,6 +2,7 @@
 import { between, sample } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
+import { MONTHS } from "../../months.ts";
 import { functionRow } from "../function-row.ts";
 import { listed, numbered, ordinal } from "../prose.ts";
 
@@ -21,20 +22,6 @@ interface Spec {
 }
 
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-const MONTHS = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-];
 const COUNTS = [1, 2, 3, 4, 6];
 
 export const calendarFunction = functionRow<Spec>({

@@ -1,4 +1,5 @@
 /** principal-type: the most general type of a small functional expression, by unification (Damas and Milner's algorithm W). */
+import { firstDrawn } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at } from "../../lists.ts";
 import { defineRow, type Level } from "../../row.ts";
@@ -26,13 +27,7 @@ export const principalType = defineRow<Instance>({
   id: "principal-type",
   asks: "the most general type of a small functional expression with let-polymorphism",
   place: "answer",
-  make(rng, level) {
-    for (let turn = 0; turn < TRIES; turn++) {
-      const made = draw(rng, level);
-      if (made !== null) return made;
-    }
-    return null;
-  },
+  make: (rng, level) => firstDrawn(TRIES, () => draw(rng, level)),
   effort: ({ effort }) => effort,
   canonical: ({ term }) => term,
   prompts: [

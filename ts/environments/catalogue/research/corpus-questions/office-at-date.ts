@@ -3,6 +3,7 @@ import { between, shuffled } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { distinct, name } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
+import { MONTHS } from "../../months.ts";
 import type { Level } from "../../row.ts";
 import { fieldRow, type Solution } from "../field-row.ts";
 
@@ -140,21 +141,6 @@ function holders({ offices, people, questions }: Given, events: readonly Event[]
     return person === null ? VACANT : at(people, person);
   });
 }
-
-const MONTHS = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-] as const;
 
 /** Every month has 30 days here, as the rules say. */
 export function dateOf(day: number): string {
