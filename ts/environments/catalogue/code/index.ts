@@ -4,6 +4,8 @@ import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
 import { concurrency } from "./concurrency/index.ts";
 import { lowLevel } from "./low-level/index.ts";
+import { patterns } from "./patterns/index.ts";
+import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { sql } from "./sql/index.ts";
@@ -16,4 +18,6 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   changeManagement,
   concurrency,
   lowLevel,
+  patterns,
+  shell,
 ];
