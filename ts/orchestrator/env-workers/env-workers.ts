@@ -60,6 +60,8 @@ export interface EnvWorkerConnection extends EnvWorkers {
   /** Makes these the workers; those that are no longer among them end the rollouts that they have. */
   update(addresses: readonly EnvWorkerAddress[]): void;
   load(): LoadFile;
+  /** Rollouts that wait for a worker. */
+  readonly waiting: number;
 }
 
 /**
@@ -82,6 +84,9 @@ export function connectEnvWorkers(
       const inFlight = workers.inFlight();
       const rollouts = Object.values(inFlight).reduce((sum, count) => sum + count, workers.waiting);
       return { rollouts, workers: inFlight };
+    },
+    get waiting() {
+      return workers.waiting;
     },
     close: () => workers.close(),
   };

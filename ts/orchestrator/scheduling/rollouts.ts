@@ -51,6 +51,8 @@ export async function runRollout(
     }
     const retry = attempt - losses;
     if (retry >= RETRIES) return result;
+    // The next try goes to another env worker, or waits for one.
+    if (retry === 0 && errors.some(({ code }) => code === "PRL_PROCESS_DIED") && !signal.aborted) continue;
     // What is sampled does not depend on this random number, so it may be random here.
     const isSandbox = errors.some(({ code }) => code.startsWith("PRL_SANDBOX_"));
     const base = isSandbox ? SANDBOX_BACKOFF_MS : BACKOFF_MS;
