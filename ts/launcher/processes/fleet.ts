@@ -1,11 +1,12 @@
 /**
  * Processes of one kind that the run can miss for a while: each that dies is replaced, and their number follows the load.
  *
- * The number of env workers follows the load, between a least and a most; that of inference servers is fixed; there is one sandbox daemon.
+ * The number of env workers follows the load, between a least and a most, with one more for a while after a death; that of inference servers is
+ * fixed; there is one sandbox daemon.
  * The orchestrator publishes the load (`LoadFile`) and finds the workers by their ready files, so a worker is retired by removing its
- * file: it gets nothing more, and is stopped when it has ended its rollouts. A process that dies is started again after a pause that
- * doubles. The run fails when one dies again and again, or fails by itself before any was ready; one that is killed before that is also
- * started again, a few times.
+ * file: it gets nothing more, and is stopped when it has ended its rollouts. A process that dies is started again: at once when the run
+ * came further with it, else after a pause that doubles. The run fails when one dies again and again without that, or fails by itself before any was
+ * ready; one that is killed before that is also started again, a few times.
  */
 import { readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -15,6 +16,7 @@ import { isThere } from "../../files/file-presence.ts";
 import { readLoad, readyFilePath } from "../../monitors/index.ts";
 import { STOP_SIGNALS, stopExit } from "../../stop-signal.ts";
 import { type ChildExit, type ChildSpec, describeExit, type RunChild } from "./child-process.ts";
+import { BackOff, FIRST_PAUSE_MS } from "./restarts/back-off.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export interface FleetOptions {
@@ -38,7 +40,7 @@ export interface Restart {
   index: number;
   /** How the process before it ended. */
   exit: string;
-  /** Deaths in a row, this one included; each doubles the pause before the start. */
+  /** Deaths in a row without progress in between, this one included; each doubles the pause before the start. */
   deaths: number;
 }
 
@@ -49,10 +51,13 @@ export interface FleetTimes {
   busyMs: number;
   /** A lower load has to last this long before a worker is retired. */
   calmMs: number;
+  /** For this long after a process died there is one more than the least, where more are allowed: deaths come in rows. */
+  spareMs: number;
   /** The orchestrator looks for workers twice a second; this long after a worker was retired, its report about that worker is reliable. */
   retiredMs: number;
-  /** A process that lives this long resets the count of deaths. */
+  /** A process that lives this long resets the count of deaths, as progress does. */
   longLifeMs: number;
+  /** Pause after the second death in a row; after the first there is none. */
   firstPauseMs: number;
 }
 
@@ -60,13 +65,13 @@ export const FLEET_TIMES: FleetTimes = {
   intervalMs: 1_000,
   busyMs: 3_000,
   calmMs: 30_000,
+  spareMs: 300_000,
   retiredMs: 3_000,
   longLifeMs: 30_000,
-  firstPauseMs: 250,
+  firstPauseMs: FIRST_PAUSE_MS,
 };
 
-const LONGEST_PAUSE_MS = 10_000;
-/** Early deaths in a row that fail the run. */
+/** Deaths in a row that fail the run. */
 const MOST_DEATHS = 10;
 /** The same before any process was ready: a machine without the memory for one kills each of them. */
 const MOST_DEATHS_AT_START = 3;
@@ -75,7 +80,9 @@ interface Slot {
   readonly index: number;
   child: RunChild;
   startedAt: number;
-  deaths: number;
+  /** How far the run was then. */
+  furthest: number;
+  readonly backOff: BackOff;
   wasReady: boolean;
   retiredAt: number | null;
 }
@@ -87,6 +94,7 @@ export class Fleet {
   readonly #slots = new Map<number, Slot>();
   readonly #pauses = new Set<NodeJS.Timeout>();
   #watch: NodeJS.Timeout | undefined;
+  #lastDeath = -Infinity;
   #enoughSince: number | null = null;
   #tooFewSince: number | null = null;
   #isLooking = false;
@@ -121,6 +129,10 @@ export class Fleet {
     return [...this.#slots.values()].filter(({ retiredAt }) => retiredAt === null).length;
   }
 
+  get #furthest(): number {
+    return this.#supervisor.furthest.of(this.#options.component);
+  }
+
   #add(): Slot {
     let index = 0;
     while (this.#slots.has(index)) index += 1;
@@ -128,7 +140,8 @@ export class Fleet {
       index,
       child: this.#run(index),
       startedAt: performance.now(),
-      deaths: 0,
+      furthest: this.#furthest,
+      backOff: new BackOff(this.#times.firstPauseMs),
       wasReady: false,
       retiredAt: null,
     };
@@ -145,7 +158,8 @@ export class Fleet {
     const slot = this.#slots.get(index);
     if (slot === undefined || this.#stopped) return true;
     const readyFile = readyFilePath(this.#options.runDir, this.#options.component, index);
-    slot.wasReady ||= await isThere(readyFile);
+    const isReady = await isThere(readyFile);
+    slot.wasReady ||= isReady;
     // The file would count as the next process's.
     await rm(readyFile, { force: true });
     if (slot.retiredAt !== null) {
@@ -155,17 +169,20 @@ export class Fleet {
     const isStarting = ![...this.#slots.values()].some(({ wasReady }) => wasReady);
     // A process that fails by itself at the start would fail again.
     if (isStarting && !wasKilled(exit)) return false;
-    slot.deaths = performance.now() - slot.startedAt < this.#times.longLifeMs ? slot.deaths + 1 : 1;
-    if (slot.deaths > (isStarting ? MOST_DEATHS_AT_START : MOST_DEATHS)) return false;
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, this.#times.firstPauseMs * 2 ** (slot.deaths - 1));
+    const wasLong = performance.now() - slot.startedAt >= this.#times.longLifeMs;
+    const pauseMs = slot.backOff.lost(wasLong || (isReady && this.#furthest > slot.furthest));
+    const deaths = slot.backOff.inARow;
+    if (deaths > (isStarting ? MOST_DEATHS_AT_START : MOST_DEATHS)) return false;
     const rollouts = isStarting ? "" : "; the rollouts that it had a part in are too";
     this.#options.note(`${slot.child.name} ended (${describeExit(exit)}) and is started again${rollouts}`);
+    this.#lastDeath = performance.now();
     const { component, onRestart } = this.#options;
-    onRestart?.({ component, index, exit: describeExit(exit), deaths: slot.deaths });
+    onRestart?.({ component, index, exit: describeExit(exit), deaths });
     const pause = setTimeout(() => {
       this.#pauses.delete(pause);
       if (this.#stopped || this.#supervisor.stopping) return;
       slot.startedAt = performance.now();
+      slot.furthest = this.#furthest;
       slot.child = this.#run(index);
     }, pauseMs);
     this.#pauses.add(pause);
@@ -188,14 +205,17 @@ export class Fleet {
   async #follow(load: NonNullable<Awaited<ReturnType<typeof readLoad>>>): Promise<void> {
     const { least, most, rolloutsPerWorker, note } = this.#options;
     const now = performance.now();
-    const wanted = Math.max(least, Math.min(most, Math.ceil(load.rollouts / rolloutsPerWorker)));
+    const hasSpare = now - this.#lastDeath < this.#times.spareMs;
+    const forLoad = Math.max(hasSpare ? least + 1 : least, Math.ceil(load.rollouts / rolloutsPerWorker));
+    const wanted = Math.max(least, Math.min(most, forLoad));
     if (wanted >= this.size) this.#enoughSince = null;
     else this.#enoughSince ??= now;
     if (wanted <= this.size) this.#tooFewSince = null;
     else this.#tooFewSince ??= now;
     const isBusy = this.#tooFewSince !== null && now - this.#tooFewSince >= this.#times.busyMs;
     for (let missing = isBusy ? wanted - this.size : 0; missing > 0; missing -= 1) {
-      note(`${this.#add().child.name} is started: ${load.rollouts} rollouts are under way`);
+      const why = hasSpare && this.size === least ? "one of them died" : `${load.rollouts} rollouts are under way`;
+      note(`${this.#add().child.name} is started: ${why}`);
     }
     if (this.#enoughSince !== null && now - this.#enoughSince >= this.#times.calmMs) {
       this.#enoughSince = now;

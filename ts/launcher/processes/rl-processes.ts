@@ -10,7 +10,7 @@ import { samplesElsewhere } from "./cores.ts";
 import { Fleet, FLEET_TIMES, type FleetOptions, type FleetTimes, type Restart } from "./fleet.ts";
 import { runKeyVariables } from "./run-key.ts";
 import { selfCommand } from "../../self-command.ts";
-import { RestartBudget } from "./restart-budget.ts";
+import { RestartBudget } from "./restarts/restart-budget.ts";
 import { type LostProcess, runStateHolders } from "./state-holders.ts";
 import { type Supervisor, SUPERVISOR_TIMES } from "./supervisor.ts";
 import { takeOver } from "./take-over.ts";

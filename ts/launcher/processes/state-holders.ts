@@ -10,7 +10,7 @@ import { readFailureNote } from "../../failure-note.ts";
 import { type ErrorCode, PrlError } from "../../errors.ts";
 import { type ChildExit, type ChildSpec, describeExit, type RunChild } from "./child-process.ts";
 import { fullDisk } from "./full-disk.ts";
-import type { RestartBudget } from "./restart-budget.ts";
+import type { RestartBudget } from "./restarts/restart-budget.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /** A process that was lost and may be started again. */
@@ -73,6 +73,11 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms).unref());
 }
 
+/** The end of a process that had brought the run further since its start, or had not. */
+interface KnownExit extends ChildExit {
+  wasUseful: boolean;
+}
+
 /** Settles the end of a place. */
 interface Done {
   resolve: () => void;
@@ -116,17 +121,19 @@ class Together {
 
   /** `done` settles when a process of this place has ended with 0, or the run fails. */
   #start(spec: ChildSpec, done: Done): void {
+    const { furthest } = this.#supervisor;
+    const before = furthest.of(spec.component);
     const child: RunChild = this.#supervisor.start({
       ...spec,
       advice: () => this.#advice(spec.component),
-      onExit: (exit) => this.#ended(child, exit, done),
+      onExit: (exit) => this.#ended(child, { ...exit, wasUseful: furthest.of(spec.component) > before }, done),
     });
     this.#children.push(child);
     this.#supervisor.finished(child).then(done.resolve, done.reject);
   }
 
   /** False when the run cannot go on. */
-  async #ended(child: RunChild, exit: ChildExit, done: Done): Promise<boolean> {
+  async #ended(child: RunChild, exit: KnownExit, done: Done): Promise<boolean> {
     if (this.#isLost) return true;
     if (!(await this.#wasLost(child, exit))) {
       await new Promise((resolve) => setTimeout(resolve, BLAME_MS));
@@ -137,7 +144,7 @@ class Together {
     }
     if (this.#isLost) return true;
     const { component, index } = child;
-    const allowance = this.#options.budget.take(component);
+    const allowance = this.#options.budget.take(component, exit.wasUseful);
     if (allowance === null) return false;
     const lost = { component, index, exit: describeExit(exit), ...allowance };
     this.#replace(child, lost, done).catch((error: unknown) => this.#supervisor.fail(error));

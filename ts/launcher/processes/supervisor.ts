@@ -13,6 +13,7 @@ import { isThere } from "../../files/file-presence.ts";
 import { readReadyFile, readyFilePath } from "../../monitors/index.ts";
 import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
 import { fullDisk } from "./full-disk.ts";
+import { FurthestSteps } from "./restarts/furthest-steps.ts";
 
 export interface SupervisorTimes {
   /** How long a child may take until it is ready, on a machine that may be loaded: until then silence is not a failure. */
@@ -44,6 +45,8 @@ const BLAME_MS = 200;
 const STANDSTILL_MS = 5_000;
 
 export class Supervisor {
+  /** How far the run has come since the processes are watched. */
+  readonly furthest = new FurthestSteps();
   readonly #runDir: string;
   readonly #times: SupervisorTimes;
   readonly #children: RunChild[] = [];

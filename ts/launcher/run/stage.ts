@@ -41,7 +41,7 @@ export async function runStage<T>(options: StageOptions, body: (supervisor: Supe
   const supervisor = new Supervisor(options.runDir, times);
   options.onSupervisor?.(supervisor);
   const following = new AbortController();
-  const followed = follow(options, following.signal);
+  const followed = follow(options, supervisor, following.signal);
   followed.catch(() => undefined);
   const kill = (): void => supervisor.kill();
   options.hurry?.addEventListener("abort", kill, { once: true });
@@ -72,14 +72,18 @@ function interruption(signal: AbortSignal): PrlError {
   return new PrlError("PRL_RUN_INTERRUPTED", `the run was interrupted${by}`);
 }
 
-async function follow(options: StageOptions, end: AbortSignal): Promise<void> {
+async function follow(options: StageOptions, { furthest }: Supervisor, end: AbortSignal): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     end.addEventListener("abort", () => resolve(), { once: true });
   });
   let shown = "";
   for (let poll = 0; ; poll++) {
     const isLast = end.aborted;
-    for await (const line of options.tail.poll()) options.onLine(line);
+    for await (const line of options.tail.poll()) {
+      options.onLine(line);
+      // What was there before the stage is of an earlier attempt, which may have come further.
+      if (poll > 0) furthest.note(line);
+    }
     if (isLast) return;
     const looks = poll % POLLS_PER_LOOK === 0;
     if (looks) await options.checkDirectory?.();

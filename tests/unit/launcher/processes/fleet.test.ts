@@ -15,6 +15,7 @@ const TIMES = {
   intervalMs: 20,
   busyMs: 1_000,
   calmMs: 200,
+  spareMs: 0,
   retiredMs: 100,
   longLifeMs: 5_000,
   firstPauseMs: 1,
@@ -105,14 +106,31 @@ test("grows with the load, up to the most, and shrinks one by one when it has be
 });
 
 test("one that dies is started again, with its ready file gone in between; one that was let go is not", async () => {
-  await start(STAYS, { least: 2, times: { ...TIMES, firstPauseMs: 1_000 } });
+  await start(STAYS, { least: 2, times: { ...TIMES, longLifeMs: 600_000, firstPauseMs: 1_000 } });
   await expect.poll(ready, PATIENCE).toHaveLength(2);
-  const [first] = supervisor.children;
-  first?.signal("SIGKILL");
-  await expect.poll(() => notes, PATIENCE).toEqual([expect.stringContaining("env-worker-0 ended (signal SIGKILL)")]);
+  const died = "env-worker-0 ended (signal SIGKILL)";
+  supervisor.children[0]?.signal("SIGKILL");
+  await expect.poll(() => notes, PATIENCE).toEqual([expect.stringContaining(died)]);
+  await expect.poll(ready, PATIENCE).toHaveLength(2);
+  // The second death in a row is followed by a pause.
+  supervisor.children[2]?.signal("SIGKILL");
+  await expect.poll(() => notes, PATIENCE).toEqual([expect.stringContaining(died), expect.stringContaining(died)]);
   expect(await ready()).toEqual(["env-worker-1.json"]);
   await expect.poll(running, PATIENCE).toEqual(["env-worker-1", "env-worker-0"]);
   await expect.poll(ready, PATIENCE).toHaveLength(2);
+});
+
+test("after a death there is one more for a while, up to the most", async () => {
+  const times = { ...TIMES, busyMs: 0, spareMs: 600_000 };
+  await start(STAYS, { times, most: 2 });
+  await writeLoad(runDir, { rollouts: 1, workers: { "env-worker-0": 1 } });
+  for (let deaths = 1; deaths <= 2; deaths++) {
+    supervisor.children.find(({ exit }) => exit === null)?.signal("SIGKILL");
+    await expect.poll(() => notes.filter((note) => note.includes("ended")).length, PATIENCE).toBe(deaths);
+    await expect.poll(() => running().toSorted(), PATIENCE).toEqual(["env-worker-0", "env-worker-1"]);
+    expect(fleet.size).toBe(2);
+  }
+  expect(notes).toContain("env-worker-1 is started: one of them died");
 });
 
 test("one that dies early is started again after pauses that double", PATIENCE, async () => {
@@ -121,9 +139,28 @@ test("one that dies early is started again after pauses that double", PATIENCE, 
   const died = () => void deaths.push(performance.now());
   await begin("process.exit(7);", { times: { ...TIMES, firstPauseMs }, onRestart: died });
   // Polls may miss a death.
-  await expect.poll(() => deaths.length, PATIENCE).toBeGreaterThanOrEqual(4);
-  const pauses = deaths.slice(1, 4).map((at, i) => at - (deaths[i] ?? 0));
+  await expect.poll(() => deaths.length, PATIENCE).toBeGreaterThanOrEqual(5);
+  // The first of them is started again at once.
+  const pauses = deaths.slice(2, 5).map((at, i) => at - (deaths[i + 1] ?? 0));
   pauses.forEach((pause, i) => expect(pause).toBeGreaterThanOrEqual(firstPauseMs * 2 ** i - 1));
+});
+
+test("one that dies again and again is started at once each time when the run came further with it", async () => {
+  // The pause after a second death in a row would last longer than the test.
+  const times = { ...TIMES, longLifeMs: 600_000, firstPauseMs: 600_000 };
+  const deaths: number[] = [];
+  await start(STAYS, { times, onRestart: (restart) => void deaths.push(restart.deaths) });
+  for (let step = 1; step <= 12; step++) {
+    supervisor.furthest.note({ component: "orchestrator", step });
+    supervisor.children.at(-1)?.signal("SIGKILL");
+    await expect.poll(() => supervisor.children.length, PATIENCE).toBe(step + 1);
+    await expect.poll(async () => (await ready()).length, PATIENCE).toBe(1);
+  }
+  expect(deaths).toEqual(Array<number>(12).fill(1));
+  // A step that was done already is no progress.
+  supervisor.furthest.note({ component: "orchestrator", step: 12 });
+  supervisor.children.at(-1)?.signal("SIGKILL");
+  await expect.poll(() => deaths.at(-1), PATIENCE).toBe(2);
 });
 
 test("one that dies again and again fails the run in the end", async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { ChildSpec, RunChild } from "../../../../ts/launcher/processes/child-process.ts";
-import { RestartBudget } from "../../../../ts/launcher/processes/restart-budget.ts";
+import { RestartBudget } from "../../../../ts/launcher/processes/restarts/restart-budget.ts";
 import { type LostProcess, runStateHolders } from "../../../../ts/launcher/processes/state-holders.ts";
 import { Supervisor } from "../../../../ts/launcher/processes/supervisor.ts";
 
@@ -59,7 +59,7 @@ test.each([
   ["crashes", "kill -SEGV $$", "signal SIGSEGV"],
   ["is asked to stop by something else", "exit 143", "exit code 143"],
 ])("a trainer that %s takes the run back, and the orchestrator with it", async (_what, script, exit) => {
-  expect(await run(script)).toEqual([{ component: "trainer", index: 0, exit, pauseMs: 250, losses: 1 }]);
+  expect(await run(script)).toEqual([{ component: "trainer", index: 0, exit, pauseMs: 0, losses: 1 }]);
   expect(started).toHaveLength(2);
 });
 
@@ -160,6 +160,31 @@ describe("an orchestrator that is lost", () => {
   test("takes the run back when the trainer is lost beside it", async () => {
     const calls = await runAlone("kill -9 $$", ["exit 0"], { trainer: whenLost("kill -9 $$"), waits: true });
     expect(calls).toEqual([lost, "trainer signal SIGKILL beside orchestrator-0", "back for trainer"]);
+  });
+
+  test("is started again at once when the run came further with it, else after a pause", async () => {
+    const pauses: number[] = [];
+    /** Is killed as soon as the file of this number is there. */
+    const until = (number: number) =>
+      spec("orchestrator", `while [ ! -e '${runDir}/go-${number}' ]; do sleep 0.02; done; kill -9 $$`);
+    const orchestrators = () => supervisor.children.filter(({ component }) => component === "orchestrator").length;
+    const ended = runStateHolders(supervisor, [spec("trainer", "exit 0"), until(1)], {
+      runDir,
+      budget: new RestartBudget({ most: 5, windowMs: 3_600_000 }),
+      onReady: () => undefined,
+      takeOver: async ({ pauseMs }) => {
+        pauses.push(pauseMs);
+        return pauses.length < 4 ? until(pauses.length + 1) : spec("orchestrator", "exit 0");
+      },
+      goBack: () => Promise.reject(new Error("nothing goes back")),
+    });
+    for (const [number, step] of [1, 1, 2, 2].entries()) {
+      await expect.poll(orchestrators, { timeout: 60_000 }).toBe(number + 1);
+      supervisor.furthest.note({ component: "orchestrator", step });
+      await writeFile(join(runDir, `go-${number + 1}`), "");
+    }
+    await ended;
+    expect(pauses).toEqual([0, 250, 0, 250]);
   });
 
   test("fails the run when what takes its place fails by itself", async () => {

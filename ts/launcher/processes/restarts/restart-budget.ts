@@ -1,8 +1,11 @@
 /**
  * How often the processes that hold the run's state may be lost: so many times for each kind within a window of time.
  *
- * The pause before a restart doubles with each loss that comes soon after the one before. The budget knows nothing of processes and their ends.
+ * A process that was of use before it was lost, or was there for long, is started again at once; the others wait (`BackOff`). The window counts all
+ * losses. The budget knows nothing of processes and their ends.
  */
+import { BackOff } from "./back-off.ts";
+
 export interface BudgetLimits {
   /** Restarts of one kind within the window; 0: none at all. */
   most: number;
@@ -17,16 +20,13 @@ export interface Allowance {
   losses: number;
 }
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
 /** A loss this long after the one before has another cause, most likely. */
 const LONG_LIFE_MS = 30_000;
 
 interface Kind {
   /** Times of the losses within the window. */
   times: number[];
-  /** Losses in a row, each soon after the one before. */
-  early: number;
+  readonly backOff: BackOff;
 }
 
 export class RestartBudget {
@@ -40,20 +40,19 @@ export class RestartBudget {
     this.#clock = clock;
   }
 
-  /** Counts a loss; null when the budget of its kind is spent. */
-  take(kind: string): Allowance | null {
+  /** Counts a loss; null when the budget of its kind is spent. `wasUseful`: the process had brought the run further since its start. */
+  take(kind: string, wasUseful: boolean): Allowance | null {
     const now = this.#clock();
-    const { times: all, early } = this.#kinds.get(kind) ?? { times: [], early: 0 };
-    const isEarly = now - (all.at(-1) ?? -Infinity) < LONG_LIFE_MS;
+    const { times: all, backOff } = this.#kinds.get(kind) ?? { times: [], backOff: new BackOff() };
+    const wasLong = now - (all.at(-1) ?? -Infinity) >= LONG_LIFE_MS;
     const times = all.filter((time) => now - time < this.limits.windowMs);
     if (times.length >= this.limits.most) {
       this.#spent.add(kind);
       return null;
     }
-    const found = { times: [...times, now], early: isEarly ? early + 1 : 1 };
-    this.#kinds.set(kind, found);
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (found.early - 1));
-    return { pauseMs, losses: found.times.length };
+    times.push(now);
+    this.#kinds.set(kind, { times, backOff });
+    return { pauseMs: backOff.lost(wasUseful || wasLong), losses: times.length };
   }
 
   /** Whether a loss of this kind was refused. */
