@@ -3,6 +3,8 @@ import type { AnyRow, Family } from "../row.ts";
 import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
 import { concurrency } from "./concurrency/index.ts";
+import { languageRules } from "./language-rules/index.ts";
+import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { patterns } from "./patterns/index.ts";
 import { shell } from "./shell/index.ts";
@@ -20,4 +22,6 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   lowLevel,
   patterns,
   shell,
+  languages,
+  languageRules,
 ];
