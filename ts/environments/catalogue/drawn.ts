@@ -3,7 +3,7 @@ import { PrlError } from "../../errors.ts";
 import type { Message } from "../../message.ts";
 import { between } from "../../random/draws.ts";
 import type { Rng } from "../../random/rng.ts";
-import { type AnswerPlace, type Level, LEVELS, type RowBase } from "./row.ts";
+import { type AnswerPlace, type Level, LEVELS, type RowBase, type RowCore, type WorldRow } from "./row.ts";
 
 export interface Drawn {
   readonly level: Level;
@@ -41,6 +41,13 @@ const PLACES: Readonly<Record<AnswerPlace, readonly string[]>> = {
   ],
 };
 
+const DEEDS = [
+  "Use the tools. What you write does not count: only what your calls have done. End with a reply without a call.",
+  "Do it with the tools, then stop calling them. Only the state that you leave is looked at.",
+  "Nothing happens unless you call a tool; the result is judged by the records alone. When you are done, reply in words.",
+  "Work with the tools that you have. Once everything is in place, answer without calling one; texts are not graded.",
+];
+
 /** Counts of what the generator dropped, for the quality gate. */
 export interface DrawCounts {
   made: number;
@@ -49,7 +56,7 @@ export interface DrawCounts {
 }
 
 /** One instance of this level. Throws PRL_ENVIRONMENT_FAILED when the generator finds none. */
-export function drawInstance(row: RowBase, level: Level, rng: Rng, counts?: DrawCounts): Drawn {
+export function drawInstance(row: RowBase | WorldRow, level: Level, rng: Rng, counts?: DrawCounts): Drawn {
   for (let draw = 0; draw < MOST_DRAWS; draw++) {
     const instance = row.make(rng, level);
     if (counts !== undefined) counts.made += 1;
@@ -58,7 +65,7 @@ export function drawInstance(row: RowBase, level: Level, rng: Rng, counts?: Draw
       continue;
     }
     const prompt = promptFor(row, instance, rng);
-    if (row.selects !== true && isLeaked(prompt, row.gold(instance))) {
+    if ("place" in row && row.selects !== true && isLeaked(prompt, row.gold(instance))) {
       if (counts !== undefined) counts.leaking += 1;
       continue;
     }
@@ -68,7 +75,7 @@ export function drawInstance(row: RowBase, level: Level, rng: Rng, counts?: Draw
 }
 
 /** Instances of all levels of the range, each level as often as the others. */
-export function* drawInstances(row: RowBase, [from, to]: LevelRange, rng: Rng): Generator<Drawn> {
+export function* drawInstances(row: RowBase | WorldRow, [from, to]: LevelRange, rng: Rng): Generator<Drawn> {
   for (;;) {
     const level = LEVELS[between(rng, from, to) - 1];
     if (level === undefined) throw new PrlError("PRL_ENVIRONMENT_FAILED", `${row.id}: no level from ${from} to ${to}`);
@@ -94,10 +101,10 @@ export function asMessages(prompt: string): Message[] {
 }
 
 /** What makes two instances one task. */
-export function contentOf(row: RowBase, instance: object): unknown {
+export function contentOf(row: RowCore, instance: object): unknown {
   return row.canonical === undefined ? instance : row.canonical(instance);
 }
 
-function promptFor(row: RowBase, instance: object, rng: Rng): string {
-  return `${rng.pick(row.prompts)(instance, rng).trim()}\n\n${rng.pick(PLACES[row.place])}`;
+function promptFor(row: RowBase | WorldRow, instance: object, rng: Rng): string {
+  return `${rng.pick(row.prompts)(instance, rng).trim()}\n\n${rng.pick("place" in row ? PLACES[row.place] : DEEDS)}`;
 }

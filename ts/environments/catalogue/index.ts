@@ -15,6 +15,7 @@ const FOLDERS: ReadonlyMap<Category, () => Promise<{ readonly FAMILIES: readonly
   ["logic", () => import("./logic/index.ts")],
   ["science", () => import("./science/index.ts")],
   ["research", () => import("./research/index.ts")],
+  ["agentic", () => import("./agentic/index.ts")],
 ]);
 
 /** Owner of the mixtures' ids. */

@@ -14,8 +14,9 @@ import type { SandboxAccess } from "../sandboxes/sandboxes.ts";
 import { endless } from "../model/tasks.ts";
 import { asMessages, contentOf, drawInstances, type LevelRange } from "./drawn.ts";
 import { answerIn, asReply, scoreReply } from "./reply-answer.ts";
+import { callsIn, conversationOf, played, schemasOf, scoreScript, worldRollout } from "./play.ts";
 import { scoreProgram } from "./score-program.ts";
-import { type AnyRow, type Category, isProgramRow } from "./row.ts";
+import { type AnyRow, type Category, isProgramRow, isWorldRow } from "./row.ts";
 
 /** A row with its place in the catalogue. */
 export interface PlacedRow {
@@ -134,9 +135,12 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
     tasks: ({ config: settings, rng, split }) => endless(tasksFor(settings, rng, split)),
     key: (_, index) => String(index),
     contentKey: (task) => canonicalJson(contentKey(task)),
-    rollout: singleTurn(),
+    rollout: async (context) => {
+      const row = rowOf(context.task);
+      return (isWorldRow(row) ? worldRollout(row, context.task) : singleTurn())(context);
+    },
     metrics: {
-      format: ({ task, trace }) => answerIn(trace.lastReply, rowOf(task).place) !== null,
+      format: ({ task, trace }) => isReadable(rowOf(task), task.instance, trace),
       level: ({ task }) => task.level,
       share: { weight: 0, ...time, score: earnedBy },
     },
@@ -153,20 +157,45 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
     demonstrations: function* ({ config: settings, rng }): Generator<Demonstration> {
       for (const task of tasksFor(settings, rng, "demonstrations")) {
         const row = rowOf(task);
-        const content = asReply(row.gold(task.instance), row.place);
-        yield { messages: [...task.prompt, { role: "assistant", content }] };
+        const reply = goldOf(row, task);
+        if (typeof reply === "string") yield { messages: [...task.prompt, { role: "assistant", content: reply }] };
+        else yield { messages: reply, tools: isWorldRow(row) ? schemasOf(row, task.instance) : [] };
       }
     },
-    async validate({ task, score: scored }) {
+    async validate({ task, score, scoreMessages }) {
       const row = rowOf(task);
-      const gold = await scored(asReply(row.gold(task.instance), row.place));
+      const scored = (reply: string | readonly Message[]): Promise<number> =>
+        typeof reply === "string" ? score(reply) : scoreMessages(reply);
+      const gold = await scored(goldOf(row, task));
       if (gold !== 1) throw new Error(`${task.row}: the gold answer scores ${gold}`);
-      for (const wrong of row.nearMisses(task.instance, createRng(0))) {
-        const earned = await scored(asReply(wrong, row.place));
-        if (earned >= 1) throw new Error(`${task.row}: the wrong answer ${JSON.stringify(wrong)} scores ${earned}`);
+      for (const [slip, wrong] of wrongOf(row, task)) {
+        const earned = await scored(wrong);
+        if (earned >= 1) throw new Error(`${task.row}: the wrong answer ${JSON.stringify(slip)} scores ${earned}`);
       }
     },
   });
+}
+
+/** The right answer as a reply, or as the conversation that carries it out. */
+function goldOf(row: AnyRow, { prompt, instance }: RowTask): string | Message[] {
+  if (isWorldRow(row)) return conversationOf(row, instance, prompt, row.gold(instance));
+  return asReply(row.gold(instance), row.place);
+}
+
+/** Wrong answers by a name for messages. */
+function wrongOf(row: AnyRow, { prompt, instance }: RowTask): (readonly [name: string, reply: string | Message[]])[] {
+  const rng = createRng(0);
+  if (!isWorldRow(row)) return row.nearMisses(instance, rng).map((wrong) => [wrong, asReply(wrong, row.place)]);
+  return Object.entries(row.slips(instance, rng)).map(([name, script]) => [
+    name,
+    conversationOf(row, instance, prompt, script),
+  ]);
+}
+
+/** Whether the reply states an answer; of a row with a world, whether one call was carried out. */
+function isReadable(row: AnyRow, instance: object, trace: Trace): boolean {
+  if (isWorldRow(row)) return played(row, instance, callsIn(trace.messages)).done > 0;
+  return answerIn(trace.lastReply, row.place) !== null;
 }
 
 interface Scored extends Pick<SandboxAccess, "sandboxes"> {
@@ -176,6 +205,7 @@ interface Scored extends Pick<SandboxAccess, "sandboxes"> {
 }
 
 async function scoreOf(row: AnyRow, { task, trace, sandboxes, signal }: Scored): Promise<number> {
+  if (isWorldRow(row)) return scoreScript(row, task.instance, callsIn(trace.messages));
   if (!isProgramRow(row)) return scoreReply(row, task.instance, trace.lastReply);
   return scoreProgram(row, task.instance, trace.lastReply, { pool: sandboxes, signal });
 }

@@ -4,6 +4,8 @@
  * A row knows nothing of models, rollouts and configs. Everything that it does follows from the instance and from the random numbers that
  * it gets: no clock, no locale, and no floating-point comparison decides a score.
  */
+import type { z } from "zod";
+
 import type { Rng } from "../../random/rng.ts";
 import type { ProgramLanguage, ProgramTest } from "../../verify/index.ts";
 
@@ -18,14 +20,11 @@ export type Category = (typeof CATEGORIES)[number];
 export type AnswerPlace = "answer" | "boxed" | "code";
 
 /** What every row has. `Instance` is JSON: it travels to the env worker and back before it is scored. */
-export interface RowBase<Instance extends object = object> {
+export interface RowCore<Instance extends object = object> {
   /** Lower-case words with hyphens, unique within its category. */
   readonly id: string;
   /** One line for lists. */
   readonly asks: string;
-  readonly place: AnswerPlace;
-  /** The answer is chosen from what the prompt shows, so it may occur there. */
-  readonly selects?: boolean;
   /** An instance of about this level; null where the draw is degenerate, and another one is drawn. */
   readonly make: (rng: Rng, level: Level) => Instance | null;
   /** Work of the reference solver (nodes, steps, cases): it grows with the level. */
@@ -34,6 +33,13 @@ export interface RowBase<Instance extends object = object> {
   readonly canonical?: (instance: Instance) => unknown;
   /** Four or more wordings. Each says all that scoring demands, except where the answer stands. */
   readonly prompts: readonly ((instance: Instance, rng: Rng) => string)[];
+}
+
+/** A row whose answer is text in the only reply. */
+export interface RowBase<Instance extends object = object> extends RowCore<Instance> {
+  readonly place: AnswerPlace;
+  /** The answer is chosen from what the prompt shows, so it may occur there. */
+  readonly selects?: boolean;
   /** A right answer, as it stands in its place. */
   readonly gold: (instance: Instance) => string;
   /** Three or more wrong answers that a plausible slip gives. */
@@ -71,7 +77,45 @@ export interface Exam {
   readonly base?: number;
 }
 
-export type AnyRow = Row | ProgramRow;
+/** One call of a tool. */
+export interface Call {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** Calls in their order. */
+export type Script = readonly Call[];
+
+/** A tool that reads or changes a world. */
+export interface WorldTool<World = unknown, Parameters extends z.ZodObject = z.ZodObject> {
+  /** Text for the model. */
+  readonly description: string;
+  readonly parameters: Parameters;
+  /** The result for the model: a text as it is, anything else as JSON. Throws `Refusal` where the world does not do it. */
+  readonly run: (world: World, args: z.output<Parameters>) => unknown;
+}
+
+/** What a world answers when it does not do what a call asks for; it has not changed. The model reads the message. */
+export class Refusal extends Error {}
+
+/** A row whose answer is the state of a world that tools have changed; no word of a reply counts. */
+export interface WorldRow<Instance extends object = object, World = unknown> extends RowCore<Instance> {
+  readonly tools: Readonly<Record<string, WorldTool<World>>>;
+  /** Names of the tools of this instance. Default: all. */
+  readonly offered?: (instance: Instance) => readonly string[];
+  /** The world before the first call. It follows from the instance, and its tools use no clock and no random numbers. */
+  readonly world: (instance: Instance) => World;
+  /** Calls that earn 1, and for which the prompt and the results of earlier calls are enough. None of them is refused, and the last is needed. */
+  readonly gold: (instance: Instance) => Script;
+  /** Three or more scripts of plausible slips, by name; each earns less than 1. */
+  readonly slips: (instance: Instance, rng: Rng) => Readonly<Record<string, Script>>;
+  /** Two or more scripts that need no skill, by name; each earns at most 0.2 on average. */
+  readonly blankets: (instance: Instance) => Readonly<Record<string, Script>>;
+  /** From 0 to 1, and 1 only for a full answer; 0 for the untouched world. */
+  readonly grade: (instance: Instance, world: World) => number;
+}
+
+export type AnyRow = Row | ProgramRow | WorldRow;
 
 export interface Family<Kind extends AnyRow = Row> {
   /** Lower-case words with hyphens. */
@@ -83,6 +127,10 @@ export function isProgramRow(row: AnyRow): row is ProgramRow {
   return "exam" in row;
 }
 
+export function isWorldRow(row: AnyRow): row is WorldRow {
+  return "world" in row;
+}
+
 /** Hides the type of a row's instances, so that rows of all types fit into one list. */
 export function defineRow<Instance extends object>(row: Row<Instance>): Row {
   return row as unknown as Row;
@@ -90,4 +138,14 @@ export function defineRow<Instance extends object>(row: Row<Instance>): Row {
 
 export function defineProgramRow<Instance extends object>(row: ProgramRow<Instance>): ProgramRow {
   return row as unknown as ProgramRow;
+}
+
+/** Hides the types of a row's instances and world. */
+export function defineWorldRow<Instance extends object, World>(row: WorldRow<Instance, World>): WorldRow {
+  return row as unknown as WorldRow;
+}
+
+/** Hides the types of a tool's arguments: `run` gets what `parameters` accepts. */
+export function worldTool<World, Parameters extends z.ZodObject>(tool: WorldTool<World, Parameters>): WorldTool<World> {
+  return tool as unknown as WorldTool<World>;
 }

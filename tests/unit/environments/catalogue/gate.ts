@@ -3,11 +3,12 @@ import { afterAll, describe, expect, test } from "vitest";
 
 import { inspectProgram } from "../../../../ts/environments/catalogue/gate/inspect-program.ts";
 import { inspectRow } from "../../../../ts/environments/catalogue/gate/inspect-row.ts";
+import { inspectWorld } from "../../../../ts/environments/catalogue/gate/inspect-world.ts";
 import { nearDuplicates } from "../../../../ts/environments/catalogue/gate/near-duplicates.ts";
 import type { RowReport } from "../../../../ts/environments/catalogue/gate/report.ts";
 import { catalogueRows } from "../../../../ts/environments/catalogue/index.ts";
 import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
-import { type AnyRow, type Category, isProgramRow } from "../../../../ts/environments/catalogue/row.ts";
+import { type AnyRow, type Category, isProgramRow, isWorldRow } from "../../../../ts/environments/catalogue/row.ts";
 import { SandboxSource } from "../../../../ts/environments/sandboxes/sandboxes.ts";
 
 /** Instances of each level: few in every run, 50 in the long one. */
@@ -26,6 +27,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
   const sandboxes = new SandboxSource();
   const inspect = async (id: string, row: AnyRow): Promise<RowReport> => {
     const options = { perLevel: PER_LEVEL, seed: 1 };
+    if (isWorldRow(row)) return inspectWorld(id, row, options);
     if (!isProgramRow(row)) return inspectRow(id, row, options);
     return inspectProgram(id, row, { ...options, scored: SCORED, cheated: CHEATED, pool: await sandboxes.pool() });
   };

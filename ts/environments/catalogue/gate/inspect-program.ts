@@ -9,7 +9,16 @@ import { answerIn, asReply } from "../reply-answer.ts";
 import { type Level, LEVELS, type ProgramRow } from "../row.ts";
 import { createRng } from "../../../random/rng.ts";
 import { scoreProgram } from "../score-program.ts";
-import { checkBounds, checkRepeats, checkRow, LEAST_MISSES, levelsOf, type Sample, shown } from "./inspect-row.ts";
+import {
+  checkBounds,
+  checkPrompts,
+  checkRepeats,
+  checkRow,
+  LEAST_MISSES,
+  levelsOf,
+  type Sample,
+  shown,
+} from "./inspect-row.ts";
 import { rankCorrelation } from "./monotone.ts";
 import { signatureOf } from "./near-duplicates.ts";
 import type { RowReport } from "./report.ts";
@@ -62,6 +71,7 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
     return earned;
   };
   checkRow(row, failures);
+  checkPrompts(row, samples, failures);
   checkRepeats(row, samples, failures);
   for (const sample of samples) checkPlaces(row, sample, failures);
   for (const sample of levels.flatMap((some) => some.slice(0, scored))) await checkPrograms(sample, score, failures);

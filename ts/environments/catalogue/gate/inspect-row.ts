@@ -7,7 +7,7 @@ import { canonicalJson } from "../../../canonical-json.ts";
 import { createRng } from "../../../random/rng.ts";
 import { contentOf, drawInstance, type Drawn, type DrawCounts } from "../drawn.ts";
 import { asReply, scoreReply } from "../reply-answer.ts";
-import { type AnswerPlace, type Level, LEVELS, type Row, type RowBase } from "../row.ts";
+import { type AnswerPlace, type Level, LEVELS, type Row, type RowCore } from "../row.ts";
 import { median, rankCorrelation } from "./monotone.ts";
 import { signatureOf } from "./near-duplicates.ts";
 import { generalProbes, guesses, hostileProbes, instanceProbes, type Probe } from "./probes.ts";
@@ -63,6 +63,7 @@ export function inspectRow(id: string, row: Row, { perLevel, seed }: GateOptions
   };
   checkRow(row, failures);
   for (const sample of samples) checkSample(row, sample, score, failures);
+  checkPrompts(row, samples, failures);
   checkRepeats(row, samples, failures);
   const measured = measure(row.place, samples, score);
   const report: RowReport = {
@@ -81,14 +82,14 @@ export function inspectRow(id: string, row: Row, { perLevel, seed }: GateOptions
   return { ...report, failures: [...failures] };
 }
 
-export function levelsOf(row: RowBase, samples: readonly Sample[]): RowReport["levels"] {
+export function levelsOf(row: RowCore, samples: readonly Drawn[]): RowReport["levels"] {
   return LEVELS.map((level) => {
     const efforts = samples.filter((one) => one.level === level).map(({ instance }) => row.effort(instance));
     return { level, effort: median(efforts), instances: efforts.length };
   });
 }
 
-export function checkRow(row: RowBase, failures: Set<string>): void {
+export function checkRow(row: RowCore, failures: Set<string>): void {
   if (row.prompts.length < LEAST_PROMPTS) failures.add(`${row.prompts.length} wordings; at least ${LEAST_PROMPTS}`);
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/u.test(row.id)) failures.add(`the id ${row.id} is not lower-case words with hyphens`);
 }
@@ -151,8 +152,8 @@ function measure(
   };
 }
 
-/** Equal prompts are one task for the split, and instances do not repeat. */
-export function checkRepeats(row: RowBase, samples: readonly Sample[], failures: Set<string>): void {
+/** Equal prompts are one task for the split. */
+export function checkPrompts(row: RowCore, samples: readonly Drawn[], failures: Set<string>): void {
   const contents = new Map<string, string>();
   for (const { prompt, instance } of samples) {
     const content = canonicalJson(contentOf(row, instance));
@@ -160,6 +161,10 @@ export function checkRepeats(row: RowBase, samples: readonly Sample[], failures:
     if (known !== undefined && known !== content) failures.add(`equal prompts of two tasks: ${shown(prompt)}`);
     contents.set(prompt, content);
   }
+}
+
+/** Instances do not repeat. */
+export function checkRepeats(row: RowCore, samples: readonly Drawn[], failures: Set<string>): void {
   // Level 1 may have few instances; the harder levels must not.
   const hard = samples.filter(({ level }) => level > 1).map(({ instance }) => canonicalJson(contentOf(row, instance)));
   const repeated = hard.length - new Set(hard).size;

@@ -1,0 +1,6 @@
+/** The families of the category agentic. */
+import type { Family, WorldRow } from "../row.ts";
+import { businessRecords } from "./business-records/index.ts";
+import { carefulOperations } from "./careful-operations/index.ts";
+
+export const FAMILIES: readonly Family<WorldRow>[] = [businessRecords, carefulOperations];
