@@ -92,20 +92,20 @@ export const unlabelledControls = defineWorldRow<Instance, World>({
   },
   offered: ({ effects }) => ["look", "reset", ...CONTROLS.slice(0, effects.length)],
   world: (instance) => ({ instance, dials: [...instance.start], pressed: 0 }),
-  gold: (instance) => [...explored(instance), ...pressed(instance.plan)],
+  gold: (instance) => [...explored(instance), ...pressesOf(instance.plan)],
   slips: (instance) => ({
-    "explored and not reset": [...explored(instance).slice(0, -1), ...pressed(instance.plan)],
-    "a press too many": [...explored(instance), ...pressed(instance.plan), call("f1")],
+    "explored and not reset": [...explored(instance).slice(0, -1), ...pressesOf(instance.plan)],
+    "a press too many": [...explored(instance), ...pressesOf(instance.plan), call("f1")],
     "the plan in the opposite order, and once more": [
-      ...pressed([...instance.plan.toReversed(), ...instance.plan]),
+      ...pressesOf([...instance.plan.toReversed(), ...instance.plan]),
       call("f2"),
     ],
     "all presses used up": range(instance.presses + 2).map(() => call("f1")),
   }),
   blankets: ({ presses: most, effects }) => ({
     "one control for ever": range(most).map(() => call("f1")),
-    "each control once": pressed(range(effects.length)),
-    "each control twice": pressed(range(2 * effects.length).map((index) => Math.floor(index / 2))),
+    "each control once": pressesOf(range(effects.length)),
+    "each control twice": pressesOf(range(2 * effects.length).map((index) => Math.floor(index / 2))),
   }),
   grade: ({ target }, { dials }) => (show(dials) === show(target) ? 1 : 0),
 });
@@ -182,7 +182,7 @@ function explored({ effects }: Instance): Script {
   return effects.flatMap((_, index) => [call(at(CONTROLS, index)), call("reset")]);
 }
 
-function pressed(plan: readonly number[]): Script {
+function pressesOf(plan: readonly number[]): Script {
   return plan.map((index) => call(at(CONTROLS, index)));
 }
 
