@@ -147,5 +147,5 @@ export function defineWorldRow<Instance extends object, World>(row: WorldRow<Ins
 
 /** Hides the types of a tool's arguments: `run` gets what `parameters` accepts. */
 export function worldTool<World, Parameters extends z.ZodObject>(tool: WorldTool<World, Parameters>): WorldTool<World> {
-  return tool as unknown as WorldTool<World>;
+  return tool;
 }

@@ -14,6 +14,8 @@ import { SandboxSource } from "../../../../ts/environments/sandboxes/sandboxes.t
 /** Instances of each level: few in every run, 50 in the long one. */
 const IS_LONG = process.env["PRL_TEST_LONG"] === "1";
 const PER_LEVEL = IS_LONG ? 50 : 6;
+/** Of rows with a world, whose scripts take longer than answers. */
+const PER_LEVEL_OF_WORLDS = IS_LONG ? 50 : 4;
 /** Instances of each level whose programs run in sandboxes, and instances in all on which programs without the skill run. */
 const SCORED = IS_LONG ? 50 : 1;
 const CHEATED = IS_LONG ? 20 : 1;
@@ -27,7 +29,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
   const sandboxes = new SandboxSource();
   const inspect = async (id: string, row: AnyRow): Promise<RowReport> => {
     const options = { perLevel: PER_LEVEL, seed: 1 };
-    if (isWorldRow(row)) return inspectWorld(id, row, options);
+    if (isWorldRow(row)) return inspectWorld(id, row, { ...options, perLevel: PER_LEVEL_OF_WORLDS });
     if (!isProgramRow(row)) return inspectRow(id, row, options);
     return inspectProgram(id, row, { ...options, scored: SCORED, cheated: CHEATED, pool: await sandboxes.pool() });
   };

@@ -170,7 +170,7 @@ export const expenseAudit = defineWorldRow<Instance, World>({
   make,
   effort: ({ receipts, clauses }) => receipts.length * clauses.length,
   canonical: ({ receipts, clauses }) => [
-    receipts.map(({ id, amount, day }) => [id, amount, day]).toSorted(),
+    receipts.map(({ id, amount, day }) => JSON.stringify([id, amount, day])).toSorted(),
     clauses.map(({ kind, limit, code }) => [kind, limit, code]),
   ],
   prompts: [

@@ -1,10 +1,13 @@
 /** Records of a business that tools read and change: every task has another rule for a right final state. */
 import type { Family, WorldRow } from "../../row.ts";
+import { accessApprovals } from "./access-approvals.ts";
 import { customerMerge } from "./customer-merge.ts";
 import { expenseAudit } from "./expense-audit.ts";
+import { fundTransfers } from "./fund-transfers.ts";
+import { itineraryBooking } from "./itinerary-booking.ts";
 import { meetingCalendar } from "./meeting-calendar.ts";
 
 export const businessRecords: Family<WorldRow> = {
   id: "business-records",
-  rows: [expenseAudit, customerMerge, meetingCalendar],
+  rows: [expenseAudit, customerMerge, meetingCalendar, accessApprovals, fundTransfers, itineraryBooking],
 };
