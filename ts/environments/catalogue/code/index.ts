@@ -3,6 +3,7 @@ import type { AnyRow, Family } from "../row.ts";
 import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
 import { concurrency } from "./concurrency/index.ts";
+import { databases } from "./databases/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
@@ -15,6 +16,7 @@ import { sql } from "./sql/index.ts";
 export const FAMILIES: readonly Family<AnyRow>[] = [
   specFunctions,
   sql,
+  databases,
   codeReading,
   staticAnalysis,
   changeManagement,

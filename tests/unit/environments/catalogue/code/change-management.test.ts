@@ -17,6 +17,18 @@ import {
   dependencyLock,
   type LockProblem,
 } from "../../../../../ts/environments/catalogue/code/change-management/dependency-lock.ts";
+import {
+  type BranchProblem,
+  branchPositions,
+} from "../../../../../ts/environments/catalogue/code/change-management/branch-positions.ts";
+import {
+  lineOrigins,
+  type OriginProblem,
+} from "../../../../../ts/environments/catalogue/code/change-management/line-origins.ts";
+import {
+  type StagingProblem,
+  stagingStates,
+} from "../../../../../ts/environments/catalogue/code/change-management/staging-states.ts";
 import { listEditScript } from "../../../../../ts/environments/catalogue/code/change-management/list-edit-script.ts";
 import {
   type MergeProblem,
@@ -69,6 +81,71 @@ describe.skipIf(!HAS_GIT)(`git finds the same${HAS_GIT ? "" : " (there is no git
     for (const { problem, items } of some(drawnOf<Answer<MergeProblem>>(threeWayMerge))) {
       for (const side of ["ours", "base", "theirs"] as const) write(side, problem[side]);
       expect(git(["merge-file", "-p", "--union", "ours", "base", "theirs"]).trimEnd().split("\n")).toEqual(items);
+    }
+  });
+
+  /** What a shell prints in a new repository with these commands. */
+  const printed = (commands: readonly string[]): string[] => {
+    const place = mkdtempSync(join(folder, "r-"));
+    const script = [
+      "git init -q",
+      "git symbolic-ref HEAD refs/heads/main",
+      "git config user.name x",
+      "git config user.email x@example.com",
+      ...commands,
+    ].join("\n");
+    const options = { cwd: place, encoding: "utf8", timeout: TIMEOUT_MS, env: ENVIRONMENT } as const;
+    return execFileSync("sh", ["-e"], { ...options, input: script, stdio: ["pipe", "pipe", "pipe"] })
+      .trimEnd()
+      .split("\n");
+  };
+  const few = <One>(drawn: readonly One[]): One[] => drawn.filter((_, index) => index % 12 < 2);
+
+  test("origin of lines", () => {
+    for (const { problem, items } of few(drawnOf<Answer<OriginProblem>>(lineOrigins))) {
+      const { first, diffs, names } = problem;
+      const patches = diffs.map((hunks, index) => {
+        const text = ["--- a/f", "+++ b/f", ...hunks].join("\n");
+        return `git apply --unidiff-zero - <<'END'\n${text}\nEND\ngit commit -qam ${names[index + 1] ?? ""}`;
+      });
+      const lines = printed([
+        `cat > f <<'END'\n${first.join("\n")}\nEND\ngit add f; git commit -qm ${names[0] ?? ""}`,
+        ...patches,
+        "git blame --porcelain f",
+      ]);
+      const messages = new Map<string, string>();
+      let commit = "";
+      const found: string[] = [];
+      for (const line of lines) {
+        if (/^[0-9a-f]{40} /u.test(line)) commit = line.slice(0, 40);
+        if (line.startsWith("summary ")) messages.set(commit, line.slice(8));
+        if (line.startsWith("\t")) found.push(messages.get(commit) ?? "");
+      }
+      expect(found).toEqual(items);
+    }
+  });
+
+  test("states of files", () => {
+    for (const { problem, items } of few(drawnOf<Answer<StagingProblem>>(stagingStates))) {
+      const tracked = problem.files.slice(0, -1);
+      const lines = printed([
+        ...tracked.map((file) => `echo 1 > ${file}`),
+        "git add .; git commit -qm c1",
+        ...problem.commands,
+        "git status --porcelain --no-renames",
+      ]);
+      const shown = lines.map((line) => `${line.slice(0, 2).replaceAll(" ", ".")} ${line.slice(3)}`);
+      const byName = (list: readonly string[]): string[] =>
+        list.toSorted((a, b) => (a.slice(3) < b.slice(3) ? -1 : a.slice(3) > b.slice(3) ? 1 : 0));
+      expect(byName(shown)).toEqual(items);
+    }
+  });
+
+  test("first-parent histories of branches", () => {
+    for (const { problem, items } of few(drawnOf<Answer<BranchProblem>>(branchPositions))) {
+      const each =
+        "for b in $(git branch --format='%(refname:short)' | grep -v HEAD | sort); do echo $b: $(git log --first-parent --format=%s $b); done";
+      expect(printed([...problem.commands, each])).toEqual(items);
     }
   });
 

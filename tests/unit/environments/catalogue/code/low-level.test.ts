@@ -1,6 +1,14 @@
 /** Answers of the rows about bits and bytes against gcc, CPython, and enumeration with code that shares nothing with the rows. */
 import { describe, expect, test } from "vitest";
 
+import {
+  type AllocatorProblem,
+  allocatorTrace,
+} from "../../../../../ts/environments/catalogue/code/low-level/allocator-trace.ts";
+import {
+  type DecodingProblem,
+  utf8Decoding,
+} from "../../../../../ts/environments/catalogue/code/low-level/utf8-decoding.ts";
 import { boundedBitProgram } from "../../../../../ts/environments/catalogue/code/low-level/bounded-bit-program.ts";
 import { cacheTrace, type TraceProblem } from "../../../../../ts/environments/catalogue/code/low-level/cache-trace.ts";
 import {
@@ -218,4 +226,48 @@ test("bounded-bit-program: another program scores, one line too many does not", 
   expect(boundedBitProgram.score(instance, [...program.slice(0, 3), "d = 128 ^ c"].join("\n"))).toBe(0);
   expect(boundedBitProgram.score(instance, "d = 300 ^ x")).toBe(0);
   expect(boundedBitProgram.score(instance, "d = e ^ x")).toBe(0);
+});
+
+test("utf8-decoding: the decoder of the platform gives the same code points", () => {
+  for (const { problem, items } of drawnOf<Answer<DecodingProblem>>(utf8Decoding)) {
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(problem.bytes));
+    const points = Array.from(text, (one) => (one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0"));
+    expect(points).toEqual(items);
+  }
+});
+
+test("allocator-trace: a map of single bytes gives the same addresses", () => {
+  for (const { problem, items } of drawnOf<Answer<AllocatorProblem>>(allocatorTrace)) {
+    const { size, align, header, placement, operations } = problem;
+    const owners = Array.from({ length: size }, () => 0);
+    const found: string[] = [];
+    let last = 0;
+    for (const operation of operations) {
+      if (operation < 0) {
+        for (const [byte, owner] of owners.entries()) if (owner === -operation) owners[byte] = 0;
+        continue;
+      }
+      const need = operation + header + ((align - ((operation + header) % align)) % align);
+      const starts = owners.flatMap((owner, byte) =>
+        owner === 0 && (byte === 0 || owners[byte - 1] !== 0) ? [byte] : [],
+      );
+      const gaps = starts.map((start) => {
+        const end = owners.findIndex((owner, byte) => byte > start && owner !== 0);
+        return { start, length: (end < 0 ? size : end) - start };
+      });
+      const fitting = gaps.filter(({ length }) => length >= need);
+      const lengths = fitting.map(({ length }) => length);
+      const chosen = {
+        first: fitting[0],
+        best: fitting.find(({ length }) => length === Math.min(...lengths)),
+        worst: fitting.find(({ length }) => length === Math.max(...lengths)),
+        next: fitting.find(({ start }) => start >= last) ?? fitting[0],
+      }[placement];
+      found.push(chosen === undefined ? "none" : String(chosen.start + header));
+      if (chosen === undefined) continue;
+      owners.fill(found.length, chosen.start, chosen.start + need);
+      last = chosen.start + need;
+    }
+    expect(found).toEqual(items);
+  }
 });

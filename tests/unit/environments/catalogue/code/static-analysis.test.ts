@@ -2,6 +2,10 @@
 import { describe, expect, test } from "vitest";
 
 import {
+  type FlowGraphProblem,
+  immediateDominators,
+} from "../../../../../ts/environments/catalogue/code/static-analysis/immediate-dominators.ts";
+import {
   liveness,
   type LivenessProblem,
 } from "../../../../../ts/environments/catalogue/code/static-analysis/liveness.ts";
@@ -226,5 +230,24 @@ test("null-flow: a search over lines and states of the shown text finds the same
       }
     }
     expect([...failing].toSorted()).toEqual(items.toSorted());
+  }
+});
+
+test("immediate-dominators: without the named block its child cannot be reached, without another one both or none can", () => {
+  for (const { problem, items } of drawnOf<Answer<FlowGraphProblem>>(immediateDominators)) {
+    const { names, next } = problem;
+    const reached = (without: number): Set<number> => {
+      const seen = new Set(without === 0 ? [] : [0]);
+      for (const block of seen) for (const to of next[block] ?? []) if (to !== without) seen.add(to);
+      return seen;
+    };
+    const strict = names.map((_, block) =>
+      names.flatMap((__, other) => (other !== block && !reached(other).has(block) ? [other] : [])),
+    );
+    const found = names.slice(1).map((_, index) => {
+      const all = strict[index + 1] ?? [];
+      return names[all.find((one) => all.every((other) => other === one || (strict[one] ?? []).includes(other))) ?? -1];
+    });
+    expect(found).toEqual(items);
   }
 });

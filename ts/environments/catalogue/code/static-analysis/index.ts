@@ -1,5 +1,6 @@
 /** Static facts about programs: types, flows, scopes and conditions, which a fixpoint or a search decides. */
 import type { Family } from "../../row.ts";
+import { immediateDominators } from "./immediate-dominators.ts";
 import { liveness } from "./liveness.ts";
 import { matchArmCounts } from "./match-arm-counts.ts";
 import { nullFlow } from "./null-flow.ts";
@@ -9,5 +10,5 @@ import { weakestPrecondition } from "./weakest-precondition.ts";
 
 export const staticAnalysis: Family = {
   id: "static-analysis",
-  rows: [principalType, scopeResolution, liveness, nullFlow, matchArmCounts, weakestPrecondition],
+  rows: [principalType, scopeResolution, liveness, nullFlow, matchArmCounts, weakestPrecondition, immediateDominators],
 };
