@@ -121,6 +121,12 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/processes/check-code.ts"),
   },
   {
+    name: "check-environment",
+    summary: "Run the code of an environment for prl env test or prl env dev",
+    hidden: true,
+    load: () => import("./commands/processes/check-environment.ts"),
+  },
+  {
     name: "sandboxd",
     summary: "The sandbox daemon of a run",
     hidden: true,

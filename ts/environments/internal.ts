@@ -16,6 +16,7 @@ export {
   packageIn,
   packageSeenFrom,
   parsePackageId,
+  sourceOf,
 } from "./packages/environment-package.ts";
 export { contentDigest } from "./packages/content-digest.ts";
 export {
@@ -35,7 +36,12 @@ export { logIn } from "./packages/hub-login.ts";
 export { needsLines, packageNeeds, type PackageNeeds } from "./packages/needs.ts";
 export { npm, npmJson, type NpmOptions, registryArguments } from "./packages/npm.ts";
 export { npmrcPath, setNpmrc, tokenFor, tokenKey } from "./packages/npmrc.ts";
-export { checkPackage } from "./packages/package-checks.ts";
+export { checkPackage, PACKAGE_CHECKS, packageProblem, publishProblem } from "./packages/package-checks.ts";
+export { GATE_CHECKS, runGate } from "./gate/gate.ts";
+export type { Attempt, CheckRow } from "./gate/gate-report.ts";
+export { validationRows } from "./gate/validation-rows.ts";
+export { inspectEnvironment } from "./validation/validate-environment.ts";
+export { CHECKS as VALIDATION_CHECKS } from "./validation/report.ts";
 export { type StagedPackage, withStaged } from "./packages/staging.ts";
 export {
   checkCode,

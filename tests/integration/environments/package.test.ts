@@ -42,6 +42,17 @@ test("it builds, passes its own test (above) and is valid", async () => {
   });
 });
 
+test("it passes prl env test, which checks the package too", async () => {
+  const { code, stdout } = await here("env", "test", ".", "--tasks", "20", "--json");
+  expect([code, code === 0 ? "" : stdout]).toEqual([0, ""]);
+  const { rows } = JSON.parse(stdout) as { rows: { part: string; check: string; status: string }[] };
+  const ofPackage = rows.filter(({ part }) => part === "package").map(({ check, status }) => [check, status]);
+  expect(ofPackage).toEqual([
+    ...["manifest", "scripts", "name", "needs", "circle", "publishing"].map((check) => [check, "passed"]),
+    ["build", "stated"],
+  ]);
+});
+
 test("in its own folder its id names it, as the package that it will be", async () => {
   const { code, stdout } = await here("env", "info", "owner/loud");
   expect([code, stdout]).toEqual([0, expect.stringContaining("letters = 6 (integer)  letters per word")]);

@@ -7,8 +7,15 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { chatCompletion, type MockAnswer, mockEndpoint, type MockRequest } from "../../support/mock-endpoint.ts";
+import { type Ran, runAll } from "../../support/command-lines.ts";
 import { ROOT } from "../../support/prl.ts";
 import { type TemplateName, TEMPLATES } from "../../../ts/cli/commands/env/init/templates.ts";
+
+interface Row {
+  part: string;
+  check: string;
+  status: string;
+}
 
 interface Said {
   role: string;
@@ -84,38 +91,11 @@ const POLICIES: Readonly<Record<TemplateName, (messages: Said[], request: MockRe
 /** A sandbox for each attempt. */
 const SANDBOXED: readonly string[] = ["code", "agent"];
 
-/** Runs command lines of the built prl one after the other in one process, which is cheaper than a process for each. */
-const RUN_ALL = `
-const [dispatch, lines] = process.argv.slice(1);
-const { runCommandLine } = await import(dispatch);
-const results = [];
-for (const { args, cwd } of JSON.parse(lines)) {
-  let [stdout, stderr] = ["", ""];
-  const io = { stdout: { write: (text) => (stdout += text) }, stderr: { write: (text) => (stderr += text) }, env: {}, cwd };
-  process.chdir(cwd === undefined ? "." : cwd);
-  results.push({ code: await runCommandLine(args, io), stdout, stderr });
-}
-process.stdout.write(JSON.stringify(results), () => process.exit());
-`;
-
-interface Ran {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
 /** The compiler and the package's own tests take seconds for each template; in short tests package.test.ts does it with one. */
 const LONG = process.env["PRL_TEST_LONG"] === "1";
 const NAMES = Object.keys(TEMPLATES) as TemplateName[];
 let dir: string;
 let ran: Ran[];
-
-async function runAll(lines: readonly { args: readonly string[]; cwd: string }[]): Promise<Ran[]> {
-  const dispatch = join(ROOT, "dist/cli/dispatch.js");
-  const node = ["--input-type=module", "-e", RUN_ALL, dispatch, JSON.stringify(lines)];
-  const { stdout } = await promisify(execFile)(process.execPath, node, { cwd: dir, maxBuffer: 1 << 24 });
-  return JSON.parse(stdout) as Ran[];
-}
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "prl-templates-"));
@@ -131,7 +111,7 @@ beforeAll(async () => {
       const address = ["--base-url", `${mock.url}/${template}/v1`, "-n", "3", "-r", "1"];
       return [
         { args: ["env", "init", `owner/my-${template}`, "--template", template, "--json"], cwd: dir },
-        { args: ["env", "validate", "./src/index.ts", "--tasks", tasks, "--json"], cwd: home },
+        { args: ["env", "test", "./src/index.ts", "--tasks", tasks, "--json"], cwd: home },
         { args: ["eval", "eval.toml", ...address, "--json"], cwd: home },
       ];
     }),
@@ -170,8 +150,15 @@ describe.each(NAMES.map((template, at) => [template, at] as const))("the templat
     await promisify(execFile)(process.execPath, ["--test", "dist/index.test.js"], { cwd: home });
   });
 
-  test("is valid", () => {
-    expect(printed(1)).toMatchObject({ name: `my-${template}`, failures: [] });
+  test("passes the quality gate", () => {
+    const { passed, environment, rows } = printed(1) as { passed: boolean; environment: object; rows: Row[] };
+    expect([passed, environment]).toMatchObject([true, { name: `my-${template}` }]);
+    // An agent program leaves files; there is no reply that could be scored without it.
+    const gate = rows.filter(({ part, check }) => part === "gate" && check !== "speed");
+    expect(gate.every(({ status }) => status === "not checked")).toBe(template === "agent");
+    expect(gate.find(({ check }) => check === "full marks")?.status).toBe(
+      template === "agent" ? "not checked" : "passed",
+    );
   });
 
   test("gives a policy that solves its tasks by other means full marks", () => {

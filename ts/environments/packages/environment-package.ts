@@ -77,6 +77,22 @@ export function packageIn(folder: string): EnvironmentPackage {
   return { name, version, dir, entry: path };
 }
 
+/**
+ * The module from which the environment of a package is built, `"prl": { "source": "./src/index.ts" }`, where the package has it; null where it
+ * names none. Throws PRL_ENVIRONMENT_INVALID for a source that is not there.
+ */
+export function sourceOf(dir: string): string | null {
+  const { name, prl } = manifestOf(dir);
+  const source = isRecord(prl) ? prl["source"] : undefined;
+  if (typeof source !== "string") return null;
+  const path = resolve(dir, source);
+  if (existsSync(path.replace(/#[^#/\\]*$/u, ""))) return path;
+  throw new PrlError(
+    "PRL_ENVIRONMENT_INVALID",
+    `${String(name)} has no ${path}, its source: mend "prl.source" in package.json`,
+  );
+}
+
 /** The environment packages that a folder sees, by name: what their package.json says of them, which may be nothing. */
 export function environmentPackages(from: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();

@@ -1,16 +1,42 @@
 /**
  * Checks a package before it is pushed to a hub or installed from one. Only package.json files are read; no code of the package runs.
  */
-import { PrlError } from "../../errors.ts";
+import { explain, PrlError } from "../../errors.ts";
 import { BUILTIN } from "../builtin/index.ts";
 import { isCatalogueId } from "../catalogue/index.ts";
-import { isRecord, manifestOf, packageIn, packageSeenFrom, saysEnvironment } from "./environment-package.ts";
+import {
+  ENVIRONMENT_KEYWORD,
+  type EnvironmentPackage,
+  isRecord,
+  manifestOf,
+  packageIn,
+  packageSeenFrom,
+  saysEnvironment,
+} from "./environment-package.ts";
 import { packageNeeds } from "./needs.ts";
 
 /** Scripts that npm would run where the package is installed. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall"];
 /** Longest chain of environments that build on each other. */
 const DEEPEST = 50;
+
+/** What a package must be, by the name of the check, in the order in which they are made. */
+export const PACKAGE_CHECKS = {
+  manifest: "it has an environment, for this version of the API",
+  scripts: "npm runs none of its scripts where it is installed",
+  name: "no built-in environment has its name",
+  needs: "the needs that it declares can be read",
+  circle: "it does not build on itself",
+} as const;
+type PackageCheck = keyof typeof PACKAGE_CHECKS;
+
+const CHECKS: Readonly<Record<PackageCheck, (dir: string) => void>> = {
+  manifest: (dir) => void packageIn(dir),
+  scripts: refuseScripts,
+  name: (dir) => refuseShadow(packageIn(dir).name),
+  needs: (dir) => void packageNeeds(manifestOf(dir)),
+  circle: refuseCircle,
+};
 
 /**
  * Refuses the package in `dir` when it is no environment, is written for another API version, has scripts that run at its installation, has
@@ -19,8 +45,30 @@ const DEEPEST = 50;
  * @throws PrlError `PRL_ENVIRONMENT_INVALID`
  */
 export function checkPackage(dir: string): void {
-  const { name } = packageIn(dir);
+  for (const check of Object.values(CHECKS)) check(dir);
+}
+
+/** What is wrong with the package by one check; null: nothing. */
+export function packageProblem(dir: string, check: PackageCheck): string | null {
+  try {
+    CHECKS[check](dir);
+    return null;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+/** Why a hub would refuse the package or its search would not find it; null: neither. */
+export function publishProblem({ name, dir }: EnvironmentPackage): string | null {
+  const { keywords, private: isPrivate } = manifestOf(dir);
+  if (isPrivate === true) return `${name} is "private" in its package.json, so npm does not publish it`;
+  if (Array.isArray(keywords) && keywords.includes(ENVIRONMENT_KEYWORD)) return null;
+  return `${name} has not the keyword "${ENVIRONMENT_KEYWORD}", by which a search finds environments: add it in package.json`;
+}
+
+function refuseScripts(dir: string): void {
   const manifest = manifestOf(dir);
+  const name = String(manifest["name"]);
   const scripts = isRecord(manifest["scripts"]) ? Object.keys(manifest["scripts"]) : [];
   const [script] = scripts.filter((each) => INSTALL_SCRIPTS.includes(each));
   if (script !== undefined)
@@ -29,9 +77,10 @@ export function checkPackage(dir: string): void {
     );
   if (manifest["gypfile"] === true)
     throw invalid(`${name} has "gypfile", which builds native code where it is installed: take it out of package.json`);
-  refuseShadow(name);
-  packageNeeds(manifest);
-  const cycle = cycleFrom(name, dir, []);
+}
+
+function refuseCircle(dir: string): void {
+  const cycle = cycleFrom(String(manifestOf(dir)["name"]), dir, []);
   if (cycle !== null) throw invalid(`environments build on each other in a circle: ${cycle.join(" → ")}`);
 }
 

@@ -5,26 +5,39 @@ import type { Split } from "../../datasets/index.ts";
 import { untilAborted } from "../../async/deadline.ts";
 import type { Task } from "../model/tasks.ts";
 import type { ValidateOptions, ValidationCheck, ValidationFailure } from "./report.ts";
+import type { Attempt } from "../gate/gate-report.ts";
 
 export type Reply = ScoredReply["reply"];
 
-export class Inspection {
+/** Calls that did not end in time, after which nothing more is tried: each costs its whole deadline. */
+const MOST_LATE = 3;
+
+export class Inspection<Check extends string = ValidationCheck> {
   readonly environment: ConfiguredEnvironment;
   readonly options: Required<ValidateOptions>;
-  readonly failures: ValidationFailure[] = [];
+  readonly failures: (Omit<ValidationFailure, "check"> & { readonly check: Check })[] = [];
   readonly notes = new Set<string>();
   /** Checks in which something was tried. */
-  readonly tried = new Set<ValidationCheck>();
+  readonly tried = new Set<Check>();
   readonly work = { tasks: new CallTimes(), scores: new CallTimes(), rollouts: new CallTimes() };
 
-  constructor(environment: ConfiguredEnvironment, options: ValidateOptions) {
+  readonly #begins: (attempt: Attempt) => void;
+  #late = 0;
+
+  /** `begins` is called before anything of the environment runs. */
+  constructor(
+    environment: ConfiguredEnvironment,
+    options: ValidateOptions,
+    begins: (attempt: Attempt) => void = () => undefined,
+  ) {
+    this.#begins = begins;
     const { tasks = 100, seed = 0, deadlineMs = 60_000, signal = new AbortController().signal } = options;
     this.environment = environment;
     this.options = { tasks, seed, deadlineMs, signal };
   }
 
   /** The reward of a reply; null and a failure when scoring it throws or does not end in time. */
-  async score(check: ValidationCheck, split: Split, task: Task, reply: Reply): Promise<number | null> {
+  async score(check: Check, split: Split, task: Task, reply: Reply): Promise<number | null> {
     const score = await this.attempt(check, split, task.key, () =>
       this.work.scores.of(
         () => this.environment.score(task, reply),
@@ -36,15 +49,19 @@ export class Inspection {
 
   /** The outcome of `work`, or null and a failure when it throws or does not end in time. */
   async attempt<Result>(
-    check: ValidationCheck,
+    check: Check,
     split: Split,
     task: string | null,
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result | null> {
     const { signal, deadlineMs } = this.options;
+    if (this.#late >= MOST_LATE) return null;
     this.tried.add(check);
+    this.#begins({ check, split, task });
     const late = new AbortController();
     const timer = setTimeout(() => {
+      this.#late += 1;
+      if (this.#late === MOST_LATE) this.notes.add(`${MOST_LATE} calls did not end in time: nothing more was tried`);
       late.abort(new PrlError("PRL_ENVIRONMENT_TIMEOUT", `it did not end within ${deadlineMs / 1000} s`));
     }, deadlineMs);
     const either = AbortSignal.any([signal, late.signal]);
@@ -59,7 +76,7 @@ export class Inspection {
     }
   }
 
-  fail(check: ValidationCheck, split: Split, task: string | null, message: string): void {
+  fail(check: Check, split: Split, task: string | null, message: string): void {
     this.failures.push({ check, split, task, message });
   }
 }

@@ -10,6 +10,7 @@ import type { ConfiguredEnvironment } from "../model/configured-environment.ts";
 import type { Split } from "../../datasets/index.ts";
 import type { Task } from "../model/tasks.ts";
 import { checkFree } from "./free-check.ts";
+import type { Attempt } from "../gate/gate-report.ts";
 import { Inspection } from "./inspection.ts";
 import { checkGolds, checkScoresAgain, checkWrong } from "./replies-check.ts";
 import { CHECKS, type ValidateOptions, type ValidationReport } from "./report.ts";
@@ -31,7 +32,16 @@ export async function validateEnvironment(
   options: ValidateOptions = {},
 ): Promise<ValidationReport> {
   checkOptions("PRL_ENVIRONMENT_INVALID", "validateEnvironment", optionsSchema, options);
-  const inspection = new Inspection(environment, options);
+  return inspectEnvironment(environment, options);
+}
+
+/** The same; `begins` is called before anything of the environment runs. */
+export async function inspectEnvironment(
+  environment: ConfiguredEnvironment,
+  options: ValidateOptions,
+  begins?: (attempt: Attempt) => void,
+): Promise<ValidationReport> {
+  const inspection = new Inspection(environment, options, begins);
   const seen: Record<Split, Task[]> = { train: [], eval: [] };
   const contents: Record<Split, Content[]> = { train: [], eval: [] };
   for (const split of ["train", "eval"] as const) {

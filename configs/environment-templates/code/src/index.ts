@@ -9,7 +9,7 @@ import {
   singleTurn,
   z,
 } from "prl-lm/environments";
-import { extractCode, gradeProgram, programReward } from "prl-lm/environments/verify";
+import { extractCode, gradeProgram, programReward, stripThinking } from "prl-lm/environments/verify";
 
 const FUNCTION = "solve";
 const GRADING_MS = 300_000;
@@ -70,9 +70,15 @@ function* rows({ tests: count }: Config, rng: Rng): Generator<Row> {
   }
 }
 
+/** The reply behind its thinking; nothing where the thinking never ended, because an answer in it is only considered. */
+const answerPart = (reply: string): string =>
+  reply.includes("<think>") && !reply.includes("</think>") ? "" : stripThinking(reply, { strict: false });
+
+const programIn = (reply: string): string | null => extractCode(answerPart(reply), "python");
+
 /** Expected results never enter the sandbox, so a program cannot read them. */
 async function passed({ task, config: args, trace, sandboxes, signal }: RewardContext<Row, Config>): Promise<number> {
-  const code = extractCode(trace.lastReply, "python");
+  const code = programIn(trace.lastReply);
   if (code === null) return 0;
   const { partial, timeLimitMs } = args;
   const grade = await gradeProgram(await sandboxes(), {
@@ -99,7 +105,7 @@ export default defineEnvironment({
   tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, ({ prompt }) => prompt)),
   key: (_, index) => String(index),
   rollout: singleTurn(),
-  metrics: { has_code: ({ trace }) => extractCode(trace.lastReply, "python") !== null },
+  metrics: { has_code: ({ trace }) => programIn(trace.lastReply) !== null },
   rewards: { solved: { weight: 1, timeoutMs: GRADING_MS, score: passed } },
   async validate({ task, config: { partial }, score }) {
     const [gold, wrong] = [await score(inFence(task.solution)), await score(inFence("return 0"))];

@@ -56,7 +56,7 @@ export default defineEnvironment({
     }),
   },
   async validate({ task, score }) {
-    const gold = Math.ceil(task.lowest / task.divisor) * task.divisor;
+    const gold = (Math.floor(task.lowest / task.divisor) + 1) * task.divisor;
     // A group of one: nothing else has the same answer.
     const [right, wrong] = [await score(String(gold)), await score(String(gold + 1))];
     if (right !== 1 || wrong !== 0) throw new Error(`a right number scores ${right}, the next one ${wrong}`);

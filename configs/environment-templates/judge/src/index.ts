@@ -11,6 +11,8 @@ import {
   z,
 } from "prl-lm/environments";
 
+import { stripThinking } from "prl-lm/environments/verify";
+
 import { STAND_IN_JUDGE } from "./stand-in-judge.js";
 
 const DAY_MS = 86_400_000;
@@ -23,6 +25,10 @@ const config = z.strictObject({
     .describe("the model that judges; null: the stand-in of src/stand-in-judge.ts, which is for tests"),
   days: z.int().min(1).default(90).describe("longest time to add, in days"),
 });
+
+/** The reply behind its thinking; nothing where the thinking never ended, because an answer in it is only considered. */
+const answerPart = (reply: string): string =>
+  reply.includes("<think>") && !reply.includes("</think>") ? "" : stripThinking(reply, { strict: false });
 
 interface Row {
   prompt: Message[];
@@ -61,7 +67,7 @@ export default defineEnvironment({
     right: reward(
       1,
       ({ task: { question, answer }, trace, judge }) =>
-        judge.reference({ question, answer, response: trace.lastReply }),
+        judge.reference({ question, answer, response: answerPart(trace.lastReply) }),
       { timeoutMs: JUDGING_MS },
     ),
   },

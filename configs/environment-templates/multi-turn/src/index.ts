@@ -11,7 +11,7 @@ import {
 } from "prl-lm/environments";
 
 const config = z.strictObject({
-  width: z.int().min(2).max(10_000).default(100).describe("how many numbers there are to choose from"),
+  width: z.int().min(3).max(10_000).default(100).describe("how many numbers there are to choose from"),
   turns: z.int().min(1).max(50).default(10).describe("guesses at most"),
 });
 
@@ -41,8 +41,10 @@ function* rows(width: number, rng: Rng): Generator<Row> {
   for (;;) {
     const lowest = 1000 + rng.integer(100_000);
     const highest = lowest + width - 1;
+    // Neither of the two numbers that the prompt names.
+    const secret = lowest + 1 + rng.integer(width - 2);
     const content = `Find my number, from ${lowest} to ${highest}. Say one number and nothing else; I answer higher or lower.`;
-    yield { prompt: [{ role: "user", content }], lowest, highest, secret: lowest + rng.integer(width) };
+    yield { prompt: [{ role: "user", content }], lowest, highest, secret };
   }
 }
 

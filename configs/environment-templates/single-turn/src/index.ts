@@ -1,6 +1,6 @@
 /** my-env: a word is to be answered in capital letters. Replace task, rewards and demonstrations with yours. */
 import { defineEnvironment, endless, ofSplit, type Rng, singleTurn, z } from "prl-lm/environments";
-import { sequenceRatio, stripWhitespace } from "prl-lm/environments/verify";
+import { sequenceRatio } from "prl-lm/environments/verify";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
@@ -14,6 +14,9 @@ interface Row {
   prompt: string;
   answer: string;
 }
+
+/** A reply of one word; other replies are no answer, so that several words earn nothing. */
+const wordIn = (reply: string): string => /^\s*(\S+)\s*$/.exec(reply)?.[1] ?? "";
 
 /** Endless rows: the environment takes from them those for training, evaluation and demonstrations. */
 function* rows(letters: number, rng: Rng): Generator<Row> {
@@ -31,8 +34,8 @@ export default defineEnvironment({
   tasks: ({ config: { letters }, rng, split }) => endless(ofSplit(rows(letters, rng), split, (row) => row.prompt)),
   key: (_, index) => String(index),
   rollout: singleTurn(),
-  metrics: { exact_match: ({ task, trace }) => stripWhitespace(trace.lastReply) === task.answer },
-  rewards: { similarity: ({ task, trace }) => sequenceRatio(stripWhitespace(trace.lastReply), task.answer) },
+  metrics: { exact_match: ({ task, trace }) => wordIn(trace.lastReply) === task.answer },
+  rewards: { similarity: ({ task, trace }) => sequenceRatio(wordIn(trace.lastReply), task.answer) },
   *demonstrations({ config: { letters, noise, noiseAfter }, rng }) {
     let given = 0;
     for (const { prompt, answer } of ofSplit(rows(letters, rng), "demonstrations", (row) => row.prompt)) {

@@ -1,6 +1,6 @@
 /** my-env: a question whose facts only a tool knows. Replace the tool, the state behind it and the question with yours. */
 import { defineEnvironment, endless, type Message, ofSplit, type Rng, tool, toolUse, z } from "prl-lm/environments";
-import { xmlParser } from "prl-lm/environments/verify";
+import { stripThinking, xmlParser } from "prl-lm/environments/verify";
 
 const ITEMS = ["apples", "bread", "candles", "eggs", "flour", "honey", "milk", "pears", "rice", "soap"];
 const DEAREST = 900;
@@ -29,6 +29,12 @@ const price = tool({
   },
 });
 
+/** The reply behind its thinking; nothing where the thinking never ended, because an answer in it is only considered. */
+const answerPart = (reply: string): string =>
+  reply.includes("<think>") && !reply.includes("</think>") ? "" : stripThinking(reply, { strict: false });
+
+const answerOf = (reply: string): string | null => parser.parseAnswer(answerPart(reply));
+
 /** Different things, in a random order. */
 function someItems(count: number, rng: Rng): string[] {
   const left = [...ITEMS];
@@ -54,8 +60,8 @@ export default defineEnvironment({
   tasks: ({ config: { items }, rng, split }) => endless(ofSplit(rows(items, rng), split, ({ prompt }) => prompt)),
   key: (_, index) => String(index),
   rollout: async (context) => toolUse<Row>({ tools: { price }, maxTurns: context.config.turns })(context),
-  metrics: { tagged: ({ trace }) => parser.parseAnswer(trace.lastReply) !== null },
-  rewards: { right: ({ task, trace }) => parser.parseAnswer(trace.lastReply) === task.answer },
+  metrics: { tagged: ({ trace }) => answerOf(trace.lastReply) !== null },
+  rewards: { right: ({ task, trace }) => answerOf(trace.lastReply) === task.answer },
   async validate({ task, score }) {
     const said = (answer: number): Promise<number> => score(`Together that is <answer>${answer}</answer>`);
     const [gold, wrong] = [await said(Number(task.answer)), await said(Number(task.answer) + 1)];

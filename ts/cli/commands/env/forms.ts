@@ -77,6 +77,29 @@ export const FORMS: readonly EnvForm[] = [
     load: () => import("./validate.ts"),
   },
   {
+    name: "test",
+    usage: "[<folder, path or id>] [--args <json>] [--tasks <n>]",
+    summary:
+      "Check a package, what env validate checks, and that replies without the skill earn little: the quality gate",
+    options: [
+      ARGS,
+      {
+        flag: "--tasks",
+        value: "<n>",
+        rule: RULES.count,
+        summary: "Number of tasks of each split to try (50; 5 where replies are scored in sandboxes)",
+      },
+      { flag: "--seed", value: "<n>", rule: RULES.whole, summary: "Seed of the tasks (0)" },
+      {
+        flag: "--timeout-s",
+        value: "<n>",
+        rule: RULES.seconds,
+        summary: "Limit of one call of the environment's code, in seconds (20)",
+      },
+    ],
+    load: () => import("./test.ts"),
+  },
+  {
     name: "replay",
     usage: "<run directory>",
     summary: "Score the saved traces of an evaluation or a training run again, with the current rewards",

@@ -7,7 +7,6 @@ import { z } from "zod";
 
 import {
   checkPackage,
-  ENVIRONMENT_KEYWORD,
   type EnvironmentPackage,
   locateEnvironment,
   manifestOf,
@@ -16,6 +15,7 @@ import {
   type NpmOptions,
   packageIn,
   packageNeeds,
+  publishProblem,
   registryArguments,
 } from "../../../../environments/internal.ts";
 import { SandboxSource, validateEnvironment } from "../../../../environments/index.ts";
@@ -42,7 +42,8 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   const dir = resolve(io.cwd, given);
   const found = packageIn(dir);
   checkPackage(dir);
-  checkPublishable(found);
+  const problem = publishProblem(found);
+  if (problem !== null) throw new PrlError("PRL_ENVIRONMENT_INVALID", problem);
   await checkEnvironment(found, args);
   const options = { ...npmOptions(args, io), cwd: dir };
   const place = await mkdtemp(join(tmpdir(), "prl-push-"));
@@ -54,21 +55,6 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
     await rm(place, { recursive: true, force: true });
   }
   return EXIT.done;
-}
-
-/** Errors: PRL_ENVIRONMENT_INVALID for a package that a hub would refuse or its search would not find. */
-function checkPublishable({ name, dir }: EnvironmentPackage): void {
-  const { keywords, private: isPrivate } = manifestOf(dir);
-  if (isPrivate === true)
-    throw new PrlError(
-      "PRL_ENVIRONMENT_INVALID",
-      `${name} is "private" in its package.json, so npm does not publish it`,
-    );
-  if (!Array.isArray(keywords) || !keywords.includes(ENVIRONMENT_KEYWORD))
-    throw new PrlError(
-      "PRL_ENVIRONMENT_INVALID",
-      `${name} has not the keyword "${ENVIRONMENT_KEYWORD}", by which a search finds environments: add it in package.json`,
-    );
 }
 
 /** Errors: PRL_ENVIRONMENT_INVALID for needs that are not declared, PRL_ENVIRONMENT_FAILED for an environment that is not valid. */
