@@ -11,6 +11,8 @@ import type { EnvironmentAnswer, EnvironmentQuestion } from "./messages.ts";
 
 /** Time in addition to the deadline of one call: within it the child itself notices that a call is late. */
 const GRACE_MS = 5_000;
+/** Time for the child's start, until its first answer. */
+const START_MS = 60_000;
 const STDERR_CHARACTERS = 2_000;
 
 /** How the child ended before it was done. */
@@ -60,18 +62,18 @@ function untilDone(
   const abort = new AbortController();
   const said = (): string => (stderr.trim() === "" ? "" : `; it wrote: ${stderr.trim()}`);
   return new Promise<Stopped | null>((resolve, reject) => {
-    const watch = (): void => {
+    const watch = (ms: number): void => {
       clearTimeout(timer);
       timer = setTimeout(() => {
         const seconds = question.deadlineMs / 1000;
         resolve({ attempt, why: `its code did not return within ${seconds} s and held up everything else${said()}` });
-      }, question.deadlineMs + GRACE_MS);
+      }, ms);
     };
-    watch();
+    watch(START_MS + question.deadlineMs);
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true, signal: abort.signal });
     child.stderr?.on("data", (chunk) => (stderr = (stderr + String(chunk)).slice(-STDERR_CHARACTERS)));
     child.on("message", (answer: EnvironmentAnswer) => {
-      watch();
+      watch(question.deadlineMs + GRACE_MS);
       if (answer.type === "begins") attempt = answer.attempt;
       else if (answer.type === "done") resolve(null);
       else hear(answer);

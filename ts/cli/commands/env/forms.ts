@@ -100,6 +100,38 @@ export const FORMS: readonly EnvForm[] = [
     load: () => import("./test.ts"),
   },
   {
+    name: "dev",
+    usage: "[<folder or path>] [--args <json>] [--samples <n>] [--base-url <url> --model <name>] [--once]",
+    summary: "Check an environment and show sample rollouts on every save of its sources, until Ctrl-C",
+    options: [
+      ARGS,
+      {
+        flag: "--tasks",
+        value: "<n>",
+        rule: RULES.count,
+        summary: "Number of tasks of each split to check on a save (5)",
+      },
+      { flag: "--samples", value: "<n>", rule: RULES.whole, summary: "Number of sample rollouts to show (2)" },
+      {
+        flag: "--base-url",
+        value: "<url>",
+        rule: { is: "url" },
+        summary: "Address of a model that plays them (default: gold replies)",
+      },
+      { flag: "--model", value: "<name>", summary: "Its name there" },
+      { flag: "--api-key-var", value: "<name>", summary: "Environment variable with its key" },
+      { flag: "--seed", value: "<n>", rule: RULES.whole, summary: "Seed of the tasks (0)" },
+      {
+        flag: "--timeout-s",
+        value: "<n>",
+        rule: RULES.seconds,
+        summary: "Limit of one call of the environment's code, and of a rollout, in seconds (20)",
+      },
+      { flag: "--once", summary: "One pass, without watching; exit code 1 when a check fails" },
+    ],
+    load: () => import("./dev.ts"),
+  },
+  {
     name: "replay",
     usage: "<run directory>",
     summary: "Score the saved traces of an evaluation or a training run again, with the current rewards",
