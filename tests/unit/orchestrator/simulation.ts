@@ -317,6 +317,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
       await before(`show ${step}`);
       staged = null;
       show();
+      await before(`sent ${step}`);
       await pause();
     },
     async recover(committed) {

@@ -39,12 +39,8 @@ const metricsOf = ({ logged }: Simulation) =>
       .map(([name, value]) => `${step} ${name} ${String(value)}`),
   );
 
-/**
- * The states of all checkpoints, without the sums for expected lengths: a rollout that ended shortly before the death is sampled again, and one in a
- * thousand runs counts it twice. Batches of rollouts do not depend on the sums.
- */
-const statesOf = ({ checkpoints }: Simulation) =>
-  [...checkpoints.values()].map((state) => ({ ...state, admission: null }));
+/** The states of all checkpoints. */
+const statesOf = ({ checkpoints }: Simulation) => [...checkpoints.values()];
 
 /** Each batch and each line once, every checkpoint whole, and what the other parts see as in any run. */
 function expectWhole(run: Simulation, maxSteps: number): void {

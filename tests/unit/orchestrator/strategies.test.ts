@@ -58,6 +58,15 @@ describe("batches of tokens", () => {
     );
   });
 
+  test("at level 0 are the same when a version comes before the batch is known to be with the trainer", async () => {
+    const shared = { level: 0, maxSteps: 4, tokenBatchSize: 50, delayMs: 0, tasks: 9, length, checkpoints: true };
+    const whole = await simulate(shared);
+    const before = async (action: string) => (action.startsWith("sent") ? sleep(40) : undefined);
+    const late = await simulate({ ...shared, before });
+    expect(late.sent.map(({ episodes }) => episodes)).toEqual(whole.sent.map(({ episodes }) => episodes));
+    expect([...late.checkpoints.values()]).toEqual([...whole.checkpoints.values()]);
+  });
+
   test("that nothing fills end the run by name", async () => {
     for (const outcome of [() => "environment" as const, () => 1]) {
       await expect(simulate({ level: 0, maxSteps: 1, tokenBatchSize: 300, length, outcome })).rejects.toMatchObject({

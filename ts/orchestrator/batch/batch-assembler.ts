@@ -126,7 +126,11 @@ export class BatchAssembler {
     const made = log.lineOf(own);
     // Its rejection is handled where it is awaited.
     made.catch(() => undefined);
-    await rollouts.send(step, batch.batches, batch.envNames, async () => commit(step, await made));
+    await rollouts.send(step, batch.batches, batch.envNames, async () => {
+      const line = await made;
+      pool.ships(groups);
+      await commit(step, line);
+    });
     pool.shipped(groups);
     log.shipped(step, await made, seconds());
     for (const rank of batch.batches) rank.close();

@@ -11,7 +11,7 @@ import { type OrchestratorSnapshot, type SnapshotPlace, writeSnapshot } from "./
 
 export interface RunStateOptions {
   assembled: AssembledBatches;
-  budget: Pick<SamplingBudget, "stateAt">;
+  budget: Pick<SamplingBudget, "state">;
   checkpoints: Pick<CheckpointSaver, "written">;
   pool: Pick<GroupPool, "snapshot">;
   tasks: Pick<TrainTasks, "state" | "pending">;
@@ -42,7 +42,7 @@ export class RunState {
       worth: after.baselines,
       progress: after.progress,
       opened,
-      admission: budget.stateAt(version),
+      admission: budget.state,
       pending: [...pending, ...tasks.pending],
     };
   }
@@ -59,7 +59,7 @@ export class RunState {
       worth: baselines,
       progress,
       opened,
-      admission: budget.stateAt(step),
+      admission: budget.state,
       pending: [...pending, ...tasks.pending],
     };
     const { version } = this;

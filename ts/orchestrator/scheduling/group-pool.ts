@@ -90,11 +90,18 @@ export class GroupPool {
     return groups;
   }
 
+  /**
+   * The batch of these groups becomes visible to the trainer next. The budget counts it as shipped from here on, because its version, and what is opened
+   * under that, may come before this process knows that the trainer has the batch.
+   */
+  ships(groups: readonly Group[]): void {
+    this.#options.budget.shipped(groups.map(({ index }) => index));
+  }
+
   /** The batch of these groups is with the trainer. */
   shipped(groups: readonly Group[]): void {
-    const { budget, dispatcher, lifecycle, recycle } = this.#options;
+    const { dispatcher, lifecycle, recycle } = this.#options;
     for (const { index } of groups) lifecycle.move(index, "shipped");
-    budget.shipped(groups.map(({ index }) => index));
     if (recycle === "tails") this.#cancelTails();
     dispatcher.fill();
   }

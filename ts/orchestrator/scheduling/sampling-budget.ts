@@ -51,7 +51,9 @@ export class SamplingBudget {
   #isAssembled = false;
   /** Groups that have not ended. */
   #open = 0;
+  /** Sums up to the newest batch, halved with each batch, and those since, which are whole numbers: their order has no influence. */
   #seen: SamplingBudgetState;
+  #recent: SamplingBudgetState = { units: 0, rollouts: 0 };
   /** Units that a rollout is expected to have. */
   #expected: number;
   /** By tokens at level 0: rollouts that are still to be opened before anything else is decided. */
@@ -71,13 +73,9 @@ export class SamplingBudget {
     this.#expected = this.#estimate();
   }
 
-  /**
-   * The sums when batch `step` is with the trainer, be it the next one: its version may come before this process knows that. Expected lengths follow the
-   * policy: older batches count less and less.
-   */
-  stateAt(step: number): SamplingBudgetState {
-    const { units, rollouts } = this.#seen;
-    return step > this.#shipped ? { units: units / 2, rollouts: rollouts / 2 } : this.#seen;
+  /** The sums of now. */
+  get state(): SamplingBudgetState {
+    return sumOf(this.#seen, this.#recent);
   }
 
   /** Units that count, without the batches that are with the trainer. */
@@ -141,7 +139,7 @@ export class SamplingBudget {
   ended(group: number, units: number, rollouts: number): void {
     this.#open--;
     this.#count(group, units);
-    if (rollouts > 0) this.#seen = { units: this.#seen.units + units, rollouts: this.#seen.rollouts + rollouts };
+    if (rollouts > 0) this.#recent = sumOf(this.#recent, { units, rollouts });
     if (!this.#inRounds) this.#expected = this.#estimate();
   }
 
@@ -151,10 +149,15 @@ export class SamplingBudget {
     this.#forget(group);
   }
 
-  /** These groups make one batch, which is with the trainer. */
+  /**
+   * These groups make one batch, which is with the trainer, or becomes visible to it next. Expected lengths follow the policy: older batches count less and
+   * less.
+   */
   shipped(groups: readonly number[]): void {
     for (const group of groups) this.#forget(group);
-    this.#seen = this.stateAt(this.#shipped + 1);
+    const { units, rollouts } = this.state;
+    this.#seen = { units: units / 2, rollouts: rollouts / 2 };
+    this.#recent = { units: 0, rollouts: 0 };
     this.#shipped++;
     this.#isAssembled = this.#options.cancelsTails ?? false;
   }
@@ -174,7 +177,7 @@ export class SamplingBudget {
   /** Expected units of one rollout. They are whole numbers, because sums of those do not depend on their order. */
   #estimate(): number {
     if (this.#options.unit === "rollouts") return 1;
-    const { units, rollouts } = this.#seen;
+    const { units, rollouts } = this.state;
     return rollouts === 0 ? this.#options.mostTokens : Math.max(1, Math.ceil(units / rollouts));
   }
 
@@ -187,6 +190,10 @@ export class SamplingBudget {
     this.#total -= this.#counted.get(group) ?? 0;
     this.#counted.delete(group);
   }
+}
+
+function sumOf(a: SamplingBudgetState, b: SamplingBudgetState): SamplingBudgetState {
+  return { units: a.units + b.units, rollouts: a.rollouts + b.rollouts };
 }
 
 /** Reads the options from a run's config. */

@@ -275,7 +275,7 @@ describe("batches counted in tokens", () => {
       const counts = [];
       for (let from = 0; ;) {
         const count = open(admission, from);
-        if (count === 0) return [counts, admission.held, admission.stateAt(0)];
+        if (count === 0) return [counts, admission.held, admission.state];
         counts.push(count);
         const groups = Array.from({ length: count }, (_, i) => from + i);
         for (const group of order > 0 ? groups : groups.toReversed()) {
