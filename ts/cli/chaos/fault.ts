@@ -1,7 +1,7 @@
 /** What a kind of fault is. A fault knows a live run and draws from a stream of random numbers; it knows no other fault and no report. */
 import type { ErrorCode } from "../../errors.ts";
 import type { Rng } from "../../random/rng.ts";
-import type { LiveRun } from "./live-run.ts";
+import type { Component, LiveRun } from "./live-run.ts";
 
 /** What must hold after any number of injections of one kind. */
 export interface FaultPromise {
@@ -37,6 +37,8 @@ export interface Fault {
   readonly injection: string;
   readonly promise: FaultPromise;
   readonly needs?: FaultNeeds;
+  /** The kind of process that the fault kills, and no other: the launcher starts no other kind again. */
+  readonly kills?: Component;
   /** Why it cannot be injected on this machine or into this run; null when it can. */
   obstacle?(place: FaultPlace): string | null;
   /** Injects it once and resolves to what was done; null when its target is not there at this instant. */

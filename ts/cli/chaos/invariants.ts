@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { ifThere } from "../../files/file-presence.ts";
 import type { MetricsLine } from "../../monitors/index.ts";
 import { asObject, jsonLines, parseObject } from "../runs/json-lines.ts";
+import { disturbedBystanders, type Killed } from "./bystanders.ts";
 import { committedLines, resultOf } from "./history.ts";
 
 export interface Expected {
@@ -15,6 +16,8 @@ export interface Expected {
   readonly maxStaleness: number;
   /** Result of an undisturbed run when this one has to be the same; null when nothing is compared. */
   readonly result: ReadonlyMap<string, string> | null;
+  /** What was killed, where nothing else was injected; null: any process may have been started again. */
+  readonly killed: Killed | null;
 }
 
 const MOST_SHOWN = 5;
@@ -27,6 +30,7 @@ export async function violations(runDir: string, expected: Expected): Promise<st
     ...skippedOrDoubled(lines, expected.steps),
     ...tooStale(lines, expected.maxStaleness),
     ...(await countedTwice(runDir, expected.steps)),
+    ...(expected.killed === null ? [] : await disturbedBystanders(runDir, expected.killed)),
     ...(expected.result === null ? [] : differences(expected.result, await resultOf(runDir, expected.steps))),
   ];
 }

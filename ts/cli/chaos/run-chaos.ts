@@ -14,6 +14,7 @@ import { ifThere } from "../../files/file-presence.ts";
 import { createRng } from "../../random/rng.ts";
 import type { Choice } from "./catalogue.ts";
 import { resultOf } from "./history.ts";
+import { killedBy } from "./bystanders.ts";
 import { violations } from "./invariants.ts";
 import { type RoundOptions, type RoundResult, runRound } from "./round.ts";
 import { mountSmallDisk, unmountSmallDisk } from "./small-disk.ts";
@@ -114,11 +115,15 @@ async function disturbRounds(
     const name = `round-${rounds.length + 1}`;
     const done = await runRound(round(places.rounds, name, left));
     rounds.push(done);
-    const keepsBits = done.injections.every(({ fault }) =>
-      choice.faults.some(({ name: known, promise }) => known === fault && promise.sameBits),
-    );
+    const injected = done.injections.map(({ fault }) => choice.faults.find(({ name: known }) => known === fault));
+    const keepsBits = injected.every((fault) => fault?.promise.sameBits === true);
     const runDir = join(places.rounds.outputDir, name);
-    const expected = { steps, maxStaleness: maxStalenessOf(config), result: keepsBits ? undisturbed : null };
+    const expected = {
+      steps,
+      maxStaleness: maxStalenessOf(config),
+      result: keepsBits ? undisturbed : null,
+      killed: killedBy(injected, config),
+    };
     const broken = done.violations.length > 0 ? done.violations : await violations(runDir, expected);
     found.push(...broken.map((text) => `${name}: ${text}`));
     // The next round needs the room.

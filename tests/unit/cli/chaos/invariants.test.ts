@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
+import { killedBy } from "../../../../ts/cli/chaos/bystanders.ts";
+import { FAULTS } from "../../../../ts/cli/chaos/catalogue.ts";
 import { resultOf } from "../../../../ts/cli/chaos/history.ts";
 import { violations } from "../../../../ts/cli/chaos/invariants.ts";
 
@@ -28,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-const expected = { steps: STEPS, maxStaleness: 1, result: null };
+const expected = { steps: STEPS, maxStaleness: 1, result: null, killed: null };
 const metrics = (text: string) => writeFile(join(dir, "metrics.jsonl"), text);
 
 describe("the invariants of a run", () => {
@@ -54,6 +57,42 @@ describe("the invariants of a run", () => {
   test("name tokens beyond the bound", async () => {
     await metrics([1, 2, 3].map((step) => trained(step) + assembled(step, step === 2 ? 2 : 0)).join(""));
     expect(await violations(dir, expected)).toEqual(["step 2 trained tokens 2 versions old; the bound is 1"]);
+  });
+
+  test("name a process that was started again although another kind was killed, and a way back to a checkpoint", async () => {
+    const restart = (process: string, more: object = {}) =>
+      `${JSON.stringify({ type: "restart", process, exit: "signal SIGKILL", deaths: 1, ...more })}\n`;
+    const killed = { components: new Set(["trainer"] as const), mayGoBack: false };
+    await writeFile(join(dir, "events.jsonl"), restart("trainer-0") + restart("trainer-0"));
+    expect(await violations(dir, { ...expected, killed })).toEqual([]);
+    const silent = restart("inference-0", { exit: "gave no sign of life for 30 s" });
+    await appendFile(join(dir, "events.jsonl"), silent + restart("orchestrator-0") + restart("trainer-0", { step: 2 }));
+    const found = [
+      "orchestrator-0 was started again (signal SIGKILL), and only trainer was killed",
+      "the end of trainer-0 took the run back to step 2: no other process may be started again",
+    ];
+    expect(await violations(dir, { ...expected, killed })).toEqual(found);
+    expect(await violations(dir, { ...expected, killed: { ...killed, mayGoBack: true } })).toEqual(found.slice(0, 1));
+    expect(await violations(dir, expected)).toEqual([]);
+  });
+
+  test("say what may be started again: the kinds that were killed, where nothing else was injected", () => {
+    const fault = (name: string) => FAULTS.find((one) => one.name === name);
+    const config = {
+      max_async_level: 1,
+      weight_broadcast: rlConfigSchema.parse({
+        model: { name: "m" },
+        max_steps: 1,
+        orchestrator: { train: { source: [{ env: { id: "reverse-text" } }] } },
+      }).weight_broadcast,
+    };
+    const [trainer, orchestrator, hang] = ["kill-trainer", "kill-orchestrator", "hang-trainer"].map(fault);
+    expect(killedBy([trainer, trainer], config)).toEqual({ components: new Set(["trainer"]), mayGoBack: false });
+    expect(killedBy([trainer, orchestrator], config)?.mayGoBack).toBe(true);
+    const keepsFew = { ...config, weight_broadcast: { ...config.weight_broadcast, keep: 2 } };
+    expect(killedBy([orchestrator], keepsFew)?.mayGoBack).toBe(true);
+    expect(killedBy([trainer, hang], config)).toBeNull();
+    expect(killedBy([], config)).toBeNull();
   });
 
   test("name a rollout in two batches", async () => {

@@ -8,6 +8,7 @@ export function killing(component: Component, words: Pick<Fault, "breaks" | "sav
     name: `kill-${component}`,
     injection: "SIGKILL for one of them",
     promise: GOES_ON,
+    kills: component,
     ...words,
     async inject(run, rng) {
       const victim = await run.signalOne(component, "SIGKILL", rng);
