@@ -10,11 +10,13 @@ import { lowLevel } from "./low-level/index.ts";
 import { patterns } from "./patterns/index.ts";
 import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
+import { statefulPrograms } from "./stateful-programs/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { sql } from "./sql/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
   specFunctions,
+  statefulPrograms,
   sql,
   databases,
   codeReading,
