@@ -97,7 +97,7 @@ export const operatorTableEvaluator = functionRow<Spec>({
       longest: texts(30),
     };
   },
-  solve: (spec, [text]) => valueOf(spec, String(text).replaceAll(" ", "")),
+  solve: (spec, [text]) => valueOf(spec, (text as string).replaceAll(" ", "")),
   python: (spec) => {
     const table = spec.operators.map(
       ({ sign, rank, meaning }) =>

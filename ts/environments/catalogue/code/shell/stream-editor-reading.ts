@@ -76,6 +76,7 @@ interface Editor {
   /** Whether the range of each command is open. */
   readonly open: Map<Command, boolean>;
   steps: number;
+  isDoubtful: boolean;
 }
 
 function isAt(address: Address, { number, lines, pattern }: Editor): boolean {
@@ -90,10 +91,15 @@ function isChosen(command: Command, editor: Editor): boolean {
   if (editor.open.get(command) === true) {
     const isLast = typeof to === "number" ? editor.number >= to : isAt(to, editor);
     if (isLast) editor.open.set(command, false);
-    // A last line that has gone by ends the range without this line.
-    return !(typeof to === "number" && editor.number > to) !== negated;
+    // The line that ends the range went by inside of an n or N: the rules for this case are not widely known.
+    if (typeof to === "number" && editor.number > to) editor.isDoubtful = true;
+    return !negated;
   }
+  // Nor are those for a range whose first line did not get as far as this command.
+  if (typeof from === "number" && editor.number > from && !editor.open.has(command)) editor.isDoubtful = true;
   if (!isAt(from, editor)) return negated;
+  // And for a line that meets its range again because D began a cycle without a new line.
+  if (typeof from === "number" && editor.open.has(command)) editor.isDoubtful = true;
   const goesOn = typeof to === "number" ? editor.number < to : to !== "$" || editor.number < editor.lines.length;
   editor.open.set(command, goesOn);
   return !negated;
@@ -140,7 +146,16 @@ function outputOf(
   commands: readonly Command[],
   quiet: boolean,
 ): { out: string[]; steps: number } | null {
-  const editor: Editor = { lines, number: 0, pattern: "", hold: "", out: [], open: new Map(), steps: 0 };
+  const editor: Editor = {
+    lines,
+    number: 0,
+    pattern: "",
+    hold: "",
+    out: [],
+    open: new Map(),
+    steps: 0,
+    isDoubtful: false,
+  };
   let keeps = false;
   for (;;) {
     if (!keeps) {
@@ -155,7 +170,7 @@ function outputOf(
       editor.steps += 1;
       after = execute(command, editor, quiet);
       const longest = Math.max(editor.pattern.length, editor.hold.length);
-      if (editor.steps > MOST_STEPS || longest > MOST_CHARACTERS) return null;
+      if (editor.isDoubtful || editor.steps > MOST_STEPS || longest > MOST_CHARACTERS) return null;
       if (after !== "go") break;
     }
     if (after === "again") keeps = true;
