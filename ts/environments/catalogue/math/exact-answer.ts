@@ -1,7 +1,10 @@
 /** Canonical forms of exact answers: one text for all ways to write a value, null for what is no such value. */
 
-/** `integer`; `tuple`: integers in order; `set`: integers in any order, each once; `fraction`, `fractions`: one rational number, or several in order. */
-export type AnswerKind = "integer" | "tuple" | "set" | "fraction" | "fractions";
+/**
+ * `integer`; `tuple`: integers in order; `set`: integers in any order, each once; `fraction`, `fractions`: one rational number, or several in
+ * order; `fractionSet`: rational numbers in any order, each once.
+ */
+export type AnswerKind = "integer" | "tuple" | "set" | "fraction" | "fractions" | "fractionSet";
 
 /** More digits are no answer to any row, and big numbers cost time. */
 const MOST_DIGITS = 2_000;
@@ -15,11 +18,15 @@ export function canonicalAnswer(text: string, kind: AnswerKind): string | null {
       return integerIn(plain);
     case "fraction":
       return fractionIn(plain);
-    case "fractions": {
+    case "fractions":
+    case "fractionSet": {
       const parts = withoutBrackets(plain)
         .split(/[,;\n]/u)
         .map((part) => fractionIn(part.trim()));
-      return parts.includes(null) ? null : parts.join(", ");
+      if (parts.includes(null)) return null;
+      const values = parts.map(String);
+      if (kind === "fractions") return values.join(", ");
+      return new Set(values).size < values.length ? null : ascending(values);
     }
     case "tuple":
     case "set": {
@@ -37,6 +44,16 @@ export function canonicalAnswer(text: string, kind: AnswerKind): string | null {
 /** The canonical form of a set. */
 export function listed(values: readonly bigint[]): string {
   return values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)).join(", ");
+}
+
+/** The canonical form of a set of fractions, each of which is canonical. */
+export function ascending(values: readonly string[]): string {
+  const parts = values.map((value) => ({ value, halves: value.split("/").map(BigInt) }));
+  const cross = (a: readonly bigint[], b: readonly bigint[]): bigint => (a[0] ?? 0n) * (b[1] ?? 1n);
+  return parts
+    .toSorted((a, b) => (cross(a.halves, b.halves) < cross(b.halves, a.halves) ? -1 : 1))
+    .map(({ value }) => value)
+    .join(", ");
 }
 
 function withoutLatex(text: string): string {

@@ -55,7 +55,9 @@ export function exactRow<Problem extends object>(row: ExactRow<Problem>): Row {
     gold: ({ value }) => value,
     nearMisses: ({ problem, value }) => {
       const slips = row.slips(problem, value).map(String);
-      return [...new Set([...slips, ...neighbours(value, kind)])].filter((text) => text !== value);
+      return [...new Set([...slips, ...neighbours(value, kind)])].filter(
+        (text) => canonicalAnswer(text, kind) !== value,
+      );
     },
     variants: ({ value }) => writings(value, kind),
     score: ({ value }, answer) => (canonicalAnswer(answer, kind) === value ? 1 : 0),
@@ -80,6 +82,12 @@ function neighbours(value: string, kind: AnswerKind): string[] {
     const others = neighbours(first, "fraction").map((text) => [text, ...rest]);
     return [...others, list.slice(0, -1), [...list, "2"], list.toReversed()].map((one) => one.join(", "));
   }
+  if (kind === "fractionSet") {
+    const list = value.split(", ");
+    const [first = "0", ...rest] = list;
+    const others = neighbours(first, "fraction").map((text) => [...rest, text]);
+    return [...others, list.slice(0, -1), [...list, "97/89"]].map((one) => one.join(", ")).filter((one) => one !== "");
+  }
   const values = value.split(", ").map(BigInt);
   if (kind === "integer") return values.flatMap((one) => [one + 1n, one - 1n, 2n * one, -one]).map(String);
   const [first = 0n, ...rest] = values;
@@ -103,5 +111,7 @@ function writings(value: string, kind: AnswerKind): string[] {
   if (kind === "integer") return [`$${value}$`, value.replaceAll(/\B(?=(?:\d{3})+$)/gu, ",")];
   const list = value.split(", ");
   if (kind === "fractions") return [`(${value})`, list.map((one) => writings(one, "fraction")[0] ?? one).join(", ")];
+  if (kind === "fractionSet")
+    return [`\\{${list.toReversed().join(", ")}\\}`, list.map((one) => writings(one, "fraction")[0] ?? one).join(", ")];
   return [`(${value})`, list.join(","), ...(kind === "set" ? [`\\{${list.toReversed().join(", ")}\\}`] : [])];
 }

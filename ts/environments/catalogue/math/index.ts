@@ -4,10 +4,12 @@ import { counting } from "./counting/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
 import { linearAlgebra } from "./linear-algebra/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
+import { polynomials } from "./polynomials/index.ts";
 import { probability } from "./probability/index.ts";
 import { processes } from "./processes/index.ts";
 import { sequences } from "./sequences/index.ts";
 import { structures } from "./structures/index.ts";
+import { witnesses } from "./witnesses/index.ts";
 
 export const FAMILIES: readonly Family[] = [
   modularArithmetic,
@@ -18,4 +20,6 @@ export const FAMILIES: readonly Family[] = [
   linearAlgebra,
   sequences,
   exactArithmetic,
+  polynomials,
+  witnesses,
 ];
