@@ -85,6 +85,7 @@ function wholeRoots(monic: readonly number[]): number[] {
   return roots;
 }
 
+const LETTERS = ["u", "v", "w", "x", "y", "z"];
 const ORDINALS = [
   "the numbers",
   "their squares",
@@ -99,15 +100,14 @@ function sumsText({ sums }: Problem): string {
 }
 
 function variables({ sums }: Problem): string {
-  return [..."uvwxyz"].slice(0, sums.length).join(", ");
+  return LETTERS.slice(0, sums.length).join(", ");
 }
 
 function equations({ sums }: Problem): string {
   return sums
     .map((sum, index) => {
       const power = index === 0 ? "" : `^${index + 1}`;
-      return `${[..."uvwxyz"]
-        .slice(0, sums.length)
+      return `${LETTERS.slice(0, sums.length)
         .map((letter) => `${letter}${power}`)
         .join(" + ")} = ${sum}`;
     })

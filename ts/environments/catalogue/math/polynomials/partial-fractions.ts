@@ -146,5 +146,5 @@ function formText(problem: Problem): string {
 }
 
 function namesText(problem: Problem): string {
-  return [...LETTERS].slice(0, partsOf(problem).length).join(", ");
+  return LETTERS.split("").slice(0, partsOf(problem).length).join(", ");
 }
