@@ -47,7 +47,7 @@ export const partialFractions = exactRow<Problem>({
       steps: constants.length ** 3 * (linear.length + quadratic.length),
     };
   },
-  canonical: ({ linear, quadratic, numerator }) => [linear.toSorted(), quadratic, numerator],
+  canonical: ({ linear, quadratic, numerator }) => [linear.toSorted(([a], [b]) => a - b), quadratic, numerator],
   prompts: [
     (one) =>
       `Decompose\n(${polynomialText(one.numerator)}) / (${denominatorText(one)})\nas ${formText(one)}. Give ${namesText(one)} in this order, separated by commas.`,
