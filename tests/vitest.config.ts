@@ -10,7 +10,7 @@ export default defineConfig({
     // They end a test that hangs, and decide nothing else: a machine under load is five times slower than a quiet one.
     testTimeout: LIMIT_MS,
     hookTimeout: LIMIT_MS,
-    // The engine has its own threads; two files at a time keep two cores busy without starving each other.
-    maxWorkers: 2,
+    // Many files wait for processes most of the time: three at a time keep two cores busy.
+    maxWorkers: 3,
   },
 });
