@@ -5,7 +5,20 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from forms import Answer, Check, Problem, ascending, fraction, listed, named, numbers, poly, sp, table, x
+from forms import (
+    Answer,
+    Check,
+    Problem,
+    ascending,
+    fraction,
+    listed,
+    named,
+    numbers,
+    poly,
+    sp,
+    table,
+    x,
+)
 
 
 def root_sums(one: Problem) -> str:

@@ -12,7 +12,7 @@ import { TORCH_PYTHON, withoutPython } from "../../../../support/torch-python.ts
 
 const IS_LONG = process.env["PRL_TEST_LONG"] === "1";
 /** Instances of each level and row, and the highest level. */
-const INSTANCES = IS_LONG ? 2 : 1;
+const INSTANCES = IS_LONG ? 8 : 1;
 const HIGHEST = IS_LONG ? 5 : 2;
 const ORACLE = join(import.meta.dirname, "../../../../support/catalogue_oracle");
 /** The short form takes seconds; this ends an oracle that hangs. */
