@@ -106,7 +106,7 @@ test("grows with the load, up to the most, and shrinks one by one when it has be
 });
 
 test("one that dies is started again, with its ready file gone in between; one that was let go is not", async () => {
-  await start(STAYS, { least: 2, times: { ...TIMES, longLifeMs: 600_000, firstPauseMs: 1_000 } });
+  await start(STAYS, { least: 2, times: { ...TIMES, longLifeMs: 600_000, firstPauseMs: 4_000 } });
   await expect.poll(ready, PATIENCE).toHaveLength(2);
   const died = "env-worker-0 ended (signal SIGKILL)";
   supervisor.children[0]?.signal("SIGKILL");
