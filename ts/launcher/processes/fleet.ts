@@ -5,8 +5,8 @@
  * fixed; there is one sandbox daemon.
  * The orchestrator publishes the load (`LoadFile`) and finds the workers by their ready files, so a worker is retired by removing its
  * file: it gets nothing more, and is stopped when it has ended its rollouts. A process that dies is started again: at once when the run
- * came further with it, else after a pause that doubles. The run fails when one dies again and again without that, or fails by itself before any was
- * ready; one that is killed before that is also started again, a few times.
+ * came further with it, else after a pause that doubles. The run fails when one dies again and again without that, or very often at all, or fails by itself
+ * before any was ready; one that is killed before that is also started again, a few times.
  */
 import { readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -59,6 +59,8 @@ export interface FleetTimes {
   longLifeMs: number;
   /** Pause after the second death in a row; after the first there is none. */
   firstPauseMs: number;
+  /** All deaths within this time count for the most that there may be, those with progress in between, too. */
+  windowMs: number;
 }
 
 export const FLEET_TIMES: FleetTimes = {
@@ -69,10 +71,13 @@ export const FLEET_TIMES: FleetTimes = {
   retiredMs: 3_000,
   longLifeMs: 30_000,
   firstPauseMs: FIRST_PAUSE_MS,
+  windowMs: 600_000,
 };
 
 /** Deaths in a row that fail the run. */
 const MOST_DEATHS = 10;
+/** Deaths of one process within the window that fail the run, also when the run came further in between: others may have brought it there. */
+const MOST_DEATHS_IN_WINDOW = 60;
 /** The same before any process was ready: a machine without the memory for one kills each of them. */
 const MOST_DEATHS_AT_START = 3;
 
@@ -83,6 +88,8 @@ interface Slot {
   /** How far the run was then. */
   furthest: number;
   readonly backOff: BackOff;
+  /** Times of the deaths within the window. */
+  diedAt: number[];
   wasReady: boolean;
   retiredAt: number | null;
 }
@@ -142,6 +149,7 @@ export class Fleet {
       startedAt: performance.now(),
       furthest: this.#furthest,
       backOff: new BackOff(this.#times.firstPauseMs),
+      diedAt: [],
       wasReady: false,
       retiredAt: null,
     };
@@ -173,9 +181,12 @@ export class Fleet {
     const pauseMs = slot.backOff.lost(wasLong || (isReady && this.#furthest > slot.furthest));
     const deaths = slot.backOff.inARow;
     if (deaths > (isStarting ? MOST_DEATHS_AT_START : MOST_DEATHS)) return false;
+    const now = performance.now();
+    slot.diedAt = [...slot.diedAt.filter((time) => now - time < this.#times.windowMs), now];
+    if (slot.diedAt.length > MOST_DEATHS_IN_WINDOW) return false;
     const rollouts = isStarting ? "" : "; the rollouts that it had a part in are too";
     this.#options.note(`${slot.child.name} ended (${describeExit(exit)}) and is started again${rollouts}`);
-    this.#lastDeath = performance.now();
+    this.#lastDeath = now;
     const { component, onRestart } = this.#options;
     onRestart?.({ component, index, exit: describeExit(exit), deaths });
     const pause = setTimeout(() => {

@@ -163,6 +163,24 @@ test("one that dies again and again is started at once each time when the run ca
   await expect.poll(() => deaths.at(-1), PATIENCE).toBe(2);
 });
 
+test("one that dies very often fails the run, however far the run came in between", async () => {
+  const times = { ...TIMES, longLifeMs: 600_000, firstPauseMs: 600_000, windowMs: 600_000 };
+  let [deaths, step] = [0, 0];
+  const progress = setInterval(() => supervisor.furthest.note({ component: "orchestrator", step: step++ }), 1);
+  try {
+    await begin("if (existsSync(dir + '/die')) process.exit(7); setInterval(() => undefined, 1_000);", {
+      times,
+      onRestart: () => void deaths++,
+    });
+    await writeFile(join(runDir, "die"), "");
+    supervisor.children[0]?.signal("SIGKILL");
+    await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly/u);
+  } finally {
+    clearInterval(progress);
+  }
+  expect(deaths).toBe(60);
+});
+
 test("one that dies again and again fails the run in the end", async () => {
   await begin("process.exit(7);");
   await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: exit code 7/u);
