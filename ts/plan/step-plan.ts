@@ -71,8 +71,9 @@ export interface TimeParts {
 
 export function timePlan(config: RlConfig, parts: TimeParts): TimePlan {
   const { batch, assumptions, trainer } = parts;
-  const { envSeconds, mfu } = assumptions;
-  const tokens = { all: batch.tokens, trained: batch.completion_tokens };
+  const { envSeconds, mfu, promptTokens, completionTokens } = assumptions;
+  const sequence = promptTokens + completionTokens;
+  const tokens = { all: batch.tokens, trained: batch.completion_tokens, sequence };
   const work = trainingWork(parts.model.shape, trainer.workload, tokens);
   const { device } = trainer;
   const train = device === null ? null : secondsOf(work, device, { gpus: trainer.workload.ranks, mfu });

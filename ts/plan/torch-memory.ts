@@ -13,13 +13,15 @@
  * | optimizer   | AdamW 8 S / R, SGD 4 S / R, Muon 4 S / R and 4 more for what it leaves to AdamW                                    |
  * | activations | what autograd keeps of each layer (below), or e T H of each when they are recomputed                              |
  * | work        | the largest of three, which are not there at once:                                                                |
- * |  of logits  | three chunks of at most 2^24 logits in f32, the head's gradient 4 E, and in bfloat16 a copy of the head, 4 E       |
+ * |  of logits  | three chunks of at most 2^24 logits in f32, the head's gradient 4 E, and in bfloat16 a copy of the head, 4 E;      |
+ * |             | in bfloat16 on a GPU four chunks of at most 2^28 logits, and the gradient 4 E where the head trains               |
  * |  of a layer | its backward pass 2 e T F, and what autograd keeps of it when it is recomputed                                     |
- * |  of a step  | 16 bytes for each number of the largest shard, when gathered weights and activations are gone                      |
+ * |  of a step  | 16 bytes for each number of the largest shard, when gathered weights and activations are gone; AdamW needs none    |
  * | reserve     | 1 GiB for the CUDA context and NCCL, and 5 % for fragmentation                                                    |
  *
  * Of a layer autograd keeps the norms' inputs in f32 and their outputs, q, k and v (repeated for all heads), the output of attention, a mask of T x T,
- * and four arrays of the feed-forward network.
+ * and four arrays of the feed-forward network. In bfloat16 on a GPU attention needs no mask and repeats nothing (`prl_torch/attention.py`).
+ * `trainer.compile` lowers the work of logits to three chunks, which is not counted.
  *
  * On loading, every rank reads the whole model in f32 (with an adapter in `model.dtype`) and moves it to its GPU before it is cut.
  */
@@ -71,13 +73,15 @@ export interface TorchMemory {
 }
 
 const F32 = 4;
-/** `CHUNK_LOGITS` and `LEAST_ROWS` of prl_torch/head.py. */
+/** `CHUNK_LOGITS` and `LEAST_ROWS` of prl_torch/head.py, and the chunks that are there at once. */
 const CHUNK_LOGITS = 2 ** 24;
+const CHUNK_LOGITS_ON_GPU = 2 ** 28;
 const LEAST_ROWS = 16;
 const CHUNKS = 3;
+const CHUNKS_ON_GPU = 4;
 const CONTEXT = 2 ** 30;
 const FRAGMENTATION = 0.05;
-/** The norm is computed in f64, squared. */
+/** Of SGD and Muon. */
 const STEP_BYTES = 16;
 
 export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMemory {
@@ -96,7 +100,7 @@ export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMe
   const gradients = (F32 * trained) / ranks;
   const optimizer = optimizerBytes(shape, workload, trained) / ranks;
   const kept = activationBytes(shape, workload);
-  const largest = adapter === null ? Math.max(embedding, tensor) : 0;
+  const largest = adapter === null && workload.optimizer !== "adamw" ? Math.max(embedding, tensor) : 0;
   const kinds = {
     logits: logitBytes(shape, workload),
     layer: layerWork(shape, workload),
@@ -134,6 +138,11 @@ function optimizerBytes(shape: ModelShape, { optimizer, adapter }: TorchWorkload
   return F32 * (trained + leftToAdamw);
 }
 
+/** Whether attention and head use what only GPUs have. */
+export function isHalfOnGpu({ dtype, onGpu }: Pick<TorchWorkload, "dtype" | "onGpu">): boolean {
+  return onGpu && dtype === "bfloat16";
+}
+
 /** Bytes that autograd keeps for the backward pass of one bin. */
 function activationBytes(shape: ModelShape, workload: TorchWorkload): number {
   const { layers, hidden } = sizesOf(shape);
@@ -154,9 +163,11 @@ function layerBytes(shape: ModelShape, workload: TorchWorkload): number {
   const norm = F32 + (isFull ? e : 0);
   const hasHeadNorms = shape.model_type === "qwen3" || shape.model_type === "qwen3_moe";
   const norms = norm * (2 * hidden + (hasHeadNorms ? q + k : 0));
-  const attention = e * 4 * q + F32 * shape.num_attention_heads;
+  const isPacked = isHalfOnGpu(workload);
+  const attention = e * (isPacked ? 2 * q + 2 * k : 4 * q) + F32 * shape.num_attention_heads;
+  const mask = isPacked ? 0 : e * tokens;
   const inputs = isFull ? e * 2 * hidden : adapterInputs(shape, adapter, dtype);
-  return tokens * (norms + attention + inputs + feedForwardBytes(shape, workload) + e * tokens);
+  return tokens * (norms + attention + inputs + feedForwardBytes(shape, workload) + mask);
 }
 
 /** Inputs of adapted projections in f32, a copy for each unless they have that format already; and the adapter's own products. */
@@ -184,10 +195,16 @@ function feedForwardBytes(shape: ModelShape, { dtype, adapter }: TorchWorkload):
 }
 
 /** Bytes of the head's chunks, of the head in f32, and of its gradient. */
-function logitBytes(shape: ModelShape, { tokens, dtype }: TorchWorkload): number {
+function logitBytes(shape: ModelShape, workload: TorchWorkload): number {
   const { embedding } = sizesOf(shape);
-  const rows = Math.min(tokens, Math.max(LEAST_ROWS, Math.floor(CHUNK_LOGITS / shape.vocab_size)));
-  return F32 * (CHUNKS * rows * shape.vocab_size + embedding * (dtype === "float32" ? 1 : 2));
+  const { tokens, dtype, adapter } = workload;
+  const isHalf = isHalfOnGpu(workload);
+  const most = Math.floor((isHalf ? CHUNK_LOGITS_ON_GPU : CHUNK_LOGITS) / shape.vocab_size);
+  const rows = Math.min(tokens, Math.max(LEAST_ROWS, most));
+  const chunks = F32 * (isHalf ? CHUNKS_ON_GPU : CHUNKS) * rows * shape.vocab_size;
+  const gradient = adapter === null ? F32 * embedding : 0;
+  if (isHalf) return chunks + gradient;
+  return chunks + gradient + (dtype === "float32" ? 0 : F32 * embedding);
 }
 
 /** Bytes of the gradients of one layer's activations, and of these when they are computed again. */

@@ -4,13 +4,14 @@
  * | of a token of a batch         | operations, a product and a sum being two                                                     |
  * | ----------------------------- | --------------------------------------------------------------------------------------------- |
  * | matrices of the layers        | 6 N (Kaplan et al., arXiv:2001.08361), 4 N when they are frozen, 2 N more when recomputed      |
- * | attention                     | 12 layers x q x bin; 4 layers x q x bin more when recomputed: with masks, all of a bin counts  |
- * | head, in f32, if it trains    | 8 E: the logits twice, the gradients of hidden states and of weights                           |
+ * | attention                     | 12 layers x q x bin; 4 layers x q x bin more when recomputed: with masks, all of a bin counts; |
+ * |                               | in bfloat16 on a GPU half of the mean sequence counts in place of the bin                      |
+ * | head, in f32                  | 8 E: the logits twice, the gradients of hidden states and of weights; 6 E if it is frozen      |
  * | adapter, in f32               | 6 A, 2 A more when recomputed                                                                  |
  * | a reference model of the loss | 2 N + 4 layers x q x bin, and 2 E in f32                                                       |
  *
- * N counts the parameters of the layers that a token uses. Head and adapter are computed in float32 without TF32 (`prl_torch/head.py`), which is
- * slower by the ratio of the device's two speeds. Decoding reads all weights and the keys and values of all running sequences for each token.
+ * N counts the parameters of the layers that a token uses. An adapter is computed in float32 without TF32, which is slower by the ratio of the
+ * device's two speeds; the head too, but in bfloat16 on a GPU (`prl_torch/head.py`). Decoding reads all weights and the keys and values of all running sequences for each token.
  */
 import {
   adapterParameters,
@@ -22,7 +23,7 @@ import {
 } from "../models/index.ts";
 import type { Device } from "./devices.ts";
 import type { TorchWorkload } from "./torch-memory.ts";
-import { elementBytes } from "./torch-memory.ts";
+import { elementBytes, isHalfOnGpu } from "./torch-memory.ts";
 import { kvBytesPerToken, servedWeights, type VllmWorkload } from "./vllm-memory.ts";
 
 /** Operations, by the format in which they are computed. */
@@ -36,6 +37,8 @@ export interface BatchTokens {
   readonly all: number;
   /** Those that train: prompts do not go through the head. */
   readonly trained: number;
+  /** Mean tokens of a sequence. */
+  readonly sequence: number;
 }
 
 /** Operations of the trainer for a batch. */
@@ -44,16 +47,17 @@ export function trainingWork(shape: ModelShape, workload: TorchWorkload, tokens:
   const { active, outside } = countParameters(shape);
   const { layers, q, embedding } = sizesOf(shape);
   const matrices = active - outside;
-  const attention = 4 * layers * q * workload.tokens;
+  const isHalf = isHalfOnGpu(workload);
+  const attention = 4 * layers * q * (isHalf ? tokens.sequence / 2 : workload.tokens);
   const again = recompute ? 1 : 0;
   const adapted = adapter === null ? 0 : adapterParameters(shape, adapter) * (6 + 2 * again);
   const body =
     matrices * ((adapter === null ? 6 : 4) + 2 * again) +
     attention * (3 + again) +
     (hasReference ? 2 * matrices + attention : 0);
-  const head = embedding * (hasReference ? 10 : 8);
-  const single = tokens.all * adapted + tokens.trained * head;
-  const half = tokens.all * body;
+  const head = tokens.trained * embedding * ((adapter === null ? 8 : 6) + (hasReference ? 2 : 0));
+  const single = tokens.all * adapted + (isHalf ? 0 : head);
+  const half = tokens.all * body + (isHalf ? head : 0);
   return dtype === "bfloat16" ? { bf16: half, f32: single } : { bf16: 0, f32: half + single };
 }
 

@@ -22,6 +22,19 @@ interface Measured {
 const file = join(import.meta.dirname, "../../fixtures/torch-memory/measured.json");
 const { cases } = JSON.parse(readFileSync(file, "utf8")) as { cases: Measured[] };
 
+interface OnGpu {
+  name: string;
+  shape: ModelShape;
+  tokens: number;
+  lora: number;
+  recompute: boolean;
+  /** `torch.cuda.max_memory_allocated()` over some steps. */
+  peak: number;
+}
+
+const gpuFile = join(import.meta.dirname, "../../fixtures/torch-memory/measured-gpu.json");
+const { cases: onGpu } = JSON.parse(readFileSync(gpuFile, "utf8")) as { cases: OnGpu[] };
+
 const base: TorchWorkload = {
   ranks: 1,
   tokens: 4096,
@@ -49,6 +62,16 @@ describe("the torch trainer's memory", () => {
     expect(ratio).toBeGreaterThan(0.88);
     expect(ratio).toBeLessThan(1.12);
   });
+
+  test.each(onGpu.map((one) => [one.name, one]))(
+    "is within 10 percent of what torch allocated on a GPU: %s",
+    (_name, one) => {
+      const adapter = one.lora > 0 ? { rank: one.lora } : null;
+      const { total, reserve } = memory({ tokens: one.tokens, recompute: one.recompute, adapter }, one.shape);
+      expect((total - reserve) / one.peak).toBeGreaterThan(0.9);
+      expect((total - reserve) / one.peak).toBeLessThan(1.1);
+    },
+  );
 
   test("is the sum of its kinds", () => {
     const { total, loading: _loading, loading_host: _host, work_of: _of, ...kinds } = memory({ ranks: 4 });

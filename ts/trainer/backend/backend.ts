@@ -34,7 +34,15 @@ export interface BackendJob {
   loss: RlConfig["trainer"]["loss"] | null;
   settings: Pick<
     RlConfig["trainer"],
-    "backend" | "ranks" | "python" | "threads" | "activations" | "optim" | "rank_timeout_s" | "call_timeout_s"
+    | "backend"
+    | "ranks"
+    | "python"
+    | "threads"
+    | "compile"
+    | "activations"
+    | "optim"
+    | "rank_timeout_s"
+    | "call_timeout_s"
   > &
     Partial<Pick<RlConfig["trainer"], "router_aux_loss_coef" | "freeze_moe_router">>;
 }

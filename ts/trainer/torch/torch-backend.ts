@@ -90,6 +90,7 @@ function openArguments({ model, settings, loss, referenceDir }: BackendJob, dtyp
     loss: loss === null ? { type: "default" } : lossOptions(loss),
     optim: optimOptions(settings.optim),
     recompute: settings.activations === "recompute",
+    compile: settings.compile,
     resume: model.isResumed ? model.modelDir : null,
   };
 }

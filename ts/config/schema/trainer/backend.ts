@@ -28,6 +28,12 @@ export const backendKeys = {
   )
     .nullable()
     .default(null),
+  compile: z
+    .boolean()
+    .default(false)
+    .describe(
+      "torch: compile the layers into fewer kernels, which makes steps faster after some minutes at the start; wants a C compiler",
+    ),
   rank_timeout_s: seconds()
     .min(LEAST_SILENCE, "ranks give a sign of life every 2 s: 10 is the least")
     .default(SILENCE)
@@ -50,10 +56,11 @@ const UNREAD = 'is not read by backend = "engine"';
 
 /** Problems of the keys above, by key. */
 export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys>): Generator<Problem> {
-  const { backend, ranks, python, rank_timeout_s: silence, call_timeout_s: longest } = keys;
+  const { backend, ranks, python, compile, rank_timeout_s: silence, call_timeout_s: longest } = keys;
   if (backend !== "engine") return;
   if (ranks > 1) yield { key: "ranks", message: 'the engine trains in one process: set backend = "torch"' };
   if (python !== null) yield { key: "python", message: UNREAD };
+  if (compile) yield { key: "compile", message: UNREAD };
   if (silence !== SILENCE) yield { key: "rank_timeout_s", message: UNREAD };
   if (longest !== LONGEST_CALL) yield { key: "call_timeout_s", message: UNREAD };
 }

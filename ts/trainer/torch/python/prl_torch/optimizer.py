@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.optim.adamw import adamw
 
 from .names import pieces_of
 
@@ -88,9 +89,7 @@ class Optimizer:
         most = self.config.max_norm
         scale = 1.0 if most is None else min(most / (norm + NORM_EPS), 1.0)
         with torch.no_grad():
-            for name, parameter in self.parameters.items():
-                if parameter.grad is not None:
-                    self._take(name, parameter, local(parameter.grad) * scale, lr)
+            self._take([name for name, parameter in self.parameters.items() if parameter.grad is not None], scale, lr)
         self.clear()
         return norm
 
@@ -99,39 +98,63 @@ class Optimizer:
             parameter.grad = None
 
     def _norm(self) -> float:
-        total = torch.zeros((), dtype=torch.float64)
-        for parameter in self.parameters.values():
-            if parameter.grad is not None:
-                total += local(parameter.grad).double().square().sum().cpu()
         device = next(iter(self.parameters.values())).device
-        total = total.to(device)
+        gradients = [local(value.grad) for value in self.parameters.values() if value.grad is not None]
+        norms = [torch.linalg.vector_norm(gradient, dtype=torch.float64) for gradient in gradients]
+        total = torch.stack(norms).square().sum() if norms else torch.zeros((), dtype=torch.float64, device=device)
         dist.all_reduce(total)
         return math.sqrt(float(total)) if math.isfinite(float(total)) else float(total)
 
-    def _take(self, name: str, parameter: nn.Parameter, gradient: Tensor, lr: float) -> None:
-        values = local(parameter)
-        decay = self.config.weight_decay if parameter.dim() > 1 or self.config.decay_1d else 0.0
-        if self.config.type == "sgd":
-            self._sgd(name, values, gradient, (lr, decay))
-        elif self.config.type == "muon" and parameter.dim() > 1 and name not in self.outside:
-            self._muon(name, parameter, gradient, lr)
-        else:
-            self._adamw(name, values, gradient, (lr, decay))
+    def _take(self, names: list[str], scale: float, lr: float) -> None:
+        """Steps these parameters along their gradients times `scale`."""
+        adamw: dict[float, list[str]] = {}
+        for name in names:
+            parameter = self.parameters[name]
+            gradient = self._gradient(name)
+            if scale != 1.0:
+                gradient.mul_(scale)
+            decay = self.config.weight_decay if parameter.dim() > 1 or self.config.decay_1d else 0.0
+            if self.config.type == "sgd":
+                self._sgd(name, local(parameter), gradient, (lr, decay))
+            elif self.config.type == "muon" and parameter.dim() > 1 and name not in self.outside:
+                self._muon(name, parameter, gradient, lr)
+            elif gradient.numel() > 0:
+                adamw.setdefault(decay, []).append(name)
+        for decay, members in adamw.items():
+            self._adamw(members, lr, decay)
+
+    def _gradient(self, name: str) -> Tensor:
+        gradient = self.parameters[name].grad
+        assert gradient is not None
+        return local(gradient)
 
     def _moments(self, moments: dict[str, Tensor], name: str, values: Tensor) -> Tensor:
         if name not in moments:
             moments[name] = torch.zeros_like(values)
         return moments[name]
 
-    def _adamw(self, name: str, values: Tensor, gradient: Tensor, rates: tuple[float, float]) -> None:
-        lr, decay = rates
+    def _adamw(self, names: list[str], lr: float, decay: float) -> None:
+        """One kernel for many parameters, which needs no memory for what is between gradient and weight."""
         beta1, beta2 = self.config.betas
-        first = self._moments(self.first, name, values).lerp_(gradient, 1 - beta1)
-        second = self._moments(self.second, name, values).mul_(beta2)
-        second.addcmul_(gradient, gradient, value=1 - beta2)
-        values.mul_(1 - lr * decay)
-        root = second.sqrt().div_(math.sqrt(1 - beta2**self.steps)).add_(self.config.eps)
-        values.addcdiv_(first, root, value=-lr / (1 - beta1**self.steps))
+        values = [local(self.parameters[name]) for name in names]
+        # torch counts a step before it takes it.
+        steps = torch.full((len(names),), self.steps - 1.0, device=values[0].device).unbind()
+        adamw(
+            values,
+            [self._gradient(name) for name in names],
+            [self._moments(self.first, name, value) for name, value in zip(names, values, strict=True)],
+            [self._moments(self.second, name, value) for name, value in zip(names, values, strict=True)],
+            [],
+            list(steps),
+            fused=True,
+            amsgrad=False,
+            maximize=False,
+            beta1=beta1,
+            beta2=beta2,
+            lr=lr,
+            weight_decay=decay,
+            eps=self.config.eps,
+        )
 
     def _sgd(self, name: str, values: Tensor, gradient: Tensor, rates: tuple[float, float]) -> None:
         lr, decay = rates

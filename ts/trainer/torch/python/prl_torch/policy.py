@@ -1,12 +1,15 @@
 """
 The policy: a Hugging Face causal language model over packed sequences, cut into shards over all ranks (FSDP2).
 
-Packed sequences never see each other: their positions begin at 0, from which transformers makes the masks of each kind of attention.
+Packed sequences never see each other: their positions begin at 0, from which transformers makes masks, and GPUs get their boundaries
+(`attention.py`).
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,10 +20,10 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
-from transformers.utils.import_utils import is_flash_attn_2_available
 
+from .attention import MASKED, attention_for, boundaries
 from .batch import BatchError
-from .head import Targets, target_logprobs
+from .head import RowFunctions, Targets, target_logprobs
 from .names import pieces_of
 
 PREFIX = "lm."
@@ -36,13 +39,14 @@ class Policy(nn.Module):
     def __init__(self, lm: PreTrainedModel) -> None:
         super().__init__()
         self.lm = lm
+        self.rows = RowFunctions()
 
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, targets: Targets) -> tuple[Tensor, Tensor]:
         """Log-probability and entropy of each target of one packed bin."""
         if len(input_ids) > 0 and int(input_ids.max()) >= self.vocabulary:
             raise BatchError(f"token {int(input_ids.max())} is not in the model's vocabulary of {self.vocabulary}")
         hidden = hidden_states(self.lm, input_ids, cu_seqlens)
-        return target_logprobs(hidden, self.head.weight, targets)
+        return target_logprobs(hidden, self.head.weight, targets, self.rows)
 
     @property
     def head(self) -> nn.Linear:
@@ -57,7 +61,8 @@ def hidden_states(lm: PreTrainedModel, input_ids: Tensor, cu_seqlens: Tensor) ->
     """The normed output of the last layer, [T, width]."""
     starts = torch.repeat_interleave(cu_seqlens[:-1], cu_seqlens.diff())
     positions = torch.arange(len(input_ids), device=input_ids.device) - starts
-    out = lm.base_model(input_ids=input_ids[None], position_ids=positions[None], use_cache=False)
+    bounds = {} if lm.config._attn_implementation == MASKED else boundaries(cu_seqlens)
+    out = lm.base_model(input_ids=input_ids[None], position_ids=positions[None], use_cache=False, **bounds)
     return out.last_hidden_state[0]
 
 
@@ -68,7 +73,11 @@ class Loading:
     device: torch.device
     dtype: torch.dtype
     """Of the weights in memory: f32 for those that train."""
+    computed: torch.dtype
+    """Of the products."""
     recompute: bool
+    is_compiled: bool
+    """Whether torch compiles the layers: fewer kernels, after some minutes for the first steps."""
 
 
 def load_policy(folder: str, loading: Loading) -> Policy:
@@ -80,8 +89,9 @@ def load_policy(folder: str, loading: Loading) -> Policy:
         folder,
         config=config,
         dtype=loading.dtype,
-        attn_implementation=_attention(device),
-        experts_implementation="grouped_mm" if device.type == "cuda" else "eager",
+        attn_implementation=MASKED,
+        # On a GPU transformers takes one product for all experts, and refuses to be asked for it where there are none.
+        experts_implementation=None if device.type == "cuda" else "eager",
         local_files_only=True,
     )
     for module in lm.modules():
@@ -94,12 +104,26 @@ def load_policy(folder: str, loading: Loading) -> Policy:
         lm.gradient_checkpointing_enable({"use_reentrant": False})
     _check_names(lm, folder)
     _check_head(lm, folder)
-    return Policy(lm).to(device)
+    # Only now, because the check of the head computes in f32.
+    lm.set_attn_implementation(attention_for(device, loading.computed))
+    policy = Policy(lm).to(device)
+    if loading.is_compiled:
+        _compile(policy)
+    return policy
 
 
-def _attention(device: torch.device) -> str:
-    """FlashAttention reads positions as boundaries of packed sequences; elsewhere they become block masks."""
-    return "flash_attention_2" if device.type == "cuda" and is_flash_attn_2_available() else "sdpa"
+def _compile(policy: Policy) -> None:
+    """Compiles what is inside the layers, so that shards are gathered and activations recomputed around it as without."""
+    if device_compiler() is None:
+        raise ModelError("trainer.compile needs a C compiler on the machine of the trainer (cc, gcc or clang; CC names another)")
+    for layer in layers_of(policy.lm):
+        layer.forward = torch.compile(layer.forward, dynamic=True)
+    policy.rows = RowFunctions.compiled()
+
+
+def device_compiler() -> str | None:
+    """The C compiler that torch will find; on a GPU its kernels are started by small programs in C."""
+    return next((found for name in (os.environ.get("CC", "cc"), "gcc", "clang") if (found := shutil.which(name)) is not None), None)
 
 
 def _check_names(lm: PreTrainedModel, folder: str) -> None:

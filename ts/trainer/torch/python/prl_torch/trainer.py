@@ -41,6 +41,8 @@ class Options:
     adapter: AdapterOptions | None
     """None: all weights train."""
     recompute: bool
+    is_compiled: bool
+    """Whether torch compiles the layers."""
     resume: str | None
     """The folder of a checkpoint, whose optimizer's state is read."""
 
@@ -57,6 +59,7 @@ def options_of(message: dict[str, Any]) -> Options:
         optim=optim_config(message["optim"]),
         adapter=adapter_options(message["lora"]),
         recompute=message["recompute"],
+        is_compiled=message["compile"],
         resume=message["resume"],
     )
 
@@ -91,7 +94,7 @@ class Trainer:
         dtype = DTYPES[self.options.dtype]
         # Weights that train are f32 whatever they are computed with.
         kept = torch.float32 if adapter is None else dtype
-        policy = load_policy(folder, Loading(self.device, kept, self.options.recompute))
+        policy = load_policy(folder, Loading(self.device, kept, dtype, self.options.recompute, self.options.is_compiled))
         if adapter is not None:
             policy.lm.requires_grad_(False)
             self.targets = adapt(layers_of(policy.lm), adapter, policy.lm.config.model_type)
@@ -107,7 +110,8 @@ class Trainer:
 
     def info(self) -> dict[str, Any]:
         """What the launcher wants to know of a trainer that is open."""
-        return {"device": self.device.type, "vocab_size": self.policy.vocabulary}
+        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else None
+        return {"device": self.device.type, "device_name": name, "vocab_size": self.policy.vocabulary}
 
     def forward_backward(self, path: str, on_policy_version: int | None) -> dict[str, Any]:
         """

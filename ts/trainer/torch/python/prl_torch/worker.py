@@ -14,6 +14,7 @@ import torch.distributed as dist
 from transformers.utils import logging
 
 from .adapter import AdapterError
+from .attention import AttentionError
 from .batch import BatchError
 from .connection import Connection
 from .folders import CheckpointError
@@ -27,6 +28,7 @@ CODES: dict[type[Exception], str] = {
     CheckpointError: "PRL_ENGINE_INPUT",
     AdapterError: "PRL_ENGINE_CONFIG_UNSUPPORTED",
     ModelError: "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
+    AttentionError: "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
 }
 OTHER_CODE = "PRL_TORCH_WORKER"
 

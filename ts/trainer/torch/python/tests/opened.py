@@ -29,6 +29,7 @@ def open_trainer(model: str, **changed: Any) -> Trainer:
         "optim": ADAMW,
         "lora": None,
         "recompute": False,
+        "compile": False,
         "resume": None,
     }
     return Trainer(options_of({**message, **changed}))

@@ -24,6 +24,8 @@ EXTRA = {"perf/peak_memory"}
 
 def relative(found: Tensor, expected: Tensor) -> float:
     """The largest difference over the largest number."""
+    found = found.cpu()
+    expected = expected.cpu()
     size = float(expected.abs().max())
     difference = float((found.flatten() - expected.flatten()).abs().max())
     return difference / size if size > 0 else difference
@@ -72,7 +74,7 @@ def test_three_steps_end_with_the_weights_of_the_native_trainer(case: dict[str, 
         moved = wanted[name] - start.get(name, torch.zeros(()))
         # A gradient of nearly 0 has any sign, and a step of AdamW has about the same length whatever the gradient's: the distance of the
         # whole tensor is what is small.
-        distance = float((values - wanted[name]).norm() / moved.norm())
+        distance = float((values.cpu() - wanted[name]).norm() / moved.norm())
         print(f"{case['name']} {name}: {distance:.1e}")
         assert distance < MOVE_RTOL, name
         # B begins at 0, so that all of it is movement.
