@@ -17,6 +17,8 @@ use crate::error::GrammarError;
 use crate::grammar::Grammar;
 use crate::source::Source;
 
+/// Most tokens of a tokenizer. llguidance makes room for every id up to the largest, so that one id in a file could take all memory.
+const MOST_TOKENS: usize = 1 << 21;
 /// Largest grammar in symbols of its rules.
 const MAX_GRAMMAR_SYMBOLS: usize = 200_000;
 /// Most alternatives that the parser follows at the same time. Their cost is quadratic: an ambiguous grammar at this limit costs about 0.1 s for
@@ -37,11 +39,21 @@ impl Vocabulary {
     /// Reads `tokenizer.json` for a model of `size` tokens; `endings` end sequences whatever their text is.
     ///
     /// # Errors
-    /// `Tokenizer` when the file cannot be read, or is neither a byte-level nor a byte-fallback tokenizer.
+    /// `Tokenizer` when the file cannot be read, is neither a byte-level nor a byte-fallback tokenizer, or has a token beyond 2^21.
     pub fn read(tokenizer_json: &Path, size: usize, endings: &[u32]) -> Result<Self, GrammarError> {
         let failed = |problem: String| GrammarError::Tokenizer(format!("{}: {problem}", tokenizer_json.display()));
         let text = std::fs::read_to_string(tokenizer_json).map_err(|error| failed(error.to_string()))?;
         let json: Value = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        if let Some((token, id)) = largest_id(&json).filter(|(_, id)| *id >= MOST_TOKENS as u64) {
+            return Err(failed(format!(
+                "token {token:?} has id {id}; at most {MOST_TOKENS} tokens are possible"
+            )));
+        }
+        if size > MOST_TOKENS {
+            return Err(failed(format!(
+                "its model has {size} tokens; at most {MOST_TOKENS} are possible"
+            )));
+        }
         // It panics on a token that is named like a byte and is none.
         let mut words = catch_unwind(|| token_bytes_from_tokenizer_json(&json))
             .map_err(|_| failed("it has a token whose bytes are not clear".to_owned()))?
@@ -118,6 +130,17 @@ impl Debug for Vocabulary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Vocabulary").finish_non_exhaustive()
     }
+}
+
+/// The token with the largest id of a tokenizer.json.
+fn largest_id(json: &Value) -> Option<(&str, u64)> {
+    let added = json["added_tokens"].as_array().into_iter().flatten();
+    let added = added.map(|token| (token["content"].as_str().unwrap_or_default(), &token["id"]));
+    let words = json["model"]["vocab"].as_object().into_iter().flatten();
+    let words = words.map(|(word, id)| (word.as_str(), id));
+    let all = added.chain(words);
+    all.filter_map(|(token, id)| Some((token, id.as_u64()?)))
+        .max_by_key(|(_, id)| *id)
 }
 
 /// Whether an added token is written like a mark.

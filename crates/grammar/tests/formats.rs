@@ -244,6 +244,27 @@ fn a_tokenizer_without_texts_is_refused() {
 }
 
 #[test]
+fn a_tokenizer_with_a_huge_id_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokenizer.json");
+    let read = |added: u64, word: u64, size: usize| {
+        let added = format!(r#"[{{"id":{added},"content":"<end>","special":true}}]"#);
+        let vocabulary = format!(r#"{{"a":0,"far":{word}}}"#);
+        let text =
+            format!(r#"{{"added_tokens":{added},"decoder":{{"type":"ByteLevel"}},"model":{{"vocab":{vocabulary}}}}}"#);
+        std::fs::write(&path, text).unwrap();
+        Vocabulary::read(&path, size, &[]).map_err(|error| error.to_string())
+    };
+    // 100 GB of memory would be needed for the places of the ids below.
+    for (added, word, name) in [(1 << 32, 1, "<end>"), (2, 1 << 32, "far"), (2, u64::MAX, "far")] {
+        let error = read(added, word, 4).unwrap_err();
+        assert!(error.contains(name) && error.contains("at most 2097152"), "{error}");
+    }
+    assert!(read(2, 1, usize::MAX).is_err_and(|error| error.contains("its model has")));
+    read(2, 1, 4).unwrap();
+}
+
+#[test]
 fn an_ambiguous_grammar_fails_at_its_limit() {
     let grammar = compile(lark("start: e\ne: e e | e e e | /[a-z]/")).unwrap();
     let mut progress = grammar.start(&[END]);

@@ -65,13 +65,15 @@ impl<'a> RoutedExperts<'a> {
     /// Checks that there is a row for each of `tokens` tokens.
     pub(crate) fn check(&self, tokens: usize) -> Result<(), String> {
         let ExpertShape { layers, top_k, .. } = self.shape;
-        let row = self.shape.row_bytes();
-        if row == 0 {
+        let row = (layers as usize)
+            .checked_mul(top_k as usize)
+            .and_then(|ids| ids.checked_mul(self.shape.width.bytes()));
+        let Some(row) = row.filter(|row| *row > 0) else {
             return Err(format!(
                 "routed_experts has {layers} layers and {top_k} experts per token"
             ));
-        }
-        if self.ids.len() != tokens * row {
+        };
+        if Some(self.ids.len()) != tokens.checked_mul(row) {
             let bytes = self.ids.len();
             return Err(format!(
                 "routed_experts has {bytes} bytes for {tokens} tokens of {layers} layers and {top_k} experts"
@@ -95,12 +97,12 @@ impl RoutedExpertsBuf {
         }
     }
 
-    /// The rows of these tokens.
-    pub(crate) fn rows(&self, tokens: Range<usize>) -> RoutedExperts<'_> {
+    /// These rows.
+    pub(crate) fn rows(&self, rows: Range<usize>) -> RoutedExperts<'_> {
         let row = self.shape.row_bytes();
         RoutedExperts {
             shape: self.shape,
-            ids: &self.ids[tokens.start * row..tokens.end * row],
+            ids: &self.ids[rows.start * row..rows.end * row],
         }
     }
 }

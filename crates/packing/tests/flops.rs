@@ -103,6 +103,11 @@ fn shapes_outside_the_formula_are_refused() {
             "PRL_PACKING_CONFIG",
             "num_hidden_layers is -1",
         ),
+        (
+            json!({ "num_experts": 8, "decoder_sparse_step": 0 }),
+            "PRL_PACKING_CONFIG",
+            "decoder_sparse_step is 0",
+        ),
         (json!({ "head_dim": 1.5 }), "PRL_PACKING_CONFIG", "head_dim is 1.5"),
     ] {
         let error = FlopModel::from_config(&with(qwen2_7b(), &changes).to_string()).unwrap_err();

@@ -50,6 +50,11 @@ fn bytes<T: Copy, const N: usize>(values: &[T], encode: impl Fn(T) -> [u8; N]) -
 }
 
 fn encode(traces: &[Trace]) -> Vec<u8> {
+    encode_with(traces, &[])
+}
+
+/// The blob of `traces` with further tensors.
+fn encode_with(traces: &[Trace], further: &[TensorToWrite<'_>]) -> Vec<u8> {
     let columns: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = traces
         .iter()
         .enumerate()
@@ -85,6 +90,7 @@ fn encode(traces: &[Trace]) -> Vec<u8> {
             shape,
             data,
         })
+        .chain(further.iter().copied())
         .collect();
     to_bytes(&tensors, &[], WriteOptions::default()).unwrap()
 }
@@ -186,6 +192,62 @@ fn a_sampled_token_without_a_finite_logprob_is_refused_where_it_is_received() {
     let mut unsampled = Trace::new(&[(2, 2, 0)]);
     unsampled.logprobs[1] = f32::NAN;
     assert!(Rollout::parse(&encode(&[unsampled]), 1).is_ok());
+}
+
+#[test]
+fn rows_of_experts_that_no_token_has_take_no_memory() {
+    let traces = [Trace::new(&[]), Trace::new(&[(4, 4, 0)])];
+    // 1 TiB, 64 bits, and more than 64 bits for each token of the second trace, which records none.
+    for (sizes, is_valid) in [
+        ([1 << 20, 1 << 20], true),
+        ([1 << 31, 1 << 31], true),
+        ([u32::MAX; 2], false),
+    ] {
+        let shape = [0, sizes[0] as usize, sizes[1] as usize];
+        let dtype = Dtype::U16;
+        let experts = TensorToWrite {
+            name: "0.routed_experts",
+            dtype,
+            shape: &shape,
+            data: &[],
+        };
+        match Rollout::parse(&encode_with(&traces, &[experts]), 2) {
+            Ok(rollout) => {
+                assert!(is_valid && rollout.bytes() < 10_000, "{}", rollout.bytes());
+                assert!(rollout.samples().all(|sample| sample.routed_experts.is_none()));
+            }
+            Err(error) => assert!(!is_valid && error.to_string().contains("routed_experts"), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn samples_have_the_experts_of_their_tokens_beside_traces_without() {
+    let traces = [
+        Trace::new(&[(1, 2, 0)]),
+        Trace::new(&[(1, 1, 0), (1, 2, 0)]),
+        Trace::new(&[(1, 1, 0)]),
+    ];
+    let rows: Vec<u8> = (0..10).collect();
+    let experts = |name, tokens: &'static [usize; 3], data| TensorToWrite {
+        name,
+        dtype: Dtype::U8,
+        shape: tokens,
+        data,
+    };
+    let further = [
+        experts("1.routed_experts", &[5, 1, 2], &rows[..]),
+        experts("2.routed_experts", &[2, 1, 2], &[90, 91, 92, 93]),
+    ];
+    let rollout = Rollout::parse(&encode_with(&traces, &further), 3).unwrap();
+    let found: Vec<Option<&[u8]>> = rollout
+        .samples()
+        .map(|sample| sample.routed_experts.map(|experts| experts.ids))
+        .collect();
+    assert_eq!(
+        found,
+        [None, Some(&rows[..4]), Some(&rows[4..]), Some(&[90, 91, 92, 93][..])]
+    );
 }
 
 fn traces() -> impl Strategy<Value = Vec<Trace>> {

@@ -231,7 +231,7 @@ impl ModelConfig {
             None => 32768,
         };
         let (rope_theta, rope_scaling) = rope(&raw, max_position_embeddings)?;
-        let num_layers = size(&raw, "num_hidden_layers")?;
+        let num_layers = layers(&raw)?;
         let eps = number(&raw, "rms_norm_eps", 1e-6)?;
         if !(eps > 0.0 && eps < 1.0) {
             return Err(EngineError::Config(format!(
@@ -363,7 +363,6 @@ impl ModelConfig {
     /// Refuses, before anything is allocated, shapes whose parameter count overflows sizes in memory.
     fn check_size(&self) -> Result<(), EngineError> {
         const MOST_PARAMETERS: u128 = 1 << 36;
-        const MOST_LAYERS: usize = 1 << 12;
         let experts = self.moe.as_ref();
         let ffn = experts.map_or(0, |moe| moe.num_experts.saturating_mul(moe.intermediate_size));
         let [vocab, hidden, ffn, layers, qkv] = [
@@ -376,12 +375,6 @@ impl ModelConfig {
         .map(|value| value as u128);
         let attention = qkv * self.head_dim as u128 * 4;
         let total = vocab * hidden * 2 + layers * hidden * (attention + 3 * ffn);
-        if self.num_layers > MOST_LAYERS {
-            return Err(EngineError::Config(format!(
-                "num_hidden_layers = {}: the engine runs at most {MOST_LAYERS}",
-                self.num_layers
-            )));
-        }
         if total > MOST_PARAMETERS || self.vocab_size > u32::MAX as usize {
             return Err(EngineError::Config(format!(
                 "config.json describes {total} parameters: more than the engine runs"
@@ -389,6 +382,18 @@ impl ModelConfig {
         }
         Ok(())
     }
+}
+
+/// The number of layers, with its limit before anything has an element for each of them.
+fn layers(raw: &Value) -> Result<usize, EngineError> {
+    const MOST_LAYERS: usize = 1 << 12;
+    let layers = size(raw, "num_hidden_layers")?;
+    if layers > MOST_LAYERS {
+        return Err(EngineError::Config(format!(
+            "num_hidden_layers = {layers}: the engine runs at most {MOST_LAYERS}"
+        )));
+    }
+    Ok(layers)
 }
 
 fn architecture(raw: &Value) -> Result<Architecture, EngineError> {

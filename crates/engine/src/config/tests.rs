@@ -224,8 +224,11 @@ fn rotary_parameters_per_kind_of_layer_are_refused() {
 fn null_key_value_heads_are_one_per_query_head_and_more_layers_than_memory_holds_are_refused() {
     let config = with(Architecture::Qwen3, "num_key_value_heads", Value::Null).expect("it parses");
     assert_eq!(config.num_kv_heads, 4);
-    let error = with(Architecture::Llama, "num_hidden_layers", json!(2_000_000_000)).expect_err("refused");
-    assert!(error.to_string().contains("num_hidden_layers"), "{error}");
+    // A mixture of experts has a list with an element for each layer.
+    for architecture in [Architecture::Llama, Architecture::Qwen3Moe] {
+        let error = with(architecture, "num_hidden_layers", json!(2_000_000_000)).expect_err("refused");
+        assert!(error.to_string().contains("num_hidden_layers"), "{error}");
+    }
 }
 
 #[test]

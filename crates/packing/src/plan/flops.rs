@@ -136,7 +136,10 @@ impl Config<'_> {
         }
         let dense = self.optional("first_k_dense_replace")?.unwrap_or(0.0);
         let listed = self.0["mlp_only_layers"].as_array().map_or(0, Vec::len) as f64;
-        let step = self.optional("decoder_sparse_step")?.unwrap_or(1.0);
+        let step = match self.0["decoder_sparse_step"] {
+            Value::Null => 1.0,
+            _ => self.size("decoder_sparse_step")?,
+        };
         Ok(((layers / step).floor() - dense - listed).max(0.0))
     }
 

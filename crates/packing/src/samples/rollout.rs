@@ -10,7 +10,7 @@ use std::ops::Range;
 use prl_weights::{Dtype, Header, parse};
 
 use crate::PackError;
-use crate::experts::{ExpertShape, ExpertWidth, NO_EXPERT_BYTE, RoutedExperts, RoutedExpertsBuf};
+use crate::experts::{ExpertShape, ExpertWidth, RoutedExperts, RoutedExpertsBuf};
 use crate::scan::{first, first_pair};
 
 /// The columns of an episode's samples, one after the other.
@@ -19,7 +19,8 @@ pub struct Rollout {
     token_ids: Vec<u32>,
     mask: Vec<u8>,
     logprobs: Vec<f32>,
-    /// Of all tokens, with none for those of traces without; absent when no trace records experts.
+    /// Of the tokens of traces that record experts; absent when none does. Traces without have no rows, because their number and the size of a
+    /// row come from different tensors, whose product has no bound.
     experts: Option<RoutedExpertsBuf>,
     /// Their first tokens are counted from the start of their sample.
     version_spans: Vec<[u32; 2]>,
@@ -33,8 +34,8 @@ pub struct Rollout {
 struct Place {
     tokens: Range<usize>,
     spans: Range<usize>,
-    /// The trace records experts.
-    has_experts: bool,
+    /// The row of its first token in the experts, when the trace records them.
+    first_row: Option<usize>,
 }
 
 /// One sample of a rollout, with the fields of [`crate::SampleRef`] that its env worker knows.
@@ -98,15 +99,15 @@ impl Rollout {
         let Place {
             tokens,
             spans,
-            has_experts,
+            first_row,
         } = &self.samples[index];
-        let experts = self.experts.as_ref().filter(|_| *has_experts);
+        let experts = self.experts.as_ref().zip(*first_row);
         RolloutSample {
             token_ids: &self.token_ids[tokens.clone()],
             mask: &self.mask[tokens.clone()],
             logprobs: &self.logprobs[tokens.clone()],
             version_spans: &self.version_spans[spans.clone()],
-            routed_experts: experts.map(|experts| experts.rows(tokens.clone())),
+            routed_experts: experts.map(|(experts, row)| experts.rows(row..row + tokens.len())),
         }
     }
 
@@ -126,7 +127,7 @@ impl Rollout {
                 return Err(format!("{name} has {} entries for {tokens} tokens", end - start));
             }
         }
-        let has_experts = self.push_experts(columns, start)?;
+        let first_row = self.push_experts(columns, tokens)?;
         let mask = &self.mask[start..];
         if let Some(token) = first(mask, |mask| mask > 1) {
             return Err(format!("mask is {} at token {token}, expected 0 or 1", mask[token]));
@@ -164,34 +165,30 @@ impl Rollout {
             self.samples.push(Place {
                 tokens: start + from as usize..start + to as usize,
                 spans: first_span..self.version_spans.len(),
-                has_experts,
+                first_row: first_row.map(|row| row + from as usize),
             });
         }
         self.trace_samples.push(self.samples.len());
         Ok(())
     }
 
-    /// Adds the experts of a trace, whose tokens begin at `start`; returns whether it has any.
-    fn push_experts(&mut self, columns: &Blob<'_>, start: usize) -> Result<bool, String> {
-        let tokens = self.token_ids.len() - start;
-        let found = columns.experts(tokens)?;
-        if let Some((shape, ids)) = found {
-            let all = self.experts.get_or_insert_with(|| RoutedExpertsBuf {
-                shape,
-                ids: vec![NO_EXPERT_BYTE; start * shape.row_bytes()],
-            });
-            if all.shape != shape {
-                return Err(format!(
-                    "routed_experts is {shape:?}, that of an earlier trace {:?}",
-                    all.shape
-                ));
-            }
-            all.ids.extend_from_slice(ids);
-        } else if let Some(all) = &mut self.experts {
-            let end = self.token_ids.len() * all.shape.row_bytes();
-            all.ids.resize(end, NO_EXPERT_BYTE);
+    /// Adds the experts of a trace of `tokens` tokens, and returns the row of the first one when it has any.
+    fn push_experts(&mut self, columns: &Blob<'_>, tokens: usize) -> Result<Option<usize>, String> {
+        let Some((shape, ids)) = columns.experts(tokens)? else {
+            return Ok(None);
+        };
+        let all = self
+            .experts
+            .get_or_insert_with(|| RoutedExpertsBuf { shape, ids: Vec::new() });
+        if all.shape != shape {
+            return Err(format!(
+                "routed_experts is {shape:?}, that of an earlier trace {:?}",
+                all.shape
+            ));
         }
-        Ok(found.is_some())
+        let row = all.ids.len() / shape.row_bytes();
+        all.ids.extend_from_slice(ids);
+        Ok(Some(row))
     }
 }
 

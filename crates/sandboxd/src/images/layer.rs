@@ -3,7 +3,11 @@
 //! No archive can touch anything outside the root: the kernel looks parents up as if the root were `/`, symbolic links
 //! included, and last components are never followed. Devices and pipes are left out, and set-id bits are removed.
 //! Owners are kept where this process may set them.
+//!
+//! A compressed archive can say much more than it has bytes. So every entry is paid for out of the bytes that an image may unpack to before
+//! any of it is written, and what describes an entry (long names, extensions, lists of sparse blocks), which is held in memory, has a bound.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -12,12 +16,20 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, lchown, symlink};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use prl_sandbox_guest::sys::{c_path, check_long};
 use tar::{Archive, Entry, EntryType};
 
 const WHITEOUT: &[u8] = b".wh.";
 const OPAQUE: &[u8] = b".wh..wh..opq";
+
+/// Most bytes of the headers of one entry.
+const MAX_DESCRIPTION_BYTES: u64 = 1 << 20;
+/// What an entry costs beside its content: a block of the file system, about.
+const ENTRY_BYTES: u64 = 4 << 10;
+/// Most bytes of the names of directories, which are held until the end. An image of an operating system has a few million.
+const MAX_DIRECTORY_NAME_BYTES: usize = 256 << 20;
 
 /// Gives a layer's tar stream from its beginning.
 pub(super) type Reopen<'a> = dyn FnMut() -> io::Result<Box<dyn Read>> + 'a;
@@ -27,41 +39,95 @@ pub(super) struct Root {
     directory: File,
     /// Set at the end, so that a directory without write permission can be filled.
     modes: BTreeMap<PathBuf, u32>,
+    /// Bytes of the names in `modes`.
+    name_bytes: usize,
     owners: bool,
+    /// Bytes that further entries may take.
+    left: u64,
+}
+
+/// A tar stream from which tar can read only so much for the headers of an entry.
+struct Metered {
+    stream: Box<dyn Read>,
+    allowance: Rc<Cell<u64>>,
+}
+
+impl Read for Metered {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        let left = self.allowance.get().checked_sub(read as u64);
+        self.allowance.set(left.ok_or_else(|| {
+            io::Error::other(format!(
+                "the headers of an entry have more than {MAX_DESCRIPTION_BYTES} bytes"
+            ))
+        })?);
+        Ok(read)
+    }
 }
 
 impl Root {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    /// A directory whose layers may take `most_bytes`: the content of all entries, also of those that later ones replace, and some for each entry.
+    pub(super) fn open(path: &Path, most_bytes: u64) -> io::Result<Self> {
         Ok(Self {
             directory: File::open(path)?,
             modes: BTreeMap::new(),
+            name_bytes: 0,
             // SAFETY: reads an attribute of this process.
             owners: unsafe { libc::geteuid() } == 0,
+            left: most_bytes,
         })
     }
 
     /// Whiteouts are applied first: they refer to the layers below, wherever in the archive they are.
     pub(super) fn apply(&mut self, reopen: &mut Reopen<'_>) -> io::Result<()> {
-        for entry in Archive::new(reopen()?).entries()? {
-            let path = inside(&entry?.path()?)?;
-            if let Some(name) = path.file_name().map(OsStr::as_bytes)
-                && name.starts_with(WHITEOUT)
-            {
-                self.white_out(path.parent().unwrap_or(Path::new("")), name)?;
+        self.each_entry(reopen()?, |root, _, path| match path.file_name().map(OsStr::as_bytes) {
+            Some(name) if name.starts_with(WHITEOUT) => root.white_out(path.parent().unwrap_or(Path::new("")), name),
+            _ => Ok(()),
+        })?;
+        self.left = self.each_entry(reopen()?, |root, entry, path| {
+            match path.file_name().map(OsStr::as_bytes) {
+                Some(name) if !name.starts_with(WHITEOUT) => root
+                    .put(entry, path)
+                    .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+                _ => Ok(()),
             }
-        }
-        for entry in Archive::new(reopen()?).entries()? {
+        })?;
+        Ok(())
+    }
+
+    /// Visits every entry of an archive, and says how many bytes are left after it.
+    fn each_entry(
+        &mut self,
+        stream: Box<dyn Read>,
+        mut visit: impl FnMut(&mut Self, &mut Entry<'_, Metered>, &Path) -> io::Result<()>,
+    ) -> io::Result<u64> {
+        let allowance = Rc::new(Cell::new(0));
+        let metered = Metered {
+            stream,
+            allowance: Rc::clone(&allowance),
+        };
+        let mut archive = Archive::new(metered);
+        let mut entries = archive.entries()?;
+        let mut left = self.left;
+        loop {
+            // All of the entry before was read, so that tar reads headers only.
+            allowance.set(MAX_DESCRIPTION_BYTES);
+            let Some(entry) = entries.next() else {
+                return Ok(left);
+            };
             let mut entry = entry?;
             let path = inside(&entry.path()?)?;
-            let hidden = path
-                .file_name()
-                .is_some_and(|name| name.as_bytes().starts_with(WHITEOUT));
-            if !hidden && path.file_name().is_some() {
-                self.put(&mut entry, &path)
-                    .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-            }
+            let cost = entry.size().saturating_add(ENTRY_BYTES);
+            left = left.checked_sub(cost).ok_or_else(|| {
+                io::Error::other(format!(
+                    "{}: the image takes more than it may: an entry takes {cost} bytes where {left} are left",
+                    path.display()
+                ))
+            })?;
+            allowance.set(u64::MAX);
+            visit(self, &mut entry, &path)?;
+            io::copy(&mut entry, &mut io::sink())?;
         }
-        Ok(())
     }
 
     /// Gives directories their modes, the deepest first.
@@ -92,7 +158,7 @@ impl Root {
         remove(&by_descriptor(&parent, Some(OsStr::from_bytes(hidden))))
     }
 
-    fn put(&mut self, entry: &mut Entry<'_, Box<dyn Read>>, path: &Path) -> io::Result<()> {
+    fn put(&mut self, entry: &mut Entry<'_, Metered>, path: &Path) -> io::Result<()> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok(());
         };
@@ -110,7 +176,14 @@ impl Root {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                     _ => {}
                 }
-                self.modes.insert(path.to_owned(), mode);
+                if self.modes.insert(path.to_owned(), mode).is_none() {
+                    self.name_bytes += path.as_os_str().len();
+                }
+                if self.name_bytes > MAX_DIRECTORY_NAME_BYTES {
+                    return Err(io::Error::other(format!(
+                        "the names of directories have more than {MAX_DIRECTORY_NAME_BYTES} bytes"
+                    )));
+                }
             }
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 let mut options = File::options();

@@ -70,7 +70,7 @@ impl Images {
             let directory = fs::canonicalize(&source.directory)
                 .map_err(|error| failed(format!("{}: {error}", source.directory.display())))?;
             let (root, env) = if directory.join(LAYOUT_MARK).is_file() {
-                oci::unpack(&directory, cache).map_err(failed)?
+                oci::unpack(&directory, cache, oci::MAX_IMAGE_BYTES).map_err(failed)?
             } else {
                 (directory, Vec::new())
             };
@@ -122,5 +122,7 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> String {
     move |error| format!("{}: {error}", path.display())
 }
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

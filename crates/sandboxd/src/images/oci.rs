@@ -13,15 +13,20 @@ use super::layer::Root;
 /// Indexes may name indexes.
 const MAX_NESTING: usize = 4;
 const MAX_DOCUMENT_BYTES: u64 = 4 << 20;
+/// Most bytes that the layers of an image may unpack to. The largest images for machine learning have a fifth of it.
+pub(super) const MAX_IMAGE_BYTES: u64 = 128 << 30;
 /// The processor of this build, as the format calls it.
 const ARCHITECTURE: &str = "amd64";
 
 /// The result of `unpack`: a root and its environment.
 type Unpacked = (PathBuf, Vec<(String, String)>);
 
-/// Unpacks the layout into `cache`, unless that was done before.
-pub(super) fn unpack(layout: &Path, cache: &Path) -> Result<Unpacked, String> {
-    let layout = Layout(layout);
+/// Unpacks the layout into `cache`, unless that was done before. Layers that take more than `most_bytes` are refused.
+pub(super) fn unpack(layout: &Path, cache: &Path, most_bytes: u64) -> Result<Unpacked, String> {
+    let layout = Layout {
+        path: layout,
+        most_bytes,
+    };
     let (digest, manifest) = layout.manifest()?;
     let config = layout.document(manifest.get("config").ok_or("the manifest names no configuration")?)?;
     let place = cache.join(digest.replace(':', "-"));
@@ -53,13 +58,16 @@ fn environment(config: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-struct Layout<'a>(&'a Path);
+struct Layout<'a> {
+    path: &'a Path,
+    most_bytes: u64,
+}
 
 impl Layout<'_> {
     /// The manifest of this machine's processor and its digest.
     fn manifest(&self) -> Result<(String, Value), String> {
-        let path = self.0.join("index.json");
-        let mut index = parse(&fs::read(&path).map_err(at(&path))?)?;
+        let path = self.path.join("index.json");
+        let mut index = read_document(File::open(&path).map_err(at(&path))?)?;
         for _ in 0..MAX_NESTING {
             let manifests = index.get("manifests").and_then(Value::as_array);
             let found = choose(manifests.ok_or("an index names no manifests")?)?;
@@ -74,12 +82,7 @@ impl Layout<'_> {
     }
 
     fn document(&self, descriptor: &Value) -> Result<Value, String> {
-        let mut text = Vec::new();
-        let blob = self.blob(descriptor)?;
-        blob.take(MAX_DOCUMENT_BYTES)
-            .read_to_end(&mut text)
-            .map_err(|error| error.to_string())?;
-        parse(&text)
+        read_document(self.blob(descriptor)?)
     }
 
     /// A blob whose content has the digest of its descriptor.
@@ -89,7 +92,7 @@ impl Layout<'_> {
             .strip_prefix("sha256:")
             .filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let hex = hex.ok_or_else(|| format!("digest {digest:?} is not of sha256"))?;
-        let path = self.0.join("blobs/sha256").join(hex);
+        let path = self.path.join("blobs/sha256").join(hex);
         let mut file = File::open(&path).map_err(at(&path))?;
         let mut hash = Sha256::new();
         io::copy(&mut file, &mut HashWriter(&mut hash)).map_err(at(&path))?;
@@ -103,7 +106,7 @@ impl Layout<'_> {
 
     fn apply_layers(&self, manifest: &Value, to: &Path) -> Result<(), String> {
         let layers = manifest.get("layers").and_then(Value::as_array);
-        let mut root = Root::open(to).map_err(at(to))?;
+        let mut root = Root::open(to, self.most_bytes).map_err(at(to))?;
         for descriptor in layers.ok_or("the manifest names no layers")? {
             let kind = descriptor.get("mediaType").and_then(Value::as_str).unwrap_or_default();
             let compression = kind.rsplit(['+', '.']).next().unwrap_or_default();
@@ -141,8 +144,12 @@ fn choose(manifests: &[Value]) -> Result<&Value, String> {
     }
 }
 
-fn parse(text: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(text).map_err(|error| format!("a document is not JSON: {error}"))
+fn read_document(file: File) -> Result<Value, String> {
+    let mut text = Vec::new();
+    file.take(MAX_DOCUMENT_BYTES)
+        .read_to_end(&mut text)
+        .map_err(|error| error.to_string())?;
+    serde_json::from_slice(&text).map_err(|error| format!("a document is not JSON: {error}"))
 }
 
 struct HashWriter<'a>(&'a mut Sha256);
