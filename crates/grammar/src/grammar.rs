@@ -31,9 +31,10 @@ impl Grammar {
             tokens: tokens.clone(),
         };
         let mut first = grammar.start(&[]);
+        let can_be_empty = first.may_end();
         let allowed = first.matcher.compute_mask();
         if let Err(error) = allowed
-            && !first.may_end()
+            && !can_be_empty
         {
             let problem = error.to_string();
             return Err(match first.matcher.stop_reason() {

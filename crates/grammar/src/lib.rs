@@ -3,6 +3,7 @@
 //! [`Vocabulary`] knows the bytes of a tokenizer's tokens. It compiles a [`Source`] into a [`Grammar`], which many completions share;
 //! each follows it by its own [`Progress`]. The crate knows neither models nor sampling.
 
+mod ebnf;
 mod error;
 mod grammar;
 mod source;

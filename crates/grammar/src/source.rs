@@ -4,6 +4,7 @@ use llguidance::JsonCompileOptions;
 use llguidance::api::{GrammarWithLexer, TopLevelGrammar};
 use serde_json::Value;
 
+use crate::ebnf;
 use crate::error::GrammarError;
 
 /// Longest source in bytes.
@@ -33,13 +34,29 @@ pub enum SourceKind {
     Choice(Vec<String>),
     /// A text of this grammar in llguidance's dialect of Lark.
     Lark(String),
+    /// A text of this grammar in EBNF, as llama.cpp, xgrammar and vLLM write it.
+    Ebnf(String),
+}
+
+impl SourceKind {
+    /// A grammar in EBNF if its first rule is written with `::=`, otherwise in Lark.
+    pub fn grammar(text: String) -> Self {
+        if ebnf::is_ebnf(&text) {
+            SourceKind::Ebnf(text)
+        } else {
+            SourceKind::Lark(text)
+        }
+    }
 }
 
 impl Source {
     /// Checks what can be checked before compiling. `mark` is the token that `after` is, if it is one.
     pub(crate) fn read(&self, mark: Option<u32>) -> Result<TopLevelGrammar, GrammarError> {
         let bytes = match &self.kind {
-            SourceKind::JsonSchema(text) | SourceKind::Regex(text) | SourceKind::Lark(text) => text.len(),
+            SourceKind::JsonSchema(text)
+            | SourceKind::Regex(text)
+            | SourceKind::Lark(text)
+            | SourceKind::Ebnf(text) => text.len(),
             SourceKind::Choice(texts) => texts.iter().map(String::len).sum(),
         };
         if bytes > MAX_SOURCE_BYTES {
@@ -52,6 +69,7 @@ impl Source {
             SourceKind::Regex(text) => GrammarWithLexer::from_regex(text),
             SourceKind::Choice(texts) => GrammarWithLexer::from_lark(choice(texts)?),
             SourceKind::Lark(text) => GrammarWithLexer::from_lark(shallow(text)?.to_owned()),
+            SourceKind::Ebnf(text) => GrammarWithLexer::from_lark(ebnf::to_lark(text)?),
         };
         Ok(match &self.after {
             None => TopLevelGrammar::from_grammar(answer),
