@@ -668,8 +668,8 @@ export interface NativeGrammarSource {
   regex: string | null
   /** The text is one of these. */
   choice: Array<string> | null
-  /** llguidance's dialect of Lark. */
-  lark: string | null
+  /** EBNF if the first rule is written with `::=`, otherwise llguidance's dialect of Lark. */
+  grammar: string | null
   /** JSON has no white space outside of strings. */
   compact: boolean
   /** The format begins behind this text; null: at the beginning. */

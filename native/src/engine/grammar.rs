@@ -20,8 +20,8 @@ pub struct NativeGrammarSource {
     pub regex: Option<String>,
     /// The text is one of these.
     pub choice: Option<Vec<String>>,
-    /// llguidance's dialect of Lark.
-    pub lark: Option<String>,
+    /// EBNF if the first rule is written with `::=`, otherwise llguidance's dialect of Lark.
+    pub grammar: Option<String>,
     /// JSON has no white space outside of strings.
     pub compact: bool,
     /// The format begins behind this text; null: at the beginning.
@@ -79,11 +79,11 @@ impl NativeGrammar {
 }
 
 fn source_of(source: NativeGrammarSource) -> Result<Source, NativeError> {
-    let kind = match (source.json_schema, source.regex, source.choice, source.lark) {
+    let kind = match (source.json_schema, source.regex, source.choice, source.grammar) {
         (Some(schema), None, None, None) => SourceKind::JsonSchema(schema),
         (None, Some(regex), None, None) => SourceKind::Regex(regex),
         (None, None, Some(texts), None) => SourceKind::Choice(texts),
-        (None, None, None, Some(lark)) => SourceKind::Lark(lark),
+        (None, None, None, Some(text)) => SourceKind::grammar(text),
         _ => {
             let message = "a format is exactly one of a JSON Schema, a regular expression, choices and a grammar";
             return Err(NativeError::new("PRL_GRAMMAR_INVALID", message));

@@ -23,7 +23,7 @@ export interface StructuredOutput {
   regex?: string;
   /** The text is one of these. */
   choice?: readonly string[];
-  /** A grammar in llguidance's dialect of Lark. */
+  /** A grammar: EBNF (GBNF, xgrammar's) if its first rule is written `name ::=`, otherwise llguidance's dialect of Lark. */
   grammar?: string;
   /** JSON has no white space outside of strings. Default false. */
   compact?: boolean;
@@ -94,12 +94,12 @@ export class Formats {
   }
 
   async #compile(output: StructuredOutput): Promise<NativeGrammar> {
-    const { jsonSchema, regex = null, choice, grammar: lark = null, compact = false, after = null } = output;
+    const { jsonSchema, regex = null, choice, grammar = null, compact = false, after = null } = output;
     const source = {
       jsonSchema: jsonSchema === undefined ? null : jsonOf(jsonSchema),
       regex,
       choice: choice === undefined ? null : [...choice],
-      lark,
+      grammar,
       compact,
       after,
     };

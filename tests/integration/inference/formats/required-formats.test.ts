@@ -81,6 +81,10 @@ describe("vLLM's fields", () => {
     [{ structured_outputs: { regex: "[0-9]{4}" } }, /^[0-9]{4}$/u],
     [{ structured_outputs: { choice: ["red", "blue"] } }, /^(?:red|blue)$/u],
     [{ structured_outputs: { grammar: 'start: "a" "b"+ "c"' } }, /^ab+(?:c|$)/u],
+    [
+      { structured_outputs: { grammar: 'root ::= [a-z]+ "b" tail\ntail ::= "c" | "(" tail ")"' } },
+      /^[a-z]+(?:b\(*c?\)*)?$/u,
+    ],
     [{ structured_outputs: { json: { type: "boolean" } } }, /^(?:true|false)$/u],
     [{ structured_outputs: { json: '{"const":5}', disable_any_whitespace: true } }, /^5$/u],
     [{ structured_outputs: { json_object: true } }, /^\s*\{/u],
@@ -88,6 +92,7 @@ describe("vLLM's fields", () => {
     [{ guided_choice: ["x", "yz"] }, /^(?:x|yz)$/u],
     [{ guided_json: { enum: [1, 2] } }, /^[12]$/u],
     [{ guided_grammar: 'start: "q"' }, /^q$/u],
+    [{ guided_grammar: 'root ::= "q" | "r"' }, /^[qr]$/u],
     [{ response_format: { type: "json_object" } }, /^\s*\{/u],
   ])("%j", async (field, expected) => {
     const { body, status } = await post("/v1/completions", {
@@ -118,6 +123,8 @@ describe("vLLM's fields", () => {
       400,
       "PRL_GRAMMAR_TOO_LARGE",
     ],
+    [{ structured_outputs: { grammar: 'root ::= "a' } }, 400, "PRL_GRAMMAR_INVALID"],
+    [{ structured_outputs: { grammar: "root ::= root" } }, 400, "PRL_GRAMMAR_EMPTY"],
     [{ structured_outputs: { regex: "a", choice: ["a"] } }, 400, "PRL_INFERENCE_REQUEST"],
     [{ structured_outputs: { regx: "a" } }, 400, "PRL_INFERENCE_REQUEST"],
     [{ structured_outputs: { choice: "a" } }, 400, "PRL_INFERENCE_REQUEST"],
