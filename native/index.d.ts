@@ -660,7 +660,7 @@ export interface NativeGenerateRequest {
   finalOnly: boolean
 }
 
-/** What a text has to match. Exactly one of the first four is not null. */
+/** What a text has to match. Exactly one of the first five is not null. */
 export interface NativeGrammarSource {
   /** JSON Schema as JSON. */
   jsonSchema: string | null
@@ -670,6 +670,10 @@ export interface NativeGrammarSource {
   choice: Array<string> | null
   /** EBNF if the first rule is written with `::=`, otherwise llguidance's dialect of Lark. */
   grammar: string | null
+  /** vLLM's structural tag as JSON. */
+  structuralTag: string | null
+  /** The white space that JSON of a JSON Schema can have, a regular expression; null: any. */
+  whiteSpace: string | null
   /** JSON has no white space outside of strings. */
   compact: boolean
   /** The format begins behind this text; null: at the beginning. */
