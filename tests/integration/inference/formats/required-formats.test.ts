@@ -138,6 +138,20 @@ describe("vLLM's fields", () => {
     expect((body["choices"] as { text: string }[])[0]?.text).toMatch(expected);
   });
 
+  it.each([
+    [{ jsonSchema: { enum: [1, 2] } }, /^[12]$/u],
+    [{ regex: "[ab]{2}" }, /^[ab]{2}$/u],
+    [{ choice: ["x", "yz"] }, /^(?:x|yz)$/u],
+    [{ grammar: 'root ::= "q"' }, /^q$/u],
+    [{ structuralTag: tag("<f>", DIGIT) }, /^<f>[1-3]<\/f>$/u],
+    [{ regex: "[0-9]", after: "a" }, /^[^a]*a\s{0,8}[0-9]?$/u],
+  ])("the client of rollouts sends %j", async (format, expected) => {
+    const sampling = { maxTokens: 40, seed: 2, format };
+    const { tokenIds, finishReason } = await serving().client.generate({ tokenIds: PROMPT, sampling });
+    const text = tokenIds.slice(0, finishReason === "stop" ? -1 : undefined);
+    expect(Buffer.from(text).toString()).toMatch("after" in format && finishReason === "length" ? /./u : expected);
+  });
+
   it("structured_outputs acts in the generate endpoint", async () => {
     const sampling = { max_tokens: 20, seed: 3, structured_outputs: { choice: ["one", "two"] } };
     const { body } = await post("/inference/v1/generate", { token_ids: PROMPT, sampling_params: sampling });
