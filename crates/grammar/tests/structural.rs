@@ -127,6 +127,23 @@ fn a_part_that_is_a_token_without_text_is_that_token() {
 }
 
 #[test]
+fn what_is_excluded_can_still_be_in_the_end() {
+    let lines = json!({"type": "any_text", "excludes": ["\n"]});
+    check(
+        &format(&tag("<call>", &lines, "\n</call>")),
+        &["<call>a\n</call>", "<call>\n</call>"],
+        &["<call>a\nb\n</call>", "<call>a</call>"],
+    );
+    check(
+        &format(&tag("<f>", &lines, "\n</f>")),
+        &["<f>a\n</f>"],
+        &["<f>a\nb\n</f>", "<f>\n\n</f>"],
+    );
+    let unclear = json!({"type": "tag", "begin": "<f>", "content": any(), "end": ["\n", "x\n</call>"]});
+    assert!(matches!(compile(&format(&unclear)), Err(GrammarError::Invalid(_))));
+}
+
+#[test]
 fn it_can_begin_behind_a_text() {
     let source = Source {
         kind: SourceKind::StructuralTag(format(&tag("<t>", &integer(), "</t>")).to_string()),

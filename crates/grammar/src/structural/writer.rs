@@ -108,7 +108,7 @@ impl Writer<'_> {
         let body = format!("/(?:{})/", in_slashes(pattern));
         match end {
             End::Whole => Ok(self.terminal(body)),
-            End::One(ends) => Ok(self.until(&body, ends, &Stops::of(ends, &[], &[]))),
+            End::One(ends) => self.until(&body, ends, &Stops::of(ends, &[], &[]), path),
             End::Elsewhere(_) => Err(unclear(path)),
         }
     }
@@ -118,40 +118,37 @@ impl Writer<'_> {
         match end {
             End::Whole => {
                 let stops = Stops::of(&[], stops, excludes);
-                let free = self.terminal(format!("/(?s:.+)/{}", stops.without()));
+                let free = self.terminal(format!("/(?s:.+)/{}", stops.nowhere()));
                 Ok(format!("({free})?"))
             }
-            End::One(ends) => Ok(self.until(&format!("/{ANY}/"), ends, &Stops::of(ends, stops, excludes))),
+            End::One(ends) => self.until(&format!("/{ANY}/"), ends, &Stops::of(ends, stops, excludes), path),
             End::Elsewhere(_) => Err(unclear(path)),
         }
     }
 
     /// A text of `body` and then one of `ends`, none of the stops in it before.
-    fn until(&mut self, body: &str, ends: &[Literal], stops: &Stops) -> String {
-        let ways: Vec<String> = ends
-            .iter()
-            .map(|end| match end.at_token() {
-                None => {
-                    let text = end.plain().unwrap_or_default();
-                    let terminal = format!("({body} {}){}", quoted(text), stops.first_at(text));
-                    self.terminal(terminal)
-                }
-                Some((before, rest)) => {
-                    let filled = if before.is_empty() {
-                        format!("({body} & /(?s:.+)/){}", stops.without())
-                    } else {
-                        format!("({body} {}){}", quoted(before), stops.without())
-                    };
-                    let (free, rest) = (self.terminal(filled), rest.lark());
-                    if before.is_empty() {
-                        format!("(({free})? {rest})")
-                    } else {
-                        format!("({free} {rest})")
-                    }
-                }
-            })
-            .collect();
-        either(&ways)
+    fn until(&mut self, body: &str, ends: &[Literal], stops: &Stops<'_>, path: &str) -> Result<String, GrammarError> {
+        let mut ways = Vec::with_capacity(ends.len());
+        for end in ends {
+            let Some((before, rest)) = end.at_token() else {
+                let text = end.plain().unwrap_or_default();
+                ways.push(self.terminal(format!("({body} {}){}", quoted(text), stops.first_at(text))));
+                continue;
+            };
+            if stops.are_in(before) {
+                let problem = format!("another trigger or end is in {before:?}, so that nothing says which one it is");
+                return Err(invalid(path, &problem));
+            }
+            let rest = rest.lark();
+            ways.push(if before.is_empty() {
+                let free = self.terminal(format!("({body} & /(?s:.+)/){}", stops.nowhere()));
+                format!("(({free})? {rest})")
+            } else {
+                let free = self.terminal(format!("({body} {}){}", quoted(before), stops.nowhere_before(before)));
+                format!("({free} {rest})")
+            });
+        }
+        Ok(either(&ways))
     }
 
     fn sequence(&mut self, parts: &[Format], end: End<'_>) -> Result<String, GrammarError> {
@@ -259,7 +256,7 @@ impl Writer<'_> {
         let known = Stops::of(ends, &stops, &of.excludes);
         let mut tags = Vec::with_capacity(groups.len());
         for (trigger, group) in &groups {
-            let before = self.until(&format!("/{ANY}/"), std::slice::from_ref(trigger), &known);
+            let before = self.until(&format!("/{ANY}/"), std::slice::from_ref(trigger), &known, path)?;
             tags.push(format!("({before} {})", either(group)));
         }
         let tags = self.rule("tags", &either(&tags));
@@ -350,38 +347,52 @@ impl Writer<'_> {
     }
 }
 
-/// Texts that end free text, as alternatives of a regular expression, and texts that cannot be in it.
-struct Stops {
-    stops: Vec<String>,
-    excludes: Vec<String>,
+/// Texts that end free text, and texts that cannot be in it.
+struct Stops<'texts> {
+    stops: Vec<&'texts str>,
+    excludes: &'texts [String],
 }
 
-impl Stops {
-    fn of(ends: &[Literal], more: &[&str], excludes: &[String]) -> Self {
+impl<'texts> Stops<'texts> {
+    fn of(ends: &'texts [Literal], more: &[&'texts str], excludes: &'texts [String]) -> Self {
         let ends = ends.iter().filter_map(Literal::plain);
         Stops {
-            stops: ends.chain(more.iter().copied()).map(escaped).collect(),
-            excludes: excludes.iter().map(|text| escaped(text)).collect(),
+            stops: ends.chain(more.iter().copied()).collect(),
+            excludes,
         }
+    }
+
+    fn are_in(&self, text: &str) -> bool {
+        self.stops.iter().any(|stop| text.contains(stop))
     }
 
     /// None of them at all.
-    fn without(&self) -> String {
-        let all: Vec<&str> = self.stops.iter().chain(&self.excludes).map(String::as_str).collect();
-        if all.is_empty() {
-            return String::new();
-        }
-        format!(" & ~/{ANY}(?:{}){ANY}/", all.join("|"))
+    fn nowhere(&self) -> String {
+        without(self.stops.iter().copied(), ANY) + &self.without_excludes(ANY)
     }
 
-    /// The first of them is `text`, with which the whole ends.
-    fn first_at(&self, text: &str) -> String {
-        let mut limits = format!(" & ~/{ANY}(?:{})(?s:.+)/", self.stops.join("|"));
-        if !self.excludes.is_empty() {
-            limits += &format!(" & ~/{ANY}(?:{}){ANY}{}/", self.excludes.join("|"), escaped(text));
-        }
-        limits
+    /// No stop at all, and nothing that is excluded before the `text` with which the whole ends.
+    fn nowhere_before(&self, text: &str) -> String {
+        without(self.stops.iter().copied(), ANY) + &self.without_excludes(&format!("{ANY}{}", escaped(text)))
     }
+
+    /// The first stop is the `text` with which the whole ends, and nothing that is excluded comes before.
+    fn first_at(&self, text: &str) -> String {
+        without(self.stops.iter().copied(), "(?s:.+)") + &self.without_excludes(&format!("{ANY}{}", escaped(text)))
+    }
+
+    fn without_excludes(&self, behind: &str) -> String {
+        without(self.excludes.iter().map(String::as_str), behind)
+    }
+}
+
+/// The condition that none of the texts is anywhere with `behind`, a regular expression, up to the end.
+fn without<'texts>(texts: impl Iterator<Item = &'texts str>, behind: &str) -> String {
+    let texts: Vec<String> = texts.map(escaped).collect();
+    if texts.is_empty() {
+        return String::new();
+    }
+    format!(" & ~/{ANY}(?:{}){behind}/", texts.join("|"))
 }
 
 /// With what closes it.
