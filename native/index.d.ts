@@ -660,7 +660,7 @@ export interface NativeGenerateRequest {
   finalOnly: boolean
 }
 
-/** What a text has to match. Exactly one of the first four is not null. */
+/** What a text has to match. Exactly one of the first five is not null. */
 export interface NativeGrammarSource {
   /** JSON Schema as JSON. */
   jsonSchema: string | null
@@ -668,8 +668,12 @@ export interface NativeGrammarSource {
   regex: string | null
   /** The text is one of these. */
   choice: Array<string> | null
-  /** llguidance's dialect of Lark. */
-  lark: string | null
+  /** EBNF if the first rule is written with `::=`, otherwise llguidance's dialect of Lark. */
+  grammar: string | null
+  /** vLLM's structural tag as JSON. */
+  structuralTag: string | null
+  /** The white space that JSON of a JSON Schema can have, a regular expression; null: any. */
+  whiteSpace: string | null
   /** JSON has no white space outside of strings. */
   compact: boolean
   /** The format begins behind this text; null: at the beginning. */

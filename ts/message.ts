@@ -24,6 +24,13 @@ export type Message = {
 /** Text that is encoded exactly as it is, or messages for the model's chat template. */
 export type Prompt = string | readonly Message[];
 
+/** What a whole text has to be, other than JSON: matched by a regular expression, one of several texts, of a grammar (EBNF or Lark), or with a structural tag. */
+export type TextFormat =
+  | { readonly regex: string }
+  | { readonly choice: readonly string[] }
+  | { readonly grammar: string }
+  | { readonly structuralTag: object };
+
 /** A raw text prompt counts as one user message. */
 export function promptMessages(prompt: Prompt): Message[] {
   return typeof prompt === "string" ? [{ role: "user", content: prompt }] : [...prompt];

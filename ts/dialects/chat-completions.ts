@@ -16,7 +16,6 @@ import {
   malformed,
   openaiError,
   refuseUnless,
-  type ReplyFormat,
   type ReplyHead,
   stopsOf,
   type StreamEvent,
@@ -24,6 +23,7 @@ import {
   unsupported,
 } from "./dialect.ts";
 import type { SoFar } from "./reply-progress.ts";
+import { requiredFormat } from "./required-format.ts";
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 const content = z.union([z.string(), z.array(part)]).nullish();
@@ -77,7 +77,7 @@ function read(value: unknown): AgentRequest {
     stop: stopsOf("stop", request["stop"]),
     toolChoice: toolChoiceOf(request["tool_choice"], tools),
     begun: "",
-    format: formatOf("response_format", request.response_format, request.response_format?.json_schema?.schema),
+    format: requiredFormat(request, request.response_format?.json_schema?.schema),
   };
 }
 
@@ -140,19 +140,6 @@ export function toolChoiceOf(
   const name = named?.function?.name ?? named?.name;
   if (name === undefined) throw unsupported("tool_choice", 'only "auto", "none", "required" and a function');
   return forcedCall("tool_choice", name, tools);
-}
-
-/** The format of the reply, in both of OpenAI's dialects. */
-export function formatOf(
-  field: string,
-  format: { readonly type: string } | null | undefined,
-  schema: unknown,
-): ReplyFormat | null {
-  const type = format?.type ?? "text";
-  if (type === "text") return null;
-  if (type === "json_object") return { field, schema: { type: "object" } };
-  if (type === "json_schema" && schema !== undefined) return { field, schema };
-  throw unsupported(`${field}.type`, `${JSON.stringify(type)}: text, json_object, and json_schema with a schema`);
 }
 
 /** The body as a value of its schema. Errors: PRL_AGENT_REQUEST naming every wrong field. */

@@ -4,7 +4,7 @@
  * A dialect is pure: bodies in, bodies out. It knows no connection, no rollout and no model.
  */
 import { type ErrorCode, PrlError } from "../errors.ts";
-import type { Message } from "../message.ts";
+import type { Message, TextFormat } from "../message.ts";
 import type { SoFar } from "./reply-progress.ts";
 
 /** One model call that a client asks for: an agent program in a rollout, or any program at an inference server. */
@@ -33,13 +33,10 @@ export interface AgentRequest {
   readonly format: ReplyFormat | null;
 }
 
-/** JSON, with a schema or without. */
-export interface ReplyFormat {
-  /** The field that asks for it. */
-  readonly field: string;
-  /** JSON Schema. */
-  readonly schema: unknown;
-}
+/** JSON of a JSON Schema, or a text. `field` asks for it. */
+export type ReplyFormat =
+  | { readonly field: string; readonly schema: unknown }
+  | { readonly field: string; readonly text: TextFormat };
 
 /** The part of a reply that is known before it is sampled. */
 export interface ReplyHead {

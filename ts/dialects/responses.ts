@@ -8,7 +8,8 @@
 import { z } from "zod";
 
 import type { Message, ToolCall } from "../message.ts";
-import { formatOf, parseBody, toolChoiceOf, withoutTools } from "./chat-completions.ts";
+import { parseBody, toolChoiceOf, withoutTools } from "./chat-completions.ts";
+import { formatOf } from "./required-format.ts";
 import { type AgentRequest, type Dialect, openaiError, refuseUnless, unsupported } from "./dialect.ts";
 import { answer, PREFIX } from "./responses-answer.ts";
 import { responsesStream } from "./responses-stream.ts";

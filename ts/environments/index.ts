@@ -48,7 +48,7 @@ export { mcpTools, type McpAddress, type McpOptions, type McpProgram } from "./c
 export { agent, type AgentProgramOptions } from "./conversation/agent.ts";
 export { InterceptionServer, type Interception, type InterceptionOptions } from "./interception/server.ts";
 export type { InterceptionSession, SessionParts } from "./interception/session.ts";
-export type { Message, Prompt, ToolCall } from "../message.ts";
+export type { Message, Prompt, TextFormat, ToolCall } from "../message.ts";
 export type { PolicyClient, PolicyCompletion, PolicyRequest, Sampling } from "./rollout/policy-client.ts";
 export type { PolicyRenderer, PolicyTokenizer } from "./model/tokenizer.ts";
 export type { Trace, TraceNode } from "./episode/trace.ts";

@@ -6,6 +6,7 @@
  */
 
 import { PrlError } from "../errors.ts";
+import type { TextFormat } from "../message.ts";
 import { expertsFromText, type RoutedExperts } from "../native/index.ts";
 import { CompletionChunks, type WireResponse } from "./completion-chunks.ts";
 import { Connections } from "./connections.ts";
@@ -28,8 +29,8 @@ export interface SamplingOptions {
   /** Strings that end the completion; the server needs the model's tokenizer for them. */
   stop?: readonly string[];
   ignoreEos?: boolean;
-  /** The text is JSON of this JSON Schema, from the beginning on or behind the text `after`, which only our server knows. */
-  format?: { readonly jsonSchema: object | boolean; readonly after?: string };
+  /** The text is JSON of this JSON Schema or has this format, from the beginning on or behind the text `after`, which only our server knows. */
+  format?: ({ readonly jsonSchema: object | boolean } | TextFormat) & { readonly after?: string };
 }
 
 export interface GenerateOptions {
@@ -389,6 +390,11 @@ export class InferenceClient {
 /** The format in vLLM's words. */
 function structuredOutputs(format: SamplingOptions["format"]): object | undefined {
   if (format === undefined) return undefined;
-  const { jsonSchema: json, after } = format;
-  return { json, ...(after !== undefined && { after }) };
+  const { after, ...required } = format;
+  return { ...inVllmsWords(required), ...(after !== undefined && { after }) };
+}
+
+function inVllmsWords(format: { readonly jsonSchema: object | boolean } | TextFormat): object {
+  if ("jsonSchema" in format) return { json: format.jsonSchema };
+  return "structuralTag" in format ? { structural_tag: JSON.stringify(format.structuralTag) } : format;
 }

@@ -3,11 +3,12 @@
 use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 
-use llguidance::api::{StopReason, TopLevelGrammar};
+use llguidance::api::StopReason;
 use llguidance::toktrie::TokEnv;
 use llguidance::{Matcher, ParserFactory};
 
 use crate::error::GrammarError;
+use crate::source::Checked;
 
 /// A compiled format.
 pub struct Grammar {
@@ -17,11 +18,8 @@ pub struct Grammar {
 }
 
 impl Grammar {
-    pub(crate) fn compile(
-        factory: &ParserFactory,
-        tokens: &TokEnv,
-        grammar: TopLevelGrammar,
-    ) -> Result<Self, GrammarError> {
+    pub(crate) fn compile(factory: &ParserFactory, tokens: &TokEnv, source: Checked<'_>) -> Result<Self, GrammarError> {
+        let grammar = source.grammar(&|name| tokens.tok_trie().get_special_token(name))?;
         let matcher = Matcher::new(factory.create_parser(grammar));
         if let Some(problem) = matcher.get_error() {
             return Err(classify(&problem));
@@ -31,14 +29,16 @@ impl Grammar {
             tokens: tokens.clone(),
         };
         let mut first = grammar.start(&[]);
+        let can_be_empty = first.may_end();
         let allowed = first.matcher.compute_mask();
         if let Err(error) = allowed
-            && !first.may_end()
+            && !can_be_empty
         {
             let problem = error.to_string();
-            return Err(match first.matcher.stop_reason() {
-                StopReason::LexerTooComplex | StopReason::ParserTooComplex => classify(&problem),
-                _ => GrammarError::Empty("no text that the model's tokens can write matches it".to_owned()),
+            return Err(if has_no_token(&problem) {
+                GrammarError::Empty("no text that the model's tokens can write matches it".to_owned())
+            } else {
+                classify(&problem)
             });
         }
         Ok(grammar)
@@ -94,7 +94,7 @@ impl Progress {
         } else {
             match self.matcher.compute_mask() {
                 Ok(allowed) => Some(allowed),
-                Err(_) if self.matcher.stop_reason() == StopReason::NoExtensionBias && ends => None,
+                Err(error) if ends && has_no_token(&error.to_string()) => None,
                 Err(error) => return Err(dead_end(&self.matcher, &error.to_string())),
             }
         };
@@ -139,11 +139,16 @@ impl Debug for Progress {
     }
 }
 
+/// Whether a mask is missing because no token can follow. A matcher that has failed no longer knows why.
+fn has_no_token(problem: &str) -> bool {
+    first_line(problem) == "NoExtensionBias"
+}
+
 fn dead_end(matcher: &Matcher, problem: &str) -> String {
+    if has_no_token(problem) {
+        return "the required format cannot be followed: no token of the model continues the text".to_owned();
+    }
     match matcher.stop_reason() {
-        StopReason::NoExtensionBias | StopReason::NoExtension => {
-            "the required format cannot be followed: no token of the model continues the text".to_owned()
-        }
         StopReason::LexerTooComplex | StopReason::ParserTooComplex => format!(
             "the required format is too complex to find the next token within the limits: {}",
             first_line(problem)

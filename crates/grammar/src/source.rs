@@ -4,7 +4,9 @@ use llguidance::JsonCompileOptions;
 use llguidance::api::{GrammarWithLexer, TopLevelGrammar};
 use serde_json::Value;
 
+use crate::ebnf;
 use crate::error::GrammarError;
+use crate::structural;
 
 /// Longest source in bytes.
 const MAX_SOURCE_BYTES: usize = 256 << 10;
@@ -27,19 +29,52 @@ pub struct Source {
 pub enum SourceKind {
     /// A document that matches this JSON Schema.
     JsonSchema(String),
+    /// The same, where only what a regular expression matches, or nothing, can be white space between the document's parts.
+    SpacedJson {
+        /// The JSON Schema.
+        schema: String,
+        /// In the syntax of Rust's `regex`.
+        white_space: String,
+    },
     /// A text that this regular expression matches as a whole, in the syntax of Rust's `regex`.
     Regex(String),
     /// One of these texts.
     Choice(Vec<String>),
     /// A text of this grammar in llguidance's dialect of Lark.
     Lark(String),
+    /// A text of this grammar in EBNF, as llama.cpp, xgrammar and vLLM write it.
+    Ebnf(String),
+    /// A text with this structural tag of vLLM, as JSON.
+    StructuralTag(String),
+}
+
+impl SourceKind {
+    /// A grammar in EBNF if its first rule is written with `::=`, otherwise in Lark.
+    pub fn grammar(text: String) -> Self {
+        if ebnf::is_ebnf(&text) {
+            SourceKind::Ebnf(text)
+        } else {
+            SourceKind::Lark(text)
+        }
+    }
+}
+
+/// A source whose size was checked.
+pub(crate) struct Checked<'source> {
+    source: &'source Source,
+    mark: Option<u32>,
 }
 
 impl Source {
     /// Checks what can be checked before compiling. `mark` is the token that `after` is, if it is one.
-    pub(crate) fn read(&self, mark: Option<u32>) -> Result<TopLevelGrammar, GrammarError> {
+    pub(crate) fn read(&self, mark: Option<u32>) -> Result<Checked<'_>, GrammarError> {
         let bytes = match &self.kind {
-            SourceKind::JsonSchema(text) | SourceKind::Regex(text) | SourceKind::Lark(text) => text.len(),
+            SourceKind::JsonSchema(text)
+            | SourceKind::Regex(text)
+            | SourceKind::Lark(text)
+            | SourceKind::Ebnf(text)
+            | SourceKind::StructuralTag(text) => text.len(),
+            SourceKind::SpacedJson { schema, white_space } => schema.len() + white_space.len(),
             SourceKind::Choice(texts) => texts.iter().map(String::len).sum(),
         };
         if bytes > MAX_SOURCE_BYTES {
@@ -47,30 +82,52 @@ impl Source {
                 "it has {bytes} bytes; at most {MAX_SOURCE_BYTES} are possible"
             )));
         }
-        let answer = match &self.kind {
-            SourceKind::JsonSchema(text) => GrammarWithLexer::from_json_schema(self.schema(text)?),
+        Ok(Checked { source: self, mark })
+    }
+}
+
+impl Checked<'_> {
+    /// As llguidance reads it. `token` is the token without text that is written like this, if there is one.
+    pub(crate) fn grammar(&self, token: &dyn Fn(&str) -> Option<u32>) -> Result<TopLevelGrammar, GrammarError> {
+        let mut parts = Vec::new();
+        let mut answer = match &self.source.kind {
+            SourceKind::JsonSchema(text) => GrammarWithLexer::from_json_schema(self.schema(parsed(text)?, None)?),
+            SourceKind::SpacedJson { schema, white_space } => {
+                if self.source.compact {
+                    let problem = "JSON without white space has no pattern of white space";
+                    return Err(GrammarError::Invalid(problem.to_owned()));
+                }
+                GrammarWithLexer::from_json_schema(self.schema(parsed(schema)?, Some(white_space.clone()))?)
+            }
             SourceKind::Regex(text) => GrammarWithLexer::from_regex(text),
             SourceKind::Choice(texts) => GrammarWithLexer::from_lark(choice(texts)?),
             SourceKind::Lark(text) => GrammarWithLexer::from_lark(shallow(text)?.to_owned()),
+            SourceKind::Ebnf(text) => GrammarWithLexer::from_lark(ebnf::to_lark(text)?),
+            SourceKind::StructuralTag(text) => {
+                let structure = structural::structure(text, token)?;
+                for (at, schema) in structure.schemas.into_iter().enumerate() {
+                    parts.push(GrammarWithLexer {
+                        name: Some(format!("s{at}")),
+                        ..GrammarWithLexer::from_json_schema(self.schema(schema, None)?)
+                    });
+                }
+                GrammarWithLexer::from_lark(structure.lark)
+            }
         };
-        Ok(match &self.after {
-            None => TopLevelGrammar::from_grammar(answer),
-            Some(text) => TopLevelGrammar {
-                grammars: vec![
-                    GrammarWithLexer::from_lark(behind(text, mark)),
-                    GrammarWithLexer {
-                        name: Some("answer".to_owned()),
-                        ..answer
-                    },
-                ],
-                max_tokens: None,
-            },
+        let mut grammars = Vec::new();
+        if let Some(text) = &self.source.after {
+            grammars.push(GrammarWithLexer::from_lark(behind(text, self.mark)));
+            answer.name = Some("answer".to_owned());
+        }
+        grammars.push(answer);
+        grammars.append(&mut parts);
+        Ok(TopLevelGrammar {
+            grammars,
+            max_tokens: None,
         })
     }
 
-    fn schema(&self, text: &str) -> Result<Value, GrammarError> {
-        let mut schema: Value = serde_json::from_str(text)
-            .map_err(|error| GrammarError::Invalid(format!("the JSON Schema is no JSON: {error}")))?;
+    fn schema(&self, mut schema: Value, whitespace_pattern: Option<String>) -> Result<Value, GrammarError> {
         match &schema {
             Value::Bool(true) => schema = Value::Object(serde_json::Map::new()),
             Value::Bool(false) => return Err(GrammarError::Empty("the JSON Schema false matches nothing".to_owned())),
@@ -83,12 +140,17 @@ impl Source {
         }
         // They replace those that a schema may bring, which could switch off its checks.
         let options = JsonCompileOptions {
-            whitespace_flexible: !self.compact,
+            whitespace_flexible: !self.source.compact,
+            whitespace_pattern,
             ..JsonCompileOptions::default()
         };
         options.apply_to(&mut schema);
         Ok(schema)
     }
+}
+
+fn parsed(schema: &str) -> Result<Value, GrammarError> {
+    serde_json::from_str(schema).map_err(|error| GrammarError::Invalid(format!("the JSON Schema is no JSON: {error}")))
 }
 
 /// The grammar of a text and the answer behind it. The white space between them is that of JSON, because readers of JSON refuse any other, and

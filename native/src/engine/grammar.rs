@@ -11,7 +11,7 @@ use prl_grammar::{Grammar, Progress, Source, SourceKind, Vocabulary};
 use crate::error::NativeError;
 use crate::runtime::blocking;
 
-/// What a text has to match. Exactly one of the first four is not null.
+/// What a text has to match. Exactly one of the first five is not null.
 #[napi(object, use_nullable = true)]
 pub struct NativeGrammarSource {
     /// JSON Schema as JSON.
@@ -20,8 +20,12 @@ pub struct NativeGrammarSource {
     pub regex: Option<String>,
     /// The text is one of these.
     pub choice: Option<Vec<String>>,
-    /// llguidance's dialect of Lark.
-    pub lark: Option<String>,
+    /// EBNF if the first rule is written with `::=`, otherwise llguidance's dialect of Lark.
+    pub grammar: Option<String>,
+    /// vLLM's structural tag as JSON.
+    pub structural_tag: Option<String>,
+    /// The white space that JSON of a JSON Schema can have, a regular expression; null: any.
+    pub white_space: Option<String>,
     /// JSON has no white space outside of strings.
     pub compact: bool,
     /// The format begins behind this text; null: at the beginning.
@@ -79,15 +83,21 @@ impl NativeGrammar {
 }
 
 fn source_of(source: NativeGrammarSource) -> Result<Source, NativeError> {
-    let kind = match (source.json_schema, source.regex, source.choice, source.lark) {
-        (Some(schema), None, None, None) => SourceKind::JsonSchema(schema),
-        (None, Some(regex), None, None) => SourceKind::Regex(regex),
-        (None, None, Some(texts), None) => SourceKind::Choice(texts),
-        (None, None, None, Some(lark)) => SourceKind::Lark(lark),
-        _ => {
-            let message = "a format is exactly one of a JSON Schema, a regular expression, choices and a grammar";
-            return Err(NativeError::new("PRL_GRAMMAR_INVALID", message));
-        }
+    let kinds = [
+        source.json_schema.map(|schema| match source.white_space {
+            None => SourceKind::JsonSchema(schema),
+            Some(white_space) => SourceKind::SpacedJson { schema, white_space },
+        }),
+        source.regex.map(SourceKind::Regex),
+        source.choice.map(SourceKind::Choice),
+        source.grammar.map(SourceKind::grammar),
+        source.structural_tag.map(SourceKind::StructuralTag),
+    ];
+    let mut given = kinds.into_iter().flatten();
+    let (Some(kind), None) = (given.next(), given.next()) else {
+        let message =
+            "a format is exactly one of a JSON Schema, a regular expression, choices, a grammar and a structural tag";
+        return Err(NativeError::new("PRL_GRAMMAR_INVALID", message));
     };
     Ok(Source {
         kind,

@@ -88,7 +88,9 @@ export function openEndpoint(options: EndpointOptions): Endpoint {
   };
   return {
     reply(request) {
-      const { prompt, jsonSchema } = request;
+      const { prompt, jsonSchema, textFormat } = request;
+      if (textFormat !== undefined)
+        throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", "textFormat: not behind an endpoint");
       if (jsonSchema !== undefined && (api === "anthropic" || typeof prompt === "string"))
         throw new PrlError(
           "PRL_ENVIRONMENT_UNSUPPORTED",

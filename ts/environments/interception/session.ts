@@ -40,10 +40,10 @@ export interface SessionParts {
   /** Checked before each turn except the first: the first that is true gives the stop condition its name. */
   readonly stops?: Readonly<Record<string, (trace: Trace) => boolean | Promise<boolean>>>;
   /**
-   * How requests for JSON (`response_format`, `text.format`) are handled. `refused` (default): an error names the field. `checked`: they are
+   * How requests for a format (`response_format`, `text.format`, `structured_outputs`, `guided_*`) are handled. `refused` (default): an error names the field. `checked`: they are
    * sampled like others. `enforced`: tokens that leave the format cannot come, which changes the log-probabilities that training uses
    * (`SampleOptions.jsonSchema`); a request with tools is only checked, since its reply may be a call. Both count replies in another format
-   * (`format_misses`).
+   * (`format_misses`). Formats that are no JSON can only be enforced, without tools; a reply that is cut counts as a miss.
    */
   readonly formats?: "refused" | "checked" | "enforced";
   /** Called once, when the first request is refused because of a limit or stop. */
@@ -184,7 +184,7 @@ export class InterceptionSession {
     const { sample, trace, signal, formats = "refused" } = this.#parts;
     signal.throwIfAborted();
     const { format } = request;
-    if (format !== null) await checkFormat(format, formats);
+    if (format !== null) await checkFormat(format, formats, request.tools.length > 0);
     const conversation = this.#conversation(request);
     await this.#checkStops();
     this.#turns += 1;
@@ -196,7 +196,7 @@ export class InterceptionSession {
       ...(stop.length > 0 && { stop }),
       ...(toolChoice !== null && toolChoice !== undefined && { toolChoice }),
       ...(begun !== "" && { begun }),
-      ...(format !== null && formats === "enforced" && tools.length === 0 && { jsonSchema: schemaOf(format) }),
+      ...(format !== null && formats === "enforced" && tools.length === 0 && enforced(format)),
       ...(request.stream && { onDelta: (delta: ReplyDelta) => progress.grow(delta) }),
     };
     let turn: SampledTurn;
@@ -215,7 +215,11 @@ export class InterceptionSession {
     const message =
       request.oneCall && calls.length > 1 ? { ...turn.message, tool_calls: calls.slice(0, 1) } : turn.message;
     if (format !== null && calls.length === 0) {
-      const { valid } = await matchJsonSchema(format.schema, message.content);
+      // A text that was enforced to its end is right.
+      const valid =
+        "text" in format
+          ? turn.finishReason !== "length"
+          : (await matchJsonSchema(format.schema, message.content)).valid;
       if (!valid) this.#formatMisses += 1;
     }
     const reply: AgentReply = {
@@ -254,22 +258,32 @@ export class InterceptionSession {
   }
 }
 
-function schemaOf({ field, schema }: ReplyFormat): object | boolean {
-  if (typeof schema === "boolean" || (typeof schema === "object" && schema !== null)) return schema;
+/** The format as the policy keeps to it. */
+function enforced(format: ReplyFormat): Pick<SampleOptions, "jsonSchema" | "textFormat"> {
+  if ("text" in format) return { textFormat: format.text };
+  const { field, schema } = format;
+  if (typeof schema === "boolean" || (typeof schema === "object" && schema !== null)) return { jsonSchema: schema };
   throw malformed(field, "a JSON Schema is an object or a boolean");
 }
 
-/** Throws PRL_AGENT_UNSUPPORTED where formats are refused, or the schema has a keyword that cannot be checked. */
+/** Throws PRL_AGENT_UNSUPPORTED where formats are refused, or this one can be neither checked nor enforced. */
 async function checkFormat(
-  { field, schema }: ReplyFormat,
+  format: ReplyFormat,
   formats: NonNullable<SessionParts["formats"]>,
+  hasTools: boolean,
 ): Promise<void> {
+  const { field } = format;
   if (formats === "refused")
     throw unsupported(
       field,
       'not by default: formats "checked" samples and checks, "enforced" makes the policy keep to it',
     );
-  await matchJsonSchema(schema, "null").catch((cause: unknown) => {
+  if ("text" in format) {
+    if (formats === "checked") throw unsupported(field, 'only with formats "enforced": JSON alone can be checked');
+    if (hasTools) throw unsupported(field, "not together with tools, because the reply may be a call");
+    return;
+  }
+  await matchJsonSchema(format.schema, "null").catch((cause: unknown) => {
     throw unsupported(field, messageOf(cause));
   });
 }

@@ -14,7 +14,7 @@ import type { EndpointConfig } from "../endpoint/endpoint-config.ts";
 import type { JudgeOptions } from "../judge/judge.ts";
 import type { Limits } from "./limits.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "../rollout/policy-client.ts";
-import type { Message, Prompt } from "../../message.ts";
+import type { Message, Prompt, TextFormat } from "../../message.ts";
 import type { ParsedToolCall, ReplyDelta } from "../../renderers/index.ts";
 import type { ReplyClient } from "../rollout/reply-client.ts";
 import { checkRewards, type RewardMap, rewardWeights } from "./reward.ts";
@@ -97,6 +97,8 @@ export interface SampleOptions {
    * importance ratio of such a token in training is the share of probability that they had. Not with `toolChoice` or `begun`.
    */
   readonly jsonSchema?: object | boolean;
+  /** The same for a text that is no JSON. Not with `jsonSchema`, and not behind an endpoint. */
+  readonly textFormat?: TextFormat;
   /** Called with the text of the reply while it is sampled, as far as it is certain; without tool calls. */
   readonly onDelta?: (delta: ReplyDelta) => void;
 }

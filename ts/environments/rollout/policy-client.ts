@@ -1,5 +1,6 @@
 /** How environment code reaches the policy: token ids in, token ids out. This file knows no transport. */
 
+import type { TextFormat } from "../../message.ts";
 import type { RoutedExperts } from "../../native/index.ts";
 import { number, only } from "../../options.ts";
 
@@ -30,8 +31,8 @@ export interface PolicyRequest {
   signal: AbortSignal;
   /** Texts that end the completion, which holds the tokens up to the end of the first. */
   stop?: readonly string[];
-  /** The text is JSON of this JSON Schema, from the beginning on or behind the text `after`. */
-  format?: { readonly jsonSchema: object | boolean; readonly after?: string };
+  /** The text is JSON of this JSON Schema or has this format, from the beginning on or behind the text `after`. */
+  format?: ({ readonly jsonSchema: object | boolean } | TextFormat) & { readonly after?: string };
   /** Where the engine returns experts: those of the tokens from this one of `tokenIds` on. Default 0. */
   routedExpertsFrom?: number;
   /** A cancelled request resolves with the tokens so far, as `abort`, where the engine can give them. */

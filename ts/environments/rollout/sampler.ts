@@ -274,9 +274,10 @@ function aborted(): PrlError {
 
 export function promptForm(
   prompt: Prompt,
-  { tools, stop = [], toolChoice, begun = "", jsonSchema }: SampleOptions,
+  { tools, stop = [], toolChoice, begun = "", jsonSchema, textFormat }: SampleOptions,
 ): PromptForm {
-  const isShaped = stop.length > 0 || toolChoice !== undefined || begun !== "" || jsonSchema !== undefined;
+  const hasFormat = jsonSchema !== undefined || textFormat !== undefined;
+  const isShaped = stop.length > 0 || toolChoice !== undefined || begun !== "" || hasFormat;
   return {
     isText: typeof prompt === "string",
     ...(tools !== undefined && tools.length > 0 && { tools }),
@@ -319,13 +320,16 @@ export function blameFor(signal: AbortSignal): {
 
 /** The options with the format of the sampled text: behind the thinking that the prompt has opened. */
 function withFormat(options: SampleOptions, { begunIds, thinks }: RenderedPrompt): TurnOptions {
-  const { jsonSchema } = options;
-  if (jsonSchema === undefined) return options;
+  const { jsonSchema, textFormat } = options;
+  const format = jsonSchema === undefined ? textFormat : { jsonSchema };
+  if (format === undefined) return options;
+  if (jsonSchema !== undefined && textFormat !== undefined)
+    throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", "a reply has either jsonSchema or textFormat");
   if (begunIds.length > 0) {
-    const message = "jsonSchema is of a whole reply; leave out begun and toolChoice";
+    const message = "jsonSchema and textFormat are of a whole reply; leave out begun and toolChoice";
     throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
   }
-  return { ...options, format: { jsonSchema, ...(thinks && { after: "</think>" }) } };
+  return { ...options, format: { ...format, ...(thinks && { after: "</think>" }) } };
 }
 
 /** The empty beginning of a text prompt: a text holds its own beginning. */

@@ -40,7 +40,9 @@ function responseFormat(value: unknown): unknown {
   const type = readAs("response_format", formatSchema, value)?.type ?? "text";
   if (type === "text") return undefined;
   if (type === "json_object") return { json_object: true };
-  if (type !== "json_schema") throw unsupported(`response_format.type: only text, json_object and json_schema`);
+  if (type === "structural_tag") return { structural_tag: value };
+  if (type !== "json_schema")
+    throw unsupported(`response_format.type: only text, json_object, json_schema and structural_tag`);
   const { schema } = readAs("response_format", jsonSchema, value).json_schema;
   if (schema === undefined) throw badRequest("response_format.json_schema.schema", "is missing");
   return { json: schema };

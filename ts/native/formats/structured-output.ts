@@ -13,7 +13,7 @@ import { addon } from "../addon.ts";
 import { nativeAsync } from "../errors.ts";
 
 /**
- * Exactly one of `jsonSchema`, `regex`, `choice` and `grammar`. A completion that ends by an end-of-sequence or stop token without a text matches it;
+ * Exactly one of `jsonSchema`, `regex`, `choice`, `grammar` and `structuralTag`. A completion that ends by an end-of-sequence or stop token without a text matches it;
  * one that ends by its length may be the beginning of such a text.
  */
 export interface StructuredOutput {
@@ -23,8 +23,12 @@ export interface StructuredOutput {
   regex?: string;
   /** The text is one of these. */
   choice?: readonly string[];
-  /** A grammar in llguidance's dialect of Lark. */
+  /** A grammar: EBNF (GBNF, xgrammar's) if its first rule is written `name ::=`, otherwise llguidance's dialect of Lark. */
   grammar?: string;
+  /** Free text with tags of a fixed content, and the like: vLLM's structural tag, with `structures` and `triggers` or with `format`. */
+  structuralTag?: object;
+  /** With `jsonSchema`: the white space that can be between parts of the JSON, as a regular expression. Default: any. */
+  whiteSpace?: string;
   /** JSON has no white space outside of strings. Default false. */
   compact?: boolean;
   /** The format begins behind the first occurrence of this text and up to eight blanks or line ends; the text before is free. Default: at the beginning. */
@@ -34,7 +38,7 @@ export interface StructuredOutput {
 const CODE = "PRL_ENGINE_INPUT";
 /** Most compiled formats that are kept. */
 const MAX_KEPT = 64;
-const KINDS = ["jsonSchema", "regex", "choice", "grammar"] as const;
+const KINDS = ["jsonSchema", "regex", "choice", "grammar", "structuralTag"] as const;
 
 export const structuredOutputSchema = only<StructuredOutput>({
   jsonSchema: z
@@ -46,12 +50,24 @@ export const structuredOutputSchema = only<StructuredOutput>({
   regex: z.string().optional(),
   choice: z.array(z.string()).optional(),
   grammar: z.string().optional(),
+  structuralTag: z
+    .custom<object>(
+      (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+      "must be an object",
+    )
+    .optional(),
+  whiteSpace: z.string().optional(),
   compact: z.boolean().optional(),
   after: z.string().min(1).optional(),
-}).refine(
-  (output) => KINDS.filter((kind) => output[kind] !== undefined).length === 1,
-  `must have exactly one of ${KINDS.join(", ")}`,
-);
+})
+  .refine(
+    (output) => KINDS.filter((kind) => output[kind] !== undefined).length === 1,
+    `must have exactly one of ${KINDS.join(", ")}`,
+  )
+  .refine(
+    ({ whiteSpace, jsonSchema, compact }) => whiteSpace === undefined || (jsonSchema !== undefined && compact !== true),
+    "has whiteSpace, which goes with jsonSchema and without compact only",
+  );
 
 /** Where a model's formats come from. */
 export interface FormatSource {
@@ -94,12 +110,15 @@ export class Formats {
   }
 
   async #compile(output: StructuredOutput): Promise<NativeGrammar> {
-    const { jsonSchema, regex = null, choice, grammar: lark = null, compact = false, after = null } = output;
+    const { jsonSchema, regex = null, choice, grammar = null, structuralTag } = output;
+    const { whiteSpace = null, compact = false, after = null } = output;
     const source = {
-      jsonSchema: jsonSchema === undefined ? null : jsonOf(jsonSchema),
+      jsonSchema: jsonSchema === undefined ? null : jsonOf("jsonSchema", jsonSchema),
       regex,
       choice: choice === undefined ? null : [...choice],
-      lark,
+      grammar,
+      structuralTag: structuralTag === undefined ? null : jsonOf("structuralTag", structuralTag),
+      whiteSpace,
       compact,
       after,
     };
@@ -119,8 +138,8 @@ export class Formats {
   }
 }
 
-function jsonOf(schema: object | boolean): string {
-  const json: unknown = JSON.stringify(schema);
+function jsonOf(field: string, value: object | boolean): string {
+  const json: unknown = JSON.stringify(value);
   if (typeof json === "string") return json;
-  throw new PrlError(CODE, "structuredOutput: jsonSchema is no JSON");
+  throw new PrlError(CODE, `structuredOutput: ${field} is no JSON`);
 }

@@ -24,6 +24,12 @@ const isPerson = new Ajv2020().compile(PERSON);
 const person = { type: "json_schema" as const, json_schema: { name: "person", strict: true, schema: PERSON } };
 const chat = { model: "tiny", messages: HELLO, max_tokens: 300, seed: 1 };
 
+const DIGIT = { type: "json_schema", json_schema: { enum: [1, 2, 3] } };
+const tag = (begin: string, content: object) => ({
+  type: "structural_tag",
+  format: { type: "tag", begin, content, end: "</f>" },
+});
+
 async function post(path: string, body: object): Promise<{ status: number; body: Record<string, unknown> }> {
   const response = await fetch(serving().url + path, {
     method: "POST",
@@ -77,17 +83,48 @@ describe("response_format", () => {
 });
 
 describe("vLLM's fields", () => {
+  it("a structural tag leaves text free until its trigger", async () => {
+    const { body, status } = await post("/v1/completions", {
+      model: "tiny",
+      prompt: "hello",
+      max_tokens: 60,
+      seed: 4,
+      n: 8,
+      // So that the trigger and the end come.
+      logit_bias: { 60: 8, 257: 4 },
+      structured_outputs: {
+        structural_tag: {
+          structures: [{ begin: "<f", schema: { enum: [1, 2, 3] }, end: ">" }],
+          triggers: ["<"],
+        },
+      },
+    });
+    expect(status, JSON.stringify(body)).toBe(200);
+    const texts = (body["choices"] as { text: string }[]).map(({ text }) => text);
+    expect(texts.join("")).toMatch(/<f[1-3]>/u);
+    for (const text of texts) expect(text).toMatch(/^(?:[^<]|<f\s*[1-3]\s*>)*(?:<f?\s*[1-3]?\s*)?$/u);
+  });
+
   it.each([
     [{ structured_outputs: { regex: "[0-9]{4}" } }, /^[0-9]{4}$/u],
     [{ structured_outputs: { choice: ["red", "blue"] } }, /^(?:red|blue)$/u],
     [{ structured_outputs: { grammar: 'start: "a" "b"+ "c"' } }, /^ab+(?:c|$)/u],
+    [
+      { structured_outputs: { grammar: 'root ::= [a-z]+ "b" tail\ntail ::= "c" | "(" tail ")"' } },
+      /^[a-z]+(?:b\(*c?\)*)?$/u,
+    ],
     [{ structured_outputs: { json: { type: "boolean" } } }, /^(?:true|false)$/u],
     [{ structured_outputs: { json: '{"const":5}', disable_any_whitespace: true } }, /^5$/u],
     [{ structured_outputs: { json_object: true } }, /^\s*\{/u],
+    [{ structured_outputs: { json: { enum: [[1, 2]] }, whitespace_pattern: "_" } }, /^_?\[_?1_?,_?2_?\]$/u],
+    [{ structured_outputs: { structural_tag: tag("<f>", { type: "regex", pattern: "[ab]" }) } }, /^<f>[ab]<\/f>$/u],
+    [{ structured_outputs: { structural_tag: JSON.stringify(tag("x", DIGIT)) } }, /^x[1-3]<\/f>$/u],
+    [{ response_format: tag("[", DIGIT) }, /^\[[1-3]<\/f>$/u],
     [{ guided_regex: "ab?" }, /^ab?$/u],
     [{ guided_choice: ["x", "yz"] }, /^(?:x|yz)$/u],
     [{ guided_json: { enum: [1, 2] } }, /^[12]$/u],
     [{ guided_grammar: 'start: "q"' }, /^q$/u],
+    [{ guided_grammar: 'root ::= "q" | "r"' }, /^[qr]$/u],
     [{ response_format: { type: "json_object" } }, /^\s*\{/u],
   ])("%j", async (field, expected) => {
     const { body, status } = await post("/v1/completions", {
@@ -99,6 +136,20 @@ describe("vLLM's fields", () => {
     });
     expect(status, JSON.stringify(body)).toBe(200);
     expect((body["choices"] as { text: string }[])[0]?.text).toMatch(expected);
+  });
+
+  it.each([
+    [{ jsonSchema: { enum: [1, 2] } }, /^[12]$/u],
+    [{ regex: "[ab]{2}" }, /^[ab]{2}$/u],
+    [{ choice: ["x", "yz"] }, /^(?:x|yz)$/u],
+    [{ grammar: 'root ::= "q"' }, /^q$/u],
+    [{ structuralTag: tag("<f>", DIGIT) }, /^<f>[1-3]<\/f>$/u],
+    [{ regex: "[0-9]", after: "a" }, /^[^a]*a\s{0,8}[0-9]?$/u],
+  ])("the client of rollouts sends %j", async (format, expected) => {
+    const sampling = { maxTokens: 40, seed: 2, format };
+    const { tokenIds, finishReason } = await serving().client.generate({ tokenIds: PROMPT, sampling });
+    const text = tokenIds.slice(0, finishReason === "stop" ? -1 : undefined);
+    expect(Buffer.from(text).toString()).toMatch("after" in format && finishReason === "length" ? /./u : expected);
   });
 
   it("structured_outputs acts in the generate endpoint", async () => {
@@ -118,10 +169,22 @@ describe("vLLM's fields", () => {
       400,
       "PRL_GRAMMAR_TOO_LARGE",
     ],
+    [{ structured_outputs: { grammar: 'root ::= "a' } }, 400, "PRL_GRAMMAR_INVALID"],
+    [{ structured_outputs: { grammar: "root ::= root" } }, 400, "PRL_GRAMMAR_EMPTY"],
     [{ structured_outputs: { regex: "a", choice: ["a"] } }, 400, "PRL_INFERENCE_REQUEST"],
     [{ structured_outputs: { regx: "a" } }, 400, "PRL_INFERENCE_REQUEST"],
     [{ structured_outputs: { choice: "a" } }, 400, "PRL_INFERENCE_REQUEST"],
-    [{ structured_outputs: { structural_tag: "{}" } }, 501, "PRL_INFERENCE_UNSUPPORTED"],
+    [{ structured_outputs: { structural_tag: "{}" } }, 400, "PRL_GRAMMAR_INVALID"],
+    [{ structured_outputs: { structural_tag: "{" } }, 400, "PRL_INFERENCE_REQUEST"],
+    [{ structured_outputs: { structural_tag: tag("x", { type: "dispatch" }) } }, 400, "PRL_GRAMMAR_INVALID"],
+    [{ structured_outputs: { regex: "a", whitespace_pattern: " " } }, 400, "PRL_INFERENCE_REQUEST"],
+    [
+      { structured_outputs: { json: {}, whitespace_pattern: " ", disable_any_whitespace: true } },
+      400,
+      "PRL_INFERENCE_REQUEST",
+    ],
+    [{ structured_outputs: { json: {}, whitespace_pattern: "(" } }, 400, "PRL_GRAMMAR_INVALID"],
+    [{ structured_outputs: { json: {}, disable_additional_properties: true } }, 501, "PRL_INFERENCE_UNSUPPORTED"],
     [{ structured_outputs: { regex: "a" }, guided_regex: "a" }, 400, "PRL_INFERENCE_REQUEST"],
     [{ response_format: { type: "xml" } }, 501, "PRL_INFERENCE_UNSUPPORTED"],
     [{ response_format: { type: "json_schema", json_schema: { name: "x" } } }, 400, "PRL_INFERENCE_REQUEST"],

@@ -219,6 +219,14 @@ describe("an endpoint that misbehaves", () => {
     expect((await failure(ask(endpoint))).code).toBe("PRL_INFERENCE_UNREACHABLE");
   });
 
+  it("refuses formats that the endpoints of others have in no common form", () => {
+    const endpoint = openEndpoint({ url: "http://127.0.0.1:9", model: "m" });
+    open.push(endpoint);
+    const { signal } = new AbortController();
+    const regex = { prompt: HI, sampling, seed: 5, signal, textFormat: { regex: "a" } };
+    expect(() => endpoint.reply(regex)).toThrow(/PRL_ENVIRONMENT_UNSUPPORTED|textFormat: not behind an endpoint/u);
+  });
+
   it("holds every call back for as long as one answer asks to wait", async () => {
     const times: number[] = [];
     const mock = await mockEndpoint((_, index) => {

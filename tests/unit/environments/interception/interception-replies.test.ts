@@ -322,6 +322,73 @@ describe("formats", () => {
     );
     expect(formats).toEqual([{ jsonSchema: response_format.json_schema.schema }, null]);
   });
+
+  const structuralTag = { type: "structural_tag", format: { type: "any_text" } };
+  const TEXT_FORMATS: [object, PolicyRequest["format"]][] = [
+    [{ structured_outputs: { regex: "[ab]" } }, { regex: "[ab]" }],
+    [{ structured_outputs: { choice: ["a", "b"], json_object: false } }, { choice: ["a", "b"] }],
+    [{ structured_outputs: { structural_tag: JSON.stringify(structuralTag) } }, { structuralTag }],
+    [{ guided_grammar: 'root ::= "a"' }, { grammar: 'root ::= "a"' }],
+    [{ response_format: structuralTag }, { structuralTag }],
+    [{ structured_outputs: { json: '{"const": 1}' } }, { jsonSchema: { const: 1 } }],
+    [{ guided_json: { const: 1 } }, { jsonSchema: { const: 1 } }],
+  ];
+
+  it("of vLLM reach the engine too where they are enforced; a reply that is cut is a miss", async () => {
+    const formats: (PolicyRequest["format"] | null)[] = [];
+    const { client } = policy(TEXT_FORMATS.map(() => `1${END}`));
+    const cut = policy(["111"]).client;
+    const listening: PolicyClient = {
+      generate: (request) => {
+        formats.push(request.format ?? null);
+        return (formats.length > TEXT_FORMATS.length ? cut : client).generate(request);
+      },
+    };
+    const { trace } = await runAgent(
+      { server, client: listening },
+      async (way) => {
+        const create = (field: object) =>
+          openai(way).chat.completions.create({ model: "m", messages: [HI], ...field, stop: [String(formats.length)] });
+        for (const [field] of TEXT_FORMATS) await create(field);
+        await create({ guided_regex: "1+", max_tokens: 1 });
+      },
+      { formats: "enforced" },
+    );
+    expect(formats).toEqual([...TEXT_FORMATS.map(([, format]) => format), { regex: "1+" }]);
+    expect(trace?.metrics["format_misses"]).toBe(1);
+  });
+
+  it.each([
+    [undefined, { guided_regex: "a" }, /guided_regex: not by default/u],
+    ["checked", { structured_outputs: { choice: ["a"] } }, /structured_outputs\.choice: only with formats/u],
+    [
+      "enforced",
+      { guided_regex: "a", tools: [{ type: "function", function: { name: "f" } }] },
+      /not together with tools/u,
+    ],
+    ["enforced", { guided_regex: "a", guided_choice: ["a"] }, /guided_choice: not together with guided_regex/u],
+    ["enforced", { guided_choice: "a" }, /guided_choice/u],
+    ["enforced", { structured_outputs: { regex: "a", json: {} } }, /structured_outputs: must have exactly one/u],
+    [
+      "enforced",
+      { structured_outputs: { regex: "a", whitespace_pattern: " " } },
+      /whitespace_pattern: not for agents/u,
+    ],
+    ["enforced", { structured_outputs: { json: "{" } }, /structured_outputs\.json: is no JSON/u],
+  ] as const)("%s: %j is refused by name, and nothing is sampled", async (formats, field, problem) => {
+    const { client, prompts } = policy([`a${END}`]);
+    await runAgent(
+      { server, client },
+      async (way) => {
+        const asked = openai(way).chat.completions.create({ model: "m", messages: [HI], ...(field as object) });
+        await expect(asked).rejects.toThrow(problem);
+        expect(prompts).toHaveLength(0);
+        // A rollout has at least one turn.
+        await openai(way).chat.completions.create({ model: "m", messages: [HI] });
+      },
+      formats === undefined ? {} : { formats },
+    );
+  });
 });
 
 describe("a policy behind an endpoint", () => {

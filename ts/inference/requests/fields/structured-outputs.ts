@@ -4,12 +4,14 @@ import { badRequest, unsupported } from "../../errors.ts";
 import { flag, isAbsent, object, text } from "./checks.ts";
 
 const FIELD = "sampling_params.structured_outputs";
-const KINDS = ["json", "json_object", "regex", "choice", "grammar"];
+const KINDS = ["json", "json_object", "regex", "choice", "grammar", "structural_tag"];
+/** Those whose text is one JSON document. */
+const JSON_KINDS = ["json", "json_object"];
 /** Without effect: the choice of vLLM's compiler. */
 const NO_EFFECT = new Set(["disable_fallback"]);
-const OPTIONS = new Set(["disable_any_whitespace", "after", ...NO_EFFECT]);
+const OPTIONS = new Set(["disable_any_whitespace", "whitespace_pattern", "after", ...NO_EFFECT]);
 /** Of vLLM, and not here. */
-const MISSING = new Set(["disable_additional_properties", "whitespace_pattern", "structural_tag"]);
+const MISSING = new Set(["disable_additional_properties"]);
 
 /** Null where nothing has to be matched. Errors: PRL_INFERENCE_REQUEST, PRL_INFERENCE_UNSUPPORTED. */
 export function structuredOutput(value: unknown): StructuredOutput | null {
@@ -29,9 +31,16 @@ export function structuredOutput(value: unknown): StructuredOutput | null {
   if (kind === undefined || kinds.length > 1) throw badRequest(FIELD, `must have exactly one of ${KINDS.join(", ")}`);
   const fields = Object.fromEntries(given);
   const after = text(fields["after"], `${FIELD}.after`);
+  const compact = flag(fields["disable_any_whitespace"], `${FIELD}.disable_any_whitespace`);
+  const whiteSpace = text(fields["whitespace_pattern"], `${FIELD}.whitespace_pattern`);
+  if (whiteSpace !== null && !JSON_KINDS.includes(kind[0]))
+    throw badRequest(`${FIELD}.whitespace_pattern`, `only together with ${JSON_KINDS.join(" or ")}`);
+  if (whiteSpace !== null && compact)
+    throw badRequest(`${FIELD}.whitespace_pattern`, "not together with disable_any_whitespace");
   return {
     ...formatOf(...kind),
-    ...(flag(fields["disable_any_whitespace"], `${FIELD}.disable_any_whitespace`) && { compact: true }),
+    ...(compact && { compact }),
+    ...(whiteSpace !== null && { whiteSpace }),
     ...(after !== null && { after }),
   };
 }
@@ -43,21 +52,25 @@ function formatOf(kind: string, value: unknown): StructuredOutput {
     flag(value, field);
     return { jsonSchema: { type: "object" } };
   }
+  if (kind === "structural_tag") return { structuralTag: object(parsed(value, field), field) };
   if (kind === "choice") return { choice: choicesOf(value, field) };
   const source = text(value, field) ?? "";
   return kind === "regex" ? { regex: source } : { grammar: source };
 }
 
 function schemaOf(value: unknown, field: string): object | boolean {
-  let schema = value;
-  if (typeof value === "string") {
-    try {
-      schema = JSON.parse(value) as unknown;
-    } catch {
-      throw badRequest(field, "is no JSON");
-    }
-  }
+  const schema = parsed(value, field);
   return typeof schema === "boolean" ? schema : object(schema, field);
+}
+
+/** JSON may come as a text. */
+function parsed(value: unknown, field: string): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    throw badRequest(field, "is no JSON");
+  }
 }
 
 function choicesOf(value: unknown, field: string): string[] {
