@@ -874,6 +874,8 @@ export interface NativeOptim {
   maxNorm: number | null
   /** Whether norms and biases decay too. */
   decay1D: boolean
+  /** float32 | bfloat16: the format of the moments between steps. */
+  stateDtype: string
 }
 
 /** A collected file. */

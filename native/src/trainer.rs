@@ -7,7 +7,7 @@ use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint32Array};
 use napi_derive::napi;
 use prl_engine::{
     ActivationPolicy, Compute, LoraConfig, LoraOptions, LoraTarget, LossConfig, OptimConfig, OptimMethod,
-    RouterOptions, SavedWeights, Trainer, TrainerOptions, WeightFormat,
+    RouterOptions, SavedWeights, Trainer, TrainerOptions, WeightDtype, WeightFormat,
 };
 
 use crate::batch::{NativeBatch, NativeRoutedExperts};
@@ -40,6 +40,8 @@ pub struct NativeOptim {
     pub max_norm: Option<f64>,
     /// Whether norms and biases decay too.
     pub decay_1d: bool,
+    /// float32 | bfloat16: the format of the moments between steps.
+    pub state_dtype: String,
 }
 
 /// A low-rank adapter to train in place of the weights.
@@ -128,6 +130,7 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
         weight_decay,
         max_norm,
         decay_1d,
+        ref state_dtype,
     } = options.optim;
     let method = match method.as_str() {
         "adamw" => OptimMethod::AdamW,
@@ -152,6 +155,7 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
             weight_decay,
             max_norm,
             decay_1d,
+            state_dtype: WeightDtype::from_name(state_dtype)?,
         },
         router: RouterOptions {
             aux_loss_coef: options.router_aux_loss_coef,

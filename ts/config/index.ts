@@ -26,7 +26,14 @@ export { lossOptions, referenceOf, START_REFERENCE } from "./schema/trainer/loss
 export { type FakeData, optimOptions } from "./schema/trainer/trainer.ts";
 export type { LoraBlock } from "./schema/trainer/lora.ts";
 export { rolloutTransportBlock, weightBroadcastBlock } from "./schema/transports.ts";
-export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";
+export {
+  type ConfigKind,
+  type ConfigOf,
+  type EvalConfig,
+  type RlConfig,
+  type SftConfig,
+  withDefaults,
+} from "./schema/index.ts";
 export { endpointsFileSchema, type EndpointEntry } from "./schema/eval.ts";
 export { parseProcessConfig, readChildConfig, readProcessConfig } from "./process-config.ts";
 export type { ChildConfigs } from "./schema/process-configs.ts";

@@ -10,7 +10,7 @@
  * | weights, served      | P, and E once more when the head is tied: the layers and the head packed, the embedding for look-up      |
  * | weights, trained     | P flat, those served, and P (without E when the head is not tied) packed for the backward pass           |
  * | gradients            | P                                                                                                        |
- * | AdamW's moments      | 2 P                                                                                                      |
+ * | AdamW's moments      | 2 P; of 2 bytes with `optim.state_dtype = "bfloat16"`                                                    |
  * | with an adapter      | those served, P packed for the backward pass, and 6 A: A numbers flat, twice packed, gradients, moments  |
  * | activations          | N (2 H + W + 2 q + k + D) for each kept layer and one more, N H for each recomputed layer                |
  * | work of training     | N (7 H + D + q + W + 2 k), and a chunk of logits                                                         |
@@ -50,6 +50,8 @@ export interface Workload {
   readonly dtype: WeightDtype;
   /** Format of frozen projections; absent: `dtype`. */
   readonly baseDtype?: BaseDtype;
+  /** Format of the optimizer's moments; absent: float32. */
+  readonly stateDtype?: WeightDtype;
 }
 
 /** Bytes by what they are for. */
@@ -72,11 +74,8 @@ export interface ServingMemory {
 
 /** Memory of a trainer of all weights, with AdamW. */
 export function trainingMemory(shape: ModelShape, parameters: number, workload: Workload): TrainingMemory {
-  return trained(
-    parameters,
-    parameters * BYTES + packedBytes(shape, parameters, { dtype: workload.dtype }),
-    activations(shape, workload),
-  );
+  const weights = parameters * BYTES + packedBytes(shape, parameters, { dtype: workload.dtype });
+  return trained(parameters, weights, shape, workload);
 }
 
 /** Memory of a trainer of an adapter, with AdamW; the weights are frozen. */
@@ -87,13 +86,15 @@ export function adapterMemory(
 ): TrainingMemory {
   const numbers = adapterParameters(shape, workload);
   const weights = packedBytes(shape, parameters, workload) + 3 * numbers * BYTES;
-  return trained(numbers, weights, activations(shape, workload));
+  return trained(numbers, weights, shape, workload);
 }
 
-/** With gradients and both moments of the numbers in training. */
-function trained(numbers: number, weights: number, activationBytes: number): TrainingMemory {
-  const bytes = { weights, gradients: numbers * BYTES, optimizer: 2 * numbers * BYTES, activations: activationBytes };
-  return { ...bytes, total: bytes.weights + bytes.gradients + bytes.optimizer + bytes.activations };
+/** With gradients and both moments of the numbers in training, and activations. */
+function trained(numbers: number, weights: number, shape: ModelShape, workload: Workload): TrainingMemory {
+  const gradients = numbers * BYTES;
+  const optimizer = 2 * numbers * WEIGHT_BYTES[workload.stateDtype ?? "float32"];
+  const held = activations(shape, workload);
+  return { weights, gradients, optimizer, activations: held, total: weights + gradients + optimizer + held };
 }
 
 /** Weights as forward and backward pass have them. */

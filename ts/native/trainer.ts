@@ -1,4 +1,4 @@
-/** The embedded trainer: forward, hand-written backward, AdamW with f32 state. Part of the public `prl-lm/engine`. */
+/** The embedded trainer: forward, hand-written backward, AdamW with state in f32 or bfloat16. Part of the public `prl-lm/engine`. */
 
 import { z } from "zod";
 
@@ -46,6 +46,11 @@ export interface TrainerOptions {
     max_norm?: number | null;
     /** Whether weight decay reaches 1-D tensors. Default true (as torch). */
     decay_1d?: boolean;
+    /**
+     * Format of the moments between steps. In bfloat16 they are rounded stochastically by noise that follows from step, parameter and element:
+     * the same bits in every run. Default float32.
+     */
+    state_dtype?: WeightDtype;
   };
   /**
    * Factor of the loss that balances the experts (`load_balancing_loss_func` of transformers), reported as `router_aux_loss` and no part of
@@ -207,6 +212,7 @@ const trainerSchema = only<TrainerOptions>({
     weight_decay: z.number().optional(),
     max_norm: z.number().nullish(),
     decay_1d: z.boolean().optional(),
+    state_dtype: z.custom<WeightDtype>((value) => typeof value === "string").optional(),
   }).optional(),
   routerAuxLossCoef: z.number().optional(),
   freezeMoeRouter: z.boolean().optional(),
@@ -234,8 +240,9 @@ function optimizer(optim: NonNullable<TrainerOptions["optim"]>) {
     throw new PrlError("PRL_OPTIM_UNKNOWN", `there is no optimizer "${method}": use ${OPTIMIZERS.join(", ")}`);
   }
   const { weight_decay: weightDecay = 0.01, max_norm: maxNorm = 1, nesterov = false } = optim;
-  const { momentum = method === "muon" ? 0.95 : 0 } = optim;
-  return { method, momentum, nesterov, lr, beta1: betas[0], beta2: betas[1], eps, weightDecay, maxNorm, decay1D };
+  const { momentum = method === "muon" ? 0.95 : 0, state_dtype: stateDtype = "float32" } = optim;
+  const [beta1, beta2] = betas;
+  return { method, momentum, nesterov, lr, beta1, beta2, eps, weightDecay, maxNorm, decay1D, stateDtype };
 }
 
 function adapter(options: LoraOptions, dir: string): NativeLora {

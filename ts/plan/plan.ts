@@ -166,7 +166,8 @@ function versionPlan(
   const full = trained * (lora === null ? elementBytes(given.dtype) : F32);
   const isSparse = lora === null && broadcast.type === "grpc" && given.dtype === "bfloat16";
   const sparse = isSparse ? full * share : null;
-  const checkpoint = trained * F32 * (trainer.optim.type === "adamw" ? 3 : 2);
+  const { type: optimizer, state_dtype: state } = trainer.optim;
+  const checkpoint = trained * (F32 + (optimizer === "adamw" ? 2 : 1) * elementBytes(state));
   return {
     full,
     sparse,

@@ -48,7 +48,10 @@ export function torchWorkload(
 
 export function trainerPlan(config: RlConfig, { shape }: DescribedModel, workload: TorchWorkload): TrainerPlan {
   const { backend } = config.trainer;
-  if (backend === "engine") return enginePlan(shape, workload, baseDtypeOf(config));
+  if (backend === "engine") {
+    const formats = { ...baseDtypeOf(config), stateDtype: config.trainer.optim.state_dtype };
+    return enginePlan(shape, workload, formats);
+  }
   const { total, loading, loading_host, work_of: workOf, ...bytes } = torchMemory(shape, workload);
   const place = workload.onGpu ? "gpu" : "cpu";
   return { backend, ranks: workload.ranks, place, bytes, total, work_of: workOf, loading, loading_host };
@@ -62,10 +65,10 @@ export function baseDtypeOf({ model: { base_dtype: baseDtype } }: RlConfig): Pic
 function enginePlan(
   shape: DescribedModel["shape"],
   { adapter, dtype, hasReference, tokens }: TorchWorkload,
-  base: Pick<Workload, "baseDtype">,
+  formats: Pick<Workload, "baseDtype" | "stateDtype">,
 ): TrainerPlan {
   const { total: parameters } = countParameters(shape);
-  const rows = { batch: 1, seqLen: tokens, dtype, ...base };
+  const rows = { batch: 1, seqLen: tokens, dtype, ...formats };
   const memory =
     adapter === null
       ? trainingMemory(shape, parameters, rows)

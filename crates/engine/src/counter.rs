@@ -34,6 +34,17 @@ pub(crate) fn two_normals(key: u64, index: u64) -> [f32; 2] {
     }
 }
 
+/// 32 random bits of the number `index` under a key. A mixture of 32-bit operations, which vectorise: two multiplications (the constants are
+/// those of Wellons, "Prospecting for Hash Functions", 2018), with half of the key before the first and half before the second.
+#[inline(always)]
+pub(crate) fn bits_at(key: u64, index: u32) -> u32 {
+    let mut x = index.wrapping_mul(0x9e37_79b9).wrapping_add(key as u32);
+    x = (x ^ x >> 16).wrapping_mul(0x7feb_352d);
+    x = x.wrapping_add((key >> 32) as u32);
+    x = (x ^ x >> 15).wrapping_mul(0x846c_a68b);
+    x ^ x >> 16
+}
+
 /// The output function of SplitMix64 (Steele et al. 2014), after its increment.
 pub(crate) fn mix(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -59,5 +70,43 @@ mod tests {
         );
         assert_ne!(two_normals(7, 0), two_normals(8, 0));
         assert_eq!(two_normals(7, 3), two_normals(7, 3));
+    }
+
+    /// Bits of 256 keys and 4,096 indices: each bit is set half the time, alone and together with each other bit of the same number, of the
+    /// next index and of the next key. A share of 2^20 fair draws deviates from 1/2 by 0.0005 (one standard deviation).
+    #[test]
+    fn bits_are_fair_and_independent() {
+        let (keys, indices) = (256u64, 4096u32);
+        let drawn = |key: u64, index: u32| bits_at(mix(key), index);
+        let mut set = [0u32; 32];
+        let mut equal = [[[0u32; 32]; 32]; 3];
+        for key in 0..keys {
+            for index in 0..indices {
+                let bits = drawn(key, index);
+                for (count, at) in set.iter_mut().zip(0..) {
+                    *count += bits >> at & 1;
+                }
+                let others = [bits, drawn(key, index + 1), drawn(key + 1, index)];
+                for (counts, other) in equal.iter_mut().zip(others) {
+                    for (row, at) in counts.iter_mut().zip(0..) {
+                        // Bit `of` of `same` says whether it equals bit `at` of the number.
+                        let same = if bits >> at & 1 == 1 { other } else { !other };
+                        for (count, of) in row.iter_mut().zip(0..) {
+                            *count += same >> of & 1;
+                        }
+                    }
+                }
+            }
+        }
+        let draws = keys as f64 * f64::from(indices);
+        let off = |count: u32| (f64::from(count) / draws - 0.5).abs();
+        assert!(set.iter().all(|&count| off(count) < 0.003), "{set:?}");
+        for (kind, counts) in equal.iter().enumerate() {
+            for (at, row) in counts.iter().enumerate() {
+                for (of, &count) in row.iter().enumerate() {
+                    assert!(off(count) < 0.003 || kind == 0 && at == of, "{kind} {at} {of}: {count}");
+                }
+            }
+        }
     }
 }

@@ -92,6 +92,9 @@ describe("prl plan", () => {
     expect(all.time.step).toBeNull();
     const adapter = await planned(...engine, "--model", "Qwen/Qwen3-0.6B", "--model.lora.rank", "8");
     expect(adapter.trainer.total).toBe(adapterMemory(shape, total, { ...rows, rank: 8 }).total);
+    const half = await planned(...engine, "--model", "Qwen/Qwen3-0.6B", "--trainer.optim.state-dtype", "bfloat16");
+    expect(all.trainer.total - half.trainer.total).toBe(2 * 2 * total);
+    expect(all.versions.checkpoint - half.versions.checkpoint).toBe(2 * 2 * total);
   });
 
   test("counts the KV cache as vLLM does: 2 x layers x KV heads x head width x 2 bytes a token", async () => {

@@ -56,6 +56,21 @@ test("of bfloat16: the packed weights take half", async () => {
   expect(half.training?.optimizer).toBe(single.training?.optimizer);
 });
 
+test("of moments in bfloat16: half of those in float32, of all weights and of an adapter", () => {
+  const shape = { ...SHAPE, num_attention_heads: 4 };
+  const workload = { batch: 1, seqLen: ROWS, dtype: "float32" } as const;
+  const half = { ...workload, stateDtype: "bfloat16" } as const;
+  const differences = [
+    [trainingMemory(shape, 1e7, workload), trainingMemory(shape, 1e7, half)],
+    [adapterMemory(shape, 1e7, { ...workload, rank: 8 }), adapterMemory(shape, 1e7, { ...half, rank: 8 })],
+  ] as const;
+  for (const [single, halved] of differences) {
+    expect(halved.optimizer).toBe(single.optimizer / 2);
+    expect(single.total - halved.total).toBe(halved.optimizer);
+  }
+  expect(differences[0][0].optimizer).toBe(2 * 4 * 1e7);
+});
+
 test("of projections in int8: a byte each, and a scale of two bytes for 64", async () => {
   const [plain, int8] = [await ofRows(), await modelInfo(dir, { batch: 1, seqLen: ROWS, baseDtype: "int8" })];
   const embedding = SHAPE.vocab_size * SHAPE.hidden_size;

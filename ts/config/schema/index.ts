@@ -25,6 +25,15 @@ export const configSchemas: { readonly [K in ConfigKind]: z.ZodType<ConfigOf[K]>
   eval: evalConfigSchema,
 };
 
+/**
+ * A resolved config as this version resolves it: keys that it did not have yet have their defaults. One that this version's schema refuses, because a key is gone or a
+ * condition is new, is returned as it is.
+ */
+export function withDefaults(kind: ConfigKind, resolved: unknown): unknown {
+  const { success, data } = configSchemas[kind].safeParse(resolved);
+  return success ? data : resolved;
+}
+
 /** Keys with one value for all places: at the top and in the sections that have them. */
 export const SHARED_KEYS: Readonly<Record<ConfigKind, Readonly<Record<string, readonly string[]>>>> = {
   rl: {

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { z } from "zod";
 
-import { type EvalConfig, type LoadedConfig, parseProcessConfig } from "../../config/index.ts";
+import { type EvalConfig, type LoadedConfig, parseProcessConfig, withDefaults } from "../../config/index.ts";
 import { sandboxSource } from "../../environments/internal.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 import { isMissing } from "../../files/file-presence.ts";
@@ -162,7 +162,7 @@ async function earlierDirectory(config: EvalConfig): Promise<RunDirectory> {
   const file = join(path, "configs", "eval.json");
   let earlier: unknown;
   try {
-    earlier = JSON.parse(await readFile(file, "utf8"));
+    earlier = withDefaults("eval", JSON.parse(await readFile(file, "utf8")));
   } catch (cause) {
     throw new PrlError("PRL_EVAL_RESUME", `--resume: ${path} holds no evaluation run: ${file} cannot be read`, {
       cause,

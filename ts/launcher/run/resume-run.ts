@@ -5,8 +5,16 @@ import { createReadStream } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { isDeepStrictEqual } from "node:util";
 
-import { formatPath, type KeyPath, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
+import {
+  formatPath,
+  type KeyPath,
+  referenceOf,
+  type RlConfig,
+  START_REFERENCE,
+  withDefaults,
+} from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere, isThere } from "../../files/file-presence.ts";
 import { EVENTS_FILE } from "../../monitors/index.ts";
@@ -40,13 +48,16 @@ const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
   // `orchestrator.train.source` stands for each source's name and environment.
   rl: {
     file: "rl.json",
-    fixed: ["seed", "model", "seq_len", "trainer.optim.type", "trainer.dtype", "orchestrator.train.source"],
+    fixed:
+      "seed model seq_len trainer.optim.type trainer.optim.state_dtype trainer.dtype orchestrator.train.source".split(
+        " ",
+      ),
   },
   // The place of the rows may change: their digest is in the checkpoint.
   sft: {
     file: "sft-run.json",
     fixed:
-      "seed model seq_len optim.type dtype val.share data.batch_size data.env data.mix data.loss_mask data.micro_batch_tokens".split(
+      "seed model seq_len optim.type optim.state_dtype dtype val.share data.batch_size data.env data.mix data.loss_mask data.micro_batch_tokens".split(
         " ",
       ),
   },
@@ -95,7 +106,7 @@ export async function findResumedRun(
   request: ResumeRequest,
 ): Promise<ResumedRun> {
   const { file, fixed } = KINDS[kind];
-  const earlier = await earlierConfig(file, runDir);
+  const earlier = await earlierConfig(kind, runDir);
   const differences = (earlier === null ? [] : differingKeys(earlier, config)).filter(
     (key) => !isBelow(key, IRRELEVANT),
   );
@@ -192,8 +203,12 @@ const CONFIG_FILES: Readonly<Record<string, string>> = {
   "eval.json": "prl eval",
 };
 
-/** The config of the run in `runDir`; null where the run ended before it wrote one, so that it begins at step 0. */
-async function earlierConfig(file: string, runDir: string): Promise<unknown> {
+/**
+ * The config of the run in `runDir`, with the defaults of keys that did not exist when the run began; null where the run ended before it wrote one, so that it begins at
+ * step 0.
+ */
+async function earlierConfig(kind: keyof typeof KINDS, runDir: string): Promise<unknown> {
+  const { file } = KINDS[kind];
   const path = join(runDir, "configs", file);
   const text = await ifThere(readFile(path, "utf8"), path);
   if (text === null) {
@@ -202,7 +217,7 @@ async function earlierConfig(file: string, runDir: string): Promise<unknown> {
     throw new PrlError("PRL_RUN_UNKNOWN", reason);
   }
   try {
-    return JSON.parse(text);
+    return withDefaults(kind, JSON.parse(text));
   } catch (cause) {
     const advice = "put back the file as it was, or start the run again with --clean, which deletes all of it";
     throw new PrlError("PRL_RUN_UNKNOWN", `${path}, the config of the run to resume, is damaged: ${advice}`, { cause });
@@ -226,13 +241,18 @@ async function whyNoRun(file: string, runDir: string): Promise<string | null> {
   return `${missing}, but ${remains.join(", ")}: put the file back to go on, or start the run again with --clean, which deletes all of it`;
 }
 
-/** Keys at which two configs differ, sorted; a list counts as one value. */
-export function differingKeys(earlier: unknown, now: unknown, at: KeyPath = []): string[] {
+/** Keys at which two configs differ, sorted; a list counts as one value, in which the order of a table's keys says nothing. */
+function differingKeys(earlier: unknown, now: unknown, at: KeyPath = []): string[] {
   if (isTable(earlier) && isTable(now)) {
     const keys = new Set([...Object.keys(earlier), ...Object.keys(now)]);
     return [...keys].toSorted().flatMap((key) => differingKeys(earlier[key], now[key], [...at, key]));
   }
-  return JSON.stringify(earlier) === JSON.stringify(now) ? [] : [formatPath(at)];
+  return isDeepStrictEqual(asWritten(earlier), asWritten(now)) ? [] : [formatPath(at)];
+}
+
+/** A value as a file of JSON gives it back. */
+function asWritten(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
 function isTable(value: unknown): value is Record<string, unknown> {

@@ -2,8 +2,9 @@
 
 use crate::error::EngineError;
 
-/// How weights are kept in memory and published. Sums, activations, gradients, moments and the trainer's own copy of the weights are f32 in
-/// any case, products too but in the tier AVX-512-BF16, which multiplies numbers in bfloat16.
+/// How weights are kept in memory and published; also how an optimizer keeps its moments ([`crate::OptimConfig::state_dtype`]). Sums,
+/// activations, gradients and the trainer's own copy of the weights are f32 in any case, products too but in the tier AVX-512-BF16, which
+/// multiplies numbers in bfloat16.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WeightDtype {
     /// Four bytes a weight.

@@ -61,6 +61,33 @@ impl Bf16 {
     }
 }
 
+/// The format that an optimizer keeps a moment in.
+pub(crate) trait Moment: Number {
+    /// The number that is kept of `value`. `noise` is uniform in 0..2^16 and decides between the two numbers around a value that the format
+    /// does not have.
+    fn kept(value: f32, noise: u32) -> Self;
+}
+
+impl Moment for f32 {
+    #[inline(always)]
+    fn kept(value: f32, _noise: u32) -> Self {
+        value
+    }
+}
+
+impl Moment for Bf16 {
+    /// Stochastic rounding: away from zero with the probability that makes the expected number the value itself. The format's numbers stay as
+    /// they are, and what is finite stays finite.
+    #[inline(always)]
+    fn kept(value: f32, noise: u32) -> Self {
+        const EXPONENT: u32 = 0x7f80_0000;
+        let bits = value.to_bits();
+        let raised = bits.wrapping_add(noise);
+        let bits = if raised & EXPONENT == EXPONENT { bits } else { raised };
+        Self((bits >> 16) as u16)
+    }
+}
+
 tiered! {
     /// `to[i]` is the number nearest to `from[i]`.
     pub(crate) fn narrow(from: &[f32], to: &mut [Bf16]) = narrow_body
@@ -96,12 +123,53 @@ mod tests {
         }
     }
 
+    /// All noises once: the mean is the value, to the rounding of the f64 sum.
+    #[test]
+    fn what_is_kept_is_the_value_on_average() {
+        let values = [
+            1.0,
+            1.000_001,
+            -1.003_9,
+            0.1,
+            -5.3,
+            1.999_999_9,
+            7.3e-39,
+            -f32::from_bits(1),
+            2.2e-38,
+            1.0e38,
+        ];
+        for value in values {
+            let sum: f64 = (0..1 << 16)
+                .map(|noise| f64::from(Bf16::kept(value, noise).widen()))
+                .sum();
+            let (mean, value) = (sum / 65_536.0, f64::from(value));
+            assert!((mean - value).abs() <= 1e-12 * value.abs(), "{value}: {mean}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_stays_finite_and_what_is_not_finite_stays() {
+        for noise in [0, 1, 0x7fff, 0xffff] {
+            for value in [f32::MAX, -f32::MAX, 0.0, -0.0] {
+                let kept = Bf16::kept(value, noise).widen();
+                assert!(
+                    kept.is_finite() && kept.is_sign_negative() == value.is_sign_negative(),
+                    "{value}: {kept}"
+                );
+            }
+            assert_eq!(Bf16::kept(0.0, noise).to_bits(), 0);
+            assert_eq!(Bf16::kept(f32::INFINITY, noise).widen(), f32::INFINITY);
+            assert!(Bf16::kept(f32::NAN, noise).widen().is_nan());
+        }
+    }
+
     #[test]
     fn every_number_of_the_format_survives() {
         for bits in 0..=u16::MAX {
             let wide = Bf16::from_bits(bits).widen();
             if !wide.is_nan() {
                 assert_eq!(Bf16::nearest(wide).to_bits(), bits);
+                assert_eq!(Bf16::kept(wide, 0xffff).to_bits(), bits);
             }
         }
     }

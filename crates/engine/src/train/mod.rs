@@ -7,7 +7,6 @@ mod backward;
 mod balance;
 mod batch;
 mod micro_batch;
-mod muon;
 mod optimizer;
 mod options;
 mod parameters;

@@ -63,6 +63,9 @@ pub struct OptimConfig {
     pub max_norm: Option<f64>,
     /// Whether norms and biases decay too.
     pub decay_1d: bool,
+    /// The format of the moments between steps. In bfloat16 they are rounded stochastically, by noise that follows from the step, the
+    /// parameter's name and the element.
+    pub state_dtype: WeightDtype,
 }
 
 impl Default for OptimConfig {
@@ -75,6 +78,7 @@ impl Default for OptimConfig {
             weight_decay: 0.01,
             max_norm: Some(1.0),
             decay_1d: true,
+            state_dtype: WeightDtype::F32,
         }
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! This file and the weights that `save` writes are the whole state of a trainer: resumed from both, the next step gives the same bits.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use prl_weights::{Dtype, SafetensorsFile, TensorToWrite, WriteOptions, write_safetensors};
 
-use super::optimizer::Optimizer;
+use super::optimizer::{Moments, Optimizer, Pair};
 use super::options::OptimMethod;
 use super::save::little_endian_bytes;
 use crate::error::EngineError;
+use crate::kernels::element::{Bf16, Moment};
 use crate::model::layout::Slot;
 
 const FORMAT: &str = "prl.optimizer.1";
@@ -24,22 +26,72 @@ fn method_name(method: OptimMethod) -> &'static str {
     }
 }
 
+/// A format of moments in files: that in memory.
+trait Stored: Moment {
+    const DTYPE: Dtype;
+
+    fn bytes(values: &[Self]) -> Cow<'_, [u8]>;
+
+    /// Fills `values` from as many little-endian numbers.
+    fn read(values: &mut [Self], bytes: &[u8]);
+}
+
+impl Stored for f32 {
+    const DTYPE: Dtype = Dtype::F32;
+
+    fn bytes(values: &[Self]) -> Cow<'_, [u8]> {
+        little_endian_bytes(values)
+    }
+
+    fn read(values: &mut [Self], bytes: &[u8]) {
+        for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *value = Self::from_le_bytes(*bytes);
+        }
+    }
+}
+
+impl Stored for Bf16 {
+    const DTYPE: Dtype = Dtype::BF16;
+
+    fn bytes(values: &[Self]) -> Cow<'_, [u8]> {
+        let numbers = values.iter().map(|value| value.to_bits());
+        numbers.flat_map(u16::to_le_bytes).collect()
+    }
+
+    fn read(values: &mut [Self], bytes: &[u8]) {
+        for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<2>().0) {
+            *value = Self::from_bits(u16::from_le_bytes(*bytes));
+        }
+    }
+}
+
 /// Writes the file durably; returns its digest.
 pub(super) fn save(path: &Path, slots: &[Slot], optimizer: &Optimizer) -> Result<String, EngineError> {
-    let (first, second) = optimizer.moments();
-    let (first, second) = (little_endian_bytes(first), little_endian_bytes(second));
+    match optimizer.moments() {
+        Moments::F32(moments) => save_as(path, slots, optimizer, moments),
+        Moments::Bf16(moments) => save_as(path, slots, optimizer, moments),
+    }
+}
+
+fn save_as<M: Stored>(
+    path: &Path,
+    slots: &[Slot],
+    optimizer: &Optimizer,
+    moments: &Pair<M>,
+) -> Result<String, EngineError> {
+    let (first, second) = (M::bytes(&moments.first), M::bytes(&moments.second));
     let names: Vec<(String, String)> = slots
         .iter()
         .map(|slot| (format!("{FIRST}{}", slot.name), format!("{SECOND}{}", slot.name)))
         .collect();
     let mut tensors = Vec::with_capacity(2 * names.len());
     for (slot, (first_name, second_name)) in slots.iter().zip(&names) {
-        let bytes = slot.range.start * 4..slot.range.end * 4;
+        let bytes = slot.range.start * size_of::<M>()..slot.range.end * size_of::<M>();
         for (name, data) in [(first_name, &first[..]), (second_name, &second[..])] {
             if !data.is_empty() {
                 tensors.push(TensorToWrite {
                     name,
-                    dtype: Dtype::F32,
+                    dtype: M::DTYPE,
                     shape: &slot.shape,
                     data: &data[bytes.clone()],
                 });
@@ -72,30 +124,41 @@ pub(super) fn load(path: &Path, slots: &[Slot], optimizer: &mut Optimizer) -> Re
     let steps: i32 = field("steps")
         .parse()
         .map_err(|_| wrong(format!("its step count is {:?}", field("steps"))))?;
-    let (mut first, mut second) = {
-        let (first, second) = optimizer.moments();
-        (vec![0f32; first.len()], vec![0f32; second.len()])
+    let moments = match optimizer.moments() {
+        Moments::F32(moments) => Moments::F32(read(&file, path, slots, moments)?),
+        Moments::Bf16(moments) => Moments::Bf16(read(&file, path, slots, moments)?),
     };
+    optimizer.restore(moments, steps);
+    Ok(())
+}
+
+/// The file's moments, of the lengths that `like` has.
+fn read<M: Stored>(
+    file: &SafetensorsFile,
+    path: &Path,
+    slots: &[Slot],
+    like: &Pair<M>,
+) -> Result<Pair<M>, EngineError> {
+    let mut moments = Pair::<M>::zeros(like.first.len(), like.second.len());
     for slot in slots {
-        for (prefix, values) in [(FIRST, &mut first), (SECOND, &mut second)] {
+        for (prefix, values) in [(FIRST, &mut moments.first), (SECOND, &mut moments.second)] {
             if values.is_empty() {
                 continue;
             }
             let name = format!("{prefix}{}", slot.name);
             let tensor = file.tensor(&name)?;
-            if tensor.dtype != Dtype::F32 || tensor.shape != slot.shape {
-                let found = format!("{:?} {:?}", tensor.dtype, tensor.shape);
-                return Err(wrong(format!(
-                    "{name} is {found}, the trainer has F32 {:?}",
+            if tensor.dtype != M::DTYPE || tensor.shape != slot.shape {
+                return Err(EngineError::Input(format!(
+                    "{}: {name} is {:?} {:?}, the trainer has {:?} {:?}",
+                    path.display(),
+                    tensor.dtype,
+                    tensor.shape,
+                    M::DTYPE,
                     slot.shape
                 )));
             }
-            let (elements, _) = tensor.data.as_chunks::<4>();
-            for (value, bytes) in values[slot.range.clone()].iter_mut().zip(elements) {
-                *value = f32::from_le_bytes(*bytes);
-            }
+            M::read(&mut values[slot.range.clone()], tensor.data);
         }
     }
-    optimizer.restore(first, second, steps);
-    Ok(())
+    Ok(moments)
 }

@@ -123,7 +123,15 @@ export const ENGINE: OptionTable = {
   "openTrainer optim": {
     code: "PRL_ENGINE_INPUT",
     call: optim,
-    wrong: { lr: Number.NaN, betas: [0.9], eps: Infinity, weight_decay: "0", max_norm: Number.NaN, nesterov: 1 },
+    wrong: {
+      lr: Number.NaN,
+      betas: [0.9],
+      eps: Infinity,
+      weight_decay: "0",
+      max_norm: Number.NaN,
+      nesterov: 1,
+      state_dtype: 16,
+    },
   },
   "openTrainer loss": {
     code: "PRL_LOSS_INPUT",

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
+import { configSchemas } from "../../../../ts/config/schema/index.ts";
 import { findResumedRun } from "../../../../ts/launcher/run/resume-run.ts";
 import { temporaryFolder, writeRun } from "../../cli/runs/run-fixture.ts";
 
@@ -36,5 +37,63 @@ describe("--resume of a directory without the config of a run", () => {
     await expect(resumed).rejects.toMatchObject({
       message: expect.stringMatching(/there is no run .*start it without/u),
     });
+  });
+});
+
+describe("--resume of a run that an earlier version began", () => {
+  const SOURCE = { env: { id: "reverse-text" } };
+  const evaluation = { source: [SOURCE] };
+  const orchestrator = { batch_size: 8, group_size: 4, train: { source: [SOURCE] }, eval: evaluation };
+  const RL = configSchemas.rl.parse({ model: { name: "/model" }, orchestrator });
+  const SFT = configSchemas.sft.parse({
+    model: { name: "/model" },
+    max_steps: 1,
+    data: { source: "/rows.jsonl" },
+    eval: evaluation,
+  });
+
+  /** What `--resume` says to `now` in the directory of a run of `earlier`. */
+  async function resumed(kind: "rl" | "sft", earlier: object, now: typeof RL | typeof SFT) {
+    const file = kind === "rl" ? "configs/rl.json" : "configs/sft-run.json";
+    return findResumedRun(kind, now, await writeRun(await temporaryFolder(), "a", { [file]: earlier }), "latest");
+  }
+
+  /** A copy of a config without the keys of these dotted paths. */
+  function without(resolved: object, ...paths: string[]): object {
+    const copy = JSON.parse(JSON.stringify(resolved)) as object;
+    for (const path of paths) {
+      const [key = "", ...tables] = path.split(".").toReversed();
+      const table = tables.toReversed().reduce((inner, name) => inner[name] as Table, copy as Table);
+      expect(table).toHaveProperty(key);
+      delete table[key];
+    }
+    return copy;
+  }
+  type Table = Record<string, unknown>;
+
+  test("a run of this version differs in nothing", async () => {
+    expect((await resumed("rl", RL, RL)).changed).toEqual([]);
+    expect((await resumed("sft", SFT, SFT)).changed).toEqual([]);
+  });
+
+  test("keys that came since have their defaults, also in sources and where they must not change", async () => {
+    const keys = ["trainer.optim.state_dtype", "model.base_dtype", "trainer.model.base_dtype"];
+    const lists = ["orchestrator.train.source.0.ratio", "orchestrator.eval.source.0.sampling.top_p"];
+    expect((await resumed("rl", without(RL, ...keys, ...lists), RL)).changed).toEqual([]);
+    expect((await resumed("sft", without(SFT, "optim.state_dtype", "model.base_dtype"), SFT)).changed).toEqual([]);
+  });
+
+  test("another value than the default is named, and refused where it must not change", async () => {
+    const now = configSchemas.rl.parse({ ...RL, trainer: { ...RL.trainer, optim: { state_dtype: "bfloat16" } } });
+    await expect(resumed("rl", without(RL, "trainer.optim.state_dtype"), now)).rejects.toMatchObject({
+      code: "PRL_RUN_DRIFT",
+      message: expect.stringContaining("trainer.optim.state_dtype differ"),
+    });
+    const later = configSchemas.sft.parse({ ...SFT, activations: "keep" });
+    expect((await resumed("sft", without(SFT, "activations"), later)).changed).toEqual(["activations"]);
+  });
+
+  test("a key that this version does not have is named", async () => {
+    expect((await resumed("sft", { ...SFT, forgotten: 1 }, SFT)).changed).toEqual(["forgotten"]);
   });
 });

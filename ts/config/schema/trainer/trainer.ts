@@ -45,6 +45,12 @@ export const optimBlock = z
       .default(null)
       .describe("sgd, muon: momentum of the buffer; unset: 0 for sgd, 0.95 for muon"),
     nesterov: z.boolean().default(false).describe("sgd: use Nesterov's momentum"),
+    state_dtype: z
+      .enum(["float32", "bfloat16"])
+      .default("float32")
+      .describe(
+        "Format of the moments between steps; bfloat16: half the memory and half the file, rounded stochastically, so that they are right on average",
+      ),
   })
   .prefault({})
   .describe("Optimizer");
@@ -72,8 +78,9 @@ export type OptimBlock = z.infer<typeof optimBlock>;
 
 /** Problems between keys of optimizer and scheduler, by key of either block. */
 export function optimProblems(
-  { type, momentum, nesterov, lr }: OptimBlock,
+  { type, momentum, nesterov, lr, state_dtype: state }: OptimBlock,
   scheduler: SchedulerConfig,
+  backend: "engine" | "torch",
 ): { path: string[]; message: string }[] {
   const found: { path: string[]; message: string }[] = [];
   const unread = (key: string) =>
@@ -82,6 +89,10 @@ export function optimProblems(
   if (nesterov && type !== "sgd") unread("nesterov");
   if (nesterov && type === "sgd" && (momentum ?? 0) === 0) {
     found.push({ path: ["optim", "nesterov"], message: "looks ahead along a momentum: set momentum above 0" });
+  }
+  if (state === "bfloat16" && backend === "torch") {
+    const message = 'is not read by backend = "torch", which keeps moments in float32: leave it out';
+    found.push({ path: ["optim", "state_dtype"], message });
   }
   if (scheduler.min_lr > lr) {
     const message = `${scheduler.min_lr} is more than the peak learning rate ${lr}`;

@@ -2,13 +2,17 @@
 //!
 //! Muon takes the matrices inside the layers; the embedding, the head, norms and biases step as AdamW.
 
-use super::muon;
+mod moments;
+mod muon;
+
 use super::options::{OptimConfig, OptimMethod};
 use crate::compute::Compute;
 use crate::error::EngineError;
-use crate::kernels::adamw::{AdamWStep, adamw, sum_of_squares};
+use crate::kernels::adamw::{AdamWMoment, AdamWStep, sum_of_squares};
 use crate::kernels::buffer::Shared;
 use crate::model::layout::Slot;
+use moments::Noise;
+pub(super) use moments::{Moments, Pair};
 
 /// Elements whose squares are summed before they join the norm, and that one task updates.
 const CHUNK: usize = 1 << 14;
@@ -18,10 +22,14 @@ const NORM_EPS: f64 = 1e-6;
 /// Moments and the number of steps done.
 pub(crate) struct Optimizer {
     config: OptimConfig,
-    first: Vec<f32>,
-    /// Empty for SGD, which has no second moment.
-    second: Vec<f32>,
+    moments: Moments,
     steps: i32,
+    work: Work,
+}
+
+/// Buffers of a step, reused.
+#[derive(Default)]
+struct Work {
     muon: muon::Workspace,
     update: Vec<f32>,
 }
@@ -33,11 +41,15 @@ pub(crate) struct Flat<'a> {
     pub(crate) gradients: &'a [f32],
 }
 
-/// The inputs of one step.
-struct Step<'a> {
+/// One step over the flat parameters, whose moments are kept as `M`.
+struct Step<'a, M> {
     compute: &'a Compute,
+    config: OptimConfig,
     parameters: &'a mut [f32],
     gradients: &'a [f32],
+    moments: &'a mut Pair<M>,
+    /// The step's number, from 1 on.
+    number: i32,
     lr: f64,
     /// The factor that clips the gradients.
     scale: f32,
@@ -45,20 +57,15 @@ struct Step<'a> {
 
 impl Optimizer {
     pub(crate) fn new(config: OptimConfig, parameters: usize) -> Self {
+        let second = match config.method {
+            OptimMethod::Sgd { .. } => 0,
+            OptimMethod::AdamW | OptimMethod::Muon { .. } => parameters,
+        };
         Self {
-            second: vec![
-                0.0;
-                if matches!(config.method, OptimMethod::Sgd { .. }) {
-                    0
-                } else {
-                    parameters
-                }
-            ],
+            moments: Moments::zeros(config.state_dtype, parameters, second),
             config,
-            first: vec![0.0; parameters],
             steps: 0,
-            muon: muon::Workspace::default(),
-            update: Vec::new(),
+            work: Work::default(),
         }
     }
 
@@ -71,15 +78,14 @@ impl Optimizer {
         self.steps
     }
 
-    /// First and second moments of the flat parameters; the second is empty for SGD.
-    pub(super) fn moments(&self) -> (&[f32], &[f32]) {
-        (&self.first, &self.second)
+    /// First and second moments of the flat parameters.
+    pub(super) fn moments(&self) -> &Moments {
+        &self.moments
     }
 
-    /// Continues from saved moments of the same lengths.
-    pub(super) fn restore(&mut self, first: Vec<f32>, second: Vec<f32>, steps: i32) {
-        debug_assert!(first.len() == self.first.len() && second.len() == self.second.len());
-        (self.first, self.second, self.steps) = (first, second, steps);
+    /// Continues from saved moments of the same lengths and format.
+    pub(super) fn restore(&mut self, moments: Moments, steps: i32) {
+        (self.moments, self.steps) = (moments, steps);
     }
 
     /// One step with learning rate `lr`; returns the gradients' norm before clipping.
@@ -104,64 +110,93 @@ impl Optimizer {
             .config
             .max_norm
             .map_or(1.0, |most| (most / (norm + NORM_EPS)).min(1.0)) as f32;
-        let mut step = Step {
-            compute,
-            parameters: values,
-            gradients,
-            lr,
-            scale,
-        };
+        let (compute, config, number) = (compute, self.config, self.steps);
+        match &mut self.moments {
+            Moments::F32(moments) => Step {
+                compute,
+                config,
+                parameters: values,
+                gradients,
+                moments,
+                number,
+                lr,
+                scale,
+            }
+            .run(slots, &mut self.work),
+            Moments::Bf16(moments) => Step {
+                compute,
+                config,
+                parameters: values,
+                gradients,
+                moments,
+                number,
+                lr,
+                scale,
+            }
+            .run(slots, &mut self.work),
+        }
+        Ok(norm as f32)
+    }
+}
+
+impl<M: AdamWMoment> Step<'_, M> {
+    fn run(mut self, slots: &[Slot], work: &mut Work) {
         match self.config.method {
-            OptimMethod::AdamW => self.adamw(&mut step, slots),
-            OptimMethod::Sgd { momentum, nesterov } => self.sgd(&mut step, slots, momentum as f32, nesterov),
+            OptimMethod::AdamW => self.adamw(slots.iter()),
+            OptimMethod::Sgd { momentum, nesterov } => self.sgd(slots, momentum as f32, nesterov),
             OptimMethod::Muon { momentum } => {
                 let inside = |slot: &&Slot| slot.shape.len() == 2 && slot.is_in_a_layer();
                 let (matrices, others): (Vec<&Slot>, Vec<&Slot>) = slots.iter().partition(inside);
-                let others: Vec<Slot> = others.into_iter().cloned().collect();
-                self.adamw(&mut step, &others);
+                self.adamw(others.into_iter());
                 for slot in matrices {
-                    self.muon(&mut step, slot, momentum as f32);
+                    self.muon(slot, momentum as f32, work);
                 }
             }
         }
-        Ok(norm as f32)
     }
 
     fn decays(&self, slot: &Slot) -> bool {
         slot.shape.len() > 1 || self.config.decay_1d
     }
 
-    fn adamw(&mut self, step: &mut Step<'_>, slots: &[Slot]) {
-        let (compute, gradients, lr) = (step.compute, step.gradients, step.lr);
+    fn adamw<'s>(&mut self, slots: impl Iterator<Item = &'s Slot>) {
         let OptimConfig {
             betas: (beta1, beta2),
             eps,
             weight_decay,
             ..
         } = self.config;
-        let parameters = Shared::new(&mut *step.parameters);
         let step = AdamWStep {
-            gradient_scale: step.scale,
+            gradient_scale: self.scale,
             keep: 1.0,
             beta2: beta2 as f32,
             rest1: (1.0 - beta1) as f32,
             rest2: (1.0 - beta2) as f32,
-            step_size: (lr / (1.0 - beta1.powi(self.steps))) as f32,
-            root_correction: (1.0 - beta2.powi(self.steps)).sqrt() as f32,
+            step_size: (self.lr / (1.0 - beta1.powi(self.number))) as f32,
+            root_correction: (1.0 - beta2.powi(self.number)).sqrt() as f32,
             eps: eps as f32,
+            key: 0,
         };
-        let decayed = AdamWStep {
-            keep: (1.0 - lr * weight_decay) as f32,
-            ..step
-        };
+        let decayed = (1.0 - self.lr * weight_decay) as f32;
         let mut chunks = Vec::new();
         for slot in slots {
-            let step = if self.decays(slot) { decayed } else { step };
-            for start in slot.range.clone().step_by(CHUNK) {
-                chunks.push((start, CHUNK.min(slot.range.end - start), step));
+            let keep = if self.decays(slot) { decayed } else { 1.0 };
+            let noise = Noise::new(slot, self.number);
+            for (chunk, start) in slot.range.clone().step_by(CHUNK).enumerate() {
+                let key = noise.key(chunk);
+                chunks.push((
+                    start,
+                    CHUNK.min(slot.range.end - start),
+                    AdamWStep { keep, key, ..step },
+                ));
             }
         }
-        let (first, second) = (Shared::new(&mut self.first), Shared::new(&mut self.second));
+        let (compute, gradients) = (self.compute, self.gradients);
+        let parameters = Shared::new(&mut *self.parameters);
+        let (first, second) = (
+            Shared::new(&mut self.moments.first),
+            Shared::new(&mut self.moments.second),
+        );
         compute.run(chunks.len(), |index| {
             let (start, len, step) = chunks[index];
             // SAFETY: chunks are disjoint.
@@ -172,77 +207,67 @@ impl Optimizer {
                     second.slice(start, len),
                 )
             };
-            adamw(
-                compute.tier(),
-                step,
-                parameters,
-                &gradients[start..start + len],
-                first,
-                second,
-            );
+            let gradients = &gradients[start..start + len];
+            M::adamw(compute.tier(), step, parameters, gradients, first, second);
         });
     }
 
     /// torch.optim.SGD: weight decay is added to the gradient, the buffer begins as the first gradient.
-    fn sgd(&mut self, step: &mut Step<'_>, slots: &[Slot], momentum: f32, nesterov: bool) {
-        let (parameters, gradients) = (&mut *step.parameters, step.gradients);
-        let (lr, scale) = (step.lr as f32, step.scale);
-        let begins = self.steps == 1;
+    fn sgd(&mut self, slots: &[Slot], momentum: f32, nesterov: bool) {
+        let (lr, scale) = (self.lr as f32, self.scale);
+        let begins = self.number == 1;
         for slot in slots {
             let decay = if self.decays(slot) {
                 self.config.weight_decay as f32
             } else {
                 0.0
             };
+            let noise = Noise::new(slot, self.number);
             for i in slot.range.clone() {
-                let gradient = gradients[i] * scale + decay * parameters[i];
-                let buffer = &mut self.first[i];
-                *buffer = if begins {
+                let gradient = self.gradients[i] * scale + decay * self.parameters[i];
+                let buffer = if begins {
                     gradient
                 } else {
-                    momentum * *buffer + gradient
+                    momentum * self.moments.first[i].widen() + gradient
                 };
+                self.moments.first[i] = M::kept(buffer, noise.at(i - slot.range.start));
                 let update = if momentum == 0.0 {
                     gradient
                 } else if nesterov {
-                    gradient + momentum * *buffer
+                    gradient + momentum * buffer
                 } else {
-                    *buffer
+                    buffer
                 };
-                parameters[i] -= lr * update;
+                self.parameters[i] -= lr * update;
             }
         }
     }
 
-    fn muon(&mut self, step: &mut Step<'_>, slot: &Slot, momentum: f32) {
-        let Step {
-            compute,
-            parameters,
-            gradients,
-            lr,
-            scale,
-        } = step;
-        let (lr, scale) = (*lr, *scale);
+    fn muon(&mut self, slot: &Slot, momentum: f32, Work { muon, update }: &mut Work) {
+        let (lr, scale) = (self.lr, self.scale);
         let [rows, columns] = slot.shape[..] else { return };
-        let buffer = &mut self.first[slot.range.clone()];
-        self.update.clear();
-        for (buffer, &gradient) in buffer.iter_mut().zip(&gradients[slot.range.clone()]) {
+        let noise = Noise::new(slot, self.number);
+        update.clear();
+        let moments = &mut self.moments.first[slot.range.clone()];
+        for (index, (moment, &gradient)) in moments.iter_mut().zip(&self.gradients[slot.range.clone()]).enumerate() {
             let gradient = gradient * scale;
             // torch: buf.lerp_(grad, 1 - momentum), then Nesterov's grad.lerp(buf, momentum).
-            *buffer += (1.0 - momentum) * (gradient - *buffer);
-            self.update.push(gradient + momentum * (*buffer - gradient));
+            let buffer = moment.widen();
+            let buffer = buffer + (1.0 - momentum) * (gradient - buffer);
+            *moment = M::kept(buffer, noise.at(index));
+            update.push(gradient + momentum * (buffer - gradient));
         }
-        muon::orthogonalize(compute, &mut self.update, (rows, columns), &mut self.muon);
+        muon::orthogonalize(self.compute, update, (rows, columns), muon);
         let keep = (1.0 - lr * self.config.weight_decay) as f32;
         let rate = (lr * muon::scale(rows, columns)) as f32;
-        for (parameter, update) in parameters[slot.range.clone()].iter_mut().zip(&self.update) {
+        for (parameter, update) in self.parameters[slot.range.clone()].iter_mut().zip(update.iter()) {
             *parameter = keep * *parameter - rate * update;
         }
     }
 }
 
 /// The Euclidean norm in f64.
-pub(super) fn norm(compute: &Compute, gradients: &[f32]) -> f64 {
+fn norm(compute: &Compute, gradients: &[f32]) -> f64 {
     let mut sums = vec![0f64; gradients.len().div_ceil(CHUNK)];
     let shared = Shared::new(&mut sums);
     compute.run(gradients.len().div_ceil(CHUNK), |index| {

@@ -9,7 +9,7 @@ use crate::compute::Compute;
 use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::pack::Packed;
 
-use super::optimizer::norm;
+use super::norm;
 
 const QUINTIC: (f32, f32, f32) = (3.4445, -4.7750, 2.0315);
 const ITERATIONS: usize = 5;
