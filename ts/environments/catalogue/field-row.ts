@@ -111,7 +111,11 @@ function othersOf({ kind, value, options = [] }: Field, rng: Rng): string[] {
     case "word":
       return sample(spare, 3, rng);
     case "number":
-      return [`${value}1`, `1${value.replace("-", "")}`, value.startsWith("-") ? value.slice(1) : `-${value}`];
+      return [
+        `${value}1`,
+        `1${value.replace("-", "")}`,
+        value === "0" ? "2" : value.startsWith("-") ? value.slice(1) : `-${value}`,
+      ];
     case "sequence":
       return [marks.toReversed(), marks.slice(0, -1), [...marks.slice(1), at(marks, 0)]]
         .map((list) => list.join(", "))

@@ -26,7 +26,7 @@ const KNOBS = [
   [24, true, 3, true],
 ] as const;
 const BASES = ["A", "C", "G", "T"];
-const AMINO = [..."ACDEFGHIKLMNPQRSTVWY"];
+const AMINO = "ACDEFGHIKLMNPQRSTVWY".split("");
 const LEAST_PROTEIN = 4;
 const MOST_PROTEIN = 40;
 /** They begin and end an intron. */
@@ -40,7 +40,7 @@ export const alteredCodeTranslation = fieldRow<Given>({
   values: () => "the protein as one word of amino-acid letters, without the end mark",
   wordings: [
     (one) =>
-      `An organism has a genetic code of its own (amino acid, then its codons; * ends the protein):\n${codeTable(one)}\n\nDNA, 5' to 3':\n${one.dna}\n\n${rules(one)} Which protein is made?`,
+      `An organism has an unusual genetic code (amino acid, then its codons; * ends the protein):\n${codeTable(one)}\n\nDNA, 5' to 3':\n${one.dna}\n\n${rules(one)} Which protein is made?`,
     (one) =>
       `${rules(one)}\n\nThe strand, from 5' to 3': ${one.dna}\n\nTranslate it with this table, which is not the usual one (* is the end):\n${codeTable(one)}`,
     (one) =>
@@ -102,7 +102,7 @@ function solve(given: Given): Solution | null {
     unspliced,
     shifted,
     value.slice(0, -1),
-    [...value].toReversed().join(""),
+    value.split("").toReversed().join(""),
     `${value}${value[0]}`,
   ];
   return {
@@ -149,7 +149,8 @@ function spliced(text: string): { text: string; removed: number } {
 }
 
 function opposite(strand: string): string {
-  return [...strand]
+  return strand
+    .split("")
     .toReversed()
     .map((base) => at(BASES, 3 - BASES.indexOf(base)))
     .join("");

@@ -23,7 +23,7 @@ const KNOBS = [
 ] as const;
 /** With deviations of 1, inner branches of 6 or more still decide every group of four. */
 const SHORTEST_INNER = 6;
-const LETTERS = [..."ABCDEFGHJ"];
+const LETTERS = ["A", "B", "C", "D", "E", "F", "G", "H", "J"];
 
 export const distanceTree = defineRow<Instance>({
   id: "distance-tree",

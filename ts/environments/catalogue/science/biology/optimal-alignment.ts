@@ -57,7 +57,7 @@ export const optimalAlignment = defineRow<Instance>({
   ],
   gold: ({ lines }) => lines.join("\n"),
   nearMisses: missesOf,
-  variants: ({ lines }) => [lines.join("\n").toLowerCase(), lines.map((line) => [...line].join(" ")).join("\n\n")],
+  variants: ({ lines }) => [lines.join("\n").toLowerCase(), lines.map((line) => line.split("").join(" ")).join("\n\n")],
   score: (instance, answer) => {
     const read = linesOf(answer).map((line) => line.replaceAll(/\s/gu, "").toUpperCase());
     const scored = read.length === 2 ? scoreOf(instance, [at(read, 0), at(read, 1)]) : null;

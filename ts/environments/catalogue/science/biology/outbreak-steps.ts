@@ -129,5 +129,5 @@ function casesText({ groups, cases }: Given): string {
 function shielded({ groups, shield }: Given): string {
   return shield === null
     ? ""
-    : `Masks lower by the share ${shield.share} the number of ${at(groups, shield.group)} who get infected, whoever infects them; this holds from the first generation on and for R and c as well. `;
+    : `Masks lower by the share ${shield.share} the number of ${at(groups, shield.group)} who get infected, from any group; this holds from the first generation on and for R and c as well. `;
 }

@@ -60,7 +60,7 @@ function draw(rng: Rng, level: Level): Given | null {
     }
     found.set(bits.join(""), (found.get(bits.join("")) ?? 0) + 1);
   }
-  const classes = [...found].map(([text, number]) => ({ bits: [...text].map(Number), count: number }));
+  const classes = [...found].map(([text, number]) => ({ bits: text.split("").map(Number), count: number }));
   return {
     genes,
     classes: classes.toSorted((a, b) => b.count - a.count || (a.bits.join("") < b.bits.join("") ? -1 : 1)),
