@@ -70,7 +70,8 @@ function draw(rng: Rng, level: Level): Given | null {
     if (pair === null) return null;
     join(...pair, 1);
   }
-  return { text: written(atoms), atoms };
+  const text = written(atoms);
+  return text === null ? null : { text, atoms };
 }
 
 function solve({ atoms, text }: Given): Solution | null {
@@ -115,22 +116,27 @@ function distance(atoms: readonly Atom[], from: number, to: number): number {
   return atoms.length;
 }
 
-/** Depth first from atom 0; bonds that close a ring get numbers. */
-function written(atoms: readonly Atom[]): string {
+/** Depth first from atom 0; bonds that close a ring get numbers. Null where such a bond is not single, which the notation cannot say. */
+function written(atoms: readonly Atom[]): string | null {
   const seen = new Set<number>();
   const closing = new Map<string, number>();
   const key = (a: number, b: number): string => `${Math.min(a, b)}-${Math.max(a, b)}`;
   const tree = new Set<string>();
+  let isSingle = true;
   const visit = (atom: number): void => {
     seen.add(atom);
-    for (const { to } of at(atoms, atom).bonds) {
+    for (const { to, order } of at(atoms, atom).bonds) {
       if (!seen.has(to)) {
         tree.add(key(atom, to));
         visit(to);
-      } else if (!tree.has(key(atom, to)) && !closing.has(key(atom, to))) closing.set(key(atom, to), closing.size + 1);
+      } else if (!tree.has(key(atom, to)) && !closing.has(key(atom, to))) {
+        closing.set(key(atom, to), closing.size + 1);
+        isSingle &&= order === 1;
+      }
     }
   };
   visit(0);
+  if (!isSingle) return null;
   const text = (atom: number, from: number): string => {
     const { element, bonds } = at(atoms, atom);
     const digits = bonds.map(({ to }) => closing.get(key(atom, to))).filter((digit) => digit !== undefined);
