@@ -3,21 +3,17 @@ import { expect, test } from "vitest";
 
 import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
 import { catalogueRows } from "../../../../../ts/environments/catalogue/index.ts";
-import { isWorldRow, type Level, type WorldRow } from "../../../../../ts/environments/catalogue/row.ts";
+import { isWorldRow, type Level } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 
 const rows = new Map((await catalogueRows(["agentic"])).map(({ row }) => [row.id, row]));
 
-function instances<Instance>(
-  id: string,
-  levels: readonly Level[],
-  count: number,
-): { row: WorldRow; instance: Instance }[] {
+function instances<Instance>(id: string, levels: readonly Level[], count: number): Instance[] {
   const row = rows.get(id);
   if (row === undefined || !isWorldRow(row)) throw new Error(`no row ${id}`);
   const rng = createRng(13);
   return levels.flatMap((level) =>
-    Array.from({ length: count }, () => ({ row, instance: drawInstance(row, level, rng).instance as Instance })),
+    Array.from({ length: count }, () => drawInstance(row, level, rng).instance as Instance),
   );
 }
 
@@ -38,7 +34,7 @@ test("restock-orders: no plan of orders of four days is cheaper", () => {
     storage: number;
     lead: number;
   }
-  for (const { instance } of instances<{ items: Item[]; least: number[] }>("restock-orders", [1], 4)) {
+  for (const instance of instances<{ items: Item[]; least: number[] }>("restock-orders", [1], 4)) {
     for (const [index, { stock, demand, lot, price, fee, storage, lead }] of instance.items.entries()) {
       const most = Math.ceil(demand.reduce((a, b) => a + b, 0) / lot) + 1;
       let least = Infinity;
@@ -64,7 +60,7 @@ test("battery-plan: no plan of five hours has a smaller bill", () => {
     wear: number;
     best: number;
   }
-  for (const { instance } of instances<Battery>("battery-plan", [1], 6)) {
+  for (const instance of instances<Battery>("battery-plan", [1], 6)) {
     const { hours, capacity, power, start, wear, best } = instance;
     let least = Infinity;
     for (const choice of choices(hours.map(() => 2 * power + 1))) {
@@ -87,7 +83,7 @@ test("trip-dispatch: no assignment of trips earns more", () => {
     vehicles: { place: number }[];
     best: number;
   }
-  for (const { instance } of instances<Fleet>("trip-dispatch", [1, 2, 3], 3)) {
+  for (const instance of instances<Fleet>("trip-dispatch", [1, 2, 3], 3)) {
     const { trips, vehicles, best } = instance;
     let most = 0;
     for (const choice of choices(trips.map(() => vehicles.length + 1))) {
@@ -112,7 +108,7 @@ test("auction-campaign and package-negotiation: no other choice brings more", ()
     budget: number;
     best: number;
   }
-  for (const { instance } of instances<Auctions>("auction-campaign", [1, 2, 3], 4)) {
+  for (const instance of instances<Auctions>("auction-campaign", [1, 2, 3], 4)) {
     let most = 0;
     for (const choice of choices(instance.lots.map(() => 2))) {
       const bought = instance.lots.filter((_, lot) => choice[lot] === 1);
@@ -126,7 +122,7 @@ test("auction-campaign and package-negotiation: no other choice brings more", ()
     floor: number;
     best: number[];
   }
-  for (const { instance } of instances<Talks>("package-negotiation", [1, 2, 3], 4)) {
+  for (const instance of instances<Talks>("package-negotiation", [1, 2, 3], 4)) {
     const { issues, floor, best } = instance;
     const own = (options: readonly number[]): number =>
       issues.reduce((sum, issue, index) => sum + (issue.own[options[index] ?? -1] ?? Number.NaN), 0);
