@@ -1,11 +1,19 @@
 /** Sequences, trees and families against recursion over columns, groups of four, and copies of genes one by one. */
 import { expect, test } from "vitest";
 
+import { biology } from "../../../../../ts/environments/catalogue/science/biology/index.ts";
 import { genePoolForecast } from "../../../../../ts/environments/catalogue/science/biology/gene-pool-forecast.ts";
 import { distanceTree } from "../../../../../ts/environments/catalogue/science/biology/distance-tree.ts";
 import { optimalAlignment } from "../../../../../ts/environments/catalogue/science/biology/optimal-alignment.ts";
 import { outbreakSteps } from "../../../../../ts/environments/catalogue/science/biology/outbreak-steps.ts";
-import { expectAgreement, instancesOf } from "./second-method.ts";
+import { expectAgreement, instancesOf, luckOf, quantityRowsOf } from "./second-method.ts";
+
+test.each(quantityRowsOf(biology).map((row) => [row.id, row] as const))(
+  "%s: numbers of the prompt rarely hit",
+  (_, row) => {
+    expect(luckOf(row)).toBeLessThan(0.02);
+  },
+);
 
 test("optimal-alignment: recursion over the rest of both sequences finds no better score", () => {
   interface Problem {
