@@ -2,7 +2,14 @@
 import type { Family, WorldRow } from "../row.ts";
 import { businessRecords } from "./business-records/index.ts";
 import { carefulOperations } from "./careful-operations/index.ts";
+import { committedPlans } from "./committed-plans/index.ts";
 import { partners } from "./partners/index.ts";
 import { systems } from "./systems/index.ts";
 
-export const FAMILIES: readonly Family<WorldRow>[] = [businessRecords, carefulOperations, systems, partners];
+export const FAMILIES: readonly Family<WorldRow>[] = [
+  businessRecords,
+  carefulOperations,
+  systems,
+  partners,
+  committedPlans,
+];

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 
 import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
-import type { FieldInstance } from "../../../../../ts/environments/catalogue/research/field-row.ts";
+import type { FieldInstance } from "../../../../../ts/environments/catalogue/field-row.ts";
 import { LEVELS, type Level, type Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 
 import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
-import { LEVELS, type Level, type Row } from "../../../../../ts/environments/catalogue/row.ts";
+import { type Family, LEVELS, type Level, type Row } from "../../../../../ts/environments/catalogue/row.ts";
 import type { QuantityInstance } from "../../../../../ts/environments/catalogue/science/quantity-row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 
@@ -20,6 +20,14 @@ export function* instancesOf(
       yield { instance: instance as QuantityInstance<object>, prompt };
     }
   }
+}
+
+/** The rows of a family that ask for quantities; others have exact fields, or a property is checked. */
+export function quantityRowsOf({ rows }: Family): Row[] {
+  return rows.filter((row) => {
+    const [first] = instancesOf(row, [1]);
+    return (first?.instance as Partial<QuantityInstance<object>> | undefined)?.solution?.parts !== undefined;
+  });
 }
 
 /** `second` gives the values of the parts and then the words, in the solution's order. */

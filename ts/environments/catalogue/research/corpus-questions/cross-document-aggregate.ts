@@ -5,7 +5,7 @@ import { distinct, name } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { corpus, sentence } from "../documents.ts";
-import { fieldRow, type Solution } from "../field-row.ts";
+import { fieldRow, type Solution } from "../../field-row.ts";
 
 interface Ship {
   name: string;

@@ -1,6 +1,8 @@
 /** Questions that no single document of a generated corpus answers. */
 import type { Family } from "../../row.ts";
+import { citedClaimsAnswer } from "./cited-claims-answer.ts";
 import { crossDocumentAggregate } from "./cross-document-aggregate.ts";
+import { missingLinkDetection } from "./missing-link-detection.ts";
 import { officeAtDate } from "./office-at-date.ts";
 import { relationChainQuestion } from "./relation-chain-question.ts";
 import { retractedSupportTrace } from "./retracted-support-trace.ts";
@@ -18,5 +20,7 @@ export const corpusQuestions: Family = {
     ruleInferredRelation,
     retractedSupportTrace,
     unitMixedSynthesis,
+    citedClaimsAnswer,
+    missingLinkDetection,
   ],
 };

@@ -5,7 +5,7 @@ import { distinct, name } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { corpus, sentence } from "../documents.ts";
-import { fieldRow, marked, marksOf, type Solution } from "../field-row.ts";
+import { fieldRow, marked, marksOf, type Solution } from "../../field-row.ts";
 
 type Kind = "person" | "firm" | "town" | "ship";
 type Phrase = (from: string, to: string) => string;

@@ -4,7 +4,7 @@ import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { sentence } from "../documents.ts";
-import { fieldRow, marked, marksOf, type Solution } from "../field-row.ts";
+import { fieldRow, marked, marksOf, type Solution } from "../../field-row.ts";
 
 interface Given {
   /** Ways in which each paper supports its result: sets of papers that are needed together. An empty set: measurements. */

@@ -5,7 +5,7 @@ import { distinct, name, word } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { bullets, corpus, inWords, sentence } from "../documents.ts";
-import { fieldRow, marked, type Solution } from "../field-row.ts";
+import { fieldRow, marked, type Solution } from "../../field-row.ts";
 
 /** Standings are numbers: those below `Given.base` are stated in documents, each other one has rules with lower ones, or itself. */
 interface Rule {

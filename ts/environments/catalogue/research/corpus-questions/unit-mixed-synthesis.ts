@@ -6,7 +6,7 @@ import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { fractionText } from "../../math/exact-answer.ts";
 import { corpus, sentence } from "../documents.ts";
-import { fieldRow, type Solution } from "../field-row.ts";
+import { fieldRow, type Solution } from "../../field-row.ts";
 
 /** One of the larger is so many of the smaller one; from `year` on it is `later` of them. */
 interface Scale {

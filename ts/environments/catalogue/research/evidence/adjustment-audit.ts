@@ -5,7 +5,7 @@ import { distinct, word } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { numbered } from "../documents.ts";
-import { balanced, fieldRow, type Solution } from "../field-row.ts";
+import { balanced, fieldRow, type Solution } from "../../field-row.ts";
 
 interface Analysis {
   cause: number;

@@ -3,7 +3,7 @@ import { sample, shuffled } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
-import { fieldRow, marked, marksOf, type Solution } from "../field-row.ts";
+import { fieldRow, marked, marksOf, type Solution } from "../../field-row.ts";
 
 interface Given {
   count: number;

@@ -5,7 +5,7 @@ import { distinct, name } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { corpus, numbered, sentence } from "../documents.ts";
-import { balanced, fieldRow, type Solution } from "../field-row.ts";
+import { balanced, fieldRow, type Solution } from "../../field-row.ts";
 
 /** Notes about a village; null is what they do not say. */
 interface Village {

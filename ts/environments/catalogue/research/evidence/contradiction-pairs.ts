@@ -5,7 +5,7 @@ import { distinct, name } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { numbered, sentence } from "../documents.ts";
-import { fieldRow, marked, marksOf, type Solution } from "../field-row.ts";
+import { fieldRow, marked, marksOf, type Solution } from "../../field-row.ts";
 
 /** A sentence claims that the quantity of the building is in this range of whole numbers. */
 interface Claim {

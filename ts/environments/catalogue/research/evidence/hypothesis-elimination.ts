@@ -4,7 +4,7 @@ import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { inWords, sentence } from "../documents.ts";
-import { fieldRow, marked, marksOf, type Solution } from "../field-row.ts";
+import { fieldRow, marked, marksOf, type Solution } from "../../field-row.ts";
 
 /** A lamp lights when the condition on the switches holds. */
 interface Hypothesis {

@@ -4,7 +4,9 @@ import { adjustmentAudit } from "./adjustment-audit.ts";
 import { argumentAcceptance } from "./argument-acceptance.ts";
 import { claimGrading } from "./claim-grading.ts";
 import { contradictionPairs } from "./contradiction-pairs.ts";
+import { factTableFromMemos } from "./fact-table-from-memos.ts";
 import { hypothesisElimination } from "./hypothesis-elimination.ts";
+import { licensedConclusions } from "./licensed-conclusions.ts";
 import { messageMutationTree } from "./message-mutation-tree.ts";
 import { protocolScreening } from "./protocol-screening.ts";
 import { quotationAudit } from "./quotation-audit.ts";
@@ -22,5 +24,7 @@ export const evidence: Family = {
     protocolScreening,
     argumentAcceptance,
     hypothesisElimination,
+    licensedConclusions,
+    factTableFromMemos,
   ],
 };

@@ -5,7 +5,7 @@ import { distinct, word } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { sentence } from "../documents.ts";
-import { fieldRow, type Solution } from "../field-row.ts";
+import { fieldRow, type Solution } from "../../field-row.ts";
 
 interface Given {
   /** `versions[v][slot]`: the detail that stands in a slot. */

@@ -4,7 +4,7 @@ import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import { corpus, sentence } from "../documents.ts";
-import { balanced, fieldRow, type Solution } from "../field-row.ts";
+import { balanced, fieldRow, type Solution } from "../../field-row.ts";
 
 interface Study {
   year: number;

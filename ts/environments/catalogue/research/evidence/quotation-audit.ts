@@ -4,7 +4,7 @@ import type { Rng } from "../../../../random/rng.ts";
 import { distinct, name } from "../../../builtin/words.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
-import { fieldRow, balanced, type Solution } from "../field-row.ts";
+import { fieldRow, balanced, type Solution } from "../../field-row.ts";
 
 interface Given {
   speakers: string[];

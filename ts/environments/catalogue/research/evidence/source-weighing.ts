@@ -6,7 +6,7 @@ import { at, range } from "../../lists.ts";
 import { ONE, over, plus, type Rational, ratio, textOf, times, minus } from "../../math/rational.ts";
 import type { Level } from "../../row.ts";
 import { bullets } from "../documents.ts";
-import { fieldRow, type Solution } from "../field-row.ts";
+import { fieldRow, type Solution } from "../../field-row.ts";
 
 interface Source {
   name: string;

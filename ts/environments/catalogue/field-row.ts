@@ -4,11 +4,11 @@
  * A row draws what the prompt states and solves it. Instances that a slip solves as well are dropped, so the naive method never earns the
  * points. An answer with a line that cannot be read earns nothing.
  */
-import { sample, shuffled } from "../../../random/draws.ts";
-import type { Rng } from "../../../random/rng.ts";
-import { at, linesOf, range } from "../lists.ts";
-import { canonicalAnswer } from "../math/exact-answer.ts";
-import { defineRow, type Level, type Row } from "../row.ts";
+import { sample, shuffled } from "../../random/draws.ts";
+import type { Rng } from "../../random/rng.ts";
+import { at, linesOf, range } from "./lists.ts";
+import { canonicalAnswer } from "./math/exact-answer.ts";
+import { defineRow, type Level, type Row } from "./row.ts";
 
 /** `set`, `sequence`: marks, each once, in any order or in this one; `pairs`: a set of two marks with a hyphen each. */
 export type FieldKind = "word" | "number" | "set" | "sequence" | "pairs";
@@ -111,7 +111,11 @@ function othersOf({ kind, value, options = [] }: Field, rng: Rng): string[] {
     case "word":
       return sample(spare, 3, rng);
     case "number":
-      return [`${value}1`, `1${value.replace("-", "")}`, value.startsWith("-") ? value.slice(1) : `-${value}`];
+      return [
+        `${value}1`,
+        `1${value.replace("-", "")}`,
+        value === "0" ? "2" : value.startsWith("-") ? value.slice(1) : `-${value}`,
+      ];
     case "sequence":
       return [marks.toReversed(), marks.slice(0, -1), [...marks.slice(1), at(marks, 0)]]
         .map((list) => list.join(", "))
