@@ -118,6 +118,9 @@ export async function makePlan(
       ...(onGpu.trainer === null ? [] : trainerProblems(trainer, model.shape, torch, onGpu.trainer)),
       ...(onGpu.server === null ? [] : inferenceProblems(inference, onGpu.server)),
       ...placeProblems(config, parts),
+      ...(model.isRun
+        ? []
+        : [`${model.model} is planned, but prl does not train and sample ${model.architecture} yet`]),
     ],
   };
 }

@@ -50,7 +50,7 @@ export interface RunCosts {
   readonly prefill: (tokens: number) => number;
   /** Seconds of a batch on so many ranks: each takes whole bins. */
   readonly train: (tokens: TrainedTokens, ranks: number) => number;
-  /** What does not fit with so many ranks, in words. */
+  /** What does not fit with so many ranks once the model is loaded, in words. */
   readonly problems: (ranks: number) => readonly string[];
   readonly assumptions: readonly string[];
 }
@@ -98,7 +98,7 @@ export async function runCosts(
     problems(ranks) {
       const cut = { ...workload, ranks };
       return [
-        ...trainerProblems(trainerPlan(config, model, cut), model.shape, cut, device),
+        ...trainerProblems({ ...trainerPlan(config, model, cut), loading: null }, model.shape, cut, device),
         ...inferenceProblems(inference, device),
       ];
     },

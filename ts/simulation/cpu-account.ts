@@ -1,31 +1,30 @@
-/** CPU time of this process, all threads, by what it was used for: by the orchestrator's code, or by the simulation around it. */
+/**
+ * CPU time of this process, all threads, by what it was used for: by the orchestrator's code, or by the simulation around it.
+ *
+ * Reading the time is a system call, so it is read only where one of them hands over to the other.
+ */
 
 const MICRO = 1e6;
 
 export class CpuAccount {
   #orchestratorSeconds = 0;
-  #simulationSeconds = 0;
+  #read = cpuSeconds();
 
-  /** Seconds since the beginning. */
+  /** CPU seconds of the orchestrator since the beginning. */
   get orchestrator(): number {
     return this.#orchestratorSeconds;
   }
 
-  get simulation(): number {
-    return this.#simulationSeconds;
+  /** What was used since the last reading was used by the simulation, or by what is not counted. */
+  simulated(): void {
+    this.#read = cpuSeconds();
   }
 
-  async ofOrchestrator(work: () => Promise<void>): Promise<void> {
-    const before = cpuSeconds();
-    await work();
-    this.#orchestratorSeconds += cpuSeconds() - before;
-  }
-
-  ofSimulation<Result>(work: () => Result): Result {
-    const before = cpuSeconds();
-    const result = work();
-    this.#simulationSeconds += cpuSeconds() - before;
-    return result;
+  /** What was used since the last reading was used by the orchestrator. */
+  orchestrated(): void {
+    const now = cpuSeconds();
+    this.#orchestratorSeconds += now - this.#read;
+    this.#read = now;
   }
 }
 

@@ -141,31 +141,32 @@ class SimulatedRun {
 
   /** Moves time until so many batches are trained. */
   async #until(version: number): Promise<void> {
-    await this.#cpu.ofOrchestrator(() => this.#settled());
+    await this.#settled();
     while (this.#trainer.version < version) {
       this.#options.signal.throwIfAborted();
-      const { moved, isVisible } = this.#cpu.ofSimulation(() => this.#move());
-      if (!moved) throw this.#stuck();
-      if (isVisible) await this.#cpu.ofOrchestrator(() => this.#settled());
+      this.#move();
+      await this.#settled();
     }
   }
 
-  /** The next moment; `isVisible`: the orchestrator may have noticed something. */
-  #move(): { moved: boolean; isVisible: boolean } {
+  /** Moves to the next moment at which the orchestrator may notice something. Errors: PRL_ORCHESTRATOR_FAULT when there is none. */
+  #move(): void {
     this.#workers.place();
-    const seen = this.#clock.visible;
-    const moved = this.#clock.step();
-    return { moved, isVisible: this.#clock.visible !== seen };
+    for (const seen = this.#clock.visible; seen === this.#clock.visible;) {
+      if (!this.#clock.step()) throw this.#stuck();
+    }
   }
 
   /** Resolves when the orchestrator waits for rollouts, versions or servers alone. */
   async #settled(): Promise<void> {
     const latest = performance.now() + LONGEST_WORK_MS;
+    this.#cpu.simulated();
     do {
       await nextRound();
       if (this.#failure !== null) throw this.#failure.error;
       if (performance.now() > latest) throw this.#stuck();
     } while (!this.#isIdle());
+    this.#cpu.orchestrated();
   }
 
   #isIdle(): boolean {
