@@ -1,7 +1,7 @@
 /** `prl plan --simulate`: the curve, its text, and what it refuses. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Curve } from "../../../ts/simulation/index.ts";
@@ -99,6 +99,17 @@ describe("prl plan --simulate", () => {
     expect(stdout).toContain("It does not saturate within these numbers of GPUs.");
     expect(stdout).toContain("- 2 GPUs: the trainer needs");
     expect(stdout).toContain("(--spread)");
+  });
+
+  test("gives the numbers of the README's curve", async () => {
+    const repository = resolve(import.meta.dirname, "../../..");
+    const given = "configs/gpu/qwen3-30b-a3b-16gpu.toml";
+    const options = ["--device", "b200", "--simulate", "--gpus", "16", "--json"];
+    const { stdout } = await prl(["plan", given, ...options], repository, env);
+    const [point] = (JSON.parse(stdout) as Curve).points;
+    const readme = readFileSync(join(repository, "README.md"), "utf8");
+    const row = /^\| 16 +\| ([\d,]+) +\|/mu.exec(readme)?.[1];
+    expect(row?.replace(",", "")).toBe(String(Math.round(point?.tokens_per_second ?? NaN)));
   });
 
   test.each([
