@@ -15,8 +15,8 @@ export { describeKeys, describeSchema, type KeyDescription } from "./keys/key-do
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { isHost } from "./host.ts";
 export { cacheDir } from "./paths.ts";
-export { type AlgoBlock, needsGroups, type TeacherBlock } from "./schema/orchestrator/algo.ts";
-export type { CurriculumBlock } from "./schema/orchestrator/curriculum.ts";
+export { algoBlock, type AlgoBlock, needsGroups, type TeacherBlock } from "./schema/orchestrator/algo.ts";
+export { curriculumBlock, type CurriculumBlock } from "./schema/orchestrator/curriculum.ts";
 export { filterName, type FilterBlock } from "./schema/orchestrator/filters.ts";
 export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";
 export type { MonitorsBlock } from "./schema/monitors.ts";

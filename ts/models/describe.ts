@@ -22,7 +22,12 @@ export interface DescribedModel {
   readonly architecture: string;
   /** The format that config.json names. */
   readonly dtype: WeightDtype;
+  /** prl trains and samples models of this architecture. */
+  readonly isRun: boolean;
 }
+
+/** Architectures whose sizes are known, so that they can be planned, and that nothing of prl runs. */
+const SIZES_ONLY: ReadonlySet<unknown> = new Set(["glm4_moe"]);
 
 /**
  * Reads config.json alone. A snapshot in the cache without weights is enough.
@@ -43,13 +48,14 @@ export async function describeModel(
   }
   if (typeof config !== "object" || config === null)
     throw new PrlError("PRL_ENGINE_CONFIG", `${place} is no JSON object`);
-  checkArchitecture(config as Readonly<Record<string, unknown>>, place);
+  const isRun = !("model_type" in config && SIZES_ONLY.has(config.model_type));
+  if (isRun) checkArchitecture(config as Readonly<Record<string, unknown>>, place);
   const shape = modelShape(config);
   if (shape === null) {
     const needed = "hidden_size, intermediate_size, num_hidden_layers, num_attention_heads and vocab_size";
     throw new PrlError("PRL_ENGINE_CONFIG", `${place} does not give the sizes of the model: ${needed} are needed`);
   }
-  return { model, shape, architecture: shape.model_type ?? "not named", dtype: statedDtype(config) };
+  return { model, shape, architecture: shape.model_type ?? "not named", dtype: statedDtype(config), isRun };
 }
 
 async function readConfig(

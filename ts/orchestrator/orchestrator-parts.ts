@@ -72,6 +72,7 @@ export interface OrchestratorParts {
   dispatcher: GroupDispatcher;
   follower: PolicyFollower;
   lag: LoopLag;
+  lifecycle: Lifecycle;
   limit: DispatchLimit;
   load: () => RunLoad;
   log: StepLog;
@@ -120,7 +121,7 @@ export function connectParts(job: OrchestratorJob, fail: (error: unknown) => voi
     onFailure: fail,
   });
   const load = () => loadOf({ staleness, watcher, budget, queue, lifecycle, limit });
-  return { assembler, builder, checkpoints, dispatcher, follower, lag, limit, load, log };
+  return { assembler, builder, checkpoints, dispatcher, follower, lag, lifecycle, limit, load, log };
 }
 
 /** The state of tasks, groups and batches, as the checkpoint left it. */

@@ -2,13 +2,8 @@
 export type { PlanOptions } from "./assumptions.ts";
 export { type Device, DEVICES } from "./devices.ts";
 export type { InferencePlan } from "./inference-plan.ts";
-export {
-  makePlan,
-  type ModelPlan,
-  type Plan,
-  type PlanSurroundings,
-  type ProcessPlan,
-  type VersionPlan,
-} from "./plan.ts";
+export { makePlan, type ModelPlan, type Plan, type PlanSurroundings, type ProcessPlan } from "./plan.ts";
+export { type RunCosts, runCosts, type TrainedTokens } from "./run-costs.ts";
 export type { BatchPlan, TimePlan } from "./step-plan.ts";
 export type { TrainerPlan } from "./trainer-plan.ts";
+export type { VersionPlan } from "./version-plan.ts";

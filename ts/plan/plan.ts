@@ -10,7 +10,7 @@ import type { RlConfig } from "../config/index.ts";
 import { locateEnvironment } from "../environments/internal.ts";
 import type { HubSettings } from "../hub/index.ts";
 import { adapterParameters, countParameters, type DescribedModel, describeModel, expertsOf } from "../models/index.ts";
-import { type Assumptions, assumptionsFor, type PlanOptions } from "./assumptions.ts";
+import { assumptionsFor, type PlanOptions } from "./assumptions.ts";
 import { assumptionLines } from "./assumption-lines.ts";
 import {
   type InferencePlan,
@@ -20,8 +20,8 @@ import {
   vllmWorkload,
 } from "./inference-plan.ts";
 import { type BatchPlan, batchPlan, type TimePlan, timePlan } from "./step-plan.ts";
-import { elementBytes } from "./torch-memory.ts";
 import { gib, type TrainerPlan, torchWorkload, trainerPlan, trainerProblems } from "./trainer-plan.ts";
+import { type VersionPlan, versionPlan } from "./version-plan.ts";
 
 export interface ModelPlan {
   /** `org/name`, or the folder. */
@@ -33,19 +33,6 @@ export interface ModelPlan {
   /** Parameters that a token uses: fewer than all in a mixture of experts. */
   readonly active: number;
   readonly dtype: "float32" | "bfloat16";
-}
-
-/** Bytes of versions and checkpoints. */
-export interface VersionPlan {
-  readonly full: number;
-  /** Expected bytes of a sparse version; null where versions are never sparse. */
-  readonly sparse: number | null;
-  /** Seconds for a full version, and for a sparse one. */
-  readonly full_seconds: number;
-  readonly sparse_seconds: number | null;
-  /** Versions that stay on disk, and one checkpoint. */
-  readonly disk: number;
-  readonly checkpoint: number;
 }
 
 export interface ProcessPlan {
@@ -81,8 +68,6 @@ export interface PlanSurroundings {
   /** Bytes of this machine; default: what it says. */
   readonly machineBytes?: number;
 }
-
-const F32 = 4;
 
 /**
  * Errors: PRL_CLI_USAGE for an option that does not fit; PRL_ENVIRONMENT_UNKNOWN and the like for an environment that is not there; those of
@@ -133,6 +118,9 @@ export async function makePlan(
       ...(onGpu.trainer === null ? [] : trainerProblems(trainer, model.shape, torch, onGpu.trainer)),
       ...(onGpu.server === null ? [] : inferenceProblems(inference, onGpu.server)),
       ...placeProblems(config, parts),
+      ...(model.isRun
+        ? []
+        : [`${model.model} is planned, but prl does not train and sample ${model.architecture} yet`]),
     ],
   };
 }
@@ -151,30 +139,6 @@ function modelPlan(
     trained,
     active: expertsOf(shape) === null ? total : active,
     dtype,
-  };
-}
-
-/** An adapter's versions are in f32 and never sparse; neither are folders in the run directory. */
-function versionPlan(
-  { model: { lora }, weight_broadcast: broadcast, trainer }: RlConfig,
-  { shape }: DescribedModel,
-  given: { dtype: "float32" | "bfloat16"; assumptions: Assumptions },
-): VersionPlan {
-  const { total } = countParameters(shape);
-  const trained = lora === null ? total : adapterParameters(shape, { rank: lora.rank, targets: lora.target_modules });
-  const { transfer, sparse: share } = given.assumptions;
-  const full = trained * (lora === null ? elementBytes(given.dtype) : F32);
-  const isSparse = lora === null && broadcast.type === "grpc" && given.dtype === "bfloat16";
-  const sparse = isSparse ? full * share : null;
-  const { type: optimizer, state_dtype: state } = trainer.optim;
-  const checkpoint = trained * (F32 + (optimizer === "adamw" ? 2 : 1) * elementBytes(state));
-  return {
-    full,
-    sparse,
-    full_seconds: full / transfer,
-    sparse_seconds: sparse === null ? null : sparse / transfer,
-    disk: broadcast.keep * full + 2 * checkpoint,
-    checkpoint,
   };
 }
 

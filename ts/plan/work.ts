@@ -79,12 +79,26 @@ export interface DecodeLoad {
 
 /** Seconds of one step of a server, which gives each running sequence one token. */
 export function decodeSeconds(shape: ModelShape, device: Device, server: VllmWorkload, load: DecodeLoad): number {
+  return decoder(shape, device, server, load)(load.sequences, load.sequences * load.length);
+}
+
+/** The same as a function of the running sequences and of their tokens in the KV cache together, for a simulation that asks often. */
+export function decoder(
+  shape: ModelShape,
+  device: Device,
+  server: VllmWorkload,
+  reached: Pick<DecodeLoad, "bandwidth" | "mfu">,
+): (sequences: number, tokens: number) => number {
   const { tensorParallel, dtype } = server;
-  const kv = load.sequences * load.length * kvBytesPerToken(shape, tensorParallel, dtype);
-  const bytes = readWeights(shape, server, load.sequences) / tensorParallel + kv;
-  const flops = (2 * decodedParameters(shape) * load.sequences) / tensorParallel;
-  const speed = dtype === "bfloat16" ? device.bf16 : device.f32;
-  return Math.max(bytes / (device.bandwidth * load.bandwidth), flops / (speed * load.mfu));
+  const perToken = kvBytesPerToken(shape, tensorParallel, dtype);
+  const speed = (dtype === "bfloat16" ? device.bf16 : device.f32) * reached.mfu;
+  const bandwidth = device.bandwidth * reached.bandwidth;
+  const flops = (2 * decodedParameters(shape)) / tensorParallel;
+  const weights: number[] = [];
+  return (sequences, tokens) => {
+    const read = (weights[sequences] ??= readWeights(shape, server, sequences) / tensorParallel);
+    return Math.max((read + tokens * perToken) / bandwidth, (flops * sequences) / speed);
+  };
 }
 
 /** Seconds for a prompt of so many tokens on a server. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { adapterParameters, countParameters, modelShape, type ModelShape } from "../../../ts/models/index.ts";
-import { QWEN3 } from "../plan/qwen3.ts";
+import { GLM_AIR, QWEN3 } from "../plan/qwen3.ts";
 
 function shapeOf(config: object): ModelShape {
   const shape = modelShape(config);
@@ -105,6 +105,23 @@ describe("parameters counted from config.json", () => {
     ],
     ["experts but in one layer", { model_type: "qwen3_moe", ...experts, mlp_only_layers: [1] }, 306_816],
     ["experts in every second layer", { model_type: "qwen3_moe", ...experts, decoder_sparse_step: 2 }, 251_008],
+    [
+      "glm4_moe with shared experts, a dense first layer and head norms",
+      {
+        model_type: "glm4_moe",
+        head_dim: 32,
+        n_routed_experts: 8,
+        n_shared_experts: 2,
+        num_experts_per_tok: 2,
+        moe_intermediate_size: 48,
+        first_k_dense_replace: 1,
+        attention_bias: true,
+        use_qk_norm: true,
+        tie_word_embeddings: false,
+      },
+      344_448,
+    ],
+    ["GLM-4.5-Air", GLM_AIR, 106_852_245_504],
   ])("of %s are those of the class in transformers", (_name, keys, count) => {
     expect(countParameters(shapeOf({ ...common, ...keys })).total).toBe(count);
   });

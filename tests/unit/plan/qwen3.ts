@@ -1,4 +1,4 @@
-/** Models of the Qwen3 family as their config.json on the hub describes them (huggingface.co/Qwen), and a cache of the hub that has only these files. */
+/** Models of the Qwen3 family, and one of GLM-4.5, as their config.json on the hub describes them (huggingface.co/Qwen), and a cache of the hub that has only these files. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -55,11 +55,34 @@ export const QWEN3 = {
   },
 };
 
+/** huggingface.co/zai-org/GLM-4.5-Air. */
+export const GLM_AIR = {
+  architectures: ["Glm4MoeForCausalLM"],
+  model_type: "glm4_moe",
+  hidden_size: 4096,
+  intermediate_size: 10_944,
+  moe_intermediate_size: 1408,
+  num_hidden_layers: 46,
+  num_attention_heads: 96,
+  num_key_value_heads: 8,
+  head_dim: 128,
+  vocab_size: 151_552,
+  max_position_embeddings: 131_072,
+  n_routed_experts: 128,
+  n_shared_experts: 1,
+  num_experts_per_tok: 8,
+  first_k_dense_replace: 1,
+  attention_bias: true,
+  use_qk_norm: false,
+  tie_word_embeddings: false,
+  torch_dtype: "bfloat16",
+};
+
 const COMMIT = "c".repeat(40);
 
 /** Environment of a command whose cache of the hub, below `root`, has config.json of these models and no weights. */
 export function hubOfQwen3(root: string): Record<string, string> {
-  for (const [name, config] of Object.entries(QWEN3)) {
+  for (const [name, config] of Object.entries({ ...QWEN3, "zai-org/GLM-4.5-Air": GLM_AIR })) {
     const folder = join(root, `models--${name.replace("/", "--")}`);
     mkdirSync(join(folder, "snapshots", COMMIT), { recursive: true });
     mkdirSync(join(folder, "refs"));

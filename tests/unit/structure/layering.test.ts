@@ -7,7 +7,7 @@ const TS = resolve(import.meta.dirname, "../../../ts");
 /** Areas from the top of the layering to its bottom: an area imports from lower layers only, and from no other area of the same layer. */
 const LAYERS = [
   ["cli"],
-  ["launcher"],
+  ["launcher", "simulation"],
   ["orchestrator", "trainer", "inference", "evals", "plan"],
   ["algorithms"],
   ["environments"],

@@ -7,22 +7,12 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
 import { createRng } from "../../random/rng.ts";
-import { encodeTraceColumns, type RunRequest } from "../../environments/internal.ts";
-import type { Episode } from "../../environments/index.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { RolloutSamples } from "../../native/index.ts";
 import { EngineFleet, type EnvWorkers } from "../../orchestrator/index.ts";
-import {
-  type AvailableWeights,
-  type CheckpointWriter,
-  type RolloutSender,
-  type WeightFollower,
-  writeHalf,
-} from "../../transports/index.ts";
+import { madeUpAnswer, madeUpColumns, madeUpEpisode, madeUpTasks, madeUpWeights } from "../../simulation/internal.ts";
+import { type CheckpointWriter, type RolloutSender, type WeightFollower, writeHalf } from "../../transports/index.ts";
 
 const URL = "http://127.0.0.1:0";
-const NOT_SAMPLED = 0xffffffff;
-const PAGE = 1024;
 
 export function madeUpEngines(metrics: Metrics): EngineFleet {
   let version = 0;
@@ -68,7 +58,7 @@ export function madeUpTrainer(
       signal.addEventListener("abort", () => version(number).resolve(), { once: true });
       await version(number).promise;
       signal.throwIfAborted();
-      return availableWeights(number);
+      return madeUpWeights(number);
     },
     close: async () => undefined,
   };
@@ -100,20 +90,6 @@ function withResolvers(): PromiseWithResolvers {
   return { promise, resolve };
 }
 
-function availableWeights(version: number): AvailableWeights {
-  const manifest = {
-    format: "prl-weights",
-    version,
-    digest: String(version),
-    base: null,
-    encoding: "full" as const,
-    shards: [],
-    canary: null,
-  };
-  const nothing = async (): Promise<void> => undefined;
-  return { manifest, source: { dir: "" }, acknowledge: nothing, release: nothing };
-}
-
 export interface RolloutShape {
   /** Tokens of a rollout, half of them prompt. */
   length: number;
@@ -122,63 +98,24 @@ export interface RolloutShape {
 }
 
 export function madeUpWorkers({ length, vocabSize }: RolloutShape): EnvWorkers {
+  const prompt = Math.floor(length / 2);
   return {
-    async tasks({ after, limit }) {
-      const start = Number(after ?? 0);
-      const count = Math.min(limit, PAGE);
-      const tasks = Array.from({ length: count }, (_, i) => ({ key: String(start + i), hash: "", data: {} }));
-      return { tasks, next: String(start + count), endless: true };
-    },
+    tasks: madeUpTasks,
     async run(request) {
       await setImmediate();
-      return { episode: episodeOf(request, length), samples: samplesOf(request, { length, vocabSize }) };
+      const rng = createRng(request.seed);
+      const version = Number(request.cache_salt);
+      const versions = { start: version, end: version };
+      const tokenIds = Uint32Array.from({ length }, () => rng.integer(vocabSize));
+      const episode = madeUpEpisode(request, {
+        ...versions,
+        reward: (request.seed % 5) / 4,
+        promptTokens: prompt,
+        completionTokens: length - prompt,
+      });
+      return madeUpAnswer(episode, madeUpColumns(tokenIds, prompt, versions));
     },
     scoreGroup: async () => Promise.reject(new Error("rollouts that are made up compare nothing")),
     close: async () => undefined,
-  };
-}
-
-function samplesOf(request: RunRequest, { length, vocabSize }: RolloutShape): RolloutSamples {
-  const rng = createRng(request.seed);
-  const prompt = Math.floor(length / 2);
-  const columns = {
-    tokenIds: Uint32Array.from({ length }, () => rng.integer(vocabSize)),
-    mask: new Uint8Array(length).fill(1, prompt),
-    logprobs: new Float32Array(length).fill(-1, prompt),
-    versionSpans: Uint32Array.of(0, NOT_SAMPLED, prompt, Number(request.cache_salt)),
-    branchOffsets: Uint32Array.of(0, length),
-  };
-  return RolloutSamples.parse(encodeTraceColumns([columns]), 1);
-}
-
-function episodeOf(request: RunRequest, length: number): Episode {
-  const version = Number(request.cache_salt);
-  const prompt = Math.floor(length / 2);
-  const reward = (request.seed % 5) / 4;
-  return {
-    id: request.episode_id,
-    env: { id: request.env, name: request.env },
-    task: request.task,
-    group: { id: request.group_id },
-    run: request.run,
-    ok: true,
-    errors: [],
-    traces: [
-      {
-        id: `${request.episode_id}-0`,
-        agent: "agent",
-        trainable: true,
-        nodes: [],
-        rewards: {},
-        reward,
-        metrics: {},
-        stop_condition: "agent_completed",
-        is_completed: true,
-        is_truncated: false,
-        usage: { prompt_tokens: prompt, completion_tokens: length - prompt },
-        timing: { start: 0, generation_ms: 0, scoring_ms: 0, total_ms: 0 },
-        policy: { start: version, end: version },
-      },
-    ],
   };
 }

@@ -1,12 +1,12 @@
 /**
- * How many parameters a model has, counted from its config.json alone. The layers are those of Llama, Mistral, Qwen2, Qwen3 and Qwen3-MoE as
+ * How many parameters a model has, counted from its config.json alone. The layers are those of Llama, Mistral, Qwen2, Qwen3, Qwen3-MoE and GLM-4.5 as
  * transformers builds them; the names of the classes' parameters are the rows of the table.
  *
  * | of each layer                    | numbers                                                                         |
  * | -------------------------------- | ------------------------------------------------------------------------------- |
- * | q, k, v and o of attention       | H (q + 2 k) + q H; with biases q + 2 k (qwen2), and H more (`attention_bias`)   |
+ * | q, k, v and o of attention       | H (q + 2 k) + q H; with biases q + 2 k (qwen2, glm4_moe), and H more (`attention_bias`) |
  * | norms                            | 2 H; qwen3, qwen3_moe: and 2 head widths                                        |
- * | feed-forward                     | 3 H F; with `mlp_bias` 2 F + H more; of experts X (3 H W) + X H for the router  |
+ * | feed-forward                     | 3 H F; with `mlp_bias` 2 F + H more; of experts (X + shared) (3 H W) + X H for the router |
  *
  * Outside of the layers: the embedding V H, the head V H unless it is tied, and a norm of H.
  */
@@ -33,12 +33,14 @@ export interface AdapterShape {
 }
 
 const HEAD_NORMS = new Set(["qwen3", "qwen3_moe"]);
+const WITHOUT_OUTPUT_BIAS = new Set(["qwen2", "glm4_moe"]);
 
 export function countParameters(shape: ModelShape): ParameterCount {
   const { hidden, layers, embedding, isTied, q, qkv, headDim } = sizesOf(shape);
   const qkvBias = shape.model_type === "qwen2" || shape.attention_bias === true ? qkv : 0;
-  const outputBias = shape.model_type !== "qwen2" && shape.attention_bias === true ? hidden : 0;
-  const norms = 2 * hidden + (HEAD_NORMS.has(shape.model_type ?? "") ? 2 * headDim : 0);
+  const outputBias = !WITHOUT_OUTPUT_BIAS.has(shape.model_type ?? "") && shape.attention_bias === true ? hidden : 0;
+  const hasHeadNorms = HEAD_NORMS.has(shape.model_type ?? "") || shape.use_qk_norm === true;
+  const norms = 2 * hidden + (hasHeadNorms ? 2 * headDim : 0);
   const attention = hidden * qkv + q * hidden + qkvBias + outputBias + norms;
   const bias = shape.mlp_bias === true ? 2 * shape.intermediate_size + hidden : 0;
   const dense = attention + 3 * hidden * shape.intermediate_size + bias;
@@ -50,7 +52,8 @@ export function countParameters(shape: ModelShape): ParameterCount {
     return { total, active: total, layer: dense, tensor, outside };
   }
   const sparseLayers = countSparseLayers(shape);
-  const sparse = (networks: number): number => attention + hidden * (experts.count + 3 * networks * experts.width);
+  const sparse = (networks: number): number =>
+    attention + hidden * (experts.count + 3 * (networks + experts.shared) * experts.width);
   const sum = (networks: number): number => (layers - sparseLayers) * dense + sparseLayers * sparse(networks) + outside;
   return {
     total: sum(experts.count),
@@ -65,7 +68,7 @@ export function countParameters(shape: ModelShape): ParameterCount {
 export function countSparseLayers(shape: ModelShape): number {
   const { num_hidden_layers: layers, decoder_sparse_step: step, mlp_only_layers: dense } = shape;
   if (expertsOf(shape) === null) return 0;
-  const indices = Array.from({ length: layers }, (_, layer) => layer);
+  const indices = Array.from({ length: layers }, (_, layer) => layer).slice(shape.first_k_dense_replace ?? 0);
   return indices.filter((layer) => dense?.includes(layer) !== true && (layer + 1) % (step ?? 1) === 0).length;
 }
 

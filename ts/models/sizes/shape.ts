@@ -13,6 +13,11 @@ const shapeSchema = z.object({
   max_position_embeddings: z.int().positive().nullish(),
   num_experts: z.int().positive().nullish(),
   num_experts_per_tok: z.int().positive().nullish(),
+  /** `num_experts` of GLM-4.5, the experts that every token uses, and its first layers without experts. */
+  n_routed_experts: z.int().positive().nullish(),
+  n_shared_experts: z.int().nonnegative().nullish(),
+  first_k_dense_replace: z.int().nonnegative().nullish(),
+  use_qk_norm: z.boolean().nullish(),
   moe_intermediate_size: z.int().positive().nullish(),
   mlp_only_layers: z.array(z.int().nonnegative()).nullish(),
   decoder_sparse_step: z.int().positive().nullish(),
@@ -36,6 +41,8 @@ export interface Experts {
   readonly used: number;
   /** Their width. */
   readonly width: number;
+  /** Further networks of a layer, of the same width, that every token uses. */
+  readonly shared: number;
 }
 
 /** Widths and counts, in numbers. */
@@ -74,6 +81,7 @@ export function sizesOf(shape: ModelShape): Sizes {
 
 /** Null for a dense model. */
 export function expertsOf(shape: ModelShape): Experts | null {
-  const { num_experts: count, num_experts_per_tok: used, moe_intermediate_size: width } = shape;
-  return !count || !used || !width ? null : { count, used, width };
+  const { num_experts_per_tok: used, moe_intermediate_size: width, n_shared_experts: shared } = shape;
+  const count = shape.num_experts ?? shape.n_routed_experts;
+  return !count || !used || !width ? null : { count, used, width, shared: shared ?? 0 };
 }

@@ -51,9 +51,15 @@ export class BatchAssembler {
   readonly #options: BatchAssemblerOptions;
   /** Seconds since the last step in which nothing but a new version could help. */
   #waitedForPolicy = 0;
+  #isWaiting = false;
 
   constructor(options: BatchAssemblerOptions) {
     this.#options = options;
+  }
+
+  /** It waits for a completed group or a new version, and does nothing by itself before that. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
   }
 
   /** Makes the batches up to this step. */
@@ -90,7 +96,9 @@ export class BatchAssembler {
       if (groups !== undefined) return { groups, assembled: assembled.add(staleness.step, groups) };
       const { needsVersion } = pool;
       const waitedFrom = performance.now();
+      this.#isWaiting = true;
       await pool.nextChange(LONGEST_WAIT_MS, signal);
+      this.#isWaiting = false;
       if (needsVersion) this.#waitedForPolicy += (performance.now() - waitedFrom) / 1000;
     }
   }

@@ -5,8 +5,6 @@
  * only its own keys move. With bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018): an engine that has more than its share is passed
  * over for the next one.
  */
-import { createHash } from "node:crypto";
-
 export interface Candidate {
   readonly name: string;
   /** Rollouts under way. */
@@ -23,11 +21,12 @@ export function chooseEngine<Of extends Candidate>(key: string, candidates: read
   if (candidates.length < 2) return candidates[0];
   const total = candidates.reduce((sum, { inFlight }) => sum + inFlight, 1);
   const most = Math.max(LEAST_LOAD, Math.ceil((OVERLOAD * total) / candidates.length));
+  const hashed = hashOf(key);
   let best: Of | undefined;
   let highest = -1;
   for (const candidate of candidates) {
     if (candidate.inFlight >= most) continue;
-    const score = scoreOf(key, candidate.name);
+    const score = scoreOf(hashed, nameHash(candidate.name));
     if (score <= highest) continue;
     best = candidate;
     highest = score;
@@ -35,7 +34,36 @@ export function chooseEngine<Of extends Candidate>(key: string, candidates: read
   return best;
 }
 
-/** Uniform in [0, 2^48), equal in every process. */
-function scoreOf(key: string, name: string): number {
-  return createHash("md5").update(name).update("\0").update(key).digest().readUIntBE(0, 6);
+/** Hashes of engines' names: a run has few names, and each is scored for every rollout. */
+const names = new Map<string, number>();
+const MOST_NAMES = 4096;
+
+function nameHash(name: string): number {
+  const known = names.get(name);
+  if (known !== undefined) return known;
+  if (names.size === MOST_NAMES) names.clear();
+  const hash = hashOf(name);
+  names.set(name, hash);
+  return hash;
+}
+
+/** FNV-1a over UTF-16 units, 32 bits; equal in every process. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return mixed(hash);
+}
+
+/** Uniform in [0, 2^32), equal in every process. */
+function scoreOf(key: number, name: number): number {
+  return mixed(mixed(key ^ name) + Math.imul(name, 0x9e3779b9)) >>> 0;
+}
+
+/** The last steps of MurmurHash3 (Appleby, public domain): each bit of the result depends on all bits. */
+function mixed(bits: number): number {
+  let hash = bits ^ (bits >>> 16);
+  hash = Math.imul(hash, 0x85ebca6b);
+  hash ^= hash >>> 13;
+  hash = Math.imul(hash, 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
 }

@@ -65,7 +65,7 @@ export class DispatchLimit {
 
   start(): void {
     const { interval_s: seconds } = this.#options.config.orchestrator.concurrency;
-    this.#timer = setInterval(() => void this.#look(), seconds * 1000);
+    this.#timer = setInterval(() => void this.look(), seconds * 1000);
     this.#timer.unref();
   }
 
@@ -105,7 +105,8 @@ export class DispatchLimit {
     return { "concurrency/max_inflight": this.#controller.limit, ...inferenceMetrics(this.#loads) };
   }
 
-  async #look(): Promise<void> {
+  /** Reads the engines' metrics now; after `start` that happens at intervals. */
+  async look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {

@@ -124,6 +124,11 @@ export class GroupDispatcher {
     return { "dispatcher/off_policy/max": most, "dispatcher/off_policy/mean": rollouts === 0 ? 0 : sum / rollouts };
   }
 
+  /** It is opening groups, in several turns of the event loop where there are many. */
+  get isFilling(): boolean {
+    return this.#filling;
+  }
+
   /** Version under which groups are opened from now on. */
   set version(version: number) {
     this.#version = version;

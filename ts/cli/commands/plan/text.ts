@@ -29,7 +29,8 @@ function row(label: string, text: string): string {
   return `${label.padEnd(LABEL)}${text}`;
 }
 
-function bullet(text: string): string[] {
+/** A line of a list, wrapped. */
+export function bullet(text: string): string[] {
   return wrap(text, WIDEST - 2).map((line, index) => `${index === 0 ? "- " : "  "}${line}`);
 }
 
