@@ -72,7 +72,7 @@ async function refusals(before: readonly string[], options: readonly CommandOpti
 }
 
 const PLAIN = COMMAND_NAMES.filter(
-  (name) => !["rl", "sft", "eval", "config", "env", "model", "weights", ...CHILDREN].includes(name),
+  (name) => !["rl", "sft", "eval", "config", "env", "launch", "model", "weights", ...CHILDREN].includes(name),
 );
 
 test.each([...PLAIN, "inference"])("prl %s refuses options that are wrong", async (name) => {

@@ -240,7 +240,8 @@ async function openSession(
   });
 }
 
-async function endWith(session: RunSession, body: () => Promise<void>): Promise<RunEnd> {
+/** Does the work of a run and writes its summary, whatever comes of it. */
+export async function endWith(session: RunSession, body: () => Promise<void>): Promise<RunEnd> {
   let error: unknown;
   try {
     await body();

@@ -1,0 +1,21 @@
+/** `prl host-part`: the host's end of an ssh session of `prl launch ssh`. The order comes through the standard input. */
+import type { Readable, Writable } from "node:stream";
+
+import { type Command, type CommandIo, EXIT } from "../../command.ts";
+import { onlyOptions } from "../../arguments/args.ts";
+
+export const command: Command = {
+  name: "host-part",
+  summary: "One part of a run on its host, for prl launch ssh",
+  usage: "host-part",
+  details: "The launcher starts it over ssh and talks to it in lines of JSON. It ends within 10 s when its input ends.",
+  hidden: true,
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  onlyOptions(command, args);
+  const { serveOrder } = await import("../../../launcher/index.ts");
+  await serveOrder({ stdin: io.stdin as Readable, stdout: io.stdout as Writable, signal: io.signal });
+  return EXIT.done;
+}

@@ -1,0 +1,53 @@
+/**
+ * `prl host-part`, the host's end of an ssh session: carries out the launcher's one order, and ends with the session.
+ *
+ * When its input ends, when no beat comes for 30 s, or when its output can no longer be written, the launcher is gone: it then ends the part within 8 s
+ * and itself within 10, whatever the part does. It keeps nothing on the host but the run directory.
+ */
+import type { Readable, Writable } from "node:stream";
+
+import { withDeadline } from "../../../async/deadline.ts";
+import { describeError, PrlError } from "../../../errors.ts";
+import { packageManifest } from "../../../version.ts";
+import { linesOf, type PartOrder, partOrderSchema, PROTOCOL } from "../host-protocol.ts";
+import { FrameWriter } from "./frame-writer.ts";
+import { hostPart } from "./host-part.ts";
+
+/** Longest time until the order is there. */
+const ORDER_MS = 60_000;
+
+export interface HostStreams {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** Aborted when this process is asked to end. */
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when the order is done; errors go to the launcher as a frame. */
+export async function serveOrder({ stdin, stdout, signal }: HostStreams): Promise<void> {
+  const frames = new FrameWriter(stdout);
+  await frames.write({ prl: "hello", protocol: PROTOCOL, version: packageManifest().version });
+  const lines = linesOf(stdin);
+  try {
+    const late = () => new PrlError("PRL_SSH", `no order came within ${ORDER_MS / 1000} s`);
+    const { value, done } = await withDeadline(lines.next(), ORDER_MS, late);
+    // A launcher that only asked who is there.
+    if (done === true) return;
+    const order = readOrder(value);
+    await hostPart(order, { lines, frames, signal });
+  } catch (error) {
+    const { code, message } = describeError(error);
+    await frames.write({ prl: "refused", code, message });
+  } finally {
+    stdin.destroy();
+  }
+}
+
+function readOrder(line: string): PartOrder {
+  try {
+    return partOrderSchema.parse(JSON.parse(line));
+  } catch (cause) {
+    const advice = `prl ${packageManifest().version} is here: have the same version on all hosts`;
+    throw new PrlError("PRL_SSH", `the order of the launcher cannot be read; ${advice}`, { cause });
+  }
+}
