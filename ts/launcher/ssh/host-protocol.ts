@@ -56,6 +56,8 @@ export const frameSchema = z.discriminatedUnion("prl", [
   z.strictObject({ prl: z.literal("beat") }),
   /** Whole lines of a followed file. */
   z.strictObject({ prl: z.literal("lines"), file: text, text }),
+  /** The orchestrator of a run that is continued goes on from the checkpoint of this step. */
+  z.strictObject({ prl: z.literal("begun"), step: count }),
   /** A part that serves has ended and is started again. */
   z.strictObject({ prl: z.literal("again"), how: text }),
   /** The last frame of a part. */

@@ -8,23 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { HostsFile } from "../../config/index.ts";
 import { withDeadline } from "../../async/deadline.ts";
-import { describeError, isErrorCode, messageOf, PrlError } from "../../errors.ts";
+import { isErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { type FailureNote } from "../../failure-note.ts";
-import { packageManifest } from "../../version.ts";
+import { refuseVersion } from "./ask-host.ts";
 import type { Collector } from "./collector.ts";
 import type { Part } from "./host-plan.ts";
-import {
-  BEAT,
-  BEAT_MS,
-  type Frame,
-  KILL,
-  linesOf,
-  type PartOrder,
-  PROTOCOL,
-  readFrame,
-  STOP,
-} from "./host-protocol.ts";
-import { connectionRefused, SSH_FAILED, type SshProcess, startOnHost } from "./ssh-program.ts";
+import { BEAT, BEAT_MS, type Frame, KILL, linesOf, type PartOrder, readFrame, STOP } from "./host-protocol.ts";
+import { connectionRefused, noSsh, SSH_FAILED, type SshProcess, startOnHost } from "./ssh-program.ts";
 
 /** Longest time from the start of ssh to the first frame: connecting, login scripts, and starting Node on a busy machine. */
 const HELLO_MS = 60_000;
@@ -48,6 +38,8 @@ export type PartEnd =
 export interface SessionEvents {
   /** A server that was killed is started again on its host. */
   readonly onAgain: (part: Part, how: string) => void;
+  /** The run goes on from the checkpoint of this step. */
+  readonly onBegun: (step: number) => void;
 }
 
 export class HostSession {
@@ -148,6 +140,8 @@ export class HostSession {
         return this.#collector.log(name, frame.text);
       case "lines":
         return this.#collector.lines(frame.file, frame.text);
+      case "begun":
+        return this.#events.onBegun(frame.step);
       case "again":
         return this.#events.onAgain(this.part, frame.how);
       case "end": {
@@ -166,12 +160,9 @@ export class HostSession {
     }
   }
 
-  #greet({ protocol, version }: Extract<Frame, { prl: "hello" }>): void {
+  #greet(hello: Extract<Frame, { prl: "hello" }>): void {
     this.#isGreeted = true;
-    const own = packageManifest().version;
-    if (protocol === PROTOCOL && version === own) return;
-    const text = `has prl ${version}, and this machine ${own}: have the same version on all hosts`;
-    this.#lose(new PrlError("PRL_SSH", `${this.part.host.name} ${text}`));
+    refuseVersion(this.part.host, hello);
   }
 
   /** The first reason counts. */
@@ -201,9 +192,4 @@ export class HostSession {
   get #where(): string {
     return `${this.part.name} on ${this.part.host.name}`;
   }
-}
-
-function noSsh(cause: unknown): PrlError {
-  const { message } = describeError(cause);
-  return new PrlError("PRL_SSH", `ssh cannot be started: ${message}; install an OpenSSH client`, { cause });
 }

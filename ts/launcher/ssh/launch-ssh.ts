@@ -8,7 +8,15 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type HostsFile, loadConfig, type Provenance, type RlConfig, tomlWithOrigins } from "../../config/index.ts";
+import {
+  type Host,
+  type HostsFile,
+  loadConfig,
+  type Provenance,
+  type RlConfig,
+  tomlWithOrigins,
+} from "../../config/index.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { ifThere } from "../../files/file-presence.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
@@ -22,7 +30,8 @@ import { endWith, type RunEnd } from "../run/launch.ts";
 import { madeUpRunName, whileHeld } from "../run/run-directory.ts";
 import type { ResumeRequest } from "../run/resume-run.ts";
 import { RunSession } from "../run/run-session.ts";
-import { runStage } from "../run/stage.ts";
+import { runStage, untilInterrupted } from "../run/stage.ts";
+import { askHost } from "./ask-host.ts";
 import { Collector, type LineOwner, receivedBytes } from "./collector.ts";
 import { type HostPlan, type Part, planHosts } from "./host-plan.ts";
 import { type PartOrder, PROTOCOL } from "./host-protocol.ts";
@@ -42,14 +51,18 @@ export interface SshOptions {
   readonly onEvent: (event: RunEvent) => void;
 }
 
+/** Connecting, login scripts, and starting Node on a busy machine. */
+const GREETING_MS = 60_000;
+
 /** Names of the files in `<run>/ssh/`; those of the configs are the same on the hosts. */
 const FILES = { config: "rl.toml", warmStart: "warm-start.toml", key: "key", plan: "plan.json" } as const;
 
-/** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_RUN_LOCKED`; later failures are in the summary */
+/** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_RUN_LOCKED`, `PRL_SSH`; later failures are in the summary */
 export async function launchSsh(given: RlConfig, options: SshOptions): Promise<RunEnd> {
   const { resume, env } = options;
-  // What cannot be is refused before there is a directory.
-  planHosts(named(given, given.run.name ?? madeUpRunName([], "")), options);
+  // What cannot be is refused before there is a directory, and so is a host that does not answer.
+  const { parts } = planHosts(named(given, given.run.name ?? madeUpRunName([], "")), options);
+  await greet(new Set(parts.map(({ host }) => host)), options);
   const { name, path } = await placeRun(given, { resume, verb: "launch" });
   const config = named(given, name);
   const plan = planHosts(config, options);
@@ -72,6 +85,10 @@ export async function launchSsh(given: RlConfig, options: SshOptions): Promise<R
     // The signal ends the parts, and they end the stage, so that nothing that they say meanwhile is lost.
     await runStage({ ...session.stage, signal: forever, hurry: forever }, async () => {
       const events = {
+        onBegun: (step: number) => {
+          session.note(`Resumed: run ${name}, from step ${step}, attempt ${directory.attempt}`);
+          session.beginAt(step);
+        },
         onAgain: ({ component, index }: Part, how: string) =>
           session.restarted({ component, index, exit: how, deaths: 1 }),
       };
@@ -83,6 +100,16 @@ export async function launchSsh(given: RlConfig, options: SshOptions): Promise<R
       session.enter("stopping");
     });
   });
+}
+
+/** Asks every host for its version. Errors: that of `askHost` for the only host that has one, else `PRL_SSH` with all of them. */
+async function greet(hosts: ReadonlySet<Host>, { hosts: file, signal }: SshOptions): Promise<void> {
+  const asked = [...hosts].map((host) => askHost(host, file, { order: null, deadlineMs: GREETING_MS }));
+  const answers = await untilInterrupted(signal, Promise.allSettled(asked));
+  const refused = answers.filter((answer) => answer.status === "rejected").map(({ reason }): unknown => reason);
+  if (refused.length === 1) throw refused[0];
+  const lines = refused.map((error) => `\n  ${messageOf(error)}`);
+  if (lines.length > 0) throw new PrlError("PRL_SSH", `${lines.length} hosts cannot take part:${lines.join("")}`);
 }
 
 function named(config: RlConfig, name: string): RlConfig {
@@ -97,7 +124,7 @@ async function openSession(
   const attempt = resume === undefined ? 1 : (await lastAttempt(path)) + 1;
   return RunSession.open({
     directory: { name, path, attempt, isHeld: true },
-    startStep: typeof resume === "number" ? resume : 0,
+    startStep: resume === undefined ? 0 : Infinity,
     maxSteps: config.max_steps,
     sftSteps: null,
     supervised: false,

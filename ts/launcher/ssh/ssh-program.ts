@@ -9,7 +9,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 
 import type { Host, HostsFile } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { quoted } from "../clusters/shell-quote.ts";
 
 export type SshProcess = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -67,6 +67,10 @@ export function connectionRefused(host: Host, said: string): PrlError {
   const where = `${host.name} (${host.user === null ? "" : `${host.user}@`}${host.address})`;
   const reason = said.trim() === "" ? "ssh ended without a word" : said.trim();
   return new PrlError("PRL_SSH", `${where}: ${reason}; ${adviceFor(host, reason)}`);
+}
+
+export function noSsh(cause: unknown): PrlError {
+  return new PrlError("PRL_SSH", `ssh cannot be started: ${messageOf(cause)}; install an OpenSSH client`, { cause });
 }
 
 function adviceFor({ identity, command }: Host, reason: string): string {

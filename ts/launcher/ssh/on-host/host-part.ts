@@ -12,6 +12,7 @@ import { atomicWriteFile } from "../../../files/atomic-write.ts";
 import { ifThere } from "../../../files/file-presence.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import { earlyDeathsAfter } from "../../clusters/restart-rule.ts";
+import { attemptBegan } from "../../standalone/resume-standalone.ts";
 import { FRAME_BYTES, KILL, type PartOrder, SILENCE_MS, STOP } from "../host-protocol.ts";
 import { LineFollower } from "../line-follower.ts";
 import type { FrameWriter } from "./frame-writer.ts";
@@ -48,11 +49,14 @@ class HostedPart {
   readonly #stopping = new AbortController();
   #process: PartProcess | null = null;
   #graceMs = Infinity;
+  /** The launcher knows, or need not know, the step that the run goes on from. */
+  #hasBegun: boolean;
   #lastBeat = performance.now();
 
   constructor(order: PartOrder, frames: FrameWriter) {
     this.#order = order;
     this.#frames = frames;
+    this.#hasBegun = order.resume === null || order.component !== "orchestrator";
     this.#log = join(order.runDir, "logs", `attempt_${order.attempt}`, `${order.name}.log`);
   }
 
@@ -156,9 +160,18 @@ class HostedPart {
     return [[null, log], ...(await Promise.all(files))];
   }
 
+  async #sendBegun(): Promise<void> {
+    const step = await attemptBegan(this.#order.runDir, this.#order.attempt);
+    if (step === null) return;
+    this.#hasBegun = true;
+    await this.#frames.write({ prl: "begun", step });
+  }
+
   async #send(followers: readonly [name: string | null, follower: LineFollower][], end: AbortSignal): Promise<void> {
     for (let poll = 1; ; poll++) {
       const isLast = end.aborted;
+      // Before the steps that are done again.
+      if (!this.#hasBegun) await this.#sendBegun();
       for (const [file, follower] of followers) {
         // A torn line of a metrics file is of a process that died while it wrote.
         for await (const text of follower.poll(isLast && file === null))
