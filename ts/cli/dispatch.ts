@@ -57,6 +57,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/clusters/launch.ts"),
   },
   {
+    name: "fleet",
+    summary: "Check the machines of a file of hosts and say what to mend",
+    load: () => import("./commands/clusters/fleet.ts"),
+  },
+  {
     name: "export",
     summary: "Write the traces of a run as data for prl sft",
     load: () => import("./commands/export.ts"),

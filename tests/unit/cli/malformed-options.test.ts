@@ -23,6 +23,7 @@ const BEFORE: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["sandbox", "run"],
   runs: ["runs", "list"],
   export: ["export", "sft", "run"],
+  fleet: ["fleet", "check"],
   slurm: ["slurm", "logs"],
   kubernetes: ["kubernetes", "logs"],
 };

@@ -5,10 +5,18 @@
 import type { Host, HostsFile } from "../../config/index.ts";
 import { isErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { packageManifest } from "../../version.ts";
-import { type Frame, linesOf, PROTOCOL, readFrame } from "./host-protocol.ts";
+import { type Frame, type HostOrder, linesOf, PROTOCOL, readFrame } from "./host-protocol.ts";
 import { connectionRefused, noSsh, startOnHost } from "./ssh-program.ts";
 
 const MOST_STDERR = 4 * 1024;
+
+export interface Question {
+  /** Null: only who is there. */
+  readonly order: HostOrder | null;
+  readonly deadlineMs: number;
+  /** Called for each frame; gives a further line for the host, null for the end of the input, undefined for neither. */
+  readonly reply?: (frame: Frame) => string | null | undefined;
+}
 
 /**
  * The frames of the answer.
@@ -18,7 +26,7 @@ const MOST_STDERR = 4 * 1024;
 export async function askHost(
   host: Host,
   file: HostsFile,
-  { order, deadlineMs }: { order: object | null; deadlineMs: number },
+  { order, deadlineMs, reply = () => undefined }: Question,
 ): Promise<Frame[]> {
   const ssh = startOnHost(host, file, ["host-part"]);
   let said = "";
@@ -42,7 +50,11 @@ export async function askHost(
     const frames: Frame[] = [];
     for await (const line of linesOf(ssh.stdout)) {
       const frame = readFrame(line);
-      if (frame !== null) frames.push(frame);
+      if (frame === null) continue;
+      frames.push(frame);
+      const further = reply(frame);
+      if (further === null) ssh.stdin.end();
+      else if (further !== undefined) ssh.stdin.write(`${further}\n`);
     }
     await gone;
     if (isLate) throw new PrlError("PRL_SSH", `${host.name}: did not answer within ${deadlineMs / 1000} s`);

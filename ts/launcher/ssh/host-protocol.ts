@@ -20,6 +20,8 @@ const NEWLINE = 0x0a;
 export const STOP = "stop";
 export const KILL = "kill";
 export const BEAT = ".";
+/** Asks for the host's clock, after a survey. */
+export const TIME = "time";
 
 const text = z.string();
 const count = z.int().nonnegative();
@@ -45,6 +47,29 @@ export const partOrderSchema = z.strictObject({
 });
 export type PartOrder = z.output<typeof partOrderSchema>;
 
+export const surveyOrderSchema = z.strictObject({
+  do: z.literal("survey"),
+  protocol: z.literal(PROTOCOL),
+  /** The working directory of the host, absolute. */
+  dir: text.regex(/^\//u),
+  /** Variables that the parts on the host have. */
+  env: z.record(text, text),
+});
+export type SurveyOrder = z.output<typeof surveyOrderSchema>;
+
+export const orderSchema = z.discriminatedUnion("do", [partOrderSchema, surveyOrderSchema]);
+export type HostOrder = z.output<typeof orderSchema>;
+
+const checkSchema = z.strictObject({
+  name: text,
+  status: z.enum(["ok", "warning", "problem"]),
+  detail: text,
+  fix: text.exactOptional(),
+  alike: text.exactOptional(),
+});
+/** One finding of a survey. */
+export type SurveyCheck = z.output<typeof checkSchema>;
+
 const noteSchema = z.strictObject({ pid: z.int(), code: text, message: text, at: z.number() });
 
 export const frameSchema = z.discriminatedUnion("prl", [
@@ -67,6 +92,10 @@ export const frameSchema = z.discriminatedUnion("prl", [
     signal: text.nullable(),
     note: noteSchema.nullable(),
   }),
+  /** What a survey has found. The host then answers `time` with its clock, until its input ends. */
+  z.strictObject({ prl: z.literal("survey"), checks: z.array(checkSchema) }),
+  /** Milliseconds since 1970, on the host's clock. */
+  z.strictObject({ prl: z.literal("time"), at: z.number() }),
   /** The last frame where the order could not be carried out. */
   z.strictObject({ prl: z.literal("refused"), code: text, message: text }),
 ]);

@@ -9,7 +9,15 @@ import type { Readable, Writable } from "node:stream";
 import { withDeadline } from "../../../async/deadline.ts";
 import { describeError, PrlError } from "../../../errors.ts";
 import { packageManifest } from "../../../version.ts";
-import { linesOf, type PartOrder, partOrderSchema, PROTOCOL } from "../host-protocol.ts";
+import {
+  type HostOrder,
+  linesOf,
+  orderSchema,
+  PROTOCOL,
+  type SurveyCheck,
+  type SurveyOrder,
+  TIME,
+} from "../host-protocol.ts";
 import { FrameWriter } from "./frame-writer.ts";
 import { hostPart } from "./host-part.ts";
 
@@ -21,10 +29,12 @@ export interface HostStreams {
   readonly stdout: Writable;
   /** Aborted when this process is asked to end. */
   readonly signal: AbortSignal;
+  /** Looks at this machine; aborted when the launcher is gone. */
+  readonly survey: (order: SurveyOrder, gone: AbortSignal) => Promise<SurveyCheck[]>;
 }
 
 /** Resolves when the order is done; errors go to the launcher as a frame. */
-export async function serveOrder({ stdin, stdout, signal }: HostStreams): Promise<void> {
+export async function serveOrder({ stdin, stdout, signal, survey }: HostStreams): Promise<void> {
   const frames = new FrameWriter(stdout);
   await frames.write({ prl: "hello", protocol: PROTOCOL, version: packageManifest().version });
   const lines = linesOf(stdin);
@@ -34,7 +44,8 @@ export async function serveOrder({ stdin, stdout, signal }: HostStreams): Promis
     // A launcher that only asked who is there.
     if (done === true) return;
     const order = readOrder(value);
-    await hostPart(order, { lines, frames, signal });
+    if (order.do === "part") await hostPart(order, { lines, frames, signal });
+    else await answerSurvey((gone) => survey(order, gone), lines, frames);
   } catch (error) {
     const { code, message } = describeError(error);
     await frames.write({ prl: "refused", code, message });
@@ -43,9 +54,28 @@ export async function serveOrder({ stdin, stdout, signal }: HostStreams): Promis
   }
 }
 
-function readOrder(line: string): PartOrder {
+/** Sends what the survey finds, and then the time as often as it is asked for. The input's end ends both. */
+async function answerSurvey(
+  look: (gone: AbortSignal) => Promise<SurveyCheck[]>,
+  lines: AsyncIterator<string>,
+  frames: FrameWriter,
+): Promise<void> {
+  const gone = new AbortController();
+  const found = look(gone.signal);
+  found.catch(() => undefined);
+  let next = lines.next();
+  const checks = await Promise.race([found, next.then(() => null)]);
+  if (checks === null) return gone.abort();
+  await frames.write({ prl: "survey", checks });
+  for (let line = await next; line.done !== true; line = await next) {
+    if (line.value === TIME) await frames.write({ prl: "time", at: performance.timeOrigin + performance.now() });
+    next = lines.next();
+  }
+}
+
+function readOrder(line: string): HostOrder {
   try {
-    return partOrderSchema.parse(JSON.parse(line));
+    return orderSchema.parse(JSON.parse(line));
   } catch (cause) {
     const advice = `prl ${packageManifest().version} is here: have the same version on all hosts`;
     throw new PrlError("PRL_SSH", `the order of the launcher cannot be read; ${advice}`, { cause });
