@@ -2,7 +2,7 @@
  * Runs over ssh on two hosts, which are two sshd on loopback: to the end, refused, killed, stopped. The long form (`PRL_TEST_LONG=1`) has the cases in
  * which something is killed.
  */
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -207,6 +207,16 @@ describe.skipIf(isMissing)(`two hosts over ssh${isMissing ? ` (not installed: ${
       child.kill("SIGKILL");
       await finished;
       await nothingLeft(LEFT_MS);
+    });
+
+    test("a run whose directory is removed ends, on the hosts too", async () => {
+      const { finished } = await launch("gone", FOREVER);
+      await trained("gone");
+      await rm(runDir("gone"), { recursive: true });
+      const { code, stderr } = await finished;
+      expect(code).toBe(1);
+      expect(stderr).toContain("[PRL_RUN_GONE]");
+      expect(await hosts.processes()).toEqual([]);
     });
 
     test("Ctrl-C stops the run, which then goes on from its checkpoint", async () => {

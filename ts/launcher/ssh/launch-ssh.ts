@@ -26,7 +26,7 @@ import { transportToken } from "../../transports/index.ts";
 import { writeRunKey } from "../clusters/run-key-file.ts";
 import { placeRun } from "../clusters/run-place.ts";
 import { writeConfig } from "../processes/child-configs.ts";
-import { endWith, type RunEnd } from "../run/launch.ts";
+import { endWith, launcherPrometheusPort, type RunEnd } from "../run/launch.ts";
 import { madeUpRunName, whileHeld } from "../run/run-directory.ts";
 import type { ResumeRequest } from "../run/resume-run.ts";
 import { RunSession } from "../run/run-session.ts";
@@ -35,7 +35,7 @@ import { askHost } from "./ask-host.ts";
 import { Collector, type LineOwner, receivedBytes } from "./collector.ts";
 import { type HostPlan, type Part, planHosts } from "./host-plan.ts";
 import { type PartOrder, PROTOCOL } from "./host-protocol.ts";
-import { HostSession } from "./host-session.ts";
+import { HostSession, type SessionEvents } from "./host-session.ts";
 import { watchParts } from "./watch-parts.ts";
 
 export interface SshOptions {
@@ -81,25 +81,50 @@ export async function launchSsh(given: RlConfig, options: SshOptions): Promise<R
     const { logs, directory } = session;
     const collector = new Collector(path, logs);
     const orders = await ordersOf(plan, { ...options, key, attempt: directory.attempt, path, warmStart });
-    const forever = new AbortController().signal;
-    // The signal ends the parts, and they end the stage, so that nothing that they say meanwhile is lost.
-    await runStage({ ...session.stage, signal: forever, hurry: forever }, async () => {
-      const events = {
-        onBegun: (step: number) => {
-          session.note(`Resumed: run ${name}, from step ${step}, attempt ${directory.attempt}`);
-          session.beginAt(step);
-        },
-        onAgain: ({ component, index }: Part, how: string) =>
-          session.restarted({ component, index, exit: how, deaths: 1 }),
-      };
-      const sessions = orders.map(
-        ([part, order]) => new HostSession(part, order, options.hosts, { collector, events }),
-      );
+    await runParts(session, options, ({ signal }) => {
+      const events = eventsOf(session);
+      const { hosts, hurry } = options;
+      const sessions = orders.map(([part, order]) => new HostSession(part, order, hosts, { collector, events }));
       session.enter("training");
-      await watchParts(sessions, { logs, signal: options.signal, hurry: options.hurry });
-      session.enter("stopping");
+      return watchParts(sessions, { logs, signal, hurry });
     });
+    session.enter("stopping");
   });
+}
+
+/**
+ * Follows the metrics while `work` goes on. The user's signal ends the work, which ends the stage, so that nothing that the parts say meanwhile is lost.
+ * A stage that fails, because its directory was removed, ends the work, too.
+ */
+async function runParts(
+  session: RunSession,
+  { signal }: SshOptions,
+  work: (options: { signal: AbortSignal }) => Promise<void>,
+): Promise<void> {
+  const forever = new AbortController().signal;
+  const failed = new AbortController();
+  let working: Promise<void> = Promise.resolve();
+  try {
+    await runStage({ ...session.stage, signal: forever, hurry: forever }, () => {
+      working = work({ signal: AbortSignal.any([signal, failed.signal]) });
+      return working;
+    });
+  } catch (error) {
+    failed.abort();
+    await working.catch(() => undefined);
+    throw error;
+  }
+}
+
+function eventsOf(session: RunSession): SessionEvents {
+  return {
+    onBegun: (step) => {
+      const { name, attempt } = session.directory;
+      session.note(`Resumed: run ${name}, from step ${step}, attempt ${attempt}`);
+      session.beginAt(step);
+    },
+    onAgain: ({ component, index }, how) => session.restarted({ component, index, exit: how, deaths: 1 }),
+  };
 }
 
 /** Asks every host for its version. Errors: that of `askHost` for the only host that has one, else `PRL_SSH` with all of them. */
@@ -129,7 +154,7 @@ async function openSession(
     sftSteps: null,
     supervised: false,
     evaluationSources: (config.orchestrator.eval?.source ?? []).map((source) => source.name),
-    prometheusPort: null,
+    prometheusPort: launcherPrometheusPort(config),
     signal,
     hurry,
     onEvent,
