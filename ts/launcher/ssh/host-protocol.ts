@@ -57,7 +57,17 @@ export const surveyOrderSchema = z.strictObject({
 });
 export type SurveyOrder = z.output<typeof surveyOrderSchema>;
 
-export const orderSchema = z.discriminatedUnion("do", [partOrderSchema, surveyOrderSchema]);
+const shareOrderSchema = z.strictObject({
+  do: z.literal("share"),
+  protocol: z.literal(PROTOCOL),
+  /** One host writes a file, another one looks for it, the first one removes it. */
+  act: z.enum(["write", "look", "remove"]),
+  /** Absolute path of the file. */
+  path: text.regex(/^\//u),
+});
+export type ShareOrder = z.output<typeof shareOrderSchema>;
+
+export const orderSchema = z.discriminatedUnion("do", [partOrderSchema, surveyOrderSchema, shareOrderSchema]);
 export type HostOrder = z.output<typeof orderSchema>;
 
 const checkSchema = z.strictObject({
@@ -96,6 +106,8 @@ export const frameSchema = z.discriminatedUnion("prl", [
   z.strictObject({ prl: z.literal("survey"), checks: z.array(checkSchema) }),
   /** Milliseconds since 1970, on the host's clock. */
   z.strictObject({ prl: z.literal("time"), at: z.number() }),
+  /** Whether the file of a `share` order is there. */
+  z.strictObject({ prl: z.literal("share"), isThere: z.boolean() }),
   /** The last frame where the order could not be carried out. */
   z.strictObject({ prl: z.literal("refused"), code: text, message: text }),
 ]);

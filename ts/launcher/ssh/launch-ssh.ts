@@ -36,6 +36,7 @@ import { Collector, type LineOwner, receivedBytes } from "./collector.ts";
 import { type HostPlan, type Part, planHosts } from "./host-plan.ts";
 import { type PartOrder, PROTOCOL } from "./host-protocol.ts";
 import { HostSession, type SessionEvents } from "./host-session.ts";
+import { assertShared } from "./shared-folder.ts";
 import { watchParts } from "./watch-parts.ts";
 
 export interface SshOptions {
@@ -61,8 +62,9 @@ const FILES = { config: "rl.toml", warmStart: "warm-start.toml", key: "key", pla
 export async function launchSsh(given: RlConfig, options: SshOptions): Promise<RunEnd> {
   const { resume, env } = options;
   // What cannot be is refused before there is a directory, and so is a host that does not answer.
-  const { parts } = planHosts(named(given, given.run.name ?? madeUpRunName([], "")), options);
-  await greet(new Set(parts.map(({ host }) => host)), options);
+  const draft = planHosts(named(given, given.run.name ?? madeUpRunName([], "")), options);
+  await greet(new Set(draft.parts.map(({ host }) => host)), options);
+  await assertShared(draft, given, options);
   const { name, path } = await placeRun(given, { resume, verb: "launch" });
   const config = named(given, name);
   const plan = planHosts(config, options);

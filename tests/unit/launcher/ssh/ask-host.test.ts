@@ -1,27 +1,17 @@
 /** Questions to a host, with a stand-in for ssh that does what a test says. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { hostsFileSchema } from "../../../../ts/config/index.ts";
 import { askHost } from "../../../../ts/launcher/ssh/ask-host.ts";
 import { PROTOCOL } from "../../../../ts/launcher/ssh/host-protocol.ts";
-import { packageManifest } from "../../../../ts/version.ts";
+import { fakeSsh, HELLO } from "../../../support/clusters/fake-ssh.ts";
 import { prlErrorOf } from "../../config/support.ts";
 
 const HOSTS = hostsFileSchema.parse({ host: [{ name: "a", address: "there", roles: ["trainer"], dir: "/d" }] });
 const [HOST] = HOSTS.host;
 if (HOST === undefined) throw new Error("no host");
-const HELLO = JSON.stringify({ prl: "hello", protocol: PROTOCOL, version: packageManifest().version });
-
 function ask(script: string, deadlineMs = 20_000) {
-  const dir = mkdtempSync(join(tmpdir(), "prl-ssh-unit-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(join(dir, "ssh"), `#!/bin/sh\n${script}\n`);
-  chmodSync(join(dir, "ssh"), 0o755);
-  vi.stubEnv("PATH", `${dir}${delimiter}${process.env["PATH"] ?? ""}`);
-  onTestFinished(() => void vi.unstubAllEnvs());
+  fakeSsh(script);
   return askHost(HOST as NonNullable<typeof HOST>, HOSTS, { order: null, deadlineMs });
 }
 

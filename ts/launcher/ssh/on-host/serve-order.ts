@@ -20,6 +20,7 @@ import {
 } from "../host-protocol.ts";
 import { FrameWriter } from "./frame-writer.ts";
 import { hostPart } from "./host-part.ts";
+import { shareFile } from "./share-file.ts";
 
 /** Longest time until the order is there. */
 const ORDER_MS = 60_000;
@@ -45,6 +46,7 @@ export async function serveOrder({ stdin, stdout, signal, survey }: HostStreams)
     if (done === true) return;
     const order = readOrder(value);
     if (order.do === "part") await hostPart(order, { lines, frames, signal });
+    else if (order.do === "share") await frames.write({ prl: "share", isThere: await shareFile(order) });
     else await answerSurvey((gone) => survey(order, gone), lines, frames);
   } catch (error) {
     const { code, message } = describeError(error);
