@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   PRL_TMUX: "tmux is not there, or refused",
   PRL_SLURM: "Slurm is not there, or refused",
   PRL_KUBERNETES: "kubectl is not there, or refused",
+  PRL_SSH: "ssh is not there, or a host cannot be reached, refuses, or was lost",
   PRL_IO: "a file could not be read or written",
   // ---- native addon and engine ----
   PRL_NATIVE_MISSING: "the native addon is not built",

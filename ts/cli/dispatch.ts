@@ -52,6 +52,16 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/kubernetes/kubernetes.ts"),
   },
   {
+    name: "launch",
+    summary: "Start a run on machines that ssh reaches, watch it and end it",
+    load: () => import("./commands/clusters/launch.ts"),
+  },
+  {
+    name: "fleet",
+    summary: "Check the machines of a file of hosts and say what to mend",
+    load: () => import("./commands/clusters/fleet.ts"),
+  },
+  {
     name: "export",
     summary: "Write the traces of a run as data for prl sft",
     load: () => import("./commands/export.ts"),
@@ -119,6 +129,12 @@ const COMMANDS: readonly CommandEntry[] = [
     summary: "Import the modules that a config names, for a run that is about to start",
     hidden: true,
     load: () => import("./commands/processes/check-code.ts"),
+  },
+  {
+    name: "host-part",
+    summary: "One part of a run on its host, for prl launch ssh",
+    hidden: true,
+    load: () => import("./commands/clusters/host-part.ts"),
   },
   {
     name: "check-environment",

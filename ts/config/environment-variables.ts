@@ -25,6 +25,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     "the program `linux.uml` (Debian package user-mode-linux): tests boot machines with cgroup v2 in it; none: they are skipped",
   PRL_TEST_V2_CONTROLLERS: "controllers that cgroup v2 must have here; set in the machines that tests boot",
   PRL_TEST_VLLM: "the program `vllm`, for the tests that ask a live server; none: they are skipped",
+  PRL_TETHER_FD: "descriptor that ties a part of a run over ssh to `prl host-part`, which sets it",
   PRL_TRANSPORT_TOKEN:
     "key of a run on the network: of batches, weights and the control of inference servers; that of sampling follows from it. Who listens demands it, who calls sends it",
   PRL_SKIP_NATIVE: "1: npm install does not build the native addon",

@@ -44,3 +44,5 @@ export { nearest } from "./keys/suggest.ts";
 export { importUserModule } from "./import-user-module.ts";
 export { tomlWithOrigins } from "./write-toml.ts";
 export { isDataPath } from "./reading/layer.ts";
+export { readHostsFile, type ReadHosts } from "./reading/hosts-file.ts";
+export { type Host, HOST_ROLES, type HostRole, type HostsFile, hostsFileSchema } from "./schema/clusters/hosts.ts";

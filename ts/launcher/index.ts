@@ -14,3 +14,7 @@ export { cancelRunJob, hasLiveJob, readRunJob, type JobEnd, type RunJob } from "
 export { appliedRun, type AppliedRun, deployRun } from "./kubernetes/deploy-run.ts";
 export { deleteRun, followRunLogs, runObjects } from "./kubernetes/run-objects.ts";
 export { submitRun, type SubmittedRun } from "./slurm/submit-run.ts";
+export { askHost } from "./ssh/ask-host.ts";
+export { type Frame, PROTOCOL, type SurveyOrder, TIME } from "./ssh/host-protocol.ts";
+export { launchSsh } from "./ssh/launch-ssh.ts";
+export { serveOrder } from "./ssh/on-host/serve-order.ts";

@@ -13,6 +13,11 @@ import { type ReadyInfo, readyFilePath, writeReadyFile } from "./ready-file.ts";
 
 /** The file descriptor that the launcher's socket pair is inherited on. */
 export const LIFELINE_FD = 3;
+/**
+ * A process that `prl host-part` starts has the number of a descriptor in this variable: a socket whose end is held there. It is no lifeline: the process
+ * has no launcher beside it. But it ends in the same way when its parent is gone.
+ */
+export const TETHER = { variable: "PRL_TETHER_FD", fd: 4 } as const;
 export const HEARTBEAT_INTERVAL_MS = 1_000;
 /** After this long without its launcher a process ends itself; the promise to users is 10 s. */
 export const LAUNCHER_GONE_EXIT_MS = 8_000;
@@ -52,23 +57,28 @@ export function joinRun(options: JoinRunOptions): RunMember {
 
   const leave = (): void => {
     clearInterval(heartbeat);
-    socket?.removeAllListeners();
-    socket?.on("error", ignoreAfterLeaving);
-    socket?.destroy();
+    for (const end of [socket, tether]) {
+      end?.removeAllListeners();
+      end?.on("error", ignoreAfterLeaving);
+      end?.destroy();
+    }
   };
 
+  const onGone = (): void => {
+    if (gone.signal.aborted) return;
+    leave();
+    setTimeout(() => process.exit(1), LAUNCHER_GONE_EXIT_MS).unref();
+    gone.abort();
+    if (options.onLauncherGone === undefined) process.kill(process.pid, "SIGTERM");
+    else options.onLauncherGone();
+  };
+  const tether = socket === null && options.fd === undefined ? tetherSocket() : null;
+  for (const end of [socket, tether]) {
+    end?.on("end", onGone).on("error", onGone).on("close", onGone);
+    end?.resume();
+    end?.unref();
+  }
   if (socket !== null) {
-    const onGone = (): void => {
-      if (gone.signal.aborted) return;
-      leave();
-      setTimeout(() => process.exit(1), LAUNCHER_GONE_EXIT_MS).unref();
-      gone.abort();
-      if (options.onLauncherGone === undefined) process.kill(process.pid, "SIGTERM");
-      else options.onLauncherGone();
-    };
-    socket.on("end", onGone).on("error", onGone).on("close", onGone);
-    socket.resume();
-    socket.unref();
     socket.write(HEARTBEAT);
     heartbeat = setInterval(() => socket.write(HEARTBEAT), HEARTBEAT_INTERVAL_MS);
     heartbeat.unref();
@@ -82,6 +92,13 @@ export function joinRun(options: JoinRunOptions): RunMember {
     },
     leave,
   };
+}
+
+/** The tether of a part on a host; null for any other process. Processes that it starts inherit neither the socket nor the variable. */
+function tetherSocket(): Socket | null {
+  const fd = Number(process.env[TETHER.variable]);
+  delete process.env[TETHER.variable];
+  return fd === TETHER.fd && isSocket(fd) ? new Socket({ fd, readable: true, writable: true }) : null;
 }
 
 /** Errors of a socket that was destroyed on purpose are ignored. */

@@ -23,6 +23,7 @@ const BEFORE: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["sandbox", "run"],
   runs: ["runs", "list"],
   export: ["export", "sft", "run"],
+  fleet: ["fleet", "check"],
   slurm: ["slurm", "logs"],
   kubernetes: ["kubernetes", "logs"],
 };
@@ -72,7 +73,7 @@ async function refusals(before: readonly string[], options: readonly CommandOpti
 }
 
 const PLAIN = COMMAND_NAMES.filter(
-  (name) => !["rl", "sft", "eval", "config", "env", "model", "weights", ...CHILDREN].includes(name),
+  (name) => !["rl", "sft", "eval", "config", "env", "launch", "model", "weights", ...CHILDREN].includes(name),
 );
 
 test.each([...PLAIN, "inference"])("prl %s refuses options that are wrong", async (name) => {

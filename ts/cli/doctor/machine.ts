@@ -88,7 +88,8 @@ async function diskCheck(name: string, folder: string, fix: string): Promise<Che
   return free < DISK_WANTED ? warning(name, detail, fix) : ok(name, detail);
 }
 
-async function nearestExisting(folder: string): Promise<string> {
+/** The folder, or the nearest one above it that is there. */
+export async function nearestExisting(folder: string): Promise<string> {
   for (let at = folder; ; at = dirname(at)) {
     try {
       await access(at);

@@ -5,8 +5,8 @@
  * The key is in one file of that folder, which the user alone can read, and from there in the Secret that kubectl makes of it.
  */
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import { z } from "zod";
 
@@ -15,8 +15,9 @@ import { PrlError } from "../../errors.ts";
 import { atomicWriteFile, atomicWriteJson } from "../../files/atomic-write.ts";
 import { ifThere, isThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { newestRun, type ResumeRequest } from "../run/resume-run.ts";
-import { prepareRunDirectory } from "../run/run-directory.ts";
+import { writeRunKey } from "../clusters/run-key-file.ts";
+import { placeRun } from "../clusters/run-place.ts";
+import type { ResumeRequest } from "../run/resume-run.ts";
 import { checkDeployment } from "./deployment-checks.ts";
 import { applyFolder, type ClusterEnvironment, deleteObjects } from "./kubectl.ts";
 import { FOLDER_FILES, renderDeployment } from "./manifests.ts";
@@ -55,22 +56,20 @@ export interface DeployedRun {
   readonly applied: AppliedRun | null;
 }
 
-const KEY_BYTES = 32;
-/** Readable for the user alone. */
-const KEY_MODE = 0o600;
 const START_BYTES = 8;
 
 /** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_KUBERNETES` */
 export async function deployRun(config: RlConfig, options: DeployOptions): Promise<DeployedRun> {
   const { provenance, env, resume, dryRun } = options;
   const image = checkDeployment(config, provenance);
-  const { name: run, path: runDir } = await directoryOf(config, resume);
+  const refuse = (place: string) => refuseApplied(place, config.clean || resume !== undefined);
+  const { name: run, path: runDir } = await placeRun(config, { resume, verb: "apply", refuse });
   const folder = join(runDir, "kubernetes");
   makeFolder(folder);
   const start = randomBytes(START_BYTES).toString("hex");
   for (const [file, text] of renderDeployment({ config, run, image, start, resume }))
     await atomicWriteFile(join(folder, file), text);
-  await writeKey(join(folder, FOLDER_FILES.key));
+  await writeRunKey(join(folder, FOLDER_FILES.key), (key) => `${KEY}=${key}\n`);
   if (dryRun) return { run, runDir, folder, applied: null };
   const { context, namespace, grace_s, storage } = config.kubernetes;
   const name = objectName(run);
@@ -105,34 +104,9 @@ export async function appliedRun(runDir: string): Promise<AppliedRun> {
   }
 }
 
-async function directoryOf(
-  config: RlConfig,
-  resume: ResumeRequest | undefined,
-): Promise<{ name: string; path: string }> {
-  const { output_dir: outputDir, clean, run } = config;
-  const environments = config.orchestrator.train.source.map((source) => source.name);
-  if (resume === undefined) {
-    const place = { name: run.name, outputDir, environments, model: config.model.name, clean };
-    if (run.name !== null) await refuseApplied(resolve(outputDir, run.name), clean);
-    return prepareRunDirectory(place);
-  }
-  if (clean) throw new PrlError("PRL_CLI_USAGE", "--resume goes on with what --clean would delete: give one of them");
-  const name = run.name ?? (await newestRun(config, environments));
-  const path = resolve(outputDir, name);
-  if (await isThere(path)) return { name, path };
-  throw new PrlError("PRL_RUN_UNKNOWN", `there is no run ${path} to resume: apply it without --resume`);
-}
-
 /** What was applied would no longer be found by its run. */
-async function refuseApplied(runDir: string, clean: boolean): Promise<void> {
-  if (clean || !(await isThere(join(runDir, "kubernetes", FOLDER_FILES.applied)))) return;
+async function refuseApplied(runDir: string, isMeant: boolean): Promise<void> {
+  if (isMeant || !(await isThere(join(runDir, "kubernetes", FOLDER_FILES.applied)))) return;
   const advice = "go on with it by --resume, or choose another run.name";
   throw new PrlError("PRL_RUN_EXISTS", `${runDir} was applied to a cluster before: ${advice}`);
-}
-
-/** The key of the run, as a line that sets a variable. An earlier one stays, for a run that is resumed. */
-async function writeKey(path: string): Promise<void> {
-  if (await isThere(path)) return;
-  const line = `${KEY}=${randomBytes(KEY_BYTES).toString("hex")}\n`;
-  await writeFile(path, line, { mode: KEY_MODE, flag: "wx" });
 }

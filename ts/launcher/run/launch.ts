@@ -160,8 +160,7 @@ async function launch(
   const resume = resumed?.checkpoint ?? null;
   const session = await whileHeld(directory.path, async () => {
     if (resumed !== null) await clearLaterSteps(directory.path, checkpoints, resume?.step ?? 0);
-    const port = config.monitors.prometheus?.port ?? null;
-    const launcherPort = port === null ? null : port + 2;
+    const launcherPort = launcherPrometheusPort(config);
     const silenceMs = config.deployment.silence_timeout_s * 1000 || Infinity;
     return openSession(directory, { ...kind, startStep: resume?.step ?? 0, silenceMs }, launcherPort, options);
   });
@@ -198,6 +197,11 @@ const ORIGIN = {
   built: "random weights, built in",
   cached: "random weights, from the cache in",
 } as const;
+
+/** Where the launcher of a run answers Prometheus; null: nowhere. */
+export function launcherPrometheusPort({ monitors }: Pick<AnyConfig, "monitors">): number | null {
+  return monitors.prometheus === null ? null : monitors.prometheus.port + 2;
+}
 
 function noteResumed(session: RunSession, { checkpoint, attempt, changed }: ResumedRun): void {
   for (const { step, reason } of checkpoint?.skipped ?? [])
@@ -240,7 +244,8 @@ async function openSession(
   });
 }
 
-async function endWith(session: RunSession, body: () => Promise<void>): Promise<RunEnd> {
+/** Does the work of a run and writes its summary, whatever comes of it. */
+export async function endWith(session: RunSession, body: () => Promise<void>): Promise<RunEnd> {
   let error: unknown;
   try {
     await body();

@@ -196,7 +196,7 @@ export async function clearLaterSteps(
 /** What a run leaves that it could not be started anew beside. */
 const REMAINS = ["checkpoints", "weights", "rollouts", "model"];
 /** What a run makes before it writes its config. */
-const BEGUN = ["configs", "events.jsonl", "logs", "run", "slurm", "kubernetes"];
+const BEGUN = ["configs", "events.jsonl", "logs", "run", "slurm", "kubernetes", "ssh"];
 const CONFIG_FILES: Readonly<Record<string, string>> = {
   "rl.json": "prl rl",
   "sft-run.json": "prl sft",

@@ -1,7 +1,7 @@
 /**
  * The run directory: its name, its lock, its fixed parts.
  *
- * A run never writes into another run's directory: one that holds more than `configs/`, `slurm/` and `kubernetes/` is refused, or emptied first with `clean`, and
+ * A run never writes into another run's directory: one that holds more than `configs/`, `slurm/`, `kubernetes/` and `ssh/` is refused, or emptied first with `clean`, and
  * only when it lies inside `output_dir`.
  */
 import { randomBytes } from "node:crypto";
@@ -40,7 +40,7 @@ export interface RunDirectory {
 
 const RUN_NAME_DIGIT_BYTES = 4;
 /** What is there before a run begins: its config, and what a cluster starts it with. */
-const TOLERATED = new Set(["configs", "slurm", "kubernetes"]);
+const TOLERATED = new Set(["configs", "slurm", "kubernetes", "ssh"]);
 
 /** `<envs>--<model>--<8 hex>`, lower-case, only characters that are safe in file names. */
 export function madeUpRunName(environments: readonly string[], model: string, digits: string = randomDigits()): string {

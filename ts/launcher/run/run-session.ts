@@ -37,7 +37,7 @@ import type { Supervisor } from "../processes/supervisor.ts";
 
 export interface SessionOptions {
   directory: RunDirectory;
-  /** Step of the checkpoint that the run continues from; 0 for a new run. */
+  /** Step of the checkpoint that the run continues from; 0 for a new run, Infinity until `beginAt` says it. */
   startStep: number;
   maxSteps: number | null;
   /** Steps of the supervised stage, if there is one. */
@@ -193,6 +193,11 @@ export class RunSession {
     this.#logs = logs;
     this.#current.attempt = attempt;
     this.#feed.goBack({ attempt, step });
+  }
+
+  /** The attempt goes on from the checkpoint of this step, which was not known when the session was opened. */
+  beginAt(step: number): void {
+    this.#feed.goBack({ attempt: this.#current.attempt, step });
   }
 
   /** The options of a stage of this run. */

@@ -5,8 +5,8 @@
  * is a separate role: trainer, orchestrator and env workers on the first node, inference servers on the others. They share the run
  * directory, through which batches and weights travel; requests for samples go over the network. What cannot work so is refused by key.
  */
-import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
+import type { Provenance, RlConfig } from "../../config/index.ts";
+import { LOOPBACK, partsProblems, type PartsRefusal, refuseFirst } from "../clusters/parts-config.ts";
 
 export interface Role {
   /** Name of its srun and its log: `trainer-0`. */
@@ -20,16 +20,11 @@ export interface Role {
   readonly index: number;
 }
 
-const LOOPBACK = "127.0.0.1";
-
 /** @throws PrlError `PRL_CONFIG_INVALID` with the place of the key that a job on several nodes cannot have */
 export function planRoles(config: RlConfig, provenance?: Provenance): Role[] {
   const { slurm, orchestrator, inference } = config;
   if (slurm.nodes === 1) return [{ name: "rl-0", kind: "work", node: 0, command: "rl", index: 0 }];
-  const [problem] = severalNodesProblems(config);
-  if (problem !== undefined) {
-    throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(problem.key, provenance)}: ${problem.text}`);
-  }
+  refuseFirst(severalNodesProblems(config), provenance);
   const servers = Array.from({ length: inference.replicas }, (_, index): Role => {
     const node = 1 + (index % (slurm.nodes - 1));
     return { name: `inference-${index}`, kind: "serve", node, command: "inference", index };
@@ -43,30 +38,15 @@ export function planRoles(config: RlConfig, provenance?: Provenance): Role[] {
   return [...servers, ...workers, ...works];
 }
 
-interface Refusal {
-  readonly key: KeyPath;
-  readonly text: string;
-}
-
-function* severalNodesProblems(config: RlConfig): Generator<Refusal> {
-  const { slurm, inference, orchestrator, weight_broadcast: broadcast, deployment } = config;
+function* severalNodesProblems(config: RlConfig): Generator<PartsRefusal> {
+  const { slurm, inference, weight_broadcast: broadcast } = config;
   const { nodes } = slurm;
   const several = `a job on ${nodes} nodes`;
-  if (orchestrator.client.base_url.length > 0) {
-    const text = `names servers that run already, and ${several} starts its own: set slurm.nodes = 1, or leave it out`;
-    yield { key: ["orchestrator", "client", "base_url"], text };
-  }
-  if (inference.backend === "vllm") {
-    const text = `the control routes of vLLM ask for no key, so that it listens on ${LOOPBACK} only and cannot serve ${several}: set slurm.nodes = 1, or name servers that run already (orchestrator.client)`;
-    yield { key: ["inference", "backend"], text };
-  }
+  const instead = "set slurm.nodes = 1";
+  yield* partsProblems(config, { where: several, instead, cores: "set slurm.cpus_per_task" });
   if (broadcast.type === "grpc") {
     const text = `in ${several} weights travel by the file system that its nodes share: set "filesystem"`;
     yield { key: ["weight_broadcast", "type"], text };
-  }
-  if (deployment.num_cores !== null) {
-    const text = `is the launcher's, which ${several} does not have: set slurm.cpus_per_task`;
-    yield { key: ["deployment", "num_cores"], text };
   }
   if (inference.replicas < nodes - 1) {
     const text = `${inference.replicas} leaves nodes without work: the first node has trainer and orchestrator, the other ${nodes - 1} at least one server each`;

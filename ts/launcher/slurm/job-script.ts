@@ -7,7 +7,7 @@
 import type { RlConfig } from "../../config/index.ts";
 import { listensOnNode, type Role } from "./job-plan.ts";
 import { ASK_S, SUPERVISION } from "./job-supervision.ts";
-import { quoted, quotedWords } from "./shell-quote.ts";
+import { quoted, quotedWords } from "../clusters/shell-quote.ts";
 
 export interface JobScript {
   readonly config: RlConfig;

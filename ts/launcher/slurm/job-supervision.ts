@@ -12,6 +12,7 @@
  *
  * It knows of prl the exit codes, and that the orchestrator writes the summary. It needs bash 4.3.
  */
+import { LONG_LIFE_S, MOST_EARLY_DEATHS } from "../clusters/restart-rule.ts";
 
 /** Seconds from the failure of the trainer to the SIGTERM of the others: the orchestrator sees the failure and names it in the summary. */
 const OWN_WORDS_S = 10;
@@ -22,10 +23,6 @@ const TERM_S = 30;
 /** Seconds from SIGKILL to the end of the script. */
 const KILL_S = 30;
 
-/** A server that worked for this long was no early death (seconds). */
-const LONG_LIFE_S = 60;
-/** Early deaths in a row after which a server is not started again. */
-const MOST_EARLY_DEATHS = 5;
 /** Codes of a shell for programs that a signal ended are above this one. */
 const SIGNALED = 128;
 

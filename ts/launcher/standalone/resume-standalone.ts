@@ -115,6 +115,12 @@ async function lockPatiently(dir: string): Promise<void> {
   }
 }
 
+/** The step that an attempt of the run goes on from; null while its parts have not found it. Errors: PRL_IO. */
+export async function attemptBegan(runDir: string, attempt: number): Promise<number | null> {
+  const noted = await readAttempt(join(runDir, "run", FILE));
+  return noted?.attempt === attempt ? noted.step : null;
+}
+
 async function readAttempt(path: string): Promise<Attempt | null> {
   const text = await ifThere(readFile(path, "utf8"), path);
   if (text === null) return null;

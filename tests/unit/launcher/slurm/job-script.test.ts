@@ -10,7 +10,7 @@ import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
 import { planRoles } from "../../../../ts/launcher/slurm/job-plan.ts";
 import { type JobScript, renderJob } from "../../../../ts/launcher/slurm/job-script.ts";
 import { SUPERVISION } from "../../../../ts/launcher/slurm/job-supervision.ts";
-import { quoted, quotedWords } from "../../../../ts/launcher/slurm/shell-quote.ts";
+import { quoted, quotedWords } from "../../../../ts/launcher/clusters/shell-quote.ts";
 
 const GOLDEN = join(import.meta.dirname, "../../../fixtures/slurm");
 /** Stands in the stored scripts for the part that all have; `supervision.test.ts` runs that part. */

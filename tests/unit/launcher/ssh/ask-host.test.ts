@@ -1,0 +1,47 @@
+/** Questions to a host, with a stand-in for ssh that does what a test says. */
+import { expect, test } from "vitest";
+
+import { hostsFileSchema } from "../../../../ts/config/index.ts";
+import { askHost } from "../../../../ts/launcher/ssh/ask-host.ts";
+import { PROTOCOL } from "../../../../ts/launcher/ssh/host-protocol.ts";
+import { fakeSsh, HELLO } from "../../../support/clusters/fake-ssh.ts";
+import { prlErrorOf } from "../../config/support.ts";
+
+const HOSTS = hostsFileSchema.parse({ host: [{ name: "a", address: "there", roles: ["trainer"], dir: "/d" }] });
+const [HOST] = HOSTS.host;
+if (HOST === undefined) throw new Error("no host");
+function ask(script: string, deadlineMs = 20_000) {
+  fakeSsh(script);
+  return askHost(HOST as NonNullable<typeof HOST>, HOSTS, { order: null, deadlineMs });
+}
+
+test("gets the frames among what else a host prints", async () => {
+  expect(await ask(`echo Welcome; echo '${HELLO}'; echo '{"prl":"beat"}'; cat`)).toEqual([
+    JSON.parse(HELLO),
+    { prl: "beat" },
+  ]);
+});
+
+test.each([
+  [
+    "another version",
+    `echo '{"prl":"hello","protocol":${PROTOCOL},"version":"0.0.1"}'`,
+    "a has prl 0.0.1, and this machine",
+  ],
+  ["another protocol", `echo '{"prl":"hello","protocol":0,"version":"1"}'`, "have the same version on all hosts"],
+  ["no prl", `echo "sh: 1: exec: prl: not found" >&2; exit 127`, "install prl on the host, or set command"],
+  ["no word", "exit 255", "a (there): ssh ended without a word"],
+  [
+    "a refusal",
+    `echo '${HELLO}'; echo '{"prl":"refused","code":"PRL_IO","message":"cannot write"}'`,
+    "a: cannot write",
+  ],
+])("names a host with %s", async (_what, script, message) => {
+  expect((await prlErrorOf(ask(script))).message).toContain(message);
+});
+
+test("does not wait longer than its deadline", async () => {
+  expect((await prlErrorOf(ask(`echo '${HELLO}'; exec sleep 60`, 500))).message).toContain(
+    "a: did not answer within 0.5 s",
+  );
+});

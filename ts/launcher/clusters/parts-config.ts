@@ -1,0 +1,38 @@
+/** What a run cannot have whose parts are started on several machines without a launcher beside them: the same for Slurm and ssh. */
+import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+
+export interface PartsRefusal {
+  readonly key: KeyPath;
+  readonly text: string;
+}
+
+export const LOOPBACK = "127.0.0.1";
+
+/**
+ * `where` names the machines (`a job on 2 nodes`), `instead` says how the run may have what is refused.
+ */
+export function* partsProblems(
+  { inference, orchestrator, deployment }: RlConfig,
+  { where, instead, cores }: { where: string; instead: string; cores: string },
+): Generator<PartsRefusal> {
+  if (orchestrator.client.base_url.length > 0) {
+    const text = `names servers that run already, and ${where} starts its own: ${instead}, or leave it out`;
+    yield { key: ["orchestrator", "client", "base_url"], text };
+  }
+  if (inference.backend === "vllm") {
+    const text = `the control routes of vLLM ask for no key, so that it listens on ${LOOPBACK} only and cannot serve ${where}: ${instead}, or name servers that run already (orchestrator.client)`;
+    yield { key: ["inference", "backend"], text };
+  }
+  if (deployment.num_cores !== null) {
+    const text = `is the launcher's, which ${where} does not have: ${cores}`;
+    yield { key: ["deployment", "num_cores"], text };
+  }
+}
+
+/** @throws PrlError `PRL_CONFIG_INVALID` with the place of the first refused key */
+export function refuseFirst(problems: Iterable<PartsRefusal>, provenance: Provenance | undefined): void {
+  for (const { key, text } of problems) {
+    throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${text}`);
+  }
+}

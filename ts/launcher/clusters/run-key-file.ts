@@ -1,0 +1,18 @@
+/**
+ * The key of a run whose parts are on several machines, in a file that the user alone can read: of batches and weights on the network, and of the
+ * control routes of the inference servers. An earlier key stays, for a run that is started again.
+ */
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+
+import { ifThere } from "../../files/file-presence.ts";
+
+const KEY_BYTES = 32;
+/** Readable for the user alone. */
+const KEY_MODE = 0o600;
+
+/** Writes a new key, as the text that `line` makes of it, unless the file is there. Errors: PRL_IO. */
+export async function writeRunKey(path: string, line: (key: string) => string = (key) => key): Promise<void> {
+  if ((await ifThere(readFile(path), path)) !== null) return;
+  await writeFile(path, line(randomBytes(KEY_BYTES).toString("hex")), { mode: KEY_MODE, flag: "wx" });
+}

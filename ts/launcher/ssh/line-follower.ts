@@ -1,0 +1,55 @@
+/**
+ * Reads a growing text file from a byte on, in pieces of whole lines. What follows the last line end waits, until the file is said to be whole. A
+ * line longer than a piece is cut. It holds one piece in memory.
+ */
+import { type FileHandle, open } from "node:fs/promises";
+
+import { ifThere } from "../../files/file-presence.ts";
+
+const NEWLINE = 0x0a;
+/** Bytes of UTF-8 that continue a character. */
+const CONTINUATION = 0b1000_0000;
+const CONTINUATION_MASK = 0b1100_0000;
+
+export class LineFollower {
+  readonly #path: string;
+  readonly #buffer: Buffer;
+  #offset: number;
+
+  constructor(path: string, offset: number, pieceBytes: number) {
+    this.#path = path;
+    this.#offset = offset;
+    this.#buffer = Buffer.alloc(pieceBytes);
+  }
+
+  /**
+   * What was appended since the last call; nothing while the file does not exist. Calls must not overlap. `isWhole`: the file grows no more.
+   * Errors: PRL_IO.
+   */
+  async *poll(isWhole = false): AsyncGenerator<string> {
+    const file = await ifThere(open(this.#path, "r"), this.#path);
+    if (file === null) return;
+    try {
+      for (let piece = await this.#next(file, isWhole); piece !== ""; piece = await this.#next(file, isWhole))
+        yield piece;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #next(file: FileHandle, isWhole: boolean): Promise<string> {
+    const { bytesRead } = await file.read(this.#buffer, 0, this.#buffer.length, this.#offset);
+    const lines = this.#buffer.subarray(0, bytesRead).lastIndexOf(NEWLINE) + 1;
+    const isFull = bytesRead === this.#buffer.length;
+    const all = isWhole && !isFull ? bytesRead : 0;
+    const taken = Math.max(lines, all, lines === 0 && isFull ? this.#wholeCharacters() : 0);
+    this.#offset += taken;
+    return this.#buffer.toString("utf8", 0, taken);
+  }
+
+  /** Where the last character of a full buffer begins: it may be incomplete. A buffer without a beginning of a character is taken as it is. */
+  #wholeCharacters(): number {
+    const begins = this.#buffer.findLastIndex((byte) => (byte & CONTINUATION_MASK) !== CONTINUATION);
+    return begins > 0 ? begins : this.#buffer.length;
+  }
+}
