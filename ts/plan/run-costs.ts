@@ -91,7 +91,8 @@ export async function runCosts(
     decode: decoder(model.shape, device, served, assumptions),
     prefill: (tokens) => prefillSeconds(model.shape, device, served, { tokens, mfu }),
     train({ all, trained }, ranks) {
-      const bin = { all: config.seq_len, trained: (config.seq_len * trained) / Math.max(1, all) };
+      const sequence = promptTokens + completionTokens;
+      const bin = { all: config.seq_len, trained: (config.seq_len * trained) / Math.max(1, all), sequence };
       const bins = Math.ceil(all / config.seq_len / ranks);
       return bins * secondsOf(trainingWork(model.shape, workload, bin), device, { gpus: 1, mfu });
     },
