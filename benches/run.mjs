@@ -3,20 +3,20 @@
 // --python FILE (an interpreter that has the rivals' packages).
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { NODE_OPTIONS_OF } from "../dist/launcher/processes/rl-processes.js";
 
 const args = process.argv.slice(2);
 const firstOption = args.findIndex((arg) => arg.startsWith("--"));
 const names = firstOption < 0 ? args : args.slice(0, firstOption);
 const options = firstOption < 0 ? [] : args.slice(firstOption);
-const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".bench.mjs"));
-const nameOf = (file) => file.replace(/(\.long)?\.bench\.mjs$/, "");
+const files = readdirSync(import.meta.dirname, { recursive: true }).filter((file) => file.endsWith(".bench.mjs"));
+const nameOf = (file) => basename(file).replace(/(\.long)?\.bench\.mjs$/, "");
 const wanted = files.filter((file) => (names.length === 0 ? !file.includes(".long.") : names.includes(nameOf(file))));
 let failed = false;
 for (const file of wanted) {
   // As the launcher starts what it measures.
-  const node = file.startsWith("orchestrator-") ? NODE_OPTIONS_OF.orchestrator : [];
+  const node = nameOf(file).startsWith("orchestrator-") ? NODE_OPTIONS_OF.orchestrator : [];
   const run = spawnSync(process.execPath, [...node, join(import.meta.dirname, file), ...options], { stdio: "inherit" });
   failed ||= run.status !== 0;
 }

@@ -44,7 +44,7 @@ function gpuLines(
   ];
   if (trainer.place === "gpu") {
     lines.push(
-      `training and prompts reach ${mfu} of these speeds (--mfu); all tokens of completions train; attention computes whole bins with masks, without FlashAttention`,
+      `training and prompts reach ${mfu} of these speeds (--mfu); all tokens of completions train; in bfloat16 attention computes half of a sequence of mean length for each token, in float32 whole bins with masks`,
     );
   }
   if (inference.place === "gpu") {

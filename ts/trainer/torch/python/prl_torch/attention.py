@@ -70,7 +70,7 @@ def packed(
         longest,
         longest,
         scale=options["scaling"],
-        # A token is within the window of its own: a window of n reaches n - 1 tokens back.
+        # The window of a token begins with that token: a window of n reaches n - 1 tokens back.
         window_size=(-1 if window is None else window - 1, 0),
         **GROUPED,
     )

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { report, rival } from "./measurement/report.mjs";
-import { writeBenchBatch } from "./trainer/batch-file.mjs";
+import { report, rival } from "../measurement/report.mjs";
+import { writeBenchBatch } from "./batch-file.mjs";
 
 const QWEN3 = { model_type: "qwen3", architectures: ["Qwen3ForCausalLM"], head_dim: 128, tie_word_embeddings: true };
 const LARGE = {
