@@ -114,7 +114,9 @@ describe("command lines of the documents", () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
       scripts: Record<string, string>;
     };
-    const benches = readdirSync(join(ROOT, "benches")).map((file) => /^(.+?)(?:\.long)?\.bench\.mjs$/u.exec(file)?.[1]);
+    const benches = readdirSync(join(ROOT, "benches"), { recursive: true, encoding: "utf8" }).map(
+      (file) => /^(?:.*\/)?([^/]+?)(?:\.long)?\.bench\.mjs$/u.exec(file)?.[1],
+    );
     const lines = commandsOf("npm");
     expect(lines.length).toBeGreaterThan(20);
     const wrong = lines.filter(({ words: [, command = "", script = "", ...names] }) => {
@@ -138,7 +140,7 @@ describe("command lines of the documents", () => {
     const wrong = lines.filter(({ words }) => {
       const after = (flag: string): string | undefined => words[words.indexOf(flag) + 1];
       const manifest = words.includes("-p") ? crates.get(after("-p") ?? "") : [...crates.values()].join("\n");
-      if (manifest === undefined || !["bench", "test", "build"].includes(words[1] ?? "")) return true;
+      if (manifest === undefined || !["bench", "test", "build", "nextest"].includes(words[1] ?? "")) return true;
       if (words.includes("--bench")) return !manifest.includes(`[[bench]]\nname = "${after("--bench")}"`);
       return words[1] === "bench" && !manifest.includes("[[bench]]");
     });
