@@ -34,17 +34,6 @@ pub(crate) fn two_normals(key: u64, index: u64) -> [f32; 2] {
     }
 }
 
-/// 32 random bits of the number `index` under a key. A mixture of 32-bit operations, which vectorise: two multiplications (the constants are
-/// those of Wellons, "Prospecting for Hash Functions", 2018), with half of the key before the first and half before the second.
-#[inline(always)]
-pub(crate) fn bits_at(key: u64, index: u32) -> u32 {
-    let mut x = index.wrapping_mul(0x9e37_79b9).wrapping_add(key as u32);
-    x = (x ^ x >> 16).wrapping_mul(0x7feb_352d);
-    x = x.wrapping_add((key >> 32) as u32);
-    x = (x ^ x >> 15).wrapping_mul(0x846c_a68b);
-    x ^ x >> 16
-}
-
 /// The output function of SplitMix64 (Steele et al. 2014), after its increment.
 pub(crate) fn mix(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -56,6 +45,7 @@ pub(crate) fn mix(state: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::noise::bits_at;
 
     #[test]
     fn numbers_are_standard_normal_and_depend_on_seed_and_index() {

@@ -1,8 +1,8 @@
 //! One AdamW step over a run of parameters, and sums of squares of gradients.
 
 use super::element::{Bf16, Moment};
+use super::noise::bits_at;
 use super::{Lanes, tiered};
-use crate::counter::bits_at;
 use crate::isa::Tier;
 
 /// The numbers of one step, the same for all parameters of a run but for the key.

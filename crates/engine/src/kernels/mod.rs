@@ -16,6 +16,7 @@ pub(crate) mod buffer;
 pub(crate) mod element;
 pub(crate) mod gemm;
 pub(crate) mod math;
+pub(crate) mod noise;
 pub(crate) mod norm;
 pub(crate) mod pack;
 #[cfg(target_arch = "x86_64")]

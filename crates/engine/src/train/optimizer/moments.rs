@@ -5,8 +5,9 @@
 
 use super::CHUNK;
 use crate::config::WeightDtype;
-use crate::counter::{bits_at, key_of, mix};
+use crate::counter::{key_of, mix};
 use crate::kernels::element::{Bf16, Moment};
+use crate::kernels::noise::bits_at;
 use crate::model::layout::Slot;
 
 /// Both moments, in the format of [`super::OptimConfig::state_dtype`].
