@@ -114,14 +114,14 @@ def load_policy(folder: str, loading: Loading) -> Policy:
 
 def _compile(policy: Policy) -> None:
     """Compiles what is inside the layers, so that shards are gathered and activations recomputed around it as without."""
-    if device_compiler() is None:
+    if _c_compiler() is None:
         raise ModelError("trainer.compile needs a C compiler on the machine of the trainer (cc, gcc or clang; CC names another)")
     for layer in layers_of(policy.lm):
         layer.forward = torch.compile(layer.forward, dynamic=True)
     policy.rows = RowFunctions.compiled()
 
 
-def device_compiler() -> str | None:
+def _c_compiler() -> str | None:
     """The C compiler that torch will find; on a GPU its kernels are started by small programs in C."""
     return next((found for name in (os.environ.get("CC", "cc"), "gcc", "clang") if (found := shutil.which(name)) is not None), None)
 

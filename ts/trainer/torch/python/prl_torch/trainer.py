@@ -110,8 +110,7 @@ class Trainer:
 
     def info(self) -> dict[str, Any]:
         """What the launcher wants to know of a trainer that is open."""
-        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else None
-        return {"device": self.device.type, "device_name": name, "vocab_size": self.policy.vocabulary}
+        return {"device": self.device.type, "vocab_size": self.policy.vocabulary}
 
     def forward_backward(self, path: str, on_policy_version: int | None) -> dict[str, Any]:
         """
