@@ -65,9 +65,10 @@ export class Recovery {
   }
 }
 
-/** Files in `run/` of the processes that stay. */
-function isOfOthers(name: string): boolean {
+/** Files in `run/` of the processes that stay, and those that they are writing, which `atomicWriteFile` names with a dot before. */
+export function isOfOthers(name: string): boolean {
+  const written = name.replace(/^\./u, "");
   return REPLACEABLE_COMPONENTS.some(
-    (component) => name.startsWith(`${component}-`) || name.startsWith(`failure-${component}-`),
+    (component) => written.startsWith(`${component}-`) || written.startsWith(`failure-${component}-`),
   );
 }
