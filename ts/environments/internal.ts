@@ -30,13 +30,21 @@ export {
   readLock,
   writeLock,
 } from "./packages/environments-lock.ts";
-export { type Hub, type HubOptions, startHub } from "./packages/hub-server.ts";
-export { type FoundPackage, searchHub } from "./packages/hub-search.ts";
-export { logIn } from "./packages/hub-login.ts";
+export { type Hub, type HubOptions, readHub, startHub } from "./packages/hub/server.ts";
+export { writeSite } from "./packages/hub/page/site.ts";
+export { type FoundPackage, searchHub } from "./packages/hub/search.ts";
+export { logIn } from "./packages/hub/log-in.ts";
 export { needsLines, packageNeeds, type PackageNeeds } from "./packages/needs.ts";
 export { npm, npmJson, type NpmOptions, registryArguments } from "./packages/npm.ts";
 export { npmrcPath, setNpmrc, tokenFor, tokenKey } from "./packages/npmrc.ts";
 export { checkPackage, PACKAGE_CHECKS, packageProblem, publishProblem } from "./packages/package-checks.ts";
+export {
+  LONGEST_REPORT_TEXT,
+  MOST_REPORTED,
+  type PackageReport,
+  packageReport,
+  reportCounts,
+} from "./packages/package-report.ts";
 export { GATE_CHECKS, runGate } from "./gate/gate.ts";
 export type { Attempt, CheckRow } from "./gate/gate-report.ts";
 export { validationRows } from "./gate/validation-rows.ts";

@@ -1,4 +1,5 @@
 /** The comparison of two evaluations as one HTML file, which needs nothing beside it and can be sent. */
+import { escapeHtml } from "../html.ts";
 import { formatCount, formatNumber } from "../monitors/index.ts";
 import type { Comparison } from "./compare.ts";
 
@@ -30,18 +31,14 @@ export const COMPARISON_HEADER: readonly string[] = HEADER;
 /** The whole page. Names of runs and evaluations are texts of users and are escaped. */
 export function comparisonPage(a: string, b: string, comparisons: readonly Comparison[]): string {
   const row = (cells: readonly string[], tag: string): string =>
-    `<tr>${cells.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join("")}</tr>`;
+    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
   const rows = comparisons.map((one) => row(comparisonCells(one), "td"));
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escaped(a)} and ${escaped(b)}</title><style>${STYLE}</style></head>
+<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(a)} and ${escapeHtml(b)}</title><style>${STYLE}</style></head>
 <body><h1>Two evaluations, task by task</h1>
-<p>a: ${escaped(a)}<br>b: ${escaped(b)}</p>
+<p>a: ${escapeHtml(a)}<br>b: ${escapeHtml(b)}</p>
 <table><thead>${row(HEADER, "th")}</thead><tbody>${rows.join("")}</tbody></table>
 <p>Means over the tasks that both runs scored. The interval is Student's over the differences of the tasks; p is the two-sided sign test.</p>
 </body></html>
 `;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

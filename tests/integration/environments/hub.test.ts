@@ -50,6 +50,23 @@ test("a package is pushed once, and found", async () => {
   expect(json(succeeded(info))).toMatchObject({ version: "1.0.0", versions: ["1.0.0"], integrity });
 });
 
+test("its page has the checks that were made when it was pushed, and a sample", async () => {
+  const first = await fetch(hub.url);
+  expect([first.status, first.url]).toEqual([200, `${hub.url}-/hub/index.html`]);
+  expect(await first.text()).toContain("words in capital letters");
+  const response = await fetch(`${hub.url}-/hub/environments/@ada/loud/index.html`);
+  expect([response.status, response.headers.get("content-security-policy")]).toEqual([
+    200,
+    expect.stringContaining("default-src 'none'"),
+  ]);
+  const text = await response.text();
+  expect(text).toMatch(/\d+ checks passed/u);
+  expect(text).toMatch(/the gold reply, reward 1[\s\S]*say \w{8} loudly/u);
+  expect((await fetch(`${hub.url}-/hub/environments/@ada/quiet/`)).status).toBe(404);
+  // The author's own package.json has no report.
+  expect(readFileSync(join(hub.dir, "loud/package.json"), "utf8")).not.toContain("report");
+});
+
 test("it is installed and locked", async () => {
   succeeded(await hub.prl("project", ["env", "install", "ada/loud@^1"]));
   const lockPath = join(hub.dir, "project/environments.lock");
@@ -102,6 +119,11 @@ test("a private hub is searched with a token only", async () => {
     const refused = { code: "PRL_ENVIRONMENT_HUB", message: expect.stringContaining("wants a token") };
     await expect(search(null)).rejects.toMatchObject(refused);
     await expect(search("forged")).rejects.toMatchObject(refused);
+    const pages = `${hidden.url}-/hub/index.html`;
+    const asked = (authorization: string) => fetch(pages, { headers: { authorization } });
+    expect((await fetch(pages)).headers.get("www-authenticate")).toContain("Basic");
+    expect((await asked(`Basic ${btoa("ada:wrong")}`)).status).toBe(401);
+    expect((await asked(`Basic ${btoa("ada:secret12")}`)).status).toBe(200);
     // A path that is no URL ends with an answer, and the hub goes on.
     expect((await fetch(`${hidden.url}/`)).status).toBeGreaterThanOrEqual(200);
     expect(await search(token)).toEqual([]);

@@ -32,6 +32,7 @@ export interface EnvironmentFound {
   readonly name: string;
   readonly version: string;
   readonly origin: EnvironmentOrigin;
+  readonly needsSandbox: boolean;
 }
 
 export type EnvironmentAnswer =

@@ -1,7 +1,8 @@
-/** `prl hub serve`: a hub of environments on this machine, an npm registry in the foreground. */
-import { resolve } from "node:path";
+/** `prl hub serve`: a hub of environments on this machine, an npm registry in the foreground. `prl hub export`: its pages as files. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 
-import { startHub } from "../../../environments/internal.ts";
+import { readHub, startHub, writeSite } from "../../../environments/internal.ts";
 import { PrlError } from "../../../errors.ts";
 import { numberOption, parseOptions } from "../../arguments/args.ts";
 import { RULES } from "../../arguments/option-rule.ts";
@@ -26,6 +27,12 @@ const OPTIONS: readonly CommandOption[] = [
     rule: { is: "url" },
     summary: "Registry that is asked for packages that this hub does not have (none)",
   },
+  {
+    flag: "--url",
+    value: "<url>",
+    rule: { is: "url" },
+    summary: "export: address of the hub in the install lines (none: npm's settings of the reader decide)",
+  },
   { flag: "--private", summary: "Packages are read with a token only" },
   {
     flag: "--accounts",
@@ -35,24 +42,58 @@ const OPTIONS: readonly CommandOption[] = [
   },
 ];
 
+const ALL_FLAGS = OPTIONS.map(({ flag }) => flag);
+const EXPORT_FLAGS = ["--storage", "--url"];
+const SERVE_FLAGS = ALL_FLAGS.filter((flag) => flag !== "--url");
+
 export const command: Command = {
   name: "hub",
-  summary: "Serve a hub of environments: an npm registry for prl env push and install",
-  usage: "hub serve [--storage <folder>] [--host <address>] [--port <n>]",
-  details: `The registry is the optional package verdaccio: npm install verdaccio@6.
+  summary: "Serve a hub of environments, an npm registry with pages to look at, or write its pages into a folder",
+  usage: `hub serve [--storage <folder>] [--host <address>] [--port <n>]
+       prl hub export <folder> [--storage <folder>] [--url <url>]`,
+  details: `serve: the registry is the optional package verdaccio: npm install verdaccio@6.
 Publishing needs an account: prl env login --registry http://127.0.0.1:${DEFAULT_PORT} --user me.
-Beyond this machine put a server with TLS before it; it speaks plain HTTP.`,
+Beyond this machine put a server with TLS before it; it speaks plain HTTP. A browser shows the pages at the same address.
+export: the same pages as files, for any web server; --url names the hub in their install lines.`,
   options: OPTIONS,
   run,
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { options, positionals } = parseOptions({ name: "hub", options: OPTIONS }, args);
-  if (positionals.length !== 1 || positionals[0] !== "serve")
-    throw new PrlError("PRL_CLI_USAGE", "prl hub: expected serve; see prl hub --help");
+  const [form, folder, ...rest] = positionals;
+  const storage = resolve(io.cwd, options.get("--storage") ?? "prl-hub");
+  if (form === "serve" && folder === undefined) return serve(storage, only(SERVE_FLAGS, options), io);
+  if (form === "export" && folder !== undefined && rest.length === 0)
+    return exportPages(
+      { storage, folder: resolve(io.cwd, folder), url: only(EXPORT_FLAGS, options).get("--url") ?? null },
+      io,
+    );
+  throw new PrlError("PRL_CLI_USAGE", "prl hub: expected serve, or export and one folder; see prl hub --help");
+}
+
+/** The options, when all of them belong to the form. */
+function only(flags: readonly string[], options: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const other = [...options.keys()].find((flag) => !flags.includes(flag) && ALL_FLAGS.includes(flag));
+  if (other === undefined) return options;
+  throw new PrlError("PRL_CLI_USAGE", `prl hub: ${other} is not for this form, which takes ${flags.join(", ")}`);
+}
+
+async function exportPages(
+  { storage, folder, url }: { storage: string; folder: string; url: string | null },
+  io: CommandIo,
+): Promise<number> {
+  if (!existsSync(storage))
+    throw new PrlError("PRL_CLI_USAGE", `prl hub export: there is no hub in ${storage} (--storage)`);
+  const pages = await writeSite(folder, { index: await readHub(storage), registry: url });
+  if (io.json) io.writeJson({ folder, pages });
+  else io.stdout.write(`${pages} pages; the first is ${join(folder, "index.html")}\n`);
+  return EXIT.done;
+}
+
+async function serve(storage: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<number> {
   const host = options.get("--host") ?? "127.0.0.1";
   const accounts = options.get("--accounts") ?? (LOOPBACK.test(host) ? "open" : "closed");
-  const storage = resolve(io.cwd, options.get("--storage") ?? "prl-hub");
   const { signal } = io;
   const hub = await startHub({
     storage,

@@ -67,10 +67,9 @@ async function answer(question: EnvironmentQuestion, sandboxes: SandboxSource): 
     const located = await locateEnvironment(environmentReference(name), from);
     environment = located.environment;
     configured = environment.configure(args, { sandboxes });
-    await say({
-      type: "found",
-      environment: { name: environment.name, version: environment.version, origin: located.origin },
-    });
+    const { name: own, version, requires } = environment;
+    const needsSandbox = requires.sandbox !== undefined;
+    await say({ type: "found", environment: { name: own, version, origin: located.origin, needsSandbox } });
   } catch (error) {
     const failures = [{ split: null, task: null, message: explain(error) }];
     await say({

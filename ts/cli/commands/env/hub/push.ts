@@ -1,5 +1,5 @@
 /** `prl env push [<folder>]`: checks a built package, validates its environment, packs it and publishes it with npm. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 
@@ -8,25 +8,25 @@ import { z } from "zod";
 import {
   checkPackage,
   type EnvironmentPackage,
-  locateEnvironment,
   manifestOf,
   npm,
   npmJson,
   type NpmOptions,
   packageIn,
-  packageNeeds,
+  type PackageReport,
   publishProblem,
   registryArguments,
+  reportCounts,
 } from "../../../../environments/internal.ts";
-import { SandboxSource, validateEnvironment } from "../../../../environments/index.ts";
 import { PrlError } from "../../../../errors.ts";
 import type { PlainArguments } from "../../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../../command.ts";
+import { examinePackage } from "../../../environment-check/examine-package.ts";
 import { environmentArgs } from "../options.ts";
 import { npmOptions } from "./hub-options.ts";
 
-/** Most failures of the validation that are named. */
-const SHOWN = 3;
+/** Folder of the copy, beside the archive. */
+const STAGED = "package";
 
 const packed = z.object({
   filename: z.string(),
@@ -44,56 +44,55 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   checkPackage(dir);
   const problem = publishProblem(found);
   if (problem !== null) throw new PrlError("PRL_ENVIRONMENT_INVALID", problem);
-  await checkEnvironment(found, args);
-  const options = { ...npmOptions(args, io), cwd: dir };
+  const examined = await examinePackage(found, { args: environmentArgs(args), signal: io.signal });
+  const options = npmOptions(args, io);
   const place = await mkdtemp(join(tmpdir(), "prl-push-"));
   try {
-    const archive = await pack(found, place, options);
+    await stage(found, { place, report: examined }, { ...options, cwd: dir });
+    const archive = await pack(found, place, { ...options, cwd: join(place, STAGED) });
     if (!args.options.has("--dry-run")) await publish(found, join(place, archive.filename), args, options);
-    report(found, archive, args.options.has("--dry-run"), io);
+    report({ found, archive, examined, isDry: args.options.has("--dry-run") }, io);
   } finally {
     await rm(place, { recursive: true, force: true });
   }
   return EXIT.done;
 }
 
-/** Errors: PRL_ENVIRONMENT_INVALID for needs that are not declared, PRL_ENVIRONMENT_FAILED for an environment that is not valid. */
-async function checkEnvironment(found: EnvironmentPackage, args: PlainArguments): Promise<void> {
-  const { environment } = await locateEnvironment({ path: found.dir });
-  if (environment.requires.sandbox !== undefined && packageNeeds(manifestOf(found.dir)).sandbox === undefined)
+/**
+ * Copies the files that npm would pack, and puts the report into the copy of package.json: the author's own files are not changed. Errors:
+ * PRL_ENVIRONMENT_INVALID when its module is not among the files.
+ */
+async function stage(
+  { name, dir, entry }: EnvironmentPackage,
+  { place, report: examined }: { readonly place: string; readonly report: PackageReport },
+  options: NpmOptions,
+): Promise<void> {
+  const { files } = await packedBy(["--dry-run"], name, options);
+  const module = relative(dir, entry.replace(/#[^#/\\]*$/u, ""));
+  if (!files.some(({ path }) => path === module))
     throw new PrlError(
       "PRL_ENVIRONMENT_INVALID",
-      `${found.name} requires sandboxes and does not declare it: add "needs": { "sandbox": "any" } to "prl" in package.json`,
+      `${name}: "files" in package.json leaves out ${module}, its environment`,
     );
-  const sandboxes = new SandboxSource();
-  try {
-    const { failures } = await validateEnvironment(environment.configure(environmentArgs(args), { sandboxes }));
-    if (failures.length === 0) return;
-    const shown = failures.slice(0, SHOWN).map(({ check, message }) => `${check}: ${message}`);
-    throw new PrlError(
-      "PRL_ENVIRONMENT_FAILED",
-      `${found.name} is not valid (${failures.length} failures; prl env validate ${found.dir} lists them): ${shown.join("; ")}`,
-    );
-  } finally {
-    await sandboxes.close();
-  }
+  for (const { path } of files) await cp(join(dir, path), join(place, STAGED, path));
+  const manifest = manifestOf(dir);
+  const prl = { ...(manifest["prl"] as object), report: examined };
+  await writeFile(join(place, STAGED, "package.json"), `${JSON.stringify({ ...manifest, prl }, null, 2)}\n`);
 }
 
-/** The archive, without running scripts of the package. Errors: PRL_ENVIRONMENT_INVALID when its module is not in it. */
-async function pack({ name, dir, entry }: EnvironmentPackage, place: string, options: NpmOptions): Promise<Packed> {
-  const answer = await npmJson(["pack", "--pack-destination", place], options);
+async function pack({ name }: EnvironmentPackage, place: string, options: NpmOptions): Promise<Packed> {
+  return packedBy(["--pack-destination", place], name, options);
+}
+
+/** What `npm pack` says, which runs no scripts of the package. */
+async function packedBy(args: readonly string[], name: string, options: NpmOptions): Promise<Packed> {
+  const answer = await npmJson(["pack", ...args], options);
   const [first] = Object.values((answer ?? {}) as Record<string, unknown>);
   const parsed = packed.safeParse(first);
-  if (!parsed.success)
-    throw new PrlError("PRL_ENVIRONMENT_INSTALL", `npm pack of ${name} did not say what it packed`, {
-      cause: parsed.error,
-    });
-  const module = relative(dir, entry.replace(/#[^#/\\]*$/u, ""));
-  if (parsed.data.files.some(({ path }) => path === module)) return parsed.data;
-  throw new PrlError(
-    "PRL_ENVIRONMENT_INVALID",
-    `${name}: "files" in package.json leaves out ${module}, its environment`,
-  );
+  if (parsed.success) return parsed.data;
+  throw new PrlError("PRL_ENVIRONMENT_INSTALL", `npm pack of ${name} did not say what it packed`, {
+    cause: parsed.error,
+  });
 }
 
 async function publish(
@@ -116,12 +115,26 @@ async function publish(
   );
 }
 
-function report({ name, version }: EnvironmentPackage, archive: Packed, isDry: boolean, io: CommandIo): void {
+interface Pushed {
+  readonly found: EnvironmentPackage;
+  readonly archive: Packed;
+  readonly examined: PackageReport;
+  readonly isDry: boolean;
+}
+
+function report({ found: { name, version }, archive, examined, isDry }: Pushed, io: CommandIo): void {
   const { integrity, size, files } = archive;
+  const checks = reportCounts(examined);
   if (io.json) {
-    io.writeJson({ name, version, integrity, size, files: files.map(({ path }) => path), published: !isDry });
+    io.writeJson({ name, version, integrity, size, files: files.map(({ path }) => path), checks, published: !isDry });
     return;
   }
-  const what = `${name} ${version}, ${files.length} files, ${size} bytes, ${integrity}`;
-  io.stdout.write(isDry ? `${what}: may be published\n` : `${what}: published\nprl env install ${name}@${version}\n`);
+  const failed = examined.rows.filter(({ status }) => status === "failed").map(({ check }) => check);
+  const counts = `${checks.passed} checks passed, ${checks.unchecked} could not be made, ${failed.length} failed`;
+  const advice =
+    failed.length === 0 ? "" : ` (${failed.join(", ")}: prl env test has the reasons; the package says so)`;
+  const what = `${name} ${version}, ${files.length} files, ${size} bytes, ${integrity}\n${counts}${advice}`;
+  io.stdout.write(
+    isDry ? `${what}\nIt may be published.\n` : `${what}\nPublished: prl env install ${name}@${version}\n`,
+  );
 }

@@ -1,8 +1,8 @@
 /** Searches a hub for environments, by the search of npm's registries. */
 import { z } from "zod";
 
-import { PrlError } from "../../errors.ts";
-import { ENVIRONMENT_KEYWORD } from "./environment-package.ts";
+import { PrlError } from "../../../errors.ts";
+import { ENVIRONMENT_KEYWORD } from "../environment-package.ts";
 
 const TIMEOUT_MS = 30_000;
 /** The most that registries give at once. */

@@ -5,37 +5,32 @@
  * The folder is read once. Requests that may change a package mark it, and the next search reads it again. It holds as long as this process
  * alone writes the folder. Does not know who may read: the server asks that first.
  */
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { z } from "zod";
-
-import { ifThere } from "../../files/file-presence.ts";
+import { ifThere } from "../../../files/file-presence.ts";
+import { ENVIRONMENT_KEYWORD, saysEnvironment } from "../environment-package.ts";
+import { packageReport, reportCounts } from "../package-report.ts";
+import { type PackageRecord, readPackageRecord } from "./package-record.ts";
 
 /** The most that a search gives, like the public registry. */
 const MOST = 250;
 const DEFAULT_SIZE = 20;
 /** Files that are read at a time. */
 const AT_ONCE = 32;
-const MANIFEST = "package.json";
 const KEYWORD = "keywords:";
 
-const manifestSchema = z.object({
-  name: z.string(),
-  "dist-tags": z.object({ latest: z.string() }),
-  versions: z.record(
-    z.string(),
-    z.object({ description: z.string().nullish(), keywords: z.array(z.string()).nullish().catch(null) }),
-  ),
-});
+export type CheckCounts = ReturnType<typeof reportCounts>;
 
-/** A package as a search of npm's registries gives it. */
 export interface IndexedPackage {
   readonly name: string;
   /** Its newest version. */
   readonly version: string;
   readonly description: string;
   readonly keywords: readonly string[];
+  readonly isEnvironment: boolean;
+  /** How the checks of its report ended; null without a report. */
+  readonly checks: CheckCounts | null;
 }
 
 export class HubIndex {
@@ -94,6 +89,19 @@ export class HubIndex {
     return { found: ranked.slice(first, end).map(({ found }) => found), total: ranked.length };
   }
 
+  /** The packages that are environments, by name. Throws PRL_IO. */
+  async environments(): Promise<IndexedPackage[]> {
+    await this.#refresh();
+    const found = [...this.#packages.values()].filter(({ isEnvironment }) => isEnvironment);
+    return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** The record of one environment; null where the hub has none of this name. Throws PRL_IO. */
+  async environment(name: string): Promise<PackageRecord | null> {
+    await this.#refresh();
+    return this.#packages.get(name)?.isEnvironment === true ? readPackageRecord(this.#folder, name) : null;
+  }
+
   /** One at a time, so that no search goes on while another still reads what changed before both. */
   #refresh(): Promise<void> {
     const refreshed = this.#lastRefresh.then(() => this.#readChanged());
@@ -109,12 +117,12 @@ export class HubIndex {
   }
 
   async #readPackage(name: string): Promise<void> {
-    const found = await packageAt(join(this.#folder, name, MANIFEST)).catch((error: unknown) => {
+    const found = await readPackageRecord(this.#folder, name).catch((error: unknown) => {
       this.#changed.add(name);
       throw error;
     });
     if (found === null) this.#packages.delete(name);
-    else this.#packages.set(name, found);
+    else this.#packages.set(name, indexed(found));
   }
 }
 
@@ -147,16 +155,10 @@ function rankOf({ name }: IndexedPackage, text: string): number {
   return bare.includes(text) ? 2 : 3;
 }
 
-/** A package without a newest version, or whose file is no manifest, is none that can be installed: null. */
-async function packageAt(path: string): Promise<IndexedPackage | null> {
-  const text = await ifThere(readFile(path, "utf8"), path);
-  const parsed = manifestSchema.safeParse(text === null ? null : parsedJson(text));
-  if (!parsed.success) return null;
-  const { name, versions, "dist-tags": tags } = parsed.data;
-  const newest = versions[tags.latest];
-  if (newest === undefined) return null;
-  const { description, keywords } = newest;
-  return { name, version: tags.latest, description: description ?? "", keywords: keywords ?? [] };
+function indexed({ name, version, description, keywords, manifest }: PackageRecord): IndexedPackage {
+  const report = packageReport(manifest);
+  const isEnvironment = saysEnvironment(manifest) && keywords.includes(ENVIRONMENT_KEYWORD);
+  return { name, version, description, keywords, isEnvironment, checks: report === null ? null : reportCounts(report) };
 }
 
 async function packageNames(folder: string): Promise<string[]> {
@@ -171,12 +173,4 @@ async function packageNames(folder: string): Promise<string[]> {
 async function foldersIn(folder: string): Promise<string[]> {
   const entries = (await ifThere(readdir(folder, { withFileTypes: true }), folder)) ?? [];
   return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map(({ name }) => name);
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -8,10 +8,10 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
-import { PrlError } from "../../errors.ts";
-import { makeFolder } from "../../files/make-folder.ts";
-import { HubIndex } from "./hub-index.ts";
-import { addSearch } from "./hub-search-route.ts";
+import { PrlError } from "../../../errors.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import { HubIndex } from "./package-index.ts";
+import { addRoutes } from "./routes.ts";
 
 const PACKAGE = "verdaccio";
 const INSTALL = "npm install verdaccio@6";
@@ -56,10 +56,8 @@ export async function startHub(options: HubOptions, name: string = PACKAGE): Pro
   makeFolder(options.storage);
   const server = await verdaccio.runServer(configOf(options));
   const url = (): string => urlOf(server.address() as AddressInfo);
-  if (options.uplink === null) {
-    const index = await HubIndex.read(packagesOf(options.storage));
-    addSearch(server, { index, isPrivate: options.isPrivate, url });
-  }
+  const index = await readHub(options.storage);
+  addRoutes(server, { index, isPrivate: options.isPrivate, searches: options.uplink === null, url });
   await new Promise<void>((done, fail) => {
     server.once("error", (cause) => {
       const place = `${options.host}:${options.port}`;
@@ -68,6 +66,15 @@ export async function startHub(options: HubOptions, name: string = PACKAGE): Pro
     server.listen(options.port, options.host, done);
   });
   return { url: url(), close: () => closed(server) };
+}
+
+/**
+ * The index of the packages in a hub's folder.
+ *
+ * @throws PrlError `PRL_IO`
+ */
+export function readHub(storage: string): Promise<HubIndex> {
+  return HubIndex.read(packagesOf(storage));
 }
 
 function urlOf({ address, port, family }: AddressInfo): string {

@@ -1,7 +1,7 @@
 /** Asks a hub for a token, for a name and a password. The password is sent to that hub only, and kept nowhere. */
 import { z } from "zod";
 
-import { PrlError } from "../../errors.ts";
+import { PrlError } from "../../../errors.ts";
 
 const TIMEOUT_MS = 30_000;
 
