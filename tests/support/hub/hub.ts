@@ -42,8 +42,8 @@ export interface TestHub {
   readonly dir: string;
   /** Variables for npm: the account, an empty cache, and the hub as the only registry. */
   readonly env: Readonly<Record<string, string>>;
-  /** Runs `prl` in this process, in a folder below `dir`. */
-  prl(folder: string, args: readonly string[], input?: string): Promise<Ran>;
+  /** Runs `prl` in this process, in a folder below `dir`; `more`: variables besides those of `env`. */
+  prl(folder: string, args: readonly string[], input?: string, more?: Readonly<Record<string, string>>): Promise<Ran>;
   /** Runs the built `prl`, which imports the environment as users' code. */
   spawned(folder: string, args: readonly string[]): Promise<Ran>;
   /** Writes the files of an environment package into a folder below `dir` and returns the folder. */
@@ -63,13 +63,13 @@ export async function testHub(): Promise<TestHub> {
     npm_config_registry: hub.url,
     npm_config_fetch_retries: "0",
   };
-  const run: TestHub["prl"] = async (folder, args, input = "") => {
+  const run: TestHub["prl"] = async (folder, args, input = "", more = {}) => {
     let [stdout, stderr] = ["", ""];
     const code = await runCommandLine(args, {
       stdin: Readable.from(input === "" ? [] : [input]),
       stdout: { write: (text) => (stdout += text) },
       stderr: { write: (text) => (stderr += text) },
-      env,
+      env: { ...env, ...more },
       cwd: join(dir, folder),
     });
     return { code, stdout, stderr };

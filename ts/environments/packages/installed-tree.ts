@@ -29,18 +29,29 @@ const entry = z.object({
 const schema = z.object({ packages: z.record(z.string(), entry) });
 type Entries = z.infer<typeof schema>["packages"];
 
+/** A package that came from a registry. */
+export interface FetchedPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly integrity: string;
+  /** Address of its archive. */
+  readonly resolved: string;
+}
+
+/** Everything in a project that npm has fetched from registries. Throws PRL_ENVIRONMENT_UNLOCKED for a record that is damaged. */
+export async function fetchedPackages(project: string): Promise<FetchedPackage[]> {
+  const packages = (await recordOf(project)) ?? {};
+  return Object.entries(packages).flatMap(([place, { version, integrity, resolved = "" }]) => {
+    const name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
+    const isFetched = version !== undefined && integrity !== undefined && /^https?:/u.test(resolved);
+    return isFetched ? [{ name, version, integrity, resolved }] : [];
+  });
+}
+
 /** The package in `dir` with all that it depends on. Throws PRL_ENVIRONMENT_UNLOCKED for a record that is damaged. */
 export async function installedTree(project: string | null, dir: string, name: string): Promise<InstalledTree> {
-  if (project === null) return { integrity: null, dependencies: {} };
-  const path = join(project, "node_modules", ".package-lock.json");
-  const text = await ifThere(readFile(path, "utf8"), path);
-  if (text === null) return { integrity: null, dependencies: {} };
-  let packages: Entries;
-  try {
-    packages = schema.parse(JSON.parse(text)).packages;
-  } catch (cause) {
-    throw new PrlError("PRL_ENVIRONMENT_UNLOCKED", `${path} is damaged: run npm install in ${project}`, { cause });
-  }
+  const packages = project === null ? null : await recordOf(project);
+  if (project === null || packages === null) return { integrity: null, dependencies: {} };
   const own = relative(project, dir).split(sep).join("/");
   const place = own in packages ? own : `node_modules/${name}`;
   const below = new Map<string, string>();
@@ -50,6 +61,18 @@ export async function installedTree(project: string | null, dir: string, name: s
     [...below].map(([key, value]): [string, string] => [key.replace(/^node_modules\//u, ""), value]).toSorted(byKey),
   );
   return { integrity: packages[place]?.integrity ?? null, dependencies };
+}
+
+/** Null where npm has installed nothing. */
+async function recordOf(project: string): Promise<Entries | null> {
+  const path = join(project, "node_modules", ".package-lock.json");
+  const text = await ifThere(readFile(path, "utf8"), path);
+  if (text === null) return null;
+  try {
+    return schema.parse(JSON.parse(text)).packages;
+  } catch (cause) {
+    throw new PrlError("PRL_ENVIRONMENT_UNLOCKED", `${path} is damaged: run npm install in ${project}`, { cause });
+  }
 }
 
 function byKey([a]: readonly [string, string], [b]: readonly [string, string]): number {

@@ -1,7 +1,7 @@
 /** The forms of `prl env` that use a hub: an npm registry with environment packages. */
 import type { EnvForm } from "../forms.ts";
 import { ARGS } from "../options.ts";
-import { REGISTRY, TIMEOUT, YES } from "./hub-options.ts";
+import { REGISTRY, TIMEOUT, UNSIGNED, YES } from "./hub-options.ts";
 
 export const HUB_FORMS: readonly EnvForm[] = [
   {
@@ -9,7 +9,7 @@ export const HUB_FORMS: readonly EnvForm[] = [
     usage: "<owner/name[@range] | npm spec | folder>... [--yes]",
     summary:
       "Install environment packages with npm, without running any of their code, and lock them in environments.lock",
-    options: [REGISTRY, YES, TIMEOUT],
+    options: [REGISTRY, YES, UNSIGNED, TIMEOUT],
     load: () => import("./install.ts"),
   },
   {
@@ -30,7 +30,7 @@ export const HUB_FORMS: readonly EnvForm[] = [
     name: "update",
     usage: "[<owner/name>...] [--yes]",
     summary: "Install the newest versions that package.json allows, of all locked environments or of the named ones",
-    options: [REGISTRY, YES, TIMEOUT],
+    options: [REGISTRY, YES, UNSIGNED, TIMEOUT],
     load: () => import("./update.ts"),
   },
   {
@@ -47,6 +47,7 @@ export const HUB_FORMS: readonly EnvForm[] = [
     options: [
       { flag: "--dir", value: "<folder>", summary: "Folder to make (default: a new one with its name)" },
       REGISTRY,
+      UNSIGNED,
       TIMEOUT,
     ],
     load: () => import("./pull.ts"),

@@ -24,6 +24,11 @@ export const TIMEOUT: CommandOption = {
 };
 export const YES: CommandOption = { flag: "--yes", summary: "Accept what the packages declare that they need" };
 
+export const UNSIGNED: CommandOption = {
+  flag: "--unsigned",
+  summary: "Accept packages without a signature from a registry that signs its packages",
+};
+
 /** How npm is run for a form. */
 export function npmOptions({ options }: PlainArguments, io: CommandIo): NpmOptions {
   return {

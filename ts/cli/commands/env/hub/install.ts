@@ -60,7 +60,9 @@ export async function installPackages(
   const fetched = named.filter((one) => !isFolder(one));
   const registries = [...new Set(named.flatMap((one) => registriesOf(one, options)))];
   if (fetched.length === 0) return install({ specs: folders, registries, linked, staged: [] }, options);
-  return withStaged([...registries, ...fetched.map(npmSpec)], options, async (staged) => {
+  const staging = { ...options, allowsUnsigned: args.options.has("--unsigned") };
+  return withStaged([...registries, ...fetched.map(npmSpec)], staging, async ({ packages: staged, signatures }) => {
+    if (signatures.signed > 0) io.stderr.write(`${signatures.signed} packages are signed by their registry\n`);
     await acceptNeeds(staged, args.options.has("--yes"), io);
     const specs = [...folders, ...fetched.map((one) => pinned(one, staged))];
     return install({ specs, registries, linked, staged }, options);

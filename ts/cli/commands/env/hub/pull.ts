@@ -19,9 +19,9 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   const options = npmOptions(args, io);
   const version = await withStaged(
     [...registryArguments(options.registry, named.name), specOf(named)],
-    options,
-    async (staged) => {
-      const found = staged.find(({ name }) => name === named.name);
+    { ...options, allowsUnsigned: args.options.has("--unsigned") },
+    async ({ packages }) => {
+      const found = packages.find(({ name }) => name === named.name);
       if (found === undefined) throw new PrlError("PRL_ENVIRONMENT_INSTALL", `npm has not fetched ${named.name}`);
       const nested = join(found.dir, "node_modules");
       await cp(found.dir, dir, { recursive: true, filter: (path) => path !== nested });
