@@ -6,7 +6,9 @@
  * `tests/run.mjs` compiles and then sets `PRL_TEST_COMPILED=1`. Without the variable the tests run the sources.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, resolve, sep } from "node:path";
+import { pathToFileURL } from "node:url";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const SOURCES = join(ROOT, "ts") + sep;
@@ -22,6 +24,17 @@ export const COMPILED_FILE = new RegExp(`^${COMPILED.replaceAll(/[$()*+.?[\\\]^{
 function compiledPath(source: string): string {
   return `${COMPILED}${source.slice(SOURCES.length, -".ts".length)}.js`;
 }
+
+/** Where a program that a test writes finds prl's module `ts/<path>`. Its Node needs `MODULE_LOADER`. */
+export function modulePath(path: string): string {
+  const source = join(SOURCES, path);
+  return RUNS_COMPILED ? compiledPath(source) : source;
+}
+
+/** Arguments of a Node that runs such a program. */
+export const MODULE_LOADER: readonly string[] = RUNS_COMPILED
+  ? []
+  : ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href];
 
 /** The plugin of vite that leads from a source to its compiled file. */
 export function compiledCode(): {
