@@ -1,10 +1,16 @@
 import { defineConfig } from "vitest/config";
 
+import { COMPILED_FILE, compiledCode, refuseOldCode, RUNS_COMPILED } from "./support/compiled.ts";
+
 /** The long form of a test makes up to a hundred times as many cases. */
 const LIMIT_MS = process.env["PRL_TEST_LONG"] === "1" ? 1_800_000 : 300_000;
 
+if (RUNS_COMPILED) refuseOldCode();
+
 export default defineConfig({
+  plugins: RUNS_COMPILED ? [compiledCode()] : [],
   test: {
+    server: { deps: { external: RUNS_COMPILED ? [COMPILED_FILE] : [] } },
     include: ["tests/**/*.test.ts"],
     pool: "forks",
     // They end a test that hangs, and decide nothing else: a machine under load is five times slower than a quiet one.

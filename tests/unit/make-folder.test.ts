@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { makeFolder } from "../../ts/files/make-folder.ts";
+import { MODULE_LOADER, modulePath } from "../support/compiled.ts";
 
 let root: string;
 beforeAll(() => {
@@ -29,10 +30,10 @@ test("a folder that cannot be made is an error that names it", () => {
 
 // This runs in a separate process: a hang blocks its thread, and no timer of a test would run.
 test.runIf(process.platform === "linux")("below /proc nothing can be made, and that is said", async () => {
-  const module = JSON.stringify(join(import.meta.dirname, "../../ts/files/make-folder.ts"));
+  const module = JSON.stringify(modulePath("files/make-folder.ts"));
   const program = `import(${module}).then(({ makeFolder }) => makeFolder("/proc/none/of/these"))
     .catch((error) => console.log(error.code, error.message));`;
-  const args = ["--import", "tsx", "--input-type=module", "-e", program];
+  const args = [...MODULE_LOADER, "--input-type=module", "-e", program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000, killSignal: "SIGKILL" });
   expect(stdout.trim()).toBe("PRL_IO cannot make the folder /proc/none");
 });

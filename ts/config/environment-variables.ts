@@ -17,6 +17,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_LOG: "what the sandbox daemon logs to standard error: error, warn, info, debug",
   PRL_SANDBOXD: "the sandbox daemon's program instead of the one beside the native addon",
   PRL_SANDBOX_TOKEN: "bearer token of the sandbox daemon: what `prl sandbox serve` asks for and `run --address` sends",
+  PRL_TEST_COMPILED: "1: the TypeScript tests run the compiled code in dist/, as `npm test` does",
   PRL_TEST_LONG: "1: tests take their long form",
   PRL_TEST_PYTHON: "interpreter that has safetensors and numpy, for the tests that compare with them (default python3)",
   PRL_TEST_SLOWNESS:

@@ -1,13 +1,11 @@
 import { execFile } from "node:child_process";
-import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { importUserModule } from "../../../ts/config/index.ts";
+import { MODULE_LOADER, modulePath } from "../../support/compiled.ts";
 import { folderWith, prlErrorOf } from "./support.ts";
-
-const ROOT = resolve(import.meta.dirname, "../../..");
 
 /** TypeScript that stripping types alone cannot run, with a neighbour named as it will be once compiled. */
 const MODULES = {
@@ -29,11 +27,10 @@ export default defineEnvironment;
 `,
 };
 
-/** Runs a module in a separate Node process, without the test runner's loader but with the one that runs our sources. */
+/** Runs a module in a separate Node process, without the test runner's loader but with the one that our sources need. */
 async function inNode(folder: string, source: string): Promise<string> {
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  const program = `import { importUserModule } from ${JSON.stringify(join(ROOT, "ts/config/index.ts"))};\n${source}`;
-  const args = ["--import", tsx, "--input-type=module", "-e", program];
+  const program = `import { importUserModule } from ${JSON.stringify(modulePath("config/index.ts"))};\n${source}`;
+  const args = [...MODULE_LOADER, "--input-type=module", "-e", program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, timeout: 30_000 });
   return stdout.trim();
 }
@@ -48,7 +45,7 @@ describe("a module of the user", () => {
 
   test("gets the running package when it imports prl, though its folder has none", async () => {
     const folder = folderWith(MODULES);
-    const own = JSON.stringify(join(ROOT, "ts/environments/index.ts"));
+    const own = JSON.stringify(modulePath("environments/index.ts"));
     const program = `const { defineEnvironment } = await import(${own});
       console.log((await importUserModule("./uses-prl.ts")) === defineEnvironment);`;
     expect(await inNode(folder, program)).toBe("true");

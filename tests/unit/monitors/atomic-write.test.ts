@@ -7,9 +7,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
 import { atomicWriteFile, atomicWriteJson } from "../../../ts/monitors/index.ts";
+import { MODULE_LOADER, modulePath } from "../../support/compiled.ts";
 
 const run = promisify(execFile);
-const MODULE = join(import.meta.dirname, "../../../ts/files/atomic-write.ts");
+const MODULE = modulePath("files/atomic-write.ts");
 
 let dir: string;
 beforeEach(async () => {
@@ -47,8 +48,8 @@ describe("atomicWriteFile", () => {
        const code = await atomicWriteFile(process.argv[2], "x".repeat(1 << 20)).then(() => "none", (error) => error.code + " " + error.cause.code);
        process.stdout.write(code);`,
     );
-    const node = `ulimit -f 8; TSX_DISABLE_CACHE=1 exec "$0" --import tsx "$1" "$2"`;
-    const { stdout } = await run("bash", ["-c", node, process.execPath, script, path]);
+    const node = `ulimit -f 8; TSX_DISABLE_CACHE=1 exec "$0" "$@"`;
+    const { stdout } = await run("bash", ["-c", node, process.execPath, ...MODULE_LOADER, script, path]);
     expect(stdout).toBe("PRL_IO EFBIG");
     expect(await readFile(path, "utf8")).toBe("old");
     expect((await readdir(dir)).toSorted()).toEqual(["summary.json", "write.mjs"]);

@@ -1,19 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import type { ChildSpec } from "../../../../ts/launcher/processes/child-process.ts";
 import { MetricsTail } from "../../../../ts/monitors/index.ts";
 import { runStage } from "../../../../ts/launcher/run/stage.ts";
 import { Supervisor, SUPERVISOR_TIMES } from "../../../../ts/launcher/processes/supervisor.ts";
+import { MODULE_LOADER, modulePath } from "../../../support/compiled.ts";
 
-const TS = join(import.meta.dirname, "../../../../ts");
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-const JOIN = `import { joinRun } from ${JSON.stringify(join(TS, "monitors/lifeline.ts"))};`;
+const JOIN = `import { joinRun } from ${JSON.stringify(modulePath("monitors/lifeline.ts"))};`;
 /** Long enough for a loaded machine; no test waits for it when all is well. */
 const PATIENCE_MS = 20_000;
 
@@ -30,9 +27,9 @@ afterEach(async () => {
 });
 
 async function spec(component: string, source: string, finishes = false, index = 0): Promise<ChildSpec> {
-  const script = join(runDir, `${component}-${index}.mts`);
+  const script = join(runDir, `${component}-${index}.mjs`);
   await writeFile(script, source);
-  const args = ["--import", TSX, script, runDir];
+  const args = [...MODULE_LOADER, script, runDir];
   return { component, index, command: process.execPath, args, logs: join(runDir, "logs"), finishes };
 }
 
@@ -91,8 +88,8 @@ describe("Supervisor", () => {
     const noted = (
       error: string,
       pid = "process.pid",
-    ) => `${JOIN} import { noteFailure } from ${JSON.stringify(join(TS, "failure-note.ts"))};
-      import { PrlError } from ${JSON.stringify(join(TS, "errors.ts"))};
+    ) => `${JOIN} import { noteFailure } from ${JSON.stringify(modulePath("failure-note.ts"))};
+      import { PrlError } from ${JSON.stringify(modulePath("errors.ts"))};
       joinRun({ component: "trainer", index: 0, runDir: process.argv[2] });
       Object.defineProperty(process, "pid", { value: ${pid} });
       noteFailure(${error});
@@ -223,17 +220,17 @@ describe("Supervisor", () => {
   it("leaves no child when the launcher is killed: they notice that their lifeline has ended", async () => {
     const child = await spec("inference", member("inference"));
     const deaf = await spec("trainer", `${member("trainer")}\n process.on("SIGTERM", () => {});`);
-    const launcher = join(runDir, "launcher.mts");
+    const launcher = join(runDir, "launcher.mjs");
     await writeFile(
       launcher,
-      `import { Supervisor } from ${JSON.stringify(join(TS, "launcher/processes/supervisor.ts"))};
+      `import { Supervisor } from ${JSON.stringify(modulePath("launcher/processes/supervisor.ts"))};
        const supervisor = new Supervisor(${JSON.stringify(runDir)});
        const children = ${JSON.stringify([child, deaf])}.map((spec) => supervisor.start(spec));
        await supervisor.ready(children, ${PATIENCE_MS});
        process.stdout.write(JSON.stringify(children.map((child) => child.pid)));
        setInterval(() => {}, 1000);`,
     );
-    const running = spawn(process.execPath, ["--import", TSX, launcher], { stdio: ["ignore", "pipe", "inherit"] });
+    const running = spawn(process.execPath, [...MODULE_LOADER, launcher], { stdio: ["ignore", "pipe", "inherit"] });
     started.push(running.pid ?? 0);
     const pids = JSON.parse(await firstOutput(running)) as number[];
     started.push(...pids);
@@ -248,16 +245,16 @@ describe("Supervisor", () => {
       "inference",
       `${JOIN} process.on("SIGTERM", () => {}); ${member("inference").replace(JOIN, "")}`,
     );
-    const launcher = join(runDir, "launcher.mts");
+    const launcher = join(runDir, "launcher.mjs");
     await writeFile(
       launcher,
-      `import { Supervisor } from ${JSON.stringify(join(TS, "launcher/processes/supervisor.ts"))};
+      `import { Supervisor } from ${JSON.stringify(modulePath("launcher/processes/supervisor.ts"))};
        const supervisor = new Supervisor(${JSON.stringify(runDir)});
        const child = supervisor.start(${JSON.stringify(child)});
        await supervisor.ready([child], ${PATIENCE_MS});
        process.stdout.write(String(child.pid), () => process.exit(7));`,
     );
-    const running = spawn(process.execPath, ["--import", TSX, launcher], { stdio: ["ignore", "pipe", "inherit"] });
+    const running = spawn(process.execPath, [...MODULE_LOADER, launcher], { stdio: ["ignore", "pipe", "inherit"] });
     const pid = Number(await firstOutput(running));
     started.push(pid);
     await until(() => !isAlive(pid));
