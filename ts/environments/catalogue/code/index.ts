@@ -7,11 +7,13 @@ import { databases } from "./databases/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
+import { networks } from "./networks/index.ts";
 import { patterns } from "./patterns/index.ts";
 import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { statefulPrograms } from "./stateful-programs/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
+import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
@@ -28,4 +30,6 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   shell,
   languages,
   languageRules,
+  networks,
+  storage,
 ];

@@ -70,12 +70,12 @@ export function itemRow<Problem extends object>(row: ItemRow<Problem>): Row {
   });
 }
 
-function joined(items: readonly string[], form: ItemForm): string {
+export function joined(items: readonly string[], form: ItemForm): string {
   return items.join(form === "lines" ? "\n" : ", ");
 }
 
 /** Items of an untrusted text. */
-function itemsIn(answer: string, form: ItemForm): string[] {
+export function itemsIn(answer: string, form: ItemForm): string[] {
   if (form === "lines")
     return answer
       .split("\n")
@@ -117,7 +117,7 @@ function isRight({ items }: Answered<object>, miss: readonly string[], form: Ite
 }
 
 /** Answers with one item missing, repeated, changed or in another place. */
-function neighbours({ items, universe = [] }: Answered<object>): string[][] {
+export function neighbours({ items, universe = [] }: Pick<Answered<object>, "items" | "universe">): string[][] {
   const [first = "", second = ""] = items;
   const last = items.at(-1) ?? "";
   const unused = universe.filter((item) => !items.includes(item));
