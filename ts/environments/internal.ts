@@ -58,7 +58,7 @@ export {
   type EnvironmentBlock,
   type EnvironmentFacts,
 } from "./validation/check-code.ts";
-export type { AnyBenchmark, Mode } from "./benchmarks/benchmark.ts";
+export { type AnyBenchmark, type Mode, protocolOf } from "./benchmarks/benchmark.ts";
 export { benchmarkId, BENCHMARKS, findBenchmark, findSuite, isBenchmarkId, SUITES } from "./benchmarks/index.ts";
 export { BUILTIN } from "./builtin/index.ts";
 export { CATALOGUE_CATEGORIES, catalogueRows } from "./catalogue/index.ts";

@@ -11,7 +11,7 @@ import { PythonRandom } from "../../random/python-random.ts";
 import type { Trace } from "../episode/trace.ts";
 import { defineEnvironment, type Environment, type TasksContext } from "../model/environment.ts";
 import type { RewardContext, RewardMap } from "../model/reward.ts";
-import { type AnyBenchmark, type Benchmark, type Mode, MODES, type Protocol, type Question } from "./benchmark.ts";
+import { type AnyBenchmark, type Benchmark, MODES, protocolOf, type Question } from "./benchmark.ts";
 import { benchmarkRows } from "./benchmark-data.ts";
 import { shotChooser } from "./shots.ts";
 
@@ -69,7 +69,6 @@ export function environmentOf(hidden: AnyBenchmark): Environment {
   const benchmark = hidden as unknown as Benchmark<object>;
   const { name, requires, scorers, answer, examples } = benchmark;
   const timeoutMs = benchmark.scoreTimeoutMs ?? SCORE_TIMEOUT_MS;
-  const protocolOf = (mode: Mode): Protocol<object, unknown> => benchmark.modes[mode];
   const scored = scoresOnce(benchmark);
   const metrics: RewardMap<Task, BenchmarkConfig> = Object.fromEntries(
     Object.keys(scorers).map((scorer) => [
@@ -86,14 +85,18 @@ export function environmentOf(hidden: AnyBenchmark): Environment {
     tasks: (context) => tasksOf(benchmark, context),
     key: (_, index) => String(index),
     async rollout({ task, config: { mode }, sample }) {
-      const { stop = [] } = protocolOf(mode);
+      const { stop = [] } = protocolOf(benchmark, mode);
       const { text } = await sample(task.prompt, stop.length === 0 ? {} : { stop: [...stop] });
       const voted = answer?.(cut(text, stop), task.gold);
       return voted === undefined ? {} : { info: { answer: voted } };
     },
     metrics,
     rewards: {
-      correct: { weight: 1, timeoutMs, score: (context) => scored(protocolOf(context.config.mode).primary, context) },
+      correct: {
+        weight: 1,
+        timeoutMs,
+        score: (context) => scored(protocolOf(benchmark, context.config.mode).primary, context),
+      },
     },
     async validate({ task, score }) {
       if (examples === undefined) return;
@@ -105,7 +108,8 @@ export function environmentOf(hidden: AnyBenchmark): Environment {
 }
 
 /** Scores by name; each scorer runs once per trace, because the reward is one of the metrics. */
-function scoresOnce({ scorers, modes }: Benchmark<object>) {
+function scoresOnce(benchmark: Benchmark<object>) {
+  const { scorers } = benchmark;
   const known = new WeakMap<Trace, Map<string, Promise<number | boolean>>>();
   return (scorer: string, context: Context): Promise<number | boolean> => {
     const { task, trace, config: settings, sandboxes, signal } = context;
@@ -113,7 +117,7 @@ function scoresOnce({ scorers, modes }: Benchmark<object>) {
     known.set(trace, scores);
     const score = scorers[scorer];
     if (score === undefined) throw new Error(`there is no scorer "${scorer}"`);
-    const reply = cut(trace.lastReply, modes[settings.mode].stop ?? []);
+    const reply = cut(trace.lastReply, protocolOf(benchmark, settings.mode).stop ?? []);
     const made = scores.get(scorer) ?? Promise.resolve(score(reply, task.gold, { sandboxes, signal }));
     scores.set(scorer, made);
     return made;
@@ -130,12 +134,12 @@ async function* tasksOf(
   benchmark: Benchmark<object>,
   { config: settings, split }: TasksContext<BenchmarkConfig>,
 ): AsyncGenerator<Task> {
-  const { name, data, row: schema, modes } = benchmark;
+  const { name, data, row: schema } = benchmark;
   if (split === "train") {
     const advice = "for training use an environment with its own tasks, such as math or gsm8k";
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `benchmark "${name}" has no tasks to train on: ${advice}`);
   }
-  const protocol = modes[settings.mode];
+  const protocol = protocolOf(benchmark, settings.mode);
   const choose = await shotChooser(benchmark, protocol, settings);
   const random = new PythonRandom(settings.seed);
   const form = settings.form ?? protocol.form;

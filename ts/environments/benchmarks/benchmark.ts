@@ -7,6 +7,7 @@
 import type { z } from "zod";
 
 import type { PinnedData } from "../../datasets/index.ts";
+import { PrlError } from "../../errors.ts";
 import type { Message } from "../../message.ts";
 import type { Requirements, SandboxAccess } from "../sandboxes/sandboxes.ts";
 
@@ -88,7 +89,8 @@ export interface Benchmark<Row extends object = never, Gold = unknown> {
   readonly data: PinnedData;
   /** The published row. */
   readonly row: z.ZodType<Row>;
-  readonly modes: Readonly<Record<Mode, Protocol<Row, Gold>>>;
+  /** `lm-eval` is absent where lm-evaluation-harness 0.4.13 does not have the benchmark. */
+  readonly modes: { readonly paper: Protocol<Row, Gold>; readonly "lm-eval"?: Protocol<Row, Gold> };
   readonly scorers: Readonly<Record<string, Scorer<Gold>>>;
   /** The answer that votes count (cons@k), in one spelling for equal answers; null: no answer. Absent: answers are no short texts. */
   readonly answer?: (reply: string, gold: Gold) => string | null;
@@ -105,4 +107,17 @@ export type AnyBenchmark = Benchmark<never, never>;
 /** Keeps the types of row and gold together while a definition is written. */
 export function defineBenchmark<Row extends object, Gold>(definition: Benchmark<Row, Gold>): AnyBenchmark {
   return definition as unknown as AnyBenchmark;
+}
+
+/** The protocol of a mode. Errors: PRL_CONFIG_INVALID for a mode that the benchmark does not have. */
+export function protocolOf<Row extends object, Gold>(
+  { name, modes }: Pick<Benchmark<Row, Gold>, "name" | "modes">,
+  mode: Mode,
+): Protocol<Row, Gold> {
+  const protocol = modes[mode];
+  if (protocol !== undefined) return protocol;
+  throw new PrlError(
+    "PRL_CONFIG_INVALID",
+    `benchmark "${name}" has no mode ${mode}: lm-evaluation-harness 0.4.13 does not have it; use --mode paper`,
+  );
 }

@@ -8,7 +8,7 @@ import { aime2024, aime2025 } from "./sets/aime.ts";
 import { gpqaDiamond } from "./sets/gpqa.ts";
 import { gsm8k } from "./sets/gsm8k.ts";
 import { humanEvalPlus } from "./sets/human-eval-plus.ts";
-import { ifeval } from "./sets/ifeval.ts";
+import { ifbench, ifeval } from "./sets/ifeval.ts";
 import { math500 } from "./sets/math-500.ts";
 import { mbppPlus } from "./sets/mbpp-plus.ts";
 import { mmluPro } from "./sets/mmlu-pro.ts";
@@ -16,10 +16,9 @@ import { mmluPro } from "./sets/mmlu-pro.ts";
 const OWNER = "benchmark/";
 
 export const BENCHMARKS: ReadonlyMap<string, AnyBenchmark> = new Map(
-  [gsm8k, math500, aime2024, aime2025, gpqaDiamond, mmluPro, ifeval, humanEvalPlus, mbppPlus].map((benchmark) => [
-    benchmark.name,
-    benchmark,
-  ]),
+  [gsm8k, math500, aime2024, aime2025, gpqaDiamond, mmluPro, ifeval, ifbench, humanEvalPlus, mbppPlus].map(
+    (benchmark) => [benchmark.name, benchmark],
+  ),
 );
 
 export interface Suite {
@@ -32,7 +31,7 @@ export interface Suite {
 export const SUITES: readonly Suite[] = [
   { name: "knowledge", summary: "questions with options", benchmarks: ["gpqa-diamond", "mmlu-pro"] },
   { name: "code", summary: "Python programs, run in sandboxes", benchmarks: ["human-eval-plus", "mbpp-plus"] },
-  { name: "instructions", summary: "instructions that a program checks", benchmarks: ["ifeval"] },
+  { name: "instructions", summary: "instructions that a program checks", benchmarks: ["ifeval", "ifbench"] },
   {
     name: "math",
     summary: "mathematics from primary school to competitions",

@@ -42,6 +42,17 @@ export class Arguments {
     return value;
   }
 
+  /** The names that a prompt lists for the instruction, or else an argument of ours. */
+  listedNames(): string[] {
+    const listed = /list of person names:\s*([^.\n]+)/iu.exec(this.prompt ?? "")?.[1];
+    if (listed === undefined) return this.texts("names");
+    const names = listed.split(",").map((name) => name.trim());
+    if (names.every((name) => name === "")) {
+      throw new PrlError("PRL_VERIFY_OPTIONS", `instruction ${this.#id}: the prompt lists no names`);
+    }
+    return names.filter((name) => name !== "");
+  }
+
   #wrong(name: string, expected: string): PrlError {
     const given = JSON.stringify(this.#values[name]) ?? "nothing";
     return new PrlError("PRL_VERIFY_OPTIONS", `instruction ${this.#id}: ${name}: expected ${expected}, got ${given}`);

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
 import { checkOptions, only } from "../../options.ts";
-import { Arguments, type InstructionArguments } from "./arguments.ts";
+import { Arguments, type Instruction, type InstructionArguments } from "./arguments.ts";
 import { IFBENCH, IFBENCH_WITH_MODELS } from "./ifbench.ts";
 import { IFEVAL } from "./ifeval.ts";
 
@@ -48,8 +48,18 @@ export function checkInstruction(
     throw new PrlError("PRL_VERIFY_OPTIONS", message);
   }
   const repeated = REPEATING.has(id) && kwargs["prompt_to_repeat"] === undefined && prompt !== undefined;
-  const args = new Arguments(id, repeated ? { ...kwargs, prompt_to_repeat: prompt } : kwargs, prompt);
-  const follows = (text: string): boolean => instruction(text, args) && text.trim() !== "";
+  const args = repeated ? { ...kwargs, prompt_to_repeat: prompt } : kwargs;
+  return instructionVerdict(instruction, { id, args, prompt }, response);
+}
+
+/** The verdict of one check. `id` is for messages. */
+export function instructionVerdict(
+  instruction: Instruction,
+  { id, args, prompt }: { id: string; args: InstructionArguments; prompt: string | undefined },
+  response: string,
+): InstructionVerdict {
+  const read = new Arguments(id, args, prompt);
+  const follows = (text: string): boolean => instruction(text, read) && text.trim() !== "";
   const strict = follows(response);
   return { strict, loose: strict || variants(response).some(follows) };
 }

@@ -33,6 +33,9 @@ const LATITUDES: Readonly<Record<string, number>> = {
   Zagreb: 45.81,
 };
 
+/** From north to south, without Kyiv: IFBench's own list. */
+export const EUROPEAN_CAPITALS: readonly string[] = Object.keys(LATITUDES).filter((name) => name !== "Kyiv");
+
 const AFRICAN_COUNTRIES_AT_LEAST = 52;
 
 export const CUSTOM_INSTRUCTIONS: Readonly<Record<string, Instruction>> = {
@@ -68,9 +71,8 @@ export const CUSTOM_INSTRUCTIONS: Readonly<Record<string, Instruction>> = {
       .split(",")
       .map((name) => name.trim())
       .filter((name) => name !== "");
-    const wanted = Object.keys(LATITUDES);
     const matches = (list: readonly string[]): boolean => list.join() === named.join();
-    return matches(wanted) || matches(wanted.filter((name) => name !== "Kyiv"));
+    return matches(Object.keys(LATITUDES)) || matches(EUROPEAN_CAPITALS);
   },
   "custom:csv_city": (text) => isTable(parseCsv(text, ","), ["ID", "Country", "City", "Year", "Count"], 7),
   "custom:csv_special_character": (text) => {

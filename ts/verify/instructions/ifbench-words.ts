@@ -1,6 +1,5 @@
 /** Instructions of IFBench (Pyatkin et al. 2025) on words: which, how many, how long, where. */
-import { PrlError } from "../../errors.ts";
-import type { Arguments, Instruction } from "./arguments.ts";
+import type { Instruction } from "./arguments.ts";
 import { COORDINATORS, PRONOUN_WORDS, STOP_WORDS } from "./english-words.ts";
 import { bareWords, escaped, sentences, tokens, words } from "./text-units.ts";
 
@@ -20,7 +19,7 @@ export const WORD_INSTRUCTIONS: Readonly<Record<string, Instruction>> = {
     return used.size >= args.number("small_n");
   },
   "count:person_names": (text, args) =>
-    personNames(args).filter((name) => count(text, name, "u") > 0).length >= args.number("N"),
+    args.listedNames().filter((name) => count(text, name, "u") > 0).length >= args.number("N"),
   "ratio:overlap": (text, args) => {
     const [own, reference] = [trigrams(text), trigrams(args.text("reference_text"))];
     const shared = [...own].filter((gram) => reference.has(gram)).length;
@@ -74,17 +73,6 @@ export const WORD_INSTRUCTIONS: Readonly<Record<string, Instruction>> = {
     return all[1] === keyword && all.at(-2) === keyword;
   },
 };
-
-/** The names that the instruction allows: an argument of ours, or as its prompt lists them. */
-function personNames(args: Arguments): string[] {
-  const listed = /list of person names:\s*([^.\n]+)/iu.exec(args.prompt ?? "")?.[1];
-  if (listed === undefined) return args.texts("names");
-  const names = listed.split(",").map((name) => name.trim());
-  if (names.every((name) => name === "")) {
-    throw new PrlError("PRL_VERIFY_OPTIONS", "instruction count:person_names: the prompt lists no names");
-  }
-  return names.filter((name) => name !== "");
-}
 
 /** Whole words. */
 function count(text: string, word: string, flags: string): number {

@@ -8,6 +8,7 @@ import {
   findBenchmark,
   findSuite,
   type Mode,
+  protocolOf,
   SUITES,
 } from "../../../environments/internal.ts";
 import { PrlError } from "../../../errors.ts";
@@ -55,7 +56,7 @@ export function evaluationsOf(
 ): Record<string, unknown>[] {
   const isSet = (key: string): boolean => overrides.some(({ path }) => path.join(".") === key);
   return benchmarks.map((benchmark) => {
-    const { sampling, rollouts = 1 } = benchmark.modes[mode];
+    const { sampling, rollouts = 1 } = protocolOf(benchmark, mode);
     return {
       name: benchmark.name,
       env: { id: benchmarkId(benchmark.name), args: { mode, ...args } },
@@ -74,7 +75,8 @@ export async function showData(
   mode: Mode,
   { args, io }: { args: Readonly<Record<string, unknown>>; io: CommandIo },
 ): Promise<void> {
-  for (const { title, name, data, paper, modes } of benchmarks) {
+  for (const benchmark of benchmarks) {
+    const { title, name, data, paper } = benchmark;
     const other = args["data"] ?? args["revision"];
     const state = (await isCached(data)) ? "in the cache" : "will be downloaded";
     const source =
@@ -87,7 +89,7 @@ export async function showData(
       `${title} (${name}), mode ${mode}: ${source}`,
       `  licence  ${data.licence}${terms}`,
       `  paper    ${paper}`,
-      `  protocol ${modes[mode].source}`,
+      `  protocol ${protocolOf(benchmark, mode).source}`,
     ];
     io.stderr.write(`${lines.join("\n")}\n`);
   }

@@ -1,9 +1,10 @@
-/** IFEval: 541 prompts with 25 kinds of instructions that a program can check (Zhou et al., 2023); IFBench: 294 with 58 more kinds (Pyatkin et al., 2025). */
+/** IFEval: 541 prompts with 25 kinds of instructions that a program can check (Zhou et al., 2023); IFBench: 300 with 58 more kinds (Pyatkin et al., 2025). */
 import { z } from "zod";
 
 import type { PinnedData } from "../../../datasets/index.ts";
 import { checkInstruction, type InstructionVerdict, stripThinking } from "../../../verify/index.ts";
 import { type AnyBenchmark, defineBenchmark, type Protocol } from "../benchmark.ts";
+import { ifbenchVerdict } from "../scoring/ifbench/index.ts";
 
 type Argument = string | number | boolean | readonly (string | number)[];
 
@@ -19,35 +20,41 @@ interface Gold {
   readonly instructions: readonly { readonly id: string; readonly args: Readonly<Record<string, Argument>> }[];
 }
 
-/** Arguments that the published code drops before it builds an instruction: unset ones, zeros, empty lists. */
-function present(args: Readonly<Record<string, unknown>>): Record<string, Argument> {
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** Arguments that IFEval's code drops before it builds an instruction: unset ones, zeros, empty lists. */
+function filled(args: Arguments): Record<string, Argument> {
   const kept = Object.entries(args).filter(
     ([, value]) => Boolean(value) && !(Array.isArray(value) && value.length === 0),
   );
   return Object.fromEntries(kept) as Record<string, Argument>;
 }
 
-function verdicts(reply: string, { prompt, instructions }: Gold): InstructionVerdict[] {
-  return instructions.map(({ id, args }) => checkInstruction(id, args, reply, { prompt }));
+/** IFBench's code drops unset ones only. */
+function set(args: Arguments): Record<string, Argument> {
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null)) as Record<string, Argument>;
 }
 
+type Check = (id: string, args: Arguments, reply: string, options: { prompt: string }) => InstructionVerdict;
+
 /** Results that need every instruction of a prompt, and counts whose ratio is the result over instructions. */
-const scorers = {
-  prompt_strict: (reply: string, gold: Gold) => verdicts(reply, gold).every(({ strict }) => strict),
-  prompt_loose: (reply: string, gold: Gold) => verdicts(reply, gold).every(({ loose }) => loose),
-  instruction_strict: (reply: string, gold: Gold) => share(verdicts(reply, gold).map(({ strict }) => strict)),
-  instruction_loose: (reply: string, gold: Gold) => share(verdicts(reply, gold).map(({ loose }) => loose)),
-  instructions: (_: string, gold: Gold) => gold.instructions.length,
-};
+function scorersOf(check: Check) {
+  const verdicts = (reply: string, { prompt, instructions }: Gold): InstructionVerdict[] => {
+    const said = stripThinking(reply, { strict: false });
+    return instructions.map(({ id, args }) => check(id, args, said, { prompt }));
+  };
+  return {
+    prompt_strict: (reply: string, gold: Gold) => verdicts(reply, gold).every(({ strict }) => strict),
+    prompt_loose: (reply: string, gold: Gold) => verdicts(reply, gold).every(({ loose }) => loose),
+    instruction_strict: (reply: string, gold: Gold) => share(verdicts(reply, gold).map(({ strict }) => strict)),
+    instruction_loose: (reply: string, gold: Gold) => share(verdicts(reply, gold).map(({ loose }) => loose)),
+    instructions: (_: string, gold: Gold) => gold.instructions.length,
+  };
+}
 
 function share(followed: readonly boolean[]): number {
   return followed.filter(Boolean).length / followed.length;
 }
-
-const ask: Protocol<Row, Gold>["ask"] = ({ prompt, instruction_id_list: ids, kwargs }) => ({
-  prompt,
-  gold: { prompt, instructions: ids.map((id, index) => ({ id, args: present(kwargs[index] ?? {}) })) },
-});
 
 interface Published {
   readonly name: string;
@@ -55,14 +62,22 @@ interface Published {
   readonly summary: string;
   readonly paper: string;
   readonly source: string;
-  readonly harness: string;
+  /** The mode lm-eval; null where the harness does not have the benchmark. */
+  readonly harness: string | null;
   readonly primary: "prompt_strict" | "prompt_loose";
+  readonly check: Check;
+  /** The arguments that the published code keeps. */
+  readonly kept: (args: Arguments) => Record<string, Argument>;
 }
 
 function instructionBenchmark(published: Published, data: PinnedData): AnyBenchmark {
-  const { name, title, summary, paper, source, harness, primary } = published;
-  const thinkless = (score: (reply: string, gold: Gold) => boolean | number) => (reply: string, gold: Gold) =>
-    score(stripThinking(reply, { strict: false }), gold);
+  const { name, title, summary, paper, source, harness, primary, check, kept } = published;
+  const ask: Protocol<Row, Gold>["ask"] = ({ prompt, instruction_id_list: ids, kwargs }) => ({
+    prompt,
+    gold: { prompt, instructions: ids.map((id, index) => ({ id, args: kept(kwargs[index] ?? {}) })) },
+  });
+  const protocol = { form: "chat", ask, sampling: { temperature: 0, maxCompletionTokens: 4_096 } } as const;
+  const continued = { form: "text", ask, sampling: { temperature: 0, maxCompletionTokens: 1_280 } } as const;
   return defineBenchmark<Row, Gold>({
     name,
     title,
@@ -71,16 +86,10 @@ function instructionBenchmark(published: Published, data: PinnedData): AnyBenchm
     data,
     row,
     modes: {
-      paper: { source, form: "chat", ask, sampling: { temperature: 0, maxCompletionTokens: 4_096 }, primary },
-      "lm-eval": {
-        source: harness,
-        form: "text",
-        ask,
-        sampling: { temperature: 0, maxCompletionTokens: 1_280 },
-        primary: "prompt_strict",
-      },
+      paper: { ...protocol, source, primary },
+      ...(harness === null ? {} : { "lm-eval": { ...continued, source: harness, primary: "prompt_strict" } }),
     },
-    scorers: Object.fromEntries(Object.entries(scorers).map(([key, score]) => [key, thinkless(score)])),
+    scorers: scorersOf(check),
   });
 }
 
@@ -94,6 +103,8 @@ export const ifeval = instructionBenchmark(
       "Zhou et al. (2023): the prompt alone, prompt-level strict accuracy; the other three numbers are recorded too",
     harness: "lm-evaluation-harness 0.4.13, ifeval (version 4), prompt_level_strict_acc",
     primary: "prompt_strict",
+    check: checkInstruction,
+    kept: filled,
   },
   {
     dataset: "google/IFEval",
@@ -103,5 +114,27 @@ export const ifeval = instructionBenchmark(
     rows: 541,
     licence: "Apache-2.0",
     sha256: { "ifeval_input_data.jsonl": "6a85310ca8ce15eff755aa08a3a4ff931c7e273e7515ebb3c492ea85fd8288f2" },
+  },
+);
+
+export const ifbench = instructionBenchmark(
+  {
+    name: "ifbench",
+    title: "IFBench",
+    summary: "instructions that no model was trained on, 58 kinds, checked by a program",
+    paper: "https://arxiv.org/abs/2507.02833",
+    source:
+      "Pyatkin et al. (2025): the prompt alone, prompt-level loose accuracy; the other three numbers are recorded too. Whether a reply begins with a verb, and how many syllables a word has, is decided by rules of ours in place of NLTK's tagger and a dictionary",
+    harness: null,
+    primary: "prompt_loose",
+    check: ifbenchVerdict,
+    kept: set,
+  },
+  {
+    dataset: "allenai/IFBench_test",
+    split: "train",
+    revision: "2e8a48de45ff3bf41242f927254ca81b59ca3ae2",
+    rows: 300,
+    licence: "ODC-BY-1.0",
   },
 );
