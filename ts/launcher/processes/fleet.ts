@@ -1,8 +1,8 @@
 /**
  * Processes of one kind that the run can miss for a while: each that dies is replaced, and their number follows the load.
  *
- * The number of env workers follows the load, between a least and a most, with one more for a while after a death; that of inference servers is
- * fixed; there is one sandbox daemon.
+ * The number of env workers follows the load, between a least and a most. Under load there are two where two are allowed: when one dies, the other
+ * has its rollouts at once. The number of inference servers is fixed; there is one sandbox daemon.
  * The orchestrator publishes the load (`LoadFile`) and finds the workers by their ready files, so a worker is retired by removing its
  * file: it gets nothing more, and is stopped when it has ended its rollouts. A process that dies is started again: at once when the run
  * came further with it, else after a pause that doubles. The run fails when one dies again and again without that, or very often at all, or fails by itself
@@ -51,8 +51,6 @@ export interface FleetTimes {
   busyMs: number;
   /** A lower load has to last this long before a worker is retired. */
   calmMs: number;
-  /** For this long after a process died there is one more than the least, where more are allowed: deaths come in rows. */
-  spareMs: number;
   /** The orchestrator looks for workers twice a second; this long after a worker was retired, its report about that worker is reliable. */
   retiredMs: number;
   /** A process that lives this long resets the count of deaths, as progress does. */
@@ -67,13 +65,14 @@ export const FLEET_TIMES: FleetTimes = {
   intervalMs: 1_000,
   busyMs: 3_000,
   calmMs: 30_000,
-  spareMs: 300_000,
   retiredMs: 3_000,
   longLifeMs: 30_000,
   firstPauseMs: FIRST_PAUSE_MS,
   windowMs: 600_000,
 };
 
+/** Processes under load: a spare takes the rollouts of one that dies, long before another has started. */
+export const LEAST_UNDER_LOAD = 2;
 /** Deaths in a row that fail the run. */
 const MOST_DEATHS = 10;
 /** Deaths of one process within the window that fail the run, also when the run came further in between: others may have brought it there. */
@@ -101,7 +100,7 @@ export class Fleet {
   readonly #slots = new Map<number, Slot>();
   readonly #pauses = new Set<NodeJS.Timeout>();
   #watch: NodeJS.Timeout | undefined;
-  #lastDeath = -Infinity;
+  #lastLoad = -Infinity;
   #enoughSince: number | null = null;
   #tooFewSince: number | null = null;
   #isLooking = false;
@@ -186,7 +185,6 @@ export class Fleet {
     if (slot.diedAt.length > MOST_DEATHS_IN_WINDOW) return false;
     const rollouts = isStarting ? "" : "; the rollouts that it had a part in are too";
     this.#options.note(`${slot.child.name} ended (${describeExit(exit)}) and is started again${rollouts}`);
-    this.#lastDeath = now;
     const { component, onRestart } = this.#options;
     onRestart?.({ component, index, exit: describeExit(exit), deaths });
     const pause = setTimeout(() => {
@@ -216,8 +214,10 @@ export class Fleet {
   async #follow(load: NonNullable<Awaited<ReturnType<typeof readLoad>>>): Promise<void> {
     const { least, most, rolloutsPerWorker, note } = this.#options;
     const now = performance.now();
-    const hasSpare = now - this.#lastDeath < this.#times.spareMs;
-    const forLoad = Math.max(hasSpare ? least + 1 : least, Math.ceil(load.rollouts / rolloutsPerWorker));
+    if (load.rollouts > 0) this.#lastLoad = now;
+    // A synchronous run has none while it trains.
+    const isLoaded = now - this.#lastLoad < this.#times.calmMs;
+    const forLoad = Math.max(isLoaded ? LEAST_UNDER_LOAD : 0, Math.ceil(load.rollouts / rolloutsPerWorker));
     const wanted = Math.max(least, Math.min(most, forLoad));
     if (wanted >= this.size) this.#enoughSince = null;
     else this.#enoughSince ??= now;
@@ -225,8 +225,9 @@ export class Fleet {
     else this.#tooFewSince ??= now;
     const isBusy = this.#tooFewSince !== null && now - this.#tooFewSince >= this.#times.busyMs;
     for (let missing = isBusy ? wanted - this.size : 0; missing > 0; missing -= 1) {
-      const why = hasSpare && this.size === least ? "one of them died" : `${load.rollouts} rollouts are under way`;
-      note(`${this.#add().child.name} is started: ${why}`);
+      const isSpare = this.size * rolloutsPerWorker >= load.rollouts;
+      const { name } = this.#add().child;
+      note(`${name} is started: ${isSpare ? "it is a spare" : `${load.rollouts} rollouts are under way`}`);
     }
     if (this.#enoughSince !== null && now - this.#enoughSince >= this.#times.calmMs) {
       this.#enoughSince = now;

@@ -15,7 +15,6 @@ const TIMES = {
   intervalMs: 20,
   busyMs: 1_000,
   calmMs: 200,
-  spareMs: 0,
   retiredMs: 100,
   longLifeMs: 5_000,
   firstPauseMs: 1,
@@ -83,7 +82,7 @@ test("a peak that is over at once starts no worker", async () => {
   await start(STAYS);
   await writeLoad(runDir, { rollouts: 1_000, workers: {} });
   await sleep(2 * TIMES.intervalMs);
-  await writeLoad(runDir, { rollouts: 1, workers: {} });
+  await writeLoad(runDir, { rollouts: 0, workers: {} });
   await sleep(TIMES.busyMs + 5 * TIMES.intervalMs);
   expect(fleet.size).toBe(1);
 });
@@ -96,10 +95,10 @@ test("grows with the load, up to the most, and shrinks one by one when it has be
   await expect.poll(() => running().length, PATIENCE).toBe(3);
   await expect.poll(ready, PATIENCE).toHaveLength(3);
   // The last one has something left to do: it gets nothing new, and is not stopped.
-  await writeLoad(runDir, { rollouts: 5, workers: { "env-worker-0": 1, "env-worker-1": 0, "env-worker-2": 4 } });
+  await writeLoad(runDir, { rollouts: 0, workers: { "env-worker-0": 0, "env-worker-1": 0, "env-worker-2": 4 } });
   await expect.poll(ready, PATIENCE).toEqual(["env-worker-0.json"]);
   await expect.poll(running, PATIENCE).toEqual(["env-worker-0", "env-worker-2"]);
-  await writeLoad(runDir, { rollouts: 1, workers: { "env-worker-0": 1, "env-worker-2": 0 } });
+  await writeLoad(runDir, { rollouts: 0, workers: { "env-worker-0": 0, "env-worker-2": 0 } });
   await expect.poll(running, PATIENCE).toEqual(["env-worker-0"]);
   expect(fleet.size).toBe(1);
   expect(notes.filter((note) => note.includes("is let go"))).toHaveLength(2);
@@ -120,17 +119,31 @@ test("one that dies is started again, with its ready file gone in between; one t
   await expect.poll(ready, PATIENCE).toHaveLength(2);
 });
 
-test("after a death there is one more for a while, up to the most", async () => {
-  const times = { ...TIMES, busyMs: 0, spareMs: 600_000 };
-  await start(STAYS, { times, most: 2 });
-  await writeLoad(runDir, { rollouts: 1, workers: { "env-worker-0": 1 } });
-  for (let deaths = 1; deaths <= 2; deaths++) {
-    supervisor.children.find(({ exit }) => exit === null)?.signal("SIGKILL");
-    await expect.poll(() => notes.filter((note) => note.includes("ended")).length, PATIENCE).toBe(deaths);
-    await expect.poll(() => running().toSorted(), PATIENCE).toEqual(["env-worker-0", "env-worker-1"]);
-    expect(fleet.size).toBe(2);
+test("under load a spare stands by, also after deaths, and it is let go when the load is gone", async () => {
+  await start(STAYS, { times: { ...TIMES, busyMs: 0 } });
+  await sleep(5 * TIMES.intervalMs);
+  expect(fleet.size).toBe(1);
+  const load = setInterval(() => void writeLoad(runDir, { rollouts: 1, workers: { "env-worker-0": 1 } }), 20);
+  try {
+    for (let deaths = 0; deaths <= 2; deaths++) {
+      await expect.poll(() => notes.filter((note) => note.includes("ended")).length, PATIENCE).toBe(deaths);
+      await expect.poll(() => running().toSorted(), PATIENCE).toEqual(["env-worker-0", "env-worker-1"]);
+      if (deaths < 2) supervisor.children.find(({ exit }) => exit === null)?.signal("SIGKILL");
+    }
+  } finally {
+    clearInterval(load);
   }
-  expect(notes).toContain("env-worker-1 is started: one of them died");
+  expect(notes).toContain("env-worker-1 is started: it is a spare");
+  await expect.poll(ready, PATIENCE).toEqual(["env-worker-0.json", "env-worker-1.json"]);
+  await writeLoad(runDir, { rollouts: 0, workers: {} });
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-0"]);
+});
+
+test("where one process is the most, there is no spare", async () => {
+  await start(STAYS, { times: { ...TIMES, busyMs: 0 }, most: 1 });
+  await writeLoad(runDir, { rollouts: 1_000, workers: { "env-worker-0": 1_000 } });
+  await sleep(10 * TIMES.intervalMs);
+  expect(running()).toEqual(["env-worker-0"]);
 });
 
 test("one that dies early is started again after pauses that double", PATIENCE, async () => {
