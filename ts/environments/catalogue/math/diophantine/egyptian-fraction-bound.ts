@@ -1,5 +1,5 @@
 /** egyptian-fraction-bound: different unit fractions with bounded denominators and a given sum, which is added up. */
-import { sample } from "../../../../random/draws.ts";
+import { between, sample } from "../../../../random/draws.ts";
 import { at, range } from "../../lists.ts";
 import { certificateRow } from "../certificate-row.ts";
 import { integersIn } from "../certificate-text.ts";
@@ -11,24 +11,26 @@ interface Problem {
   most: number;
 }
 
-/** By level: unit fractions, largest denominator, numbers whose divisors the denominators are. */
+/** By level: unit fractions, largest denominator. */
 const SIZES = [
-  [2, 40, [24, 36, 40, 30, 60]],
-  [3, 110, [48, 60, 70, 72, 80, 84, 90, 96, 100, 108, 112, 120, 126, 132, 140, 144, 168, 180]],
-  [4, 120, [72, 84, 90, 108, 120, 126, 132, 140, 144]],
-  [5, 150, [120, 108, 90]],
-  [7, 180, [180, 168, 144, 120]],
+  [2, 40],
+  [3, 110],
+  [4, 120],
+  [5, 150],
+  [7, 180],
 ] as const;
 
 export const egyptianFractionBound = certificateRow<Problem>({
   id: "egyptian-fraction-bound",
   asks: "a given number of different unit fractions with bounded denominators and a given sum",
   draw(rng, level) {
-    const [count, most, multiples] = at(SIZES, level - 1);
-    const multiple = rng.pick(multiples);
+    const [count, most] = at(SIZES, level - 1);
+    // Divisors of one number, so that the sum has a small denominator.
+    const multiple = 2 * between(rng, most, 3 * most);
     const choices = range(most - 1)
       .map((index) => index + 2)
-      .filter((value) => multiple % value === 0 || (2 * multiple) % value === 0);
+      .filter((value) => multiple % value === 0);
+    if (choices.length < count + 3) return null;
     const chosen = sample(choices, count, rng).toSorted((a, b) => a - b);
     const sum = total(chosen.map((value) => ratio(1, value)));
     const problem = { target: textOf(sum), count, most };

@@ -1,5 +1,5 @@
 /** right-triangle-census: all whole-numbered right triangles with a given leg or inradius, by pairs of divisors. */
-import { between, sample } from "../../../../random/draws.ts";
+import { between } from "../../../../random/draws.ts";
 import { at } from "../../lists.ts";
 import { listed } from "../exact-answer.ts";
 import { exactRow } from "../exact-row.ts";
@@ -10,16 +10,13 @@ interface Problem {
   size: number;
 }
 
-const PRIMES = [
-  2, 2, 2, 2, 3, 3, 3, 5, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97,
-];
-/** By level: prime factors, least and most triangles. */
+/** By level: least and largest size, least number of triangles. */
 const SIZES = [
-  [1, 2, 3],
-  [2, 4, 5],
-  [2, 6, 9],
-  [3, 10, 14],
-  [4, 15, 40],
+  [6, 40, 2],
+  [41, 900, 3],
+  [901, 3000, 4],
+  [3001, 9000, 5],
+  [9001, 30_000, 6],
 ] as const;
 
 export const rightTriangleCensus = exactRow<Problem>({
@@ -27,18 +24,13 @@ export const rightTriangleCensus = exactRow<Problem>({
   asks: "the hypotenuses of all whole-numbered right triangles with a given leg or inradius",
   kind: "set",
   draw(rng, level) {
-    const [factors, least, most] = at(SIZES, level - 1);
-    const part = rng.pick(["leg", "inradius"] as const);
-    const problem = {
-      part,
-      size: sample(PRIMES, factors, rng).reduce((product, prime) => product * prime, between(rng, 1, 60)),
-    };
-    const count = hypotenuses(problem).length;
-    return count < least || count > most ? null : problem;
+    const [least, largest, count] = at(SIZES, level - 1);
+    const problem = { part: rng.pick(["leg", "inradius"] as const), size: between(rng, least, largest) };
+    return hypotenuses(problem).length < count ? null : problem;
   },
   solve(problem) {
     const found = hypotenuses(problem);
-    return { value: listed(found.map(BigInt)), steps: found.length };
+    return { value: listed(found.map(BigInt)), steps: problem.size };
   },
   prompts: [
     (one) =>
