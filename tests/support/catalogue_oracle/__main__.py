@@ -7,13 +7,15 @@ import json
 import sys
 from typing import Any
 
+import diophantine
 import existing
 import polynomials
 import witnesses
 from forms import Answer, Check
 
-ANSWERS: dict[str, Answer] = {**existing.ANSWERS, **polynomials.ANSWERS}
-CHECKS: dict[str, Check] = {**polynomials.CHECKS, **witnesses.CHECKS}
+MODULES = (diophantine, existing, polynomials, witnesses)
+ANSWERS: dict[str, Answer] = {row: answer for one in MODULES for row, answer in getattr(one, "ANSWERS", {}).items()}
+CHECKS: dict[str, Check] = {row: check for one in MODULES for row, check in getattr(one, "CHECKS", {}).items()}
 
 
 def verdict(task: dict[str, Any]) -> str | None:

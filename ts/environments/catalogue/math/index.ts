@@ -1,6 +1,7 @@
 /** The families of the category math. */
 import type { Family } from "../row.ts";
 import { counting } from "./counting/index.ts";
+import { diophantine } from "./diophantine/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
 import { linearAlgebra } from "./linear-algebra/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
@@ -21,5 +22,6 @@ export const FAMILIES: readonly Family[] = [
   sequences,
   exactArithmetic,
   polynomials,
+  diophantine,
   witnesses,
 ];

@@ -26,6 +26,7 @@ const QUICK_TO: Readonly<Record<string, number>> = {
   "labelled-graph-census": 3,
   "polynomial-geometric-series": 1,
   "root-sums": 4,
+  "form-reduction": 4,
 };
 
 const MISSING = withoutPython(["sympy", "networkx", "mpmath"]);

@@ -11,7 +11,7 @@ export function drawMatrix(rng: Rng, rows: number, columns: number, most: number
 
 /** A product of row operations, so that its determinant is 1. */
 export function drawUnimodular(rng: Rng, size: number, steps: number): Matrix {
-  const matrix = range(size).map((row) => range(size).map((column) => Number(row === column)));
+  const matrix = identity(size);
   for (let step = 0; step < steps; step++) {
     const target = rng.integer(size);
     const source = (target + 1 + rng.integer(size - 1)) % size;
@@ -55,4 +55,31 @@ export function determinant(matrix: Matrix): bigint {
 /** One line for each row. */
 export function matrixText(matrix: Matrix): string {
   return matrix.map((row) => `[${row.join(", ")}]`).join("\n");
+}
+
+/** A product of row operations, and its inverse. */
+export function drawUnimodularPair(rng: Rng, size: number, steps: number): { matrix: Matrix; inverse: Matrix } {
+  const matrix = identity(size);
+  const inverse = identity(size);
+  for (let step = 0; step < steps; step++) {
+    const target = rng.integer(size);
+    const source = (target + 1 + rng.integer(size - 1)) % size;
+    const sign = rng.pick([1, -1]);
+    matrix[target] = at(matrix, target).map((entry, column) => entry + sign * at(at(matrix, source), column));
+    for (const row of inverse) row[source] = at(row, source) - sign * at(row, target);
+  }
+  return { matrix, inverse };
+}
+
+export function identity(size: number): Matrix {
+  return range(size).map((row) => range(size).map((column) => Number(row === column)));
+}
+
+/** For certificates, whose numbers are large. */
+export function bigProduct(a: readonly (readonly number[])[], b: readonly (readonly number[])[]): bigint[][] {
+  return a.map((row) =>
+    range(at(b, 0).length).map((column) =>
+      row.reduce((sum, entry, index) => sum + BigInt(entry) * BigInt(at(at(b, index), column)), 0n),
+    ),
+  );
 }
