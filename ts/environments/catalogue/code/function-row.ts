@@ -53,9 +53,20 @@ const LEAST_SLIPS = 3;
 const MOST_EQUAL = 0.4;
 /** A number that floating-point arithmetic of the host may have rounded. */
 const UNSAFE = /\d{16}|\de\+\d/u;
+const STRINGS = /"(?:[^"\\]|\\.)*"/gu;
 const TIME_LIMIT_MS = 4_000;
 const NAMES = { python: "Python 3", javascript: "JavaScript" } as const;
 const ALL_CALLS = "answers_of_all_calls";
+
+/** What follows from an instance that was just drawn, so that the generator works it out once. */
+const PREPARED = new WeakMap<object, Prepared>();
+
+interface Prepared {
+  readonly shown: readonly (readonly Json[])[];
+  readonly hidden: readonly (readonly (readonly Json[])[])[];
+  /** Canonical results of the hidden calls, by class. */
+  readonly results: readonly (readonly string[])[];
+}
 
 export function functionRow<Spec extends object>(row: FunctionRow<Spec>): ProgramRow {
   const goldOf = (spec: Spec, language: ScriptLanguage): string =>
@@ -81,16 +92,19 @@ export function functionRow<Spec extends object>(row: FunctionRow<Spec>): Progra
   });
 }
 
-/** The shown examples and the hidden calls. */
-function callsOf<Spec extends object>(
-  row: FunctionRow<Spec>,
-  { spec, seed }: Instance<Spec>,
-): { shown: (readonly Json[])[]; hidden: (readonly Json[])[][] } {
+/** The shown examples, and the hidden calls with their results. */
+function callsOf<Spec extends object>(row: FunctionRow<Spec>, instance: Instance<Spec>): Prepared {
+  const known = PREPARED.get(instance);
+  if (known !== undefined) return known;
+  const { spec, seed } = instance;
   const classes = Object.values(row.calls(spec, createRng(seed)));
   const shown = classes.slice(0, SHOWN).map((calls) => at(calls, 0));
-  const known = new Set(shown.map(canonicalJson));
-  const hidden = classes.map((calls) => calls.filter((call) => !known.has(canonicalJson(call))));
-  return { shown, hidden };
+  const seen = new Set(shown.map(textOf));
+  const hidden = classes.map((calls) => calls.filter((call) => !seen.has(textOf(call))));
+  const results = hidden.map((calls) => calls.map((call) => textOf(row.solve(spec, call))));
+  const prepared = { shown, hidden, results };
+  PREPARED.set(instance, prepared);
+  return prepared;
 }
 
 function shownOf<Spec extends object>(
@@ -126,29 +140,37 @@ function allCalls(name: string, language: ScriptLanguage): string {
 `;
 }
 
+/** Equal for equal values. Sorting keys takes longer than all the rest, and few values have any. */
+function textOf(value: Json | readonly Json[] | undefined): string {
+  const text = JSON.stringify(value) ?? "null";
+  return text.includes("{") ? canonicalJson(value) : text;
+}
+
 /** Not where one result is frequent, where a class has one result only, and where a slip is not seen. */
 function isWorthwhile<Spec extends object>(row: FunctionRow<Spec>, instance: Instance<Spec>): boolean {
-  const { hidden } = callsOf(row, instance);
-  const results = hidden.map((calls) => calls.map((call) => canonicalJson(row.solve(instance.spec, call))));
+  const { hidden, results } = callsOf(row, instance);
   if (results.length < SHOWN || results.some((some) => new Set(some).size < 2)) return false;
   const all = results.flat();
-  if (all.some((result) => UNSAFE.test(result))) return false;
+  if (all.some((result) => UNSAFE.test(result.replaceAll(STRINGS, "")))) return false;
   const counts = new Map<string, number>();
   for (const result of all) counts.set(result, (counts.get(result) ?? 0) + 1);
   if (Math.max(...counts.values()) > MOST_EQUAL * all.length) return false;
-  const echoed = hidden.flat().filter((call, index) => canonicalJson(call[0]) === all[index]);
+  const echoed = hidden.flat().filter((call, index) => textOf(call[0]) === all[index]);
   if (echoed.length > MOST_EQUAL * all.length) return false;
-  return seenSlips(row, instance).length >= LEAST_SLIPS;
+  return seenSlips(row, instance, LEAST_SLIPS).length >= LEAST_SLIPS;
 }
 
-/** Slips that some hidden call shows, with different programs. */
-function seenSlips<Spec extends object>(row: FunctionRow<Spec>, instance: Instance<Spec>): Spec[] {
-  const calls = callsOf(row, instance).hidden.flat();
-  const right = calls.map((call) => canonicalJson(row.solve(instance.spec, call)));
-  const programs = new Map(row.slips(instance.spec).map((slip) => [row.python(slip), slip]));
-  return [...programs.values()].filter((slip) =>
-    calls.some((call, index) => canonicalJson(row.solve(slip, call)) !== right[index]),
-  );
+/** Slips that some hidden call shows, with different programs; no more than `most`. */
+function seenSlips<Spec extends object>(row: FunctionRow<Spec>, instance: Instance<Spec>, most = Infinity): Spec[] {
+  const prepared = callsOf(row, instance);
+  const [calls, right] = [prepared.hidden.flat(), prepared.results.flat()];
+  const programs = new Map<string, Spec>();
+  for (const slip of row.slips(instance.spec)) {
+    if (programs.size >= most) break;
+    if (calls.some((call, index) => textOf(row.solve(slip, call)) !== right[index]))
+      programs.set(row.python(slip), slip);
+  }
+  return [...programs.values()];
 }
 
 function wording<Spec extends object>(row: FunctionRow<Spec>, instance: Instance<Spec>, index: number): string {

@@ -3,6 +3,7 @@ import type { AnyRow, Family } from "../row.ts";
 import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
 import { concurrency } from "./concurrency/index.ts";
+import { dataStructures } from "./data-structures/index.ts";
 import { databases } from "./databases/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
@@ -32,4 +33,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   languageRules,
   networks,
   storage,
+  dataStructures,
 ];

@@ -1,0 +1,48 @@
+/** CPython runs the gold programs of families of functions on many instances: they return what the reference of the row computes. */
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+
+import { dataStructures } from "../../../../../ts/environments/catalogue/code/data-structures/index.ts";
+import type { ProgramRow } from "../../../../../ts/environments/catalogue/row.ts";
+import { drawnOf, HAS_PYTHON } from "./interpreters.ts";
+
+const PYTHON = process.env["PRL_TEST_PYTHON"] ?? "python3";
+const RUNNER = `
+import json, sys
+for program, name, tests in json.load(sys.stdin):
+    space = {"__name__": "__main__"}
+    exec(program, space)
+    print(json.dumps([space[name](*test) for test in tests]))
+`;
+
+/** What the gold program returns in CPython for the inputs of the exam, and what is expected, for each instance in Python. */
+function returned(row: ProgramRow): { results: unknown[]; expected: unknown[] } {
+  const exams = drawnOf<object>(row).flatMap((instance) => {
+    const exam = row.exam(instance);
+    const program = exam.program?.(row.gold(instance)) ?? row.gold(instance);
+    return exam.language === "python" ? [{ ...exam, source: program }] : [];
+  });
+  const input = exams.map(({ source, functionName, tests }) => [source, functionName, tests.map((one) => one.input)]);
+  const text = execFileSync(PYTHON, ["-c", RUNNER], {
+    input: JSON.stringify(input),
+    encoding: "utf8",
+    maxBuffer: 2 ** 28,
+  });
+  return {
+    results: text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown),
+    expected: exams.map(({ tests }) => tests.map((one) => one.output)),
+  };
+}
+
+const ROWS = [dataStructures].flatMap(({ rows }) => rows.map((row) => [row.id, row] as const));
+
+describe("the gold programs", () => {
+  test.skipIf(!HAS_PYTHON).each(ROWS)("CPython agrees with the reference of %s", (_, row) => {
+    const { results, expected } = returned(row);
+    expect(results.length).toBeGreaterThan(0);
+    expect(results).toEqual(expected);
+  });
+});
