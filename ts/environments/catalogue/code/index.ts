@@ -15,6 +15,7 @@ import { statefulPrograms } from "./stateful-programs/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
+import { testing } from "./testing/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
   specFunctions,
@@ -32,4 +33,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   languageRules,
   networks,
   storage,
+  testing,
 ];
