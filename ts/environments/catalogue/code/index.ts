@@ -16,6 +16,7 @@ import { statefulPrograms } from "./stateful-programs/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
+import { testing } from "./testing/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
   specFunctions,
@@ -34,4 +35,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   networks,
   storage,
   dataStructures,
+  testing,
 ];
