@@ -8,7 +8,9 @@ import {
   formatOf,
   type PinnedData,
   pinnedFiles,
+  type PlacedRow,
   placedRows,
+  sourceFiles,
 } from "../../datasets/index.ts";
 import { PrlError } from "../../errors.ts";
 
@@ -28,30 +30,27 @@ export async function* benchmarkRows<Row>(
   pinned: PinnedData,
   schema: z.ZodType<Row>,
   other: OtherSource = { data: null, revision: null },
-): AsyncGenerator<Row> {
-  if (other.data !== null || other.revision !== null) {
-    yield* copied(name, pinned, schema, other);
-    return;
-  }
-  const files = await pinnedFiles(name, pinned);
+): AsyncGenerator<PlacedRow<Row>> {
+  const file = await benchmarkFiles(name, pinned, other);
+  const isCopy = other.data !== null || other.revision !== null;
   let came = 0;
-  for await (const { row } of placedRows({ file: files }, schema)) {
+  for await (const placed of placedRows({ file }, schema)) {
     came += 1;
-    if (came <= pinned.rows) yield row;
+    if (isCopy || came <= pinned.rows) yield placed;
   }
-  checkRowCount(name, pinned, came);
+  if (!isCopy) checkRowCount(name, pinned, came);
 }
 
-async function* copied<Row>(
+/** Local paths of the files that the rows come from. Errors: those of `pinnedFiles`, PRL_DATA_FILE for a copy that is not there. */
+export async function benchmarkFiles(
   name: string,
   pinned: PinnedData,
-  schema: z.ZodType<Row>,
   { data, revision }: OtherSource,
-): AsyncGenerator<Row> {
+): Promise<string[]> {
+  if (data === null && revision === null) return pinnedFiles(name, pinned);
   if (data !== null && formatOf(data) !== null) {
     if (!existsSync(data)) throw new PrlError("PRL_DATA_FILE", `benchmark "${name}": data: there is no file ${data}`);
-    for await (const { row } of placedRows({ file: data }, schema)) yield row;
-    return;
+    return [data];
   }
   const reference: DatasetReference = {
     dataset: data ?? pinned.dataset,
@@ -60,5 +59,5 @@ async function* copied<Row>(
     files: pinned.files,
     revision: revision ?? "main",
   };
-  for await (const { row } of placedRows(reference, schema)) yield row;
+  return sourceFiles(reference);
 }

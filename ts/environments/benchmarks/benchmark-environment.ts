@@ -18,6 +18,8 @@ import { shotChooser } from "./shots.ts";
 const VERSION = "1.0.0";
 const SCORE_TIMEOUT_MS = 30_000;
 
+const day = z.iso.date().nullable().default(null);
+
 const config = z.strictObject({
   mode: z
     .enum(MODES)
@@ -53,6 +55,8 @@ const config = z.strictObject({
     .max(2 ** 32 - 1)
     .default(0)
     .describe("draws the order of the options of a question"),
+  since: day.describe("only questions of this day or later, for benchmarks that grow (live-code-bench)"),
+  until: day.describe("only questions of this day or earlier, for benchmarks that grow (live-code-bench)"),
 });
 export type BenchmarkConfig = z.output<typeof config>;
 
@@ -118,7 +122,8 @@ function scoresOnce(benchmark: Benchmark<object>) {
     const score = scorers[scorer];
     if (score === undefined) throw new Error(`there is no scorer "${scorer}"`);
     const reply = cut(trace.lastReply, protocolOf(benchmark, settings.mode).stop ?? []);
-    const made = scores.get(scorer) ?? Promise.resolve(score(reply, task.gold, { sandboxes, signal }));
+    const made =
+      scores.get(scorer) ?? Promise.resolve(score(reply, task.gold, { sandboxes, signal, source: settings }));
     scores.set(scorer, made);
     return made;
   };
@@ -143,10 +148,26 @@ async function* tasksOf(
   const choose = await shotChooser(benchmark, protocol, settings);
   const random = new PythonRandom(settings.seed);
   const form = settings.form ?? protocol.form;
-  for await (const row of benchmarkRows(name, data, schema, settings)) {
-    const asked = protocol.ask(row, { shots: choose(row), shuffle: (items) => random.shuffle(items), form });
-    yield taskOf(asked, form);
+  const isChosen = dayFilter(benchmark, settings);
+  for await (const { row, at } of benchmarkRows(name, data, schema, settings)) {
+    const shuffle = (items: unknown[]): void => random.shuffle(items);
+    const asked = protocol.ask(row, { shots: choose(row), shuffle, form, at });
+    if (isChosen(row)) yield taskOf(asked, form);
   }
+}
+
+/** Errors: PRL_CONFIG_INVALID for days of a benchmark without them. */
+function dayFilter(
+  { name, dayOf }: Benchmark<object>,
+  { since, until }: Pick<BenchmarkConfig, "since" | "until">,
+): (row: object) => boolean {
+  if (since === null && until === null) return () => true;
+  if (dayOf === undefined)
+    throw new PrlError("PRL_CONFIG_INVALID", `benchmark "${name}": since and until: its questions have no day`);
+  return (row) => {
+    const of = dayOf(row);
+    return (since === null || of >= since) && (until === null || of <= until);
+  };
 }
 
 function taskOf({ prompt, gold, group }: Question<unknown>, form: "chat" | "text"): Task {

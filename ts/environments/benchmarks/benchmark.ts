@@ -9,6 +9,7 @@ import type { z } from "zod";
 import type { PinnedData } from "../../datasets/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Message } from "../../message.ts";
+import type { OtherSource } from "./benchmark-data.ts";
 import type { Requirements, SandboxAccess } from "../sandboxes/sandboxes.ts";
 
 /** `paper`: prompt and scoring of the benchmark's authors; `lm-eval`: those of lm-evaluation-harness 0.4.13, for equal numbers. */
@@ -32,6 +33,8 @@ export interface AskContext<Row> {
   readonly shuffle: (items: unknown[]) => void;
   /** `chat`: the whole text becomes one user message; `text`: the model continues it. */
   readonly form: "chat" | "text";
+  /** Place of the row: its file and its line. */
+  readonly at: string;
 }
 
 /** Where worked examples come from. */
@@ -69,6 +72,8 @@ export interface Protocol<Row, Gold> {
 export interface ScoringContext extends Pick<SandboxAccess, "sandboxes"> {
   /** Aborted when the time of the score is up. */
   readonly signal: AbortSignal;
+  /** Where the rows come from, for scorers that read them again. */
+  readonly source: OtherSource;
 }
 
 /** A score from 0 to 1 of a reply, or a number that is recorded beside the scores. */
@@ -92,6 +97,8 @@ export interface Benchmark<Row extends object = never, Gold = unknown> {
   /** `lm-eval` is absent where lm-evaluation-harness 0.4.13 does not have the benchmark. */
   readonly modes: { readonly paper: Protocol<Row, Gold>; readonly "lm-eval"?: Protocol<Row, Gold> };
   readonly scorers: Readonly<Record<string, Scorer<Gold>>>;
+  /** The day of a question, `2025-01-31`, where the benchmark grows: `since` and `until` choose by it. */
+  readonly dayOf?: (row: Row) => string;
   /** The answer that votes count (cons@k), in one spelling for equal answers; null: no answer. Absent: answers are no short texts. */
   readonly answer?: (reply: string, gold: Gold) => string | null;
   /** Longest time of one score. Default 30 s. */

@@ -9,6 +9,7 @@ import { gpqaDiamond } from "./sets/gpqa.ts";
 import { gsm8k } from "./sets/gsm8k.ts";
 import { humanEvalPlus } from "./sets/human-eval-plus.ts";
 import { ifbench, ifeval } from "./sets/ifeval.ts";
+import { liveCodeBench } from "./sets/live-code-bench.ts";
 import { math500 } from "./sets/math-500.ts";
 import { mbppPlus } from "./sets/mbpp-plus.ts";
 import { mmluPro } from "./sets/mmlu-pro.ts";
@@ -16,9 +17,19 @@ import { mmluPro } from "./sets/mmlu-pro.ts";
 const OWNER = "benchmark/";
 
 export const BENCHMARKS: ReadonlyMap<string, AnyBenchmark> = new Map(
-  [gsm8k, math500, aime2024, aime2025, gpqaDiamond, mmluPro, ifeval, ifbench, humanEvalPlus, mbppPlus].map(
-    (benchmark) => [benchmark.name, benchmark],
-  ),
+  [
+    gsm8k,
+    math500,
+    aime2024,
+    aime2025,
+    gpqaDiamond,
+    mmluPro,
+    ifeval,
+    ifbench,
+    humanEvalPlus,
+    mbppPlus,
+    liveCodeBench,
+  ].map((benchmark) => [benchmark.name, benchmark]),
 );
 
 export interface Suite {
@@ -30,7 +41,11 @@ export interface Suite {
 
 export const SUITES: readonly Suite[] = [
   { name: "knowledge", summary: "questions with options", benchmarks: ["gpqa-diamond", "mmlu-pro"] },
-  { name: "code", summary: "Python programs, run in sandboxes", benchmarks: ["human-eval-plus", "mbpp-plus"] },
+  {
+    name: "code",
+    summary: "Python programs, run in sandboxes",
+    benchmarks: ["human-eval-plus", "mbpp-plus", "live-code-bench"],
+  },
   { name: "instructions", summary: "instructions that a program checks", benchmarks: ["ifeval", "ifbench"] },
   {
     name: "math",

@@ -44,14 +44,10 @@ export async function shotChooser<Row extends object, Gold>(
   const rows =
     file === null
       ? benchmarkRows(name, shots.from as Exclude<typeof shots.from, "file">, schema, settings)
-      : fileRows(file, schema);
-  for await (const row of rows) pool.push(row);
+      : placedRows({ file }, schema);
+  for await (const { row } of rows) pool.push(row);
   if (pool.length < count) return fail(`${count} worked examples are shown, and there are ${pool.length}`);
   return chooserOf(shots, pool, count);
-}
-
-async function* fileRows<Row extends object>(file: string, schema: Benchmark<Row>["row"]): AsyncGenerator<Row> {
-  for await (const { row } of placedRows({ file }, schema)) yield row;
 }
 
 function chooserOf<Row>({ choose, groupOf }: Shots<Row>, pool: readonly Row[], count: number): (row: Row) => Row[] {

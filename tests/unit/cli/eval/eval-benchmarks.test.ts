@@ -33,7 +33,7 @@ const promptOf = ({ body }: MockRequest): string =>
 const summaryOf = (stdout: string) => JSON.parse(stdout) as EvalSummary;
 
 /** Benchmarks that lm-evaluation-harness does not have. */
-const ONLY_PAPER = new Set(["ifbench"]);
+const ONLY_PAPER = new Set(["ifbench", "live-code-bench"]);
 
 describe("prl eval with benchmarks", () => {
   test("asks as the paper does by default, with the published sampling, and shows the licence first", async () => {

@@ -101,7 +101,11 @@ describe.each(Object.entries(SETS))("%s in the mode lm-eval", (name, { split, sc
     const different: { gold: unknown; reply: string; theirs: number | undefined; ours: number }[] = [];
     for (const { row, reply, scores } of replies) {
       const { gold } = asked[row] ?? { gold: null };
-      const context = { sandboxes: () => Promise.reject(new Error("none")), signal: new AbortController().signal };
+      const context = {
+        sandboxes: () => Promise.reject(new Error("none")),
+        signal: new AbortController().signal,
+        source: { data: null, revision: null },
+      };
       const score = Number(await benchmark.scorers[ours]?.(reply, gold, context));
       if (!(Math.abs(score - (scores[theirs] ?? Number.NaN)) <= 1e-9))
         different.push({ gold, reply, theirs: scores[theirs], ours: score });

@@ -45,7 +45,11 @@ describe.each(Object.entries(DIFFER))("%s in the mode paper", (name, differ) => 
 
   test.each(Object.keys(replies[0]?.scores ?? {}))("scores as the grader does: %s", async (scorer) => {
     const asked = await golds();
-    const context = { sandboxes: () => Promise.reject(new Error("none")), signal: new AbortController().signal };
+    const context = {
+      sandboxes: () => Promise.reject(new Error("none")),
+      signal: new AbortController().signal,
+      source: { data: null, revision: null },
+    };
     const different: { gold: unknown; reply: string; theirs: number | undefined; ours: number }[] = [];
     for (const { row, reply, scores } of replies) {
       const ours = Number(await benchmark.scorers[scorer]?.(reply, asked[row], context));
