@@ -114,11 +114,13 @@ def absolute_deviation_minimum(one: Problem) -> str:
     return ""
 
 
-def chebyshev_line(one: Problem) -> str:
-    m, c, e = sp.symbols("m c e")
-    limits = [side for x, y in one["points"] for side in (m * x + c - y <= e, y - m * x - c <= e)]
-    _, best = simplex.lpmin(e, limits)
-    return listed(best[name] for name in (m, c, e))
+def chebyshev_line(one: Problem, answer: str) -> bool:
+    m, c, e = exact(answer)
+    rests = [y - m * x - c for x, y in sorted(one["points"])]
+    # Three extreme rests of alternating sign prove that no line is better.
+    signs = [rest > 0 for rest in rests if abs(rest) == e]
+    changes = sum(a != b for a, b in zip(signs, signs[1:], strict=False))
+    return max(abs(rest) for rest in rests) == e and changes >= 2
 
 
 def form_on_ellipsoid(one: Problem) -> str:
@@ -214,7 +216,6 @@ def optimal_prefix_code(one: Problem, answer: str) -> bool:
 ANSWERS: dict[str, Answer] = {
     "jordan-blocks": jordan_blocks,
     "absolute-deviation-minimum": absolute_deviation_minimum,
-    "chebyshev-line": chebyshev_line,
     "form-on-ellipsoid": form_on_ellipsoid,
     "shapley-shares": shapley_shares,
 }
@@ -226,6 +227,7 @@ CHECKS: dict[str, Check] = {
     "sylvester-equation": sylvester_equation,
     "linear-program-with-dual": linear_program_with_dual,
     "integer-program-point": integer_program_point,
+    "chebyshev-line": chebyshev_line,
     "assignment-with-prices": assignment_with_prices,
     "infeasibility-multipliers": infeasibility_multipliers,
     "sum-of-squares-form": sum_of_squares_form,

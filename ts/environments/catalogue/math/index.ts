@@ -3,6 +3,7 @@ import type { Family } from "../row.ts";
 import { counting } from "./counting/index.ts";
 import { diophantine } from "./diophantine/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
+import { graphs } from "./graphs/index.ts";
 import { linearAlgebra } from "./linear-algebra/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
 import { optimisation } from "./optimisation/index.ts";
@@ -26,4 +27,5 @@ export const FAMILIES: readonly Family[] = [
   diophantine,
   witnesses,
   optimisation,
+  graphs,
 ];
