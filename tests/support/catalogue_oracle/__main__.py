@@ -9,11 +9,13 @@ from typing import Any
 
 import diophantine
 import existing
+import graphs
+import optimisation
 import polynomials
 import witnesses
 from forms import Answer, Check
 
-MODULES = (diophantine, existing, polynomials, witnesses)
+MODULES = (diophantine, existing, graphs, optimisation, polynomials, witnesses)
 ANSWERS: dict[str, Answer] = {row: answer for one in MODULES for row, answer in getattr(one, "ANSWERS", {}).items()}
 CHECKS: dict[str, Check] = {row: check for one in MODULES for row, check in getattr(one, "CHECKS", {}).items()}
 

@@ -3,8 +3,10 @@ import type { Family } from "../row.ts";
 import { counting } from "./counting/index.ts";
 import { diophantine } from "./diophantine/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
+import { graphs } from "./graphs/index.ts";
 import { linearAlgebra } from "./linear-algebra/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
+import { optimisation } from "./optimisation/index.ts";
 import { polynomials } from "./polynomials/index.ts";
 import { probability } from "./probability/index.ts";
 import { processes } from "./processes/index.ts";
@@ -24,4 +26,6 @@ export const FAMILIES: readonly Family[] = [
   polynomials,
   diophantine,
   witnesses,
+  optimisation,
+  graphs,
 ];
