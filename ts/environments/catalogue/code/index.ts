@@ -4,6 +4,7 @@ import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
 import { concurrency } from "./concurrency/index.ts";
 import { databases } from "./databases/index.ts";
+import { distributed } from "./distributed/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
@@ -34,4 +35,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   networks,
   storage,
   testing,
+  distributed,
 ];
