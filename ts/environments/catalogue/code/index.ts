@@ -5,6 +5,7 @@ import { codeReading } from "./code-reading/index.ts";
 import { concurrency } from "./concurrency/index.ts";
 import { dataStructures } from "./data-structures/index.ts";
 import { databases } from "./databases/index.ts";
+import { distributed } from "./distributed/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
@@ -36,4 +37,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   storage,
   dataStructures,
   testing,
+  distributed,
 ];

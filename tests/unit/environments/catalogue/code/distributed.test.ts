@@ -1,0 +1,143 @@
+/** Answers of the rows about replicas and transactions against methods that share nothing with the rows. */
+import { expect, test } from "vitest";
+
+import {
+  causalDelivery,
+  type DeliveryProblem,
+} from "../../../../../ts/environments/catalogue/code/distributed/causal-delivery.ts";
+import { equivalentSerialOrder } from "../../../../../ts/environments/catalogue/code/distributed/equivalent-serial-order.ts";
+import { linearisationWitness } from "../../../../../ts/environments/catalogue/code/distributed/linearisation-witness.ts";
+import { mergedText, type TextProblem } from "../../../../../ts/environments/catalogue/code/distributed/merged-text.ts";
+import {
+  replicatedSet,
+  type SetProblem,
+} from "../../../../../ts/environments/catalogue/code/distributed/replicated-set.ts";
+import {
+  type BufferProblem,
+  storeBufferOutcomes,
+} from "../../../../../ts/environments/catalogue/code/distributed/store-buffer-outcomes.ts";
+import { createRng } from "../../../../../ts/random/rng.ts";
+import { type Answer, drawnOf } from "./interpreters.ts";
+
+test("causal-delivery: after each arrival those messages are delivered whose causes have all arrived", () => {
+  for (const { problem, items } of drawnOf<Answer<DeliveryProblem>>(causalDelivery)) {
+    const delivered = new Set<string>();
+    for (const [index, item] of items.entries()) {
+      for (const name of item.split(" ")) if (name !== "-") delivered.add(name);
+      const arrived = problem.messages.slice(0, index + 1);
+      const complete = arrived.filter(({ stamp }) => {
+        const causes = problem.messages.filter((other) =>
+          other.stamp.every((value, place) => value <= (stamp[place] ?? 0)),
+        );
+        return causes.every((cause) => arrived.includes(cause));
+      });
+      expect([...delivered].toSorted()).toEqual(complete.map(({ name }) => name).toSorted());
+    }
+  }
+});
+
+test("replicated-set: an element is there if an add that a replica knows is seen by no remove that it knows", () => {
+  for (const { problem, items } of drawnOf<Answer<SetProblem>>(replicatedSet)) {
+    const known = Array.from({ length: problem.replicas }, () => new Set<number>());
+    const seenBy = new Map<number, ReadonlySet<number>>();
+    for (const [index, step] of problem.steps.entries()) {
+      if (step.do === "merge") for (const one of known[step.from] ?? []) known[step.into]?.add(one);
+      else {
+        seenBy.set(index, new Set(known[step.at]));
+        known[step.at]?.add(index);
+      }
+    }
+    const texts = known.map((history) => {
+      const alive = [...history].flatMap((index) => {
+        const add = problem.steps[index];
+        if (add?.do !== "add") return [];
+        const isGone = [...history].some((other) => {
+          const step = problem.steps[other];
+          return step?.do === "remove" && step.element === add.element && seenBy.get(other)?.has(index) === true;
+        });
+        return isGone ? [] : [add.element];
+      });
+      return [...new Set(alive)].toSorted().join(" ") || "-";
+    });
+    expect(texts).toEqual(items);
+  }
+});
+
+test("merged-text: inserting in the order of arrival, and stepping over larger ids, agrees", () => {
+  const isLarger = (a: string, b: string): boolean =>
+    Number.parseInt(a, 10) - Number.parseInt(b, 10) > 0 ||
+    (Number.parseInt(a, 10) === Number.parseInt(b, 10) && a.slice(-1) > b.slice(-1));
+  for (const { problem, items } of drawnOf<Answer<TextProblem>>(mergedText)) {
+    const list: { id: string; letter: string }[] = [];
+    const gone = new Set<string>();
+    for (const one of problem.operations) {
+      if (one.do === "delete") gone.add(one.id);
+      else {
+        let place = list.findIndex(({ id }) => id === one.after) + 1;
+        while (list[place] !== undefined && isLarger(list[place]?.id ?? "", one.id)) place += 1;
+        list.splice(place, 0, one);
+      }
+    }
+    expect(list.map(({ id, letter }) => (gone.has(id) ? "" : letter)).join("")).toBe(items[0]);
+  }
+});
+
+test("equivalent-serial-order: every read has the same writer in the serial run, and every item the same last one", () => {
+  type Step = { tx: number; write: boolean; item: string };
+  const sources = (steps: readonly Step[]): string[] => {
+    const last = new Map<string, string>();
+    const counts = new Map<number, number>();
+    const found = steps.map(({ tx, write, item }) => {
+      const number = (counts.get(tx) ?? 0) + 1;
+      counts.set(tx, number);
+      const text = `T${tx}.${number}${item} of ${last.get(item)}`;
+      if (write) last.set(item, `T${tx}.${number}`);
+      return write ? "" : text;
+    });
+    return [...found, ...[...last].map((pair) => pair.join())].filter((one) => one !== "").toSorted();
+  };
+  for (const { problem, witness } of drawnOf<{ problem: { steps: Step[] }; witness: string[] }>(
+    equivalentSerialOrder,
+  )) {
+    const serial = witness.flatMap((name) => problem.steps.filter(({ tx }) => `T${tx + 1}` === name));
+    expect(sources(serial)).toEqual(sources(problem.steps));
+  }
+});
+
+test("linearisation-witness: no operation stands before one that had returned when it was called", () => {
+  type Instance = { problem: { operations: { from: number; to: number }[] }; witness: string[] };
+  for (const { problem, witness } of drawnOf<Instance>(linearisationWitness)) {
+    const order = witness.map((name) => problem.operations[Number(name.slice(1)) - 1]);
+    for (const [index, one] of order.entries())
+      for (const later of order.slice(index + 1)) expect((later?.to ?? 0) < (one?.from ?? 0)).toBe(false);
+  }
+});
+
+test("store-buffer-outcomes: random runs of a machine with buffers give the listed outcomes", () => {
+  const rng = createRng(5);
+  for (const { problem, items } of drawnOf<Answer<BufferProblem>>(storeBufferOutcomes, [1, 2])) {
+    const seen = new Set<string>();
+    for (let run = 0; run < 600; run++) {
+      const memory: Record<string, number> = { x: 0, y: 0 };
+      const threads = problem.threads.map((lines) => ({ lines: [...lines], late: [] as [string, number][], read: "" }));
+      for (;;) {
+        const open = threads.filter(({ lines, late }) => lines.length > 0 || late.length > 0);
+        if (open.length === 0) break;
+        const thread = rng.pick(open);
+        const [line] = thread.lines;
+        const isBlocked = line === undefined || (line.do === "fence" && thread.late.length > 0);
+        if (isBlocked || (thread.late.length > 0 && rng.integer(2) === 0)) {
+          const [name, value] = thread.late.shift() ?? ["x", 0];
+          memory[name] = value;
+          continue;
+        }
+        thread.lines.shift();
+        if (line.do === "store") thread.late.push([line.to, line.value]);
+        if (line.do === "load")
+          thread.read += String(thread.late.findLast(([name]) => name === line.from)?.[1] ?? memory[line.from]);
+      }
+      seen.add(threads.map(({ read }) => read).join(""));
+    }
+    expect([...seen].toSorted()).toEqual(items);
+  }
+});
