@@ -13,10 +13,10 @@ export interface DatasetReference {
   /** Branch, tag or commit; default `main`. Only a commit never changes. */
   readonly revision?: string | undefined;
   /**
-   * Pattern of the files, where their names do not show the split: `*` matches text without a slash, `**` any text. `split` has no
-   * effect then.
+   * Pattern of the files, or several, where their names do not show the split: `*` matches text without a slash, `**` any text. `split` has
+   * no effect then.
    */
-  readonly files?: string | undefined;
+  readonly files?: string | readonly string[] | undefined;
 }
 
 /** Downloads at the same time: a dataset of many files comes fast, and the hub is not flooded. */
@@ -58,9 +58,10 @@ export function splitFiles(reference: DatasetReference, all: readonly HubFile[])
     throw new PrlError("PRL_HUB_UNKNOWN", `the dataset ${dataset}: ${problem}; ${listed()}`);
   };
   if (pattern !== undefined) {
-    const glob = globPattern(pattern);
-    const matching = data.filter(({ path }) => glob.test(path));
-    return matching.length > 0 ? byName(matching) : fail(`no data file matches ${pattern}`);
+    const globs = typeof pattern === "string" ? [pattern] : pattern;
+    const matching = globs.map((glob) => data.filter(({ path }) => globPattern(glob).test(path)));
+    const none = globs.find((_, index) => matching[index]?.length === 0);
+    return none === undefined ? byName([...new Set(matching.flat())]) : fail(`no data file matches ${none}`);
   }
   const names = ALIASES.find((aliases) => aliases.includes(split)) ?? [split];
   const found = data.filter(({ path }) => names.some((name) => has(path, name)));

@@ -53,12 +53,17 @@ export async function* fileRows(path: string, columns: readonly string[] | null)
   else yield* placed(path, format === "csv" ? csvRows(readText(path), delimiterOf(path)) : jsonRows(readText(path)));
 }
 
-async function* jsonLines(path: string): AsyncGenerator<RawRow> {
+/** Lines of a text file that are not blank, and their places. Errors: PRL_DATA_FILE, PRL_DATA_FORMAT. */
+export async function* fileLines(path: string): AsyncGenerator<{ readonly text: string; readonly at: string }> {
   let line = 0;
   for await (const text of readLines(path)) {
     line += 1;
-    if (text.trim() === "") continue;
-    const at = `${path}:${line}`;
+    if (text.trim() !== "") yield { text, at: `${path}:${line}` };
+  }
+}
+
+async function* jsonLines(path: string): AsyncGenerator<RawRow> {
+  for await (const { text, at } of fileLines(path)) {
     let row: unknown;
     try {
       row = JSON.parse(text);

@@ -2,6 +2,6 @@
 export { ofSplit, type Use } from "./split.ts";
 export { taskHash, type Split } from "./task-hash.ts";
 export { type DatasetReference } from "./dataset.ts";
-export { formatOf } from "./files.ts";
+export { fileLines, formatOf } from "./files.ts";
 export { checkRowCount, dataPage, isCached, type PinnedData, pinnedFiles } from "./pinned.ts";
 export { type DataSource, type PlacedRow, type RowsOptions, placedRows, rows, sourceFiles } from "./rows.ts";

@@ -44,7 +44,7 @@ const datasetSchema = only<DatasetReference>({
   split: z.string(),
   config: z.string().optional(),
   revision: z.string().optional(),
-  files: z.string().optional(),
+  files: z.union([z.string(), z.array(z.string()).min(1)], "must be a pattern or a list of patterns").optional(),
 });
 
 const SHUFFLE_BUFFER = 10_000;

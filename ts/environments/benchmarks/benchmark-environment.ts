@@ -65,6 +65,7 @@ interface Task {
   readonly prompt: string | Message[];
   readonly gold: unknown;
   readonly group?: string;
+  readonly tools?: readonly Readonly<Record<string, unknown>>[];
 }
 
 type Context = Pick<RewardContext<Task, BenchmarkConfig>, "task" | "trace" | "config" | "sandboxes" | "signal">;
@@ -90,7 +91,10 @@ export function environmentOf(hidden: AnyBenchmark): Environment {
     key: (_, index) => String(index),
     async rollout({ task, config: { mode }, sample }) {
       const { stop = [] } = protocolOf(benchmark, mode);
-      const { text } = await sample(task.prompt, stop.length === 0 ? {} : { stop: [...stop] });
+      const { text } = await sample(task.prompt, {
+        ...(stop.length === 0 ? {} : { stop: [...stop] }),
+        ...(task.tools === undefined ? {} : { tools: [...task.tools] }),
+      });
       const voted = answer?.(cut(text, stop), task.gold);
       return voted === undefined ? {} : { info: { answer: voted } };
     },
@@ -121,12 +125,21 @@ function scoresOnce(benchmark: Benchmark<object>) {
     known.set(trace, scores);
     const score = scorers[scorer];
     if (score === undefined) throw new Error(`there is no scorer "${scorer}"`);
-    const reply = cut(trace.lastReply, protocolOf(benchmark, settings.mode).stop ?? []);
+    const reply =
+      benchmark.scored === "calls"
+        ? callsOf(trace)
+        : cut(trace.lastReply, protocolOf(benchmark, settings.mode).stop ?? []);
     const made =
       scores.get(scorer) ?? Promise.resolve(score(reply, task.gold, { sandboxes, signal, source: settings }));
     scores.set(scorer, made);
     return made;
   };
+}
+
+/** The calls of the last message as JSON, their arguments as the model wrote them. */
+function callsOf({ nodes }: Trace): string {
+  const calls = nodes.findLast(({ sampled }) => sampled)?.message.tool_calls ?? [];
+  return JSON.stringify(calls.map(({ function: { name, arguments: written } }) => ({ name, arguments: written })));
 }
 
 /** An endpoint that ignores `stop` gives more than the reply. */
@@ -139,7 +152,7 @@ async function* tasksOf(
   benchmark: Benchmark<object>,
   { config: settings, split }: TasksContext<BenchmarkConfig>,
 ): AsyncGenerator<Task> {
-  const { name, data, row: schema } = benchmark;
+  const { name, data } = benchmark;
   if (split === "train") {
     const advice = "for training use an environment with its own tasks, such as math or gsm8k";
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `benchmark "${name}" has no tasks to train on: ${advice}`);
@@ -149,7 +162,7 @@ async function* tasksOf(
   const random = new PythonRandom(settings.seed);
   const form = settings.form ?? protocol.form;
   const isChosen = dayFilter(benchmark, settings);
-  for await (const { row, at } of benchmarkRows(name, data, schema, settings)) {
+  for await (const { row, at } of benchmarkRows(name, data, benchmark, settings)) {
     const shuffle = (items: unknown[]): void => random.shuffle(items);
     const asked = protocol.ask(row, { shots: choose(row), shuffle, form, at });
     if (isChosen(row)) yield taskOf(asked, form);
@@ -170,7 +183,7 @@ function dayFilter(
   };
 }
 
-function taskOf({ prompt, gold, group }: Question<unknown>, form: "chat" | "text"): Task {
+function taskOf({ prompt, gold, group, tools }: Question<unknown>, form: "chat" | "text"): Task {
   const text = typeof prompt === "string" ? prompt : null;
   const asked =
     text === null
@@ -178,5 +191,5 @@ function taskOf({ prompt, gold, group }: Question<unknown>, form: "chat" | "text
       : form === "chat"
         ? [{ role: "user" as const, content: text }]
         : text;
-  return { prompt: asked, gold, ...(group === undefined ? {} : { group }) };
+  return { prompt: asked, gold, ...(group === undefined ? {} : { group }), ...(tools === undefined ? {} : { tools }) };
 }

@@ -6,7 +6,7 @@
  */
 import type { z } from "zod";
 
-import type { PinnedData } from "../../datasets/index.ts";
+import type { PinnedData, PlacedRow } from "../../datasets/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Message } from "../../message.ts";
 import type { OtherSource } from "./benchmark-data.ts";
@@ -23,6 +23,8 @@ export interface Question<Gold> {
   readonly gold: Gold;
   /** A part of the benchmark that results are also given for: a subject, a level. */
   readonly group?: string;
+  /** Functions that the model may call, in the shape of the chat API. */
+  readonly tools?: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** What is the same for all questions of a mode. */
@@ -92,11 +94,15 @@ export interface Benchmark<Row extends object = never, Gold = unknown> {
   /** The paper or page that published it. */
   readonly paper: string;
   readonly data: PinnedData;
+  /** Reads the rows of the files, where they are not one row each line: the shape is checked afterwards. */
+  readonly readRows?: (files: readonly string[]) => AsyncGenerator<PlacedRow<unknown>>;
   /** The published row. */
   readonly row: z.ZodType<Row>;
   /** `lm-eval` is absent where lm-evaluation-harness 0.4.13 does not have the benchmark. */
   readonly modes: { readonly paper: Protocol<Row, Gold>; readonly "lm-eval"?: Protocol<Row, Gold> };
   readonly scorers: Readonly<Record<string, Scorer<Gold>>>;
+  /** What a scorer gets: the text of the reply, or its calls as JSON, `[{"name": ..., "arguments": "..."}]`. Default `text`. */
+  readonly scored?: "text" | "calls";
   /** The day of a question, `2025-01-31`, where the benchmark grows: `since` and `until` choose by it. */
   readonly dayOf?: (row: Row) => string;
   /** The answer that votes count (cons@k), in one spelling for equal answers; null: no answer. Absent: answers are no short texts. */

@@ -5,6 +5,7 @@ import type { Environment } from "../model/environment.ts";
 import type { AnyBenchmark } from "./benchmark.ts";
 import { environmentOf } from "./benchmark-environment.ts";
 import { aime2024, aime2025 } from "./sets/aime.ts";
+import { bfcl } from "./sets/bfcl.ts";
 import { gpqaDiamond } from "./sets/gpqa.ts";
 import { gsm8k } from "./sets/gsm8k.ts";
 import { humanEvalPlus } from "./sets/human-eval-plus.ts";
@@ -16,20 +17,23 @@ import { mmluPro } from "./sets/mmlu-pro.ts";
 
 const OWNER = "benchmark/";
 
+const ALL: readonly AnyBenchmark[] = [
+  gsm8k,
+  math500,
+  aime2024,
+  aime2025,
+  gpqaDiamond,
+  mmluPro,
+  ifeval,
+  ifbench,
+  humanEvalPlus,
+  mbppPlus,
+  liveCodeBench,
+  bfcl,
+];
+
 export const BENCHMARKS: ReadonlyMap<string, AnyBenchmark> = new Map(
-  [
-    gsm8k,
-    math500,
-    aime2024,
-    aime2025,
-    gpqaDiamond,
-    mmluPro,
-    ifeval,
-    ifbench,
-    humanEvalPlus,
-    mbppPlus,
-    liveCodeBench,
-  ].map((benchmark) => [benchmark.name, benchmark]),
+  ALL.map((benchmark) => [benchmark.name, benchmark]),
 );
 
 export interface Suite {
@@ -46,6 +50,7 @@ export const SUITES: readonly Suite[] = [
     summary: "Python programs, run in sandboxes",
     benchmarks: ["human-eval-plus", "mbpp-plus", "live-code-bench"],
   },
+  { name: "tools", summary: "calls of functions", benchmarks: ["bfcl"] },
   { name: "instructions", summary: "instructions that a program checks", benchmarks: ["ifeval", "ifbench"] },
   {
     name: "math",

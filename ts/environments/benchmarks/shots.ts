@@ -43,7 +43,7 @@ export async function shotChooser<Row extends object, Gold>(
   const pool: Row[] = [];
   const rows =
     file === null
-      ? benchmarkRows(name, shots.from as Exclude<typeof shots.from, "file">, schema, settings)
+      ? benchmarkRows(name, shots.from as Exclude<typeof shots.from, "file">, { row: schema }, settings)
       : placedRows({ file }, schema);
   for await (const { row } of rows) pool.push(row);
   if (pool.length < count) return fail(`${count} worked examples are shown, and there are ${pool.length}`);

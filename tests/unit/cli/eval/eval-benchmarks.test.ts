@@ -33,7 +33,7 @@ const promptOf = ({ body }: MockRequest): string =>
 const summaryOf = (stdout: string) => JSON.parse(stdout) as EvalSummary;
 
 /** Benchmarks that lm-evaluation-harness does not have. */
-const ONLY_PAPER = new Set(["ifbench", "live-code-bench"]);
+const ONLY_PAPER = new Set(["ifbench", "live-code-bench", "bfcl"]);
 
 describe("prl eval with benchmarks", () => {
   test("asks as the paper does by default, with the published sampling, and shows the licence first", async () => {
@@ -93,6 +93,32 @@ describe("prl eval with benchmarks", () => {
     expect(report?.pass_at_k["4"]).toBe(1);
     const traces = readFileSync(join(summaryOf(ran.stdout).run_dir, "traces.jsonl"), "utf8");
     expect(traces).toContain('"answer":"7"');
+  });
+
+  test("gives the functions of BFCL as tools, and scores the calls", async () => {
+    const call = { id: "1", type: "function", function: { name: "shape_area", arguments: '{"width": 2}' } };
+    endpoint = await mockEndpoint(() => ({
+      choices: [{ message: { role: "assistant", content: null, tool_calls: [call] }, finish_reason: "tool_calls" }],
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    }));
+    const parameters = { type: "dict", properties: { width: { type: "integer" } }, required: ["width"] };
+    const rows = ["simple_0", "simple_1", "irrelevance_0"].map((id, index) => ({
+      id,
+      question: [[{ role: "user", content: `Area ${index}?` }]],
+      function: [{ name: "shape.area", description: "Area.", parameters }],
+      ...(id === "irrelevance_0" ? {} : { ground_truth: [{ "shape.area": { width: [2 + index] } }] }),
+    }));
+    const args = JSON.stringify({ data: file("bfcl.jsonl", rows) });
+    const ran = await prl(["eval", "--suite", "tools", "-a", args, "-m", "m", "-b", endpoint.url, "--json"], dir);
+    expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
+    expect(summaryOf(ran.stdout).evaluations[0]).toMatchObject({
+      name: "bfcl",
+      examples: 3,
+      reward: { mean: expect.closeTo(1 / 3) as number },
+    });
+    expect(endpoint.requests[0]?.body["tools"]).toMatchObject([
+      { type: "function", function: { name: "shape_area", parameters: { type: "object" } } },
+    ]);
   });
 
   test("lists suites and benchmarks with their licences", async () => {

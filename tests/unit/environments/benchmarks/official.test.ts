@@ -21,6 +21,7 @@ interface Record_ {
 /** How many verdicts of a score differ. */
 const DIFFER: Readonly<Record<string, number>> = {
   ifbench: 0,
+  bfcl: 0,
 };
 
 describe.each(Object.entries(DIFFER))("%s in the mode paper", (name, differ) => {
