@@ -3,12 +3,13 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { modulePath } from "../../support/compiled.ts";
 import { chatCompletion, mockEndpoint, type MockEndpoint } from "../../support/mock-endpoint.ts";
 import { type SftFolder, sftFolder } from "../../support/sft-run.ts";
 import { prl } from "./run.ts";
 
 const ENVIRONMENT = `
-import { defineEnvironment, reward, tool, toolUse, z } from "${join(process.cwd(), "ts/environments/index.ts")}";
+import { defineEnvironment, reward, tool, toolUse, z } from "${modulePath("environments/index.ts")}";
 const double = tool({ description: "Doubles", parameters: z.object({ x: z.number() }), execute: ({ x }) => String(2 * x) });
 export default defineEnvironment({
   name: "double", version: "1.0.0", config: z.strictObject({}),

@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { modulePath } from "../../../support/compiled.ts";
 import { chatCompletion, mockEndpoint, status } from "../../../support/mock-endpoint.ts";
 import { prl } from "../run.ts";
 
 /** Environments are imported once per path: the rewards of now are those of another file. */
 const environment = (rewards: string, extra = "") => `
-import { defineEnvironment, groupReward, singleTurn, z } from "${join(process.cwd(), "ts/environments/index.ts")}";
+import { defineEnvironment, groupReward, singleTurn, z } from "${modulePath("environments/index.ts")}";
 export default defineEnvironment({
   name: "say", version: "2.0.0", config: z.strictObject({}),
   tasks: () => Array.from({ length: 4 }, (_, i) => ({ prompt: [{ role: "user", content: "say " + i }], answer: String(i) })),

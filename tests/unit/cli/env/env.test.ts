@@ -4,9 +4,10 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { prl } from "../run.ts";
+import { modulePath } from "../../../support/compiled.ts";
 
 const MODULE = `
-import { defineEnvironment, singleTurn, z } from "${join(process.cwd(), "ts/environments/index.ts")}";
+import { defineEnvironment, singleTurn, z } from "${modulePath("environments/index.ts")}";
 export default defineEnvironment({
   name: "say", version: "2.1.0", tags: ["echo"],
   config: z.strictObject({ count: z.int().default(6).describe("how many tasks"), loud: z.boolean().describe("shouted") }),
@@ -108,7 +109,7 @@ test("an unknown form names the nearest", async () => {
 describe("prl env validate", () => {
   /** Sound, or with one thing wrong in it. */
   const FAULTY = `
-import { defineEnvironment, singleTurn, z } from "${join(process.cwd(), "ts/environments/index.ts")}";
+import { defineEnvironment, singleTurn, z } from "${modulePath("environments/index.ts")}";
 let scored = 0;
 export default defineEnvironment({
   name: "faulty", version: "1.0.0",

@@ -6,12 +6,13 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { type EvalSummary } from "../../../../ts/launcher/index.ts";
 import type { Episode } from "../../../../ts/environments/index.ts";
+import { modulePath } from "../../../support/compiled.ts";
 import { chatCompletion, mockEndpoint, type MockEndpoint, type MockRequest } from "../../../support/mock-endpoint.ts";
 import { prl } from "../run.ts";
 
 /** Two tasks; the shortest reply to each wins, and ties share. */
 const SHORTEST = `
-import { defineEnvironment, groupReward, singleTurn, z } from "${join(process.cwd(), "ts/environments/index.ts")}";
+import { defineEnvironment, groupReward, singleTurn, z } from "${modulePath("environments/index.ts")}";
 const make = (shortest) => defineEnvironment({
   name: "shortest", version: "1.0.0", config: z.strictObject({}),
   tasks: () => ["a", "b"].map((word) => ({ prompt: [{ role: "user", content: "say " + word }] })),

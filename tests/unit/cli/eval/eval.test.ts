@@ -15,10 +15,11 @@ import {
   status,
 } from "../../../support/mock-endpoint.ts";
 import { prl } from "../run.ts";
+import { modulePath } from "../../../support/compiled.ts";
 
 /** Six tasks, `say 0` to `say 5`; full marks for saying the number. */
 const ENVIRONMENT = `
-import { defineEnvironment, singleTurn, endless, z } from "${join(process.cwd(), "ts/environments/index.ts")}";
+import { defineEnvironment, singleTurn, endless, z } from "${modulePath("environments/index.ts")}";
 const rows = (count) => Array.from({ length: count }, (_, i) => ({ prompt: [{ role: "user", content: "say " + i }], answer: String(i) }));
 const make = (tasks) => defineEnvironment({
   name: "say", version: "1.0.0", config: z.strictObject({ count: z.int().default(6) }), tasks, rollout: singleTurn(),
