@@ -352,7 +352,8 @@ describe("a run whose trainer and orchestrator are killed", () => {
 
   test("goes on after each kind of process stood still, and at level 1 keeps every invariant", TEST, async () => {
     const steps = LONG ? 40 : 8;
-    const level = ["--max-async-level", "1"];
+    // The level bounds what is opened; what trains is bounded by the other key, whose default is 8.
+    const level = ["--max-async-level", "1", "--orchestrator.max-off-policy-steps", "1"];
     // It has steps enough for any machine, and is interrupted in the end.
     const silence = ["--deployment.silence-timeout-s", "10", "--deployment.max-restarts", "100"];
     const hanging = start(rlArgs("hanging", 100_000, ...level, ...silence), options());
