@@ -1,5 +1,5 @@
 /** Summarises the episodes of an evaluation in numbers. */
-import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
+import { type Episode, type EpisodeTrace, rewardOf } from "../environments/records.ts";
 import { type MeanInterval, meanInterval } from "../algorithms/index.ts";
 import { passCurves } from "../algorithms/internal.ts";
 import { votedReward } from "./votes.ts";

@@ -7,7 +7,7 @@
 import { totalmem } from "node:os";
 
 import type { RlConfig } from "../config/index.ts";
-import { locateEnvironment } from "../environments/internal.ts";
+import { locateEnvironment } from "../environments/run-start.ts";
 import type { HubSettings } from "../hub/index.ts";
 import { adapterParameters, countParameters, type DescribedModel, describeModel, expertsOf } from "../models/index.ts";
 import { assumptionsFor, type PlanOptions } from "./assumptions.ts";

@@ -4,6 +4,7 @@ import { PrlError } from "../../errors.ts";
 import type { Environment } from "../model/environment.ts";
 import type { AnyBenchmark } from "./benchmark.ts";
 import { environmentOf } from "./benchmark-environment.ts";
+import { benchmarkName } from "./benchmark-id.ts";
 import { aime2024, aime2025 } from "./sets/aime.ts";
 import { bfcl } from "./sets/bfcl.ts";
 import { gpqaDiamond } from "./sets/gpqa.ts";
@@ -14,8 +15,6 @@ import { liveCodeBench } from "./sets/live-code-bench.ts";
 import { math500 } from "./sets/math-500.ts";
 import { mbppPlus } from "./sets/mbpp-plus.ts";
 import { mmluPro } from "./sets/mmlu-pro.ts";
-
-const OWNER = "benchmark/";
 
 const ALL: readonly AnyBenchmark[] = [
   gsm8k,
@@ -64,15 +63,6 @@ export const SUITES: readonly Suite[] = [
   },
 ];
 
-/** Whether an id is that of a benchmark: packages cannot have this owner. */
-export function isBenchmarkId(id: string): boolean {
-  return id.startsWith(OWNER);
-}
-
-export function benchmarkId(name: string): string {
-  return `${OWNER}${name}`;
-}
-
 /** Errors: PRL_BENCHMARK_UNKNOWN. */
 export function findBenchmark(name: string): AnyBenchmark {
   return found("benchmark", name, BENCHMARKS.get(name), [...BENCHMARKS.keys()]);
@@ -97,5 +87,5 @@ function found<Found>(kind: string, name: string, one: Found | undefined, names:
 
 /** The environment of `benchmark/<name>`. Errors: PRL_BENCHMARK_UNKNOWN. */
 export function benchmarkEnvironment(id: string): Environment {
-  return environmentOf(findBenchmark(id.slice(OWNER.length)));
+  return environmentOf(findBenchmark(benchmarkName(id)));
 }

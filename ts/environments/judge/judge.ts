@@ -14,7 +14,7 @@ import { readVerdicts, rubricPrompt, rubricScore, type RubricCriterion, type Rub
 import type { Message } from "../../message.ts";
 import { partialSamplingSchema, type Sampling } from "../rollout/policy-client.ts";
 import type { ReplyClient } from "../rollout/reply-client.ts";
-import { judgeChoice } from "../../verify/index.ts";
+import { judgeChoice } from "../../verify/internal.ts";
 
 export interface JudgeOptions {
   readonly endpoint: EndpointConfig | ReplyClient;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import type { EvalSummary } from "../../../../ts/launcher/index.ts";
+import type { EvalSummary } from "../../../../ts/launcher/evaluations.ts";
 import { chatCompletion, mockEndpoint, type MockEndpoint, type MockRequest } from "../../../support/mock-endpoint.ts";
 import { mockHubOf } from "../../../support/hub/mock-hub.ts";
 import { prl } from "../run.ts";
