@@ -1,5 +1,6 @@
 /** The families of the category math. */
 import type { Family } from "../row.ts";
+import { algebra } from "./algebra/index.ts";
 import { counting } from "./counting/index.ts";
 import { diophantine } from "./diophantine/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
@@ -28,4 +29,5 @@ export const FAMILIES: readonly Family[] = [
   witnesses,
   optimisation,
   graphs,
+  algebra,
 ];
