@@ -1,6 +1,7 @@
 /** The families of the category math. */
 import type { Family } from "../row.ts";
 import { algebra } from "./algebra/index.ts";
+import { calculus } from "./calculus/index.ts";
 import { counting } from "./counting/index.ts";
 import { diophantine } from "./diophantine/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
@@ -30,4 +31,5 @@ export const FAMILIES: readonly Family[] = [
   optimisation,
   graphs,
   algebra,
+  calculus,
 ];

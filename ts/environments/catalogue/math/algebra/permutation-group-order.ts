@@ -107,19 +107,21 @@ function orderOf(generators: readonly Permutation[], size: number): bigint {
     for (const [point, stage] of stages.entries()) {
       const way = stage.ways.get(at(one, point));
       if (way === undefined) {
-        extend(point, one);
+        // It acts on the orbits of the stages above as well.
+        const residue = one;
+        for (const index of range(point + 1).toReversed()) extend(index, residue);
         return;
       }
       one = compose(inverseOf(way), one);
     }
   };
   const extend = (point: number, one: Permutation): void => {
-    // It fixes all points before this one, so it belongs to this stage.
     const { ways, generators: known } = at(stages, point);
     known.push(one);
-    const orbit = [...ways.keys()];
+    const old = new Set(ways.keys());
+    const orbit = [...old];
     for (const place of orbit) {
-      for (const generator of known) {
+      for (const generator of old.has(place) ? [one] : known) {
         const image = at(generator, place);
         const moved = compose(generator, ways.get(place) ?? range(size));
         const way = ways.get(image);
