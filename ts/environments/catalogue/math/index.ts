@@ -8,6 +8,7 @@ import { exactArithmetic } from "./exact-arithmetic/index.ts";
 import { graphs } from "./graphs/index.ts";
 import { linearAlgebra } from "./linear-algebra/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
+import { normalForms } from "./normal-forms/index.ts";
 import { optimisation } from "./optimisation/index.ts";
 import { polynomials } from "./polynomials/index.ts";
 import { probability } from "./probability/index.ts";
@@ -32,4 +33,5 @@ export const FAMILIES: readonly Family[] = [
   graphs,
   algebra,
   calculus,
+  normalForms,
 ];
