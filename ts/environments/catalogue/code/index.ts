@@ -10,6 +10,7 @@ import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { networks } from "./networks/index.ts";
 import { patterns } from "./patterns/index.ts";
+import { runtimeRules } from "./runtime-rules/index.ts";
 import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { statefulPrograms } from "./stateful-programs/index.ts";
@@ -36,4 +37,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   storage,
   testing,
   distributed,
+  runtimeRules,
 ];
