@@ -2,6 +2,7 @@
 import type { AnyRow, Family } from "../row.ts";
 import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
+import { compiling } from "./compiling/index.ts";
 import { concurrency } from "./concurrency/index.ts";
 import { databases } from "./databases/index.ts";
 import { distributed } from "./distributed/index.ts";
@@ -38,4 +39,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   testing,
   distributed,
   runtimeRules,
+  compiling,
 ];

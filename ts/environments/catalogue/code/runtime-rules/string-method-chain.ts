@@ -221,7 +221,7 @@ function valueOf(s: string, { method, text, number }: Call): string | number | r
 }
 
 function stripped(s: string, letters: string, side: "left" | "right"): string {
-  const kept = [...s].map((letter) => !letters.includes(letter));
+  const kept = s.split("").map((letter) => !letters.includes(letter));
   if (!kept.includes(true)) return "";
   return side === "left" ? s.slice(kept.indexOf(true)) : s.slice(0, kept.lastIndexOf(true) + 1);
 }
