@@ -11,6 +11,7 @@ import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { networks } from "./networks/index.ts";
 import { patterns } from "./patterns/index.ts";
+import { representations } from "./representations/index.ts";
 import { runtimeRules } from "./runtime-rules/index.ts";
 import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
@@ -40,4 +41,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   distributed,
   runtimeRules,
   compiling,
+  representations,
 ];
