@@ -67,6 +67,20 @@ describe("prl eval with benchmarks", () => {
     expect(String(body["prompt"]).match(/Question: /gu)).toHaveLength(6);
   });
 
+  test("leaves out the benchmarks of a suite that do not have the mode, and says so", async () => {
+    endpoint = await mockEndpoint(() => ({
+      choices: [{ text: "a", finish_reason: "stop" }],
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    }));
+    const rows = [{ prompt: "Write.", instruction_id_list: ["punctuation:no_comma"], kwargs: [{}] }];
+    const args = JSON.stringify({ data: file("ifeval.jsonl", rows) });
+    const words = ["eval", "--suite", "instructions", "--mode", "lm-eval", "-a", args, "-m", "m", "-b", endpoint.url];
+    const ran = await prl([...words, "--json"], dir);
+    expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
+    expect(ran.stderr).toContain("ifbench is left out: it has no mode lm-eval");
+    expect(summaryOf(ran.stdout).evaluations.map(({ name }) => name)).toEqual(["ifeval"]);
+  });
+
   test("votes: cons@k is the share of tasks whose most frequent answer is right", async () => {
     const replies = ["7", "7", "8", "9"];
     endpoint = await mockEndpoint((_, index) => chatCompletion(`\\boxed{${replies[index % 4]}}`));
