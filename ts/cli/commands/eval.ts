@@ -84,7 +84,7 @@ async function evaluationsNamed(
 ): Promise<{ files: ConfigArguments["files"]; inPlace: Override[] }> {
   const environments = named.filter((name) => typeof name === "string" && !isConfigFile(name)) as string[];
   const files = named.filter((name) => typeof name !== "string" || isConfigFile(name));
-  const benchmarks = namedBenchmarks(options);
+  const benchmarks = namedBenchmarks(options, io);
   const envArgs = options.get("--env-args");
   const given = [...environments, ...benchmarks.map(({ name }) => name)];
   if (given.length > 0 && files.length > 0)

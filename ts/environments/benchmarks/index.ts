@@ -15,6 +15,7 @@ import { liveCodeBench } from "./sets/live-code-bench.ts";
 import { math500 } from "./sets/math-500.ts";
 import { mbppPlus } from "./sets/mbpp-plus.ts";
 import { mmluPro } from "./sets/mmlu-pro.ts";
+import { simpleQa } from "./sets/simple-qa.ts";
 
 const ALL: readonly AnyBenchmark[] = [
   gsm8k,
@@ -29,6 +30,7 @@ const ALL: readonly AnyBenchmark[] = [
   mbppPlus,
   liveCodeBench,
   bfcl,
+  simpleQa,
 ];
 
 export const BENCHMARKS: ReadonlyMap<string, AnyBenchmark> = new Map(
@@ -49,6 +51,7 @@ export const SUITES: readonly Suite[] = [
     summary: "Python programs, run in sandboxes",
     benchmarks: ["human-eval-plus", "mbpp-plus", "live-code-bench"],
   },
+  { name: "facts", summary: "short answers about facts, graded by a judge model", benchmarks: ["simple-qa"] },
   { name: "tools", summary: "calls of functions", benchmarks: ["bfcl"] },
   { name: "instructions", summary: "instructions that a program checks", benchmarks: ["ifeval", "ifbench"] },
   {
