@@ -59,9 +59,10 @@ describe("prl eval with benchmarks", () => {
     const shots = file("shots.jsonl", sums(9));
     const args = JSON.stringify({ data: file("sums.jsonl", sums(2)), shots });
     const words = ["--benchmark", "gsm8k", "--mode", "lm-eval", "-a", args, "-t", "77", "-m", "m", "-b", endpoint.url];
-    const ran = await prl(["eval", ...words, "--json"], dir);
+    const price = ["--price.input", "1000000", "--price.output", "3000000"];
+    const ran = await prl(["eval", ...words, ...price, "--json"], dir);
     expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
-    expect(summaryOf(ran.stdout).evaluations[0]?.reward).toMatchObject({ mean: 0.5 });
+    expect(summaryOf(ran.stdout).evaluations[0]).toMatchObject({ reward: { mean: 0.5 }, cost: 8 });
     const [{ body } = { body: {} as Record<string, unknown> }] = endpoint.requests;
     expect(body).toMatchObject({ max_tokens: 77, stop: ["Question:", "</s>", "<|im_end|>"] });
     expect(String(body["prompt"]).match(/Question: /gu)).toHaveLength(6);
