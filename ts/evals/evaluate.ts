@@ -141,6 +141,7 @@ async function run(
     rollouts,
     passThreshold: config.pass_threshold,
     rowsLeftOut: leftOut,
+    price: evaluation.price,
     ...ofBenchmark(evaluation.env.id, tasks),
   });
 }

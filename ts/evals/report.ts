@@ -48,6 +48,10 @@ export interface EvaluationReport {
   stop_conditions: Record<string, number>;
   /** Totals of the endpoint's counts. */
   usage: { prompt_tokens: number; completion_tokens: number };
+  /** Price of these tokens by the config's `price`, without those of a judge; null: no price is known. */
+  cost: number | null;
+  /** Mean seconds of a scored rollout, and of its scoring; null when nothing was scored. */
+  seconds: { rollout: number; scoring: number } | null;
 }
 
 export interface ReportOptions {
@@ -58,16 +62,19 @@ export interface ReportOptions {
   passThreshold: number;
   /** Default 0. */
   rowsLeftOut?: number;
+  /** Prices of a million tokens. Default null: unknown. */
+  price?: { readonly input: number; readonly output: number } | null;
   /** Parts of the benchmark that the tasks belong to, in their order. */
   parts?: readonly (string | null)[];
   derive?: (means: Readonly<Record<string, number>>) => Record<string, number>;
 }
 
 const LEVEL = 0.95;
+const MILLION = 1_000_000;
 
 /** @param groups the episodes of each task. */
 export function report(groups: readonly (readonly Episode[])[], options: ReportOptions): EvaluationReport {
-  const { name, env, model, rollouts, passThreshold, rowsLeftOut = 0, parts = [], derive } = options;
+  const { name, env, model, rollouts, passThreshold, rowsLeftOut = 0, parts = [], derive, price = null } = options;
   const episodes = groups.flat();
   const firstErrors = episodes.flatMap(({ errors }) => errors.slice(0, 1));
   const traces = episodes.flatMap((episode) => (episode.ok ? episode.traces : []));
@@ -81,6 +88,10 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
   const complete = rewards.filter((group) => group.length === rollouts);
   const passes = complete.map((group) => group.filter((reward) => reward >= passThreshold).length);
   const { at, hat } = passCurves(passes, rollouts);
+  const usage = {
+    prompt_tokens: sum(traces.map((trace) => trace.usage.prompt_tokens)),
+    completion_tokens: sum(traces.map((trace) => trace.usage.completion_tokens)),
+  };
   const metrics = meansByName(traces.map(named((trace) => trace.metrics)));
   return {
     name,
@@ -109,10 +120,16 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
     by_group: rewardsByPart(rewards, parts),
     truncated: traces.length === 0 ? 0 : mean(traces.map(({ is_truncated: cut }) => Number(cut))),
     stop_conditions: countBy(traces.flatMap(({ stop_condition: stop }) => stop ?? [])),
-    usage: {
-      prompt_tokens: sum(traces.map(({ usage }) => usage.prompt_tokens)),
-      completion_tokens: sum(traces.map(({ usage }) => usage.completion_tokens)),
-    },
+    usage,
+    cost:
+      price === null ? null : (usage.prompt_tokens * price.input + usage.completion_tokens * price.output) / MILLION,
+    seconds:
+      traces.length === 0
+        ? null
+        : {
+            rollout: mean(traces.map(({ timing }) => timing.generation_ms)) / 1000,
+            scoring: mean(traces.map(({ timing }) => timing.scoring_ms)) / 1000,
+          },
   };
 }
 

@@ -59,6 +59,10 @@ function details(one: EvaluationReport): string[] {
     Object.keys(one.derived).length > 0 ? `  derived  ${numbers(one.derived)}` : "",
     Object.keys(one.by_group).length > 1 ? `  groups   ${groups(one.by_group)}` : "",
     one.scored > 0 ? `  ended    ${counts(one.stop_conditions)}` : "",
+    one.seconds === null
+      ? ""
+      : `  seconds  rollout ${formatNumber(one.seconds.rollout)}  scoring ${formatNumber(one.seconds.scoring)}`,
+    one.cost === null ? "" : `  cost     ${formatNumber(one.cost)}`,
     one.rows_left_out > 0 ? `  data     ${formatCount(one.rows_left_out)} rows left out` : "",
     ...Object.entries(one.errors_by_code).map(
       ([code, count]) => `  errors   ${code} ${formatCount(count)}: ${shortened(one.error_messages[code] ?? "")}`,

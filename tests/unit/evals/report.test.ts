@@ -52,6 +52,30 @@ describe("a report", () => {
     expect(result.usage).toEqual({ prompt_tokens: 24, completion_tokens: 32 });
   });
 
+  test("has time, and the cost where a price is known", () => {
+    const free = report(groups([1, 0]), { ...OPTIONS, rollouts: 2 });
+    expect([free.cost, free.seconds]).toEqual([null, { rollout: 0.001, scoring: 0.001 }]);
+    const paid = report(groups([1, 0]), { ...OPTIONS, rollouts: 2, price: { input: 2_000_000, output: 500_000 } });
+    expect(paid.cost).toBe(2 * (3 * 2 + 4 * 0.5));
+    expect(report(groups([null]), { ...OPTIONS, rollouts: 1 }).seconds).toBeNull();
+    expect(resultTable([paid]).join("\n")).toMatch(/cost {5}16/u);
+  });
+
+  test("gives the parts of a benchmark their means, and derives its numbers", () => {
+    const result = report(groups([1], [0], [null]), {
+      ...OPTIONS,
+      rollouts: 1,
+      parts: ["b", "a", "c"],
+      derive: ({ length = 0 }) => ({ twice: 2 * length }),
+    });
+    expect(result.by_group).toEqual({
+      a: { examples: 1, reward: 0 },
+      b: { examples: 1, reward: 1 },
+      c: { examples: 1, reward: null },
+    });
+    expect(result.derived).toEqual({ twice: 4 });
+  });
+
   test("counts errors apart: they lower no reward, and their task has no pass@k", () => {
     const result = report(groups([1, null, 1], [0, 0, 1], [null, null, null]), { ...OPTIONS, rollouts: 3 });
     expect(result).toMatchObject({ examples: 3, scored: 5, errors: 4, errors_by_code: { PRL_INFERENCE_FAILED: 4 } });

@@ -42,6 +42,13 @@ const apiKeyVar = z
   .nullable()
   .default(null)
   .describe("Environment variable that holds the key; unset: no key is sent");
+const price = z
+  .strictObject({
+    input: z.number().nonnegative().describe("Price of a million tokens of prompts"),
+    output: z.number().nonnegative().describe("Price of a million sampled tokens"),
+  })
+  .nullable()
+  .default(null);
 const headers = z.record(z.string(), z.string());
 const MOST_CONCURRENT = 65_536;
 const rollouts = z.int().positive();
@@ -99,6 +106,7 @@ const evaluation = z.strictObject({
   num_examples: numExamples.nullable().default(null).describe("Tasks to run; -1: all; unset: the number at the top"),
   rollouts: rollouts.nullable().default(null).describe("Rollouts per task; unset: the number at the top"),
   split: split.nullable().default(null).describe("Split that the tasks come from; unset: the one at the top"),
+  price: price.describe("Price of the tokens of this evaluation's model; unset: the one at the top"),
   sampling: z
     .strictObject({
       ...samplingOfOne,
@@ -141,6 +149,7 @@ export const evalInputSchema = z
       })
       .prefault({})
       .describe("Sampling of every evaluation"),
+    price: price.describe("Price of tokens, in any currency; set: the results have the cost"),
     sandbox: sandboxBlock,
     eval: z.array(evaluation).min(1, "there is nothing to evaluate").describe("Evaluations, one after the other"),
   })
@@ -160,6 +169,7 @@ export const evalConfigSchema = evalInputSchema
       num_examples: one.num_examples ?? config.num_examples,
       rollouts: one.rollouts ?? config.rollouts,
       split: one.split ?? config.split,
+      price: one.price ?? config.price,
       sampling: {
         ...samplingOver(one.sampling, config.sampling),
         extra: { ...config.sampling.extra, ...one.sampling.extra },

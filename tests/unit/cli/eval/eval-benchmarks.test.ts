@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
+import { findBenchmark } from "../../../../ts/environments/benchmarks/index.ts";
 import type { EvalSummary } from "../../../../ts/launcher/evaluations.ts";
 import { chatCompletion, mockEndpoint, type MockEndpoint, type MockRequest } from "../../../support/mock-endpoint.ts";
 import { mockHubOf } from "../../../support/hub/mock-hub.ts";
@@ -59,9 +60,10 @@ describe("prl eval with benchmarks", () => {
     const shots = file("shots.jsonl", sums(9));
     const args = JSON.stringify({ data: file("sums.jsonl", sums(2)), shots });
     const words = ["--benchmark", "gsm8k", "--mode", "lm-eval", "-a", args, "-t", "77", "-m", "m", "-b", endpoint.url];
-    const ran = await prl(["eval", ...words, "--json"], dir);
+    const price = ["--price.input", "1000000", "--price.output", "3000000"];
+    const ran = await prl(["eval", ...words, ...price, "--json"], dir);
     expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
-    expect(summaryOf(ran.stdout).evaluations[0]?.reward).toMatchObject({ mean: 0.5 });
+    expect(summaryOf(ran.stdout).evaluations[0]).toMatchObject({ reward: { mean: 0.5 }, cost: 8 });
     const [{ body } = { body: {} as Record<string, unknown> }] = endpoint.requests;
     expect(body).toMatchObject({ max_tokens: 77, stop: ["Question:", "</s>", "<|im_end|>"] });
     expect(String(body["prompt"]).match(/Question: /gu)).toHaveLength(6);
@@ -209,13 +211,20 @@ describe("prl eval with benchmarks", () => {
     expect(ran.code).not.toBe(0);
   });
 
-  test("stops when the pinned revision is gone from the hub", async () => {
-    const hub = await mockHubOf({ "openai/gsm8k": { "main/test-00000-of-00001.jsonl": Buffer.from("{}") } });
+  test.each([
+    ["gsm8k", "openai/gsm8k", "740312ad", {}],
+    ["ifbench", "allenai/IFBench_test", "2e8a48de", {}],
+    ["bfcl", "gorilla-llm/Berkeley-Function-Calling-Leaderboard", "61fc0608", {}],
+    ["live-code-bench", "livecodebench/code_generation_lite", "0fe84c39", {}],
+    ["simple-qa", "basicv8vc/SimpleQA", "e319282a", { judge: { url: "http://127.0.0.1:1", model: "judge" } }],
+  ])("stops when the pinned revision is gone from the hub: %s", async (name, dataset, revision, settings) => {
+    const hub = await mockHubOf({ [dataset]: { "main/test-00000-of-00001.jsonl": Buffer.from("{}") } });
     try {
       vi.stubEnv("HF_ENDPOINT", hub.url);
-      const ran = await prl(["eval", "--benchmark", "gsm8k", ...ADDRESS], dir);
+      const ran = await prl(["eval", "--benchmark", name, "-a", JSON.stringify(settings), ...ADDRESS], dir);
       expect(ran.stderr).toContain("PRL_HUB_UNKNOWN");
-      expect(ran.stderr).toContain("moved or deleted since 740312ad");
+      expect(ran.stderr).toContain(`moved or deleted since ${revision}`);
+      expect(ran.stderr).toContain(`licence  ${findBenchmark(name).data.licence}`);
     } finally {
       await hub.close();
     }

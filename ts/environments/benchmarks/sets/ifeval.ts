@@ -32,7 +32,10 @@ function filled(args: Arguments): Record<string, Argument> {
 
 /** IFBench's code drops unset ones only. */
 function set(args: Arguments): Record<string, Argument> {
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null)) as Record<string, Argument>;
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => (value ?? null) !== null)) as Record<
+    string,
+    Argument
+  >;
 }
 
 type Check = (id: string, args: Arguments, reply: string, options: { prompt: string }) => InstructionVerdict;
