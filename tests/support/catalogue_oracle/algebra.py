@@ -4,7 +4,7 @@ import importlib
 from itertools import product
 from typing import Any
 
-from forms import Answer, Check, Problem, listed, numbers, poly, sp, table, x
+from forms import Answer, Check, Problem, listed, numbers, poly, sp, table
 
 combinatorics: Any = importlib.import_module("sympy.combinatorics")
 curves: Any = importlib.import_module("sympy.ntheory.elliptic_curve")
@@ -77,12 +77,8 @@ def elliptic_curve_multiple(one: Problem) -> str:
 
 
 def prime_field_factors(one: Problem, answer: str) -> bool:
-    _, known = sp.factor_list(poly(one["product"]).as_expr(), x, modulus=one["prime"])
-    expected = sorted(
-        [int(value) % one["prime"] for value in sp.Poly(factor, x).all_coeffs()]
-        for factor, count in known
-        for _ in range(count)
-    )
+    _, known = sp.polys.galoistools.gf_factor(one["product"], one["prime"], sp.ZZ)
+    expected = sorted([int(value) for value in factor] for factor, count in known for _ in range(count))
     return expected == sorted(table(answer))
 
 

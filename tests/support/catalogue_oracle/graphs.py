@@ -69,7 +69,7 @@ def graceful_tree(one: Problem, answer: str) -> bool:
 
 def lesson_hours(one: Problem, answer: str) -> bool:
     graph = nx.Graph()
-    for (teacher, group), hour in zip(one["lessons"], numbers(answer), strict=True):
+    for (teacher, group), hour in zip(one["meetings"], numbers(answer), strict=True):
         graph.add_edge(("teacher", teacher), ("group", group), hour=hour)
     fair = all(
         len({data["hour"] for *_, data in graph.edges(node, data=True)}) == graph.degree(node) for node in graph.nodes

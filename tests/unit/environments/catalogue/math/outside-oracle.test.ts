@@ -29,6 +29,8 @@ const QUICK_TO: Readonly<Record<string, number>> = {
   "form-reduction": 4,
   "implicit-derivatives": 4,
   "machine-schedule": 4,
+  "integer-program-point": 4,
+  "stable-assignment": 3,
 };
 
 const MISSING = withoutPython(["sympy", "networkx", "mpmath"]);

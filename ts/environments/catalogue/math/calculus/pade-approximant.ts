@@ -37,13 +37,13 @@ export const padeApproximant = exactRow<Problem>({
   },
   prompts: [
     (one) =>
-      `A function begins with ${seriesText(one)} + ... at x = 0. Find its Padé approximant with numerator p_0 + ... + p_${one.top}·x^${one.top} and denominator 1 + q_1·x + ... + q_${one.below}·x^${one.below}, which agrees with these terms. ${listing(one)}`,
+      `A function begins with ${seriesText(one)} + ... at x = 0. Find its Padé approximant with numerator ${unknownText(one.top, "p")} and denominator ${unknownText(one.below, "q")}, which agrees with these terms. ${listing(one)}`,
     (one) =>
       `Determine the rational function P(x)/Q(x) with deg P ≤ ${one.top}, deg Q ≤ ${one.below} and Q(0) = 1 whose Taylor expansion is ${seriesText(one)} up to the power x^${one.top + one.below}. ${listing(one)}`,
     (one) =>
       `Only the partial sum ${seriesText(one)} of a series is known. Re-sum it as a [${one.top}/${one.below}] Padé fraction, the constant of the denominator being 1. ${listing(one)}`,
     (one) =>
-      `Choose P = p_0 + ... (degree ${one.top}) and Q = 1 + q_1·x + ... (degree ${one.below}) such that Q(x)·(${seriesText(one)}) - P(x) contains no power of x below x^${one.top + one.below + 1}. ${listing(one)}`,
+      `Choose P = ${unknownText(one.top, "p")} and Q = ${unknownText(one.below, "q")} such that Q(x)·(${seriesText(one)}) - P(x) contains no power of x below x^${one.top + one.below + 1}. ${listing(one)}`,
   ],
   slips(problem, value) {
     const list = value.split(", ");
@@ -62,6 +62,14 @@ export const padeApproximant = exactRow<Problem>({
 function listing({ top, below }: Problem): string {
   const names = [...range(top + 1).map((index) => `p_${index}`), ...range(below).map((index) => `q_${index + 1}`)];
   return `Answer with ${names.join(", ")} as exact fractions.`;
+}
+
+/** `p_0 + p_1·x + p_2·x^2`; the constant of the denominator is 1. */
+function unknownText(degree: number, letter: "p" | "q"): string {
+  const terms = range(degree + 1).map(
+    (power) => `${letter}_${power}${power === 0 ? "" : power === 1 ? "·x" : `·x^${power}`}`,
+  );
+  return (letter === "q" ? ["1", ...terms.slice(1)] : terms).join(" + ");
 }
 
 function seriesText({ series }: Problem): string {

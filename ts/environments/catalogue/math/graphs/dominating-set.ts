@@ -79,17 +79,19 @@ const FORMAT = "Answer with the chosen numbers, separated by commas, in any orde
 
 /** The first vertex that is not seen yet is covered by one of its neighbours or itself. */
 function fewest(seen: readonly number[][]): number[] {
+  const masks = seen.map((list) => list.reduce((mask, vertex) => mask | (1 << vertex), 0));
+  const all = 2 ** seen.length - 1;
   let best = range(seen.length);
-  const extend = (chosen: readonly number[], covered: ReadonlySet<number>): void => {
+  const extend = (chosen: readonly number[], covered: number): void => {
     if (chosen.length >= best.length) return;
-    const open = range(seen.length).find((index) => !covered.has(index));
-    if (open === undefined) {
+    if (covered === all) {
       best = [...chosen];
       return;
     }
-    for (const vertex of at(seen, open)) extend([...chosen, vertex], new Set([...covered, ...at(seen, vertex)]));
+    const open = 31 - Math.clz32(~covered & (covered + 1));
+    for (const vertex of at(seen, open)) extend([...chosen, vertex], covered | at(masks, vertex));
   };
-  extend([], new Set());
+  extend([], 0);
   return best;
 }
 

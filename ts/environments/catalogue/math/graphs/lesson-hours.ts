@@ -44,7 +44,7 @@ export const lessonHours = certificateRow<Problem>({
     const list = integersIn(answer);
     if (list?.length !== meetings.length || list.some((hour) => hour < 1 || hour > hours)) return false;
     return [0, 1].every(
-      (end) => new Set(meetings.map((lesson, index) => `${lesson[end]}.${at(list, index)}`)).size === meetings.length,
+      (end) => new Set(meetings.map((meeting, index) => `${meeting[end]}.${at(list, index)}`)).size === meetings.length,
     );
   },
   prompts: [

@@ -63,7 +63,7 @@ export const diagonalisingBasis = certificateRow<Problem>({
     (one) =>
       `Give ${one.matrix.length} linearly independent column vectors v with whole coordinates, each with an integer k, such that Mv = kv for\nM =\n${matrixText(one.matrix)}\n${FORMAT}`,
     (one) =>
-      `${FORMAT} The vectors must be a basis of eigenvectors (integer coordinates) of the matrix\n${matrixText(one.matrix)}\nwhich is diagonalisable over the integers' quotients; repeated eigenvalues are listed once for each vector.`,
+      `${FORMAT} The vectors must be a basis of eigenvectors (integer coordinates) of the matrix\n${matrixText(one.matrix)}\nwhich is diagonalisable over the rational numbers; repeated eigenvalues are listed once for each vector.`,
     (one) =>
       `Along which directions does the linear map x -> Mx only stretch? M is\n${matrixText(one.matrix)}\nand these directions span the whole space; all factors are whole numbers. Name a full set of independent directions by integer vectors. ${FORMAT}`,
   ],

@@ -40,7 +40,7 @@ export const shapleyShares = exactRow<Problem>({
     (one) =>
       `Consider the cooperative game on players 1 to ${one.amounts.length} with v(S) = floor(w(S) / ${one.barrel}), where w(S) adds the weights ${one.amounts.join(", ")} of the members of S. What are the Shapley values of players 1, 2, ...? Give exact numbers, separated by commas.`,
     (one) =>
-      `Merchants join one by one in a random order, all orders equally likely. They bring ${one.amounts.join(", ")} kilograms of grain (merchant 1, merchant 2, ...). Whenever the total passes a multiple of ${one.barrel} kilograms, each newly completed sack of ${one.barrel} kilograms counts as one point for the merchant who just came. State the expected points of every merchant, in the given order.`,
+      `Merchants join one by one in a random order, all orders equally likely. They bring ${one.amounts.join(", ")} kilograms of grain (merchant 1, merchant 2, ...). Whenever the total reaches or passes a multiple of ${one.barrel} kilograms, each newly completed sack of ${one.barrel} kilograms counts as one point for the merchant who just came. State the expected points of every merchant, in the given order.`,
     (one) =>
       `Divide fairly in the sense of Shapley: a coalition earns as many units as ${one.barrel} fits completely into the sum of its members' contributions. The contributions are ${one.amounts.join(", ")}. Answer with the members' shares in that order.`,
   ],
