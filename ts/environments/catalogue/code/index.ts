@@ -4,6 +4,7 @@ import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
 import { compiling } from "./compiling/index.ts";
 import { concurrency } from "./concurrency/index.ts";
+import { configuration } from "./configuration/index.ts";
 import { databases } from "./databases/index.ts";
 import { distributed } from "./distributed/index.ts";
 import { languageRules } from "./language-rules/index.ts";
@@ -42,4 +43,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   runtimeRules,
   compiling,
   representations,
+  configuration,
 ];
