@@ -9,23 +9,23 @@ import { expect, test } from "vitest";
 import {
   documentPatch,
   type PatchProblem,
-} from "../../../../../ts/environments/catalogue/code/configuration/document-patch.ts";
+} from "../../../../../../ts/environments/catalogue/code/configuration/document-patch.ts";
 import {
   layerCache,
   type LayerProblem,
-} from "../../../../../ts/environments/catalogue/code/configuration/layer-cache.ts";
+} from "../../../../../../ts/environments/catalogue/code/configuration/layer-cache.ts";
 import {
   type ModesProblem,
   modesScript,
   symbolicModes,
-} from "../../../../../ts/environments/catalogue/code/configuration/symbolic-modes.ts";
+} from "../../../../../../ts/environments/catalogue/code/configuration/symbolic-modes.ts";
 import {
   type RangesProblem,
   rangesText,
   versionRanges,
   versionText,
-} from "../../../../../ts/environments/catalogue/code/configuration/version-ranges.ts";
-import { type Answer, drawnOf, HAS_PYTHON, printedByPython } from "./interpreters.ts";
+} from "../../../../../../ts/environments/catalogue/code/configuration/version-ranges.ts";
+import { type Answer, drawnOf, HAS_PYTHON, printedByPython } from "../interpreters.ts";
 
 const TIMEOUT_MS = 200_000;
 const HAS_CHMOD =

@@ -4,20 +4,23 @@ import { expect, test } from "vitest";
 import {
   causalDelivery,
   type DeliveryProblem,
-} from "../../../../../ts/environments/catalogue/code/distributed/causal-delivery.ts";
-import { equivalentSerialOrder } from "../../../../../ts/environments/catalogue/code/distributed/equivalent-serial-order.ts";
-import { linearisationWitness } from "../../../../../ts/environments/catalogue/code/distributed/linearisation-witness.ts";
-import { mergedText, type TextProblem } from "../../../../../ts/environments/catalogue/code/distributed/merged-text.ts";
+} from "../../../../../../ts/environments/catalogue/code/distributed/causal-delivery.ts";
+import { equivalentSerialOrder } from "../../../../../../ts/environments/catalogue/code/distributed/equivalent-serial-order.ts";
+import { linearisationWitness } from "../../../../../../ts/environments/catalogue/code/distributed/linearisation-witness.ts";
+import {
+  mergedText,
+  type TextProblem,
+} from "../../../../../../ts/environments/catalogue/code/distributed/merged-text.ts";
 import {
   replicatedSet,
   type SetProblem,
-} from "../../../../../ts/environments/catalogue/code/distributed/replicated-set.ts";
+} from "../../../../../../ts/environments/catalogue/code/distributed/replicated-set.ts";
 import {
   type BufferProblem,
   storeBufferOutcomes,
-} from "../../../../../ts/environments/catalogue/code/distributed/store-buffer-outcomes.ts";
-import { createRng } from "../../../../../ts/random/rng.ts";
-import { type Answer, drawnOf } from "./interpreters.ts";
+} from "../../../../../../ts/environments/catalogue/code/distributed/store-buffer-outcomes.ts";
+import { createRng } from "../../../../../../ts/random/rng.ts";
+import { type Answer, drawnOf } from "../interpreters.ts";
 
 test("causal-delivery: after each arrival those messages are delivered whose causes have all arrived", () => {
   for (const { problem, items } of drawnOf<Answer<DeliveryProblem>>(causalDelivery)) {
