@@ -21,6 +21,7 @@ import { staticAnalysis } from "./static-analysis/index.ts";
 import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
 import { testing } from "./testing/index.ts";
+import { typeRules } from "./type-rules/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
   specFunctions,
@@ -44,4 +45,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   compiling,
   representations,
   configuration,
+  typeRules,
 ];
