@@ -31,6 +31,10 @@ import {
   sharedCacheVerdicts,
 } from "../../../../../../ts/environments/catalogue/code/networks/shared-cache-verdicts.ts";
 import {
+  switchLearning,
+  type SwitchProblem,
+} from "../../../../../../ts/environments/catalogue/code/networks/switch-learning.ts";
+import {
   translatedPackets,
   type TranslationProblem,
 } from "../../../../../../ts/environments/catalogue/code/networks/translated-packets.ts";
@@ -250,6 +254,39 @@ test("shared-cache-verdicts: the last fetch and the last check are found by look
       const isHit = time - (checked?.time ?? 0) < life && !control.has("no-cache") && !noCache;
       const isNew = resource?.changes.some((change) => fetched.time < change && change <= time) === true;
       found.push(isHit ? "hit" : isNew ? "replaced" : "revalidated");
+    }
+    expect(found).toEqual(items);
+  }
+});
+
+test("switch-learning: frames that spread switch by switch through a table of links agree", () => {
+  for (const { problem, items } of drawnOf<Answer<SwitchProblem>>(switchLearning)) {
+    // The other end of each port of a switch: another switch, or a host that is plugged in.
+    const links = problem.parents.map((parent, index) => [index + 1, parent] as const);
+    const notes = new Map<string, string>();
+    const plugs = new Map(
+      problem.homes.map((home, index) => ["ABCDEFGHIJ".charAt(index), { home, port: `plug${index}` }]),
+    );
+    const found: string[] = [];
+    for (const [time, event] of problem.events.entries()) {
+      if (event.do === "move") {
+        plugs.set(event.host, { home: event.to, port: `new${time}` });
+        continue;
+      }
+      const heard: string[] = [];
+      const start = plugs.get(event.from);
+      const queue = start === undefined ? [] : [{ at: start.home, by: start.port }];
+      for (const { at, by } of queue) {
+        notes.set(`${at} ${event.from}`, by);
+        const known = notes.get(`${at} ${event.to}`);
+        const uses = (port: string): boolean => port !== by && (known === undefined || known === port);
+        for (const [host, plug] of plugs) if (plug.home === at && uses(plug.port)) heard.push(host);
+        for (const link of links) {
+          const other = link[0] === at ? link[1] : link[1] === at ? link[0] : null;
+          if (other !== null && uses(`to${other}`)) queue.push({ at: other, by: `to${at}` });
+        }
+      }
+      found.push(heard.toSorted().join(" ") || "-");
     }
     expect(found).toEqual(items);
   }
