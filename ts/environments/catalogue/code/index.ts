@@ -5,6 +5,7 @@ import { codeReading } from "./code-reading/index.ts";
 import { compiling } from "./compiling/index.ts";
 import { concurrency } from "./concurrency/index.ts";
 import { dataStructures } from "./data-structures/index.ts";
+import { configuration } from "./configuration/index.ts";
 import { databases } from "./databases/index.ts";
 import { distributed } from "./distributed/index.ts";
 import { languageRules } from "./language-rules/index.ts";
@@ -21,6 +22,7 @@ import { staticAnalysis } from "./static-analysis/index.ts";
 import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
 import { testing } from "./testing/index.ts";
+import { typeRules } from "./type-rules/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
   specFunctions,
@@ -44,4 +46,6 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   runtimeRules,
   compiling,
   representations,
+  configuration,
+  typeRules,
 ];

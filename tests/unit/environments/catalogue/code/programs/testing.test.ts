@@ -1,26 +1,26 @@
 /** Answers of the rows about tests against CPython, and against methods that share nothing with the rows. */
 import { expect, test } from "vitest";
 
-import { type Branchy, branchySource } from "../../../../../ts/environments/catalogue/code/testing/branchy.ts";
+import { type Branchy, branchySource } from "../../../../../../ts/environments/catalogue/code/testing/branchy.ts";
 import {
   decisionCoverage,
   type DecisionProblem,
   decisionText,
-} from "../../../../../ts/environments/catalogue/code/testing/decision-coverage.ts";
+} from "../../../../../../ts/environments/catalogue/code/testing/decision-coverage.ts";
 import {
   feasiblePaths,
   type PathsProblem,
-} from "../../../../../ts/environments/catalogue/code/testing/feasible-paths.ts";
-import { mutantKillingInput } from "../../../../../ts/environments/catalogue/code/testing/mutant-killing-input.ts";
-import { oneLineRepair } from "../../../../../ts/environments/catalogue/code/testing/one-line-repair.ts";
+} from "../../../../../../ts/environments/catalogue/code/testing/feasible-paths.ts";
+import { mutantKillingInput } from "../../../../../../ts/environments/catalogue/code/testing/mutant-killing-input.ts";
+import { oneLineRepair } from "../../../../../../ts/environments/catalogue/code/testing/one-line-repair.ts";
 import {
   shrunkInput,
   type ShrinkProblem,
   shrinkSource,
-} from "../../../../../ts/environments/catalogue/code/testing/shrunk-input.ts";
-import { survivingMutants } from "../../../../../ts/environments/catalogue/code/testing/surviving-mutants.ts";
-import type { Program } from "../../../../../ts/environments/catalogue/code/small-python/syntax.ts";
-import { type Answer, drawnOf, HAS_PYTHON, printedByPython } from "./interpreters.ts";
+} from "../../../../../../ts/environments/catalogue/code/testing/shrunk-input.ts";
+import { survivingMutants } from "../../../../../../ts/environments/catalogue/code/testing/surviving-mutants.ts";
+import type { Program } from "../../../../../../ts/environments/catalogue/code/small-python/syntax.ts";
+import { type Answer, drawnOf, HAS_PYTHON, printedByPython } from "../interpreters.ts";
 
 const without = HAS_PYTHON ? "" : " (there is no python3 here)";
 

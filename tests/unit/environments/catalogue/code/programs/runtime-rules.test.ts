@@ -10,64 +10,64 @@ import {
   arrayMethodChain,
   type ArrayProblem,
   arraySource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/array-method-chain.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/array-method-chain.ts";
 import {
   cachedCallCounts,
   type CachedProblem,
   cachedSource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/cached-call-counts.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/cached-call-counts.ts";
 import {
   defaultArgumentTrace,
   type DefaultsProblem,
   defaultsSource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/default-argument-trace.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/default-argument-trace.ts";
 import {
   destructorOrder,
   type DestructorProblem,
   destructorSource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/destructor-order.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/destructor-order.ts";
 import {
   fallthroughTrace,
   type SwitchProblem,
   switchSource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/fallthrough-trace.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/fallthrough-trace.ts";
 import {
   heapList,
   type HeapProblem,
   heapSource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/heap-list.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/heap-list.ts";
 import {
   iterationWhileChanging,
   type LoopProblem,
   loopSource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/iteration-while-changing.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/iteration-while-changing.ts";
 import {
   dictSource,
   type DictProblem,
   mergedDictKeys,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/merged-dict-keys.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/merged-dict-keys.ts";
 import {
   type ExpansionProblem,
   expansionSource,
   parameterExpansion,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/parameter-expansion.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/parameter-expansion.ts";
 import {
   type CircuitProblem,
   circuitSource,
   shortCircuitTrace,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/short-circuit-trace.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/short-circuit-trace.ts";
 import {
   starUnpacking,
   type UnpackProblem,
   unpackSource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/star-unpacking.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/star-unpacking.ts";
 import {
   stringMethodChain,
   type StringProblem,
   stringSource,
-} from "../../../../../ts/environments/catalogue/code/runtime-rules/string-method-chain.ts";
-import type { Row } from "../../../../../ts/environments/catalogue/row.ts";
-import { type Answer, drawnOf, HAS_COMPILER, HAS_PYTHON, printedByC, printedByPython } from "./interpreters.ts";
+} from "../../../../../../ts/environments/catalogue/code/runtime-rules/string-method-chain.ts";
+import type { Row } from "../../../../../../ts/environments/catalogue/row.ts";
+import { type Answer, drawnOf, HAS_COMPILER, HAS_PYTHON, printedByC, printedByPython } from "../interpreters.ts";
 
 const TIMEOUT_MS = 200_000;
 const versionOf = (tool: string): string =>

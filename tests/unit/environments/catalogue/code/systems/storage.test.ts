@@ -6,22 +6,22 @@ import {
   cascadeDeletes,
   cascadeSchema,
   cascadeStatements,
-} from "../../../../../ts/environments/catalogue/code/storage/cascade-deletes.ts";
+} from "../../../../../../ts/environments/catalogue/code/storage/cascade-deletes.ts";
 import {
   conflictClauses,
   type ConflictProblem,
   conflictScript,
-} from "../../../../../ts/environments/catalogue/code/storage/conflict-clauses.ts";
+} from "../../../../../../ts/environments/catalogue/code/storage/conflict-clauses.ts";
 import {
   logRecovery,
   type RecoveryProblem,
-} from "../../../../../ts/environments/catalogue/code/storage/log-recovery.ts";
-import { mergedRuns, type RunsProblem } from "../../../../../ts/environments/catalogue/code/storage/merged-runs.ts";
+} from "../../../../../../ts/environments/catalogue/code/storage/log-recovery.ts";
+import { mergedRuns, type RunsProblem } from "../../../../../../ts/environments/catalogue/code/storage/merged-runs.ts";
 import {
   treeAfterInserts,
   type TreeProblem,
-} from "../../../../../ts/environments/catalogue/code/storage/tree-after-inserts.ts";
-import { type Answer, drawnOf, HAS_PYTHON, printedByPython } from "./interpreters.ts";
+} from "../../../../../../ts/environments/catalogue/code/storage/tree-after-inserts.ts";
+import { type Answer, drawnOf, HAS_PYTHON, printedByPython } from "../interpreters.ts";
 
 const without = HAS_PYTHON ? "" : " (there is no python3 here)";
 const CONNECT = `import json, sqlite3

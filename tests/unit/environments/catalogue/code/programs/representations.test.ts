@@ -5,29 +5,29 @@ import {
   bitFieldSource,
   bitFieldWords,
   type BitFieldProblem,
-} from "../../../../../ts/environments/catalogue/code/representations/bit-field-words.ts";
+} from "../../../../../../ts/environments/catalogue/code/representations/bit-field-words.ts";
 import {
   canonicalCodes,
   type CodesProblem,
-} from "../../../../../ts/environments/catalogue/code/representations/canonical-codes.ts";
+} from "../../../../../../ts/environments/catalogue/code/representations/canonical-codes.ts";
 import {
   coherenceStates,
   type CoherenceProblem,
-} from "../../../../../ts/environments/catalogue/code/representations/coherence-states.ts";
+} from "../../../../../../ts/environments/catalogue/code/representations/coherence-states.ts";
 import {
   collidingText,
   type CollisionProblem,
   collisionSource,
-} from "../../../../../ts/environments/catalogue/code/representations/colliding-text.ts";
+} from "../../../../../../ts/environments/catalogue/code/representations/colliding-text.ts";
 import {
   conditionFlags,
   type FlagsProblem,
-} from "../../../../../ts/environments/catalogue/code/representations/condition-flags.ts";
+} from "../../../../../../ts/environments/catalogue/code/representations/condition-flags.ts";
 import {
   type OffsetProblem,
   textOffsets,
-} from "../../../../../ts/environments/catalogue/code/representations/text-offsets.ts";
-import { type Answer, drawnOf, HAS_COMPILER, HAS_PYTHON, printedByC, printedByPython } from "./interpreters.ts";
+} from "../../../../../../ts/environments/catalogue/code/representations/text-offsets.ts";
+import { type Answer, drawnOf, HAS_COMPILER, HAS_PYTHON, printedByC, printedByPython } from "../interpreters.ts";
 
 test.skipIf(!HAS_COMPILER)(
   `bit-field-words: gcc lays out and reads the same${HAS_COMPILER ? "" : " (there is no gcc here)"}`,

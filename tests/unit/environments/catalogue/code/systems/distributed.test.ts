@@ -4,20 +4,31 @@ import { expect, test } from "vitest";
 import {
   causalDelivery,
   type DeliveryProblem,
-} from "../../../../../ts/environments/catalogue/code/distributed/causal-delivery.ts";
-import { equivalentSerialOrder } from "../../../../../ts/environments/catalogue/code/distributed/equivalent-serial-order.ts";
-import { linearisationWitness } from "../../../../../ts/environments/catalogue/code/distributed/linearisation-witness.ts";
-import { mergedText, type TextProblem } from "../../../../../ts/environments/catalogue/code/distributed/merged-text.ts";
+} from "../../../../../../ts/environments/catalogue/code/distributed/causal-delivery.ts";
+import { equivalentSerialOrder } from "../../../../../../ts/environments/catalogue/code/distributed/equivalent-serial-order.ts";
+import { linearisationWitness } from "../../../../../../ts/environments/catalogue/code/distributed/linearisation-witness.ts";
+import {
+  mergedText,
+  type TextProblem,
+} from "../../../../../../ts/environments/catalogue/code/distributed/merged-text.ts";
 import {
   replicatedSet,
   type SetProblem,
-} from "../../../../../ts/environments/catalogue/code/distributed/replicated-set.ts";
+} from "../../../../../../ts/environments/catalogue/code/distributed/replicated-set.ts";
 import {
   type BufferProblem,
   storeBufferOutcomes,
-} from "../../../../../ts/environments/catalogue/code/distributed/store-buffer-outcomes.ts";
-import { createRng } from "../../../../../ts/random/rng.ts";
-import { type Answer, drawnOf } from "./interpreters.ts";
+} from "../../../../../../ts/environments/catalogue/code/distributed/store-buffer-outcomes.ts";
+import {
+  lockPriorityTrace,
+  type PriorityProblem,
+} from "../../../../../../ts/environments/catalogue/code/distributed/lock-priority-trace.ts";
+import {
+  type FollowerProblem,
+  logFollower,
+} from "../../../../../../ts/environments/catalogue/code/distributed/log-follower.ts";
+import { createRng } from "../../../../../../ts/random/rng.ts";
+import { type Answer, drawnOf } from "../interpreters.ts";
 
 test("causal-delivery: after each arrival those messages are delivered whose causes have all arrived", () => {
   for (const { problem, items } of drawnOf<Answer<DeliveryProblem>>(causalDelivery)) {
@@ -139,5 +150,70 @@ test("store-buffer-outcomes: random runs of a machine with buffers give the list
       seen.add(threads.map(({ read }) => read).join(""));
     }
     expect([...seen].toSorted()).toEqual(items);
+  }
+});
+
+test("log-follower: a follower whose log is cut and joined as a list agrees", () => {
+  for (const { problem, items } of drawnOf<Answer<FollowerProblem>>(logFollower)) {
+    let state = { term: problem.term, vote: "", log: problem.log, commit: 0 };
+    const found = problem.messages.map((message) => {
+      if (message.term > state.term) state = { ...state, term: message.term, vote: "" };
+      const last = state.log.length;
+      if (message.do === "vote") {
+        const mine = (state.log[last - 1] ?? 0) * 1000 + last;
+        const grants =
+          message.term === state.term &&
+          message.lastTerm * 1000 + message.lastIndex >= mine &&
+          ["", message.from].includes(state.vote);
+        if (grants) state = { ...state, vote: message.from };
+        return `${grants ? "yes" : "no"} ${state.term}`;
+      }
+      const { previousIndex: start, entries } = message;
+      const fits = start === 0 || (start <= last && state.log[start - 1] === message.previousTerm);
+      if (message.term < state.term || !fits) return `no ${state.term}`;
+      const own = state.log.slice(start, start + entries.length);
+      const agrees = own.every((entry, index) => entry === entries[index]);
+      const log = agrees && own.length === entries.length ? state.log : [...state.log.slice(0, start), ...entries];
+      const commit = Math.max(state.commit, Math.min(message.commit, start + entries.length));
+      state = { ...state, log, commit };
+      return `yes ${state.term}`;
+    });
+    expect([...found, `${state.log.join(" ")} ${state.commit}`]).toEqual(items);
+  }
+});
+
+test("lock-priority-trace: only the right ones wait or end, and each lock passes from one holder to the next", () => {
+  for (const { problem, items } of drawnOf<Answer<PriorityProblem>>(lockPriorityTrace)) {
+    const age = (tx: number | undefined): number => problem.begins[tx ?? -1] ?? -1;
+    const holders = new Map<string, number>();
+    const waiting = new Map<number, string>();
+    const ended = new Set<number>();
+    for (const [index, item] of items.entries()) {
+      const { tx, lock } = problem.events[index] ?? { tx: 0, lock: null };
+      const holder = holders.get(lock ?? "");
+      const [word = "", ...passed] = item.split(" ");
+      expect(word === "skipped").toBe(waiting.has(tx) || ended.has(tx));
+      if (word === "wounds") expect(age(tx)).toBeLessThan(age(holder));
+      if (word === "dies") expect(age(tx)).toBeGreaterThan(age(holder));
+      if (word === "waits") expect(age(tx) < age(holder)).toBe(problem.rule === "wait-die");
+      if (word === "granted") expect([undefined, tx]).toContain(holder);
+      const victim = word === "wounds" ? holder : word === "dies" || word === "commits" ? tx : undefined;
+      if (victim !== undefined) {
+        ended.add(victim);
+        waiting.delete(victim);
+        for (const [name, owner] of holders) if (owner === victim) holders.delete(name);
+      }
+      for (const hand of passed) {
+        const [who = "", name = ""] = hand.split("=");
+        const next = Number(who.slice(1)) - 1;
+        expect(holders.has(name)).toBe(false);
+        expect(next === tx || waiting.get(next) === name).toBe(true);
+        waiting.delete(next);
+        holders.set(name, next);
+      }
+      if (word === "granted" && lock !== null) holders.set(lock, tx);
+      if (word === "waits" && lock !== null) waiting.set(tx, lock);
+      for (const name of new Set(waiting.values())) expect(holders.has(name)).toBe(true);
+    }
   }
 });

@@ -4,21 +4,21 @@ import { expect, test } from "vitest";
 import {
   ambiguousString,
   type GrammarProblem,
-} from "../../../../../ts/environments/catalogue/code/compiling/ambiguous-string.ts";
+} from "../../../../../../ts/environments/catalogue/code/compiling/ambiguous-string.ts";
 import {
   phiPlacement,
   type PhiProblem,
-} from "../../../../../ts/environments/catalogue/code/compiling/phi-placement.ts";
+} from "../../../../../../ts/environments/catalogue/code/compiling/phi-placement.ts";
 import {
   pipelineCycles,
   type PipelineProblem,
-} from "../../../../../ts/environments/catalogue/code/compiling/pipeline-cycles.ts";
+} from "../../../../../../ts/environments/catalogue/code/compiling/pipeline-cycles.ts";
 import {
   pointsToSets,
   type PointsProblem,
-} from "../../../../../ts/environments/catalogue/code/compiling/points-to-sets.ts";
-import { createRng } from "../../../../../ts/random/rng.ts";
-import { type Answer, drawnOf } from "./interpreters.ts";
+} from "../../../../../../ts/environments/catalogue/code/compiling/points-to-sets.ts";
+import { createRng } from "../../../../../../ts/random/rng.ts";
+import { type Answer, drawnOf } from "../interpreters.ts";
 
 test("phi-placement: blocks at which paths from two assignments meet for the first time, found by listing the paths", () => {
   for (const { problem, items } of drawnOf<Answer<PhiProblem>>(phiPlacement, [1, 2])) {
@@ -53,7 +53,7 @@ test("phi-placement: blocks at which paths from two assignments meet for the fir
   }
 });
 
-test("points-to-sets: what random runs of the statements store is in the sets", () => {
+test("points-to-sets: the values that random runs of the statements store are in the sets", () => {
   const rng = createRng(7);
   for (const { problem, items } of drawnOf<Answer<PointsProblem>>(pointsToSets)) {
     const seen = new Map(problem.asked.map((name) => [name, new Set<string>()]));
