@@ -18,6 +18,8 @@ mod cgroup;
 mod counts;
 mod egress;
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod images;
 mod isolation;
 mod log;

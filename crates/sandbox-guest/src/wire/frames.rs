@@ -14,6 +14,9 @@ use prost::Message;
 /// Largest frame, in bytes: the largest request and its envelope.
 const MAX_FRAME_BYTES: usize = (160 << 20) + (1 << 20);
 
+/// Smallest step, in bytes, in which the buffer of an incomplete frame grows.
+const MIN_GROWTH_BYTES: usize = 64 << 10;
+
 /// A message that says how many descriptors travel with it.
 pub trait Envelope: Message + Default {
     fn descriptors(&self) -> u32;
@@ -55,7 +58,9 @@ impl Inbox {
             .filter(|length| *length <= MAX_FRAME_BYTES)
             .ok_or_else(|| invalid("frame too long"))?;
         if self.bytes.len() < 4 + length {
-            self.bytes.reserve(4 + length - self.bytes.len());
+            // A length alone is no reason for so much memory: the buffer grows with what has come.
+            let missing = 4 + length - self.bytes.len();
+            self.bytes.reserve(missing.min(self.bytes.len().max(MIN_GROWTH_BYTES)));
             return Ok(None);
         }
         self.bytes.advance(4);
@@ -108,6 +113,14 @@ mod tests {
                 }
             }
             prop_assert_eq!(next, orders.len());
+        }
+
+        #[test]
+        fn a_length_alone_takes_no_memory(length in 0..=MAX_FRAME_BYTES) {
+            let mut inbox = Inbox::default();
+            inbox.put(&u32::try_from(length)?.to_le_bytes(), Vec::new());
+            prop_assert!(inbox.take::<ToInit>().is_ok());
+            prop_assert!(inbox.bytes.capacity() <= 4 * MIN_GROWTH_BYTES);
         }
 
         #[test]

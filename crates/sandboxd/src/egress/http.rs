@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::policy::Destination;
@@ -39,7 +40,7 @@ type Body = BoxBody<Bytes, hyper::Error>;
 type Tunnel = Arc<Mutex<Option<(OnUpgrade, TcpStream)>>>;
 
 /// Serves one program to the end of its connection.
-pub(crate) async fn serve(stream: TcpStream, reach: Reach) {
+pub(crate) async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, reach: Reach) {
     let tunnel = Tunnel::default();
     let service = service_fn(|request| {
         let (reach, tunnel) = (reach.clone(), Arc::clone(&tunnel));

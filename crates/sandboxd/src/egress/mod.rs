@@ -106,4 +106,6 @@ pub(crate) async fn relay(mut a: impl AsyncRead + AsyncWrite + Unpin, mut b: imp
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

@@ -4,8 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::policy::{Destination, Host};
@@ -31,7 +30,7 @@ const NO_SUCH_COMMAND: u8 = 7;
 const NO_SUCH_ADDRESS: u8 = 8;
 
 /// Serves one program to the end of its connection.
-pub(crate) async fn serve(mut stream: TcpStream, reach: Reach) {
+pub(crate) async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, reach: Reach) {
     let wanted = match timeout(GREETING, negotiate(&mut stream)).await {
         Ok(Ok(wanted)) => wanted,
         Ok(Err(error)) => return tracing::debug!(%error, "a SOCKS greeting ended early"),
@@ -61,7 +60,7 @@ pub(crate) async fn serve(mut stream: TcpStream, reach: Reach) {
 }
 
 /// Closes the stream so that the reply arrives: a socket with unread bytes would be reset.
-async fn part(mut stream: TcpStream) {
+async fn part(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let rest = async {
         stream.shutdown().await?;
         let mut ignored = [0; 512];
@@ -73,7 +72,7 @@ async fn part(mut stream: TcpStream) {
 }
 
 /// The program's destination, or the reply code of the refusal.
-async fn negotiate(stream: &mut TcpStream) -> io::Result<Result<Destination, u8>> {
+async fn negotiate(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> io::Result<Result<Destination, u8>> {
     let _version = stream.read_u8().await?;
     let mut methods = vec![0; stream.read_u8().await?.into()];
     stream.read_exact(&mut methods).await?;
