@@ -5,15 +5,21 @@ import { codeReading } from "./code-reading/index.ts";
 import { concurrency } from "./concurrency/index.ts";
 import { dataStructures } from "./data-structures/index.ts";
 import { databases } from "./databases/index.ts";
+import { encoders } from "./encoders/index.ts";
+import { graphPrograms } from "./graph-programs/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
+import { machines } from "./machines/index.ts";
 import { patterns } from "./patterns/index.ts";
 import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { statefulPrograms } from "./stateful-programs/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { sql } from "./sql/index.ts";
+import { exactNumbers } from "./exact-numbers/index.ts";
+import { textLayout } from "./text-layout/index.ts";
+import { textFormats } from "./text-formats/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
   specFunctions,
@@ -30,4 +36,10 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   languages,
   languageRules,
   dataStructures,
+  encoders,
+  textFormats,
+  machines,
+  textLayout,
+  exactNumbers,
+  graphPrograms,
 ];
