@@ -12,6 +12,12 @@ import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { networks } from "./networks/index.ts";
+import { encoders } from "./encoders/index.ts";
+import { graphPrograms } from "./graph-programs/index.ts";
+import { languageRules } from "./language-rules/index.ts";
+import { languages } from "./languages/index.ts";
+import { lowLevel } from "./low-level/index.ts";
+import { machines } from "./machines/index.ts";
 import { patterns } from "./patterns/index.ts";
 import { representations } from "./representations/index.ts";
 import { runtimeRules } from "./runtime-rules/index.ts";
@@ -23,6 +29,9 @@ import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
 import { testing } from "./testing/index.ts";
 import { typeRules } from "./type-rules/index.ts";
+import { exactNumbers } from "./exact-numbers/index.ts";
+import { textLayout } from "./text-layout/index.ts";
+import { textFormats } from "./text-formats/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
   specFunctions,
@@ -48,4 +57,10 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   representations,
   configuration,
   typeRules,
+  encoders,
+  textFormats,
+  machines,
+  textLayout,
+  exactNumbers,
+  graphPrograms,
 ];

@@ -3,6 +3,12 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 
 import { dataStructures } from "../../../../../ts/environments/catalogue/code/data-structures/index.ts";
+import { encoders } from "../../../../../ts/environments/catalogue/code/encoders/index.ts";
+import { exactNumbers } from "../../../../../ts/environments/catalogue/code/exact-numbers/index.ts";
+import { graphPrograms } from "../../../../../ts/environments/catalogue/code/graph-programs/index.ts";
+import { machines } from "../../../../../ts/environments/catalogue/code/machines/index.ts";
+import { textFormats } from "../../../../../ts/environments/catalogue/code/text-formats/index.ts";
+import { textLayout } from "../../../../../ts/environments/catalogue/code/text-layout/index.ts";
 import type { ProgramRow } from "../../../../../ts/environments/catalogue/row.ts";
 import { drawnOf, HAS_PYTHON } from "./interpreters.ts";
 
@@ -37,7 +43,9 @@ function returned(row: ProgramRow): { results: unknown[]; expected: unknown[] } 
   };
 }
 
-const ROWS = [dataStructures].flatMap(({ rows }) => rows.map((row) => [row.id, row] as const));
+const ROWS = [dataStructures, encoders, textFormats, machines, textLayout, exactNumbers, graphPrograms].flatMap(
+  ({ rows }) => rows.map((row) => [row.id, row] as const),
+);
 
 describe("the gold programs", () => {
   test.skipIf(!HAS_PYTHON).each(ROWS)("CPython agrees with the reference of %s", (_, row) => {

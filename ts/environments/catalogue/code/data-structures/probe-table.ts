@@ -16,8 +16,8 @@ export const probeTable = variantRow({
   counts: [1, 2, 3, 4, 6],
   constants: (rng) => ({
     size: between(rng, 7, 11),
-    factor: between(rng, 2, 9),
-    offset: between(rng, 0, 6),
+    factor: between(rng, 2, 30),
+    offset: between(rng, 0, 20),
     limit: between(rng, 4, 6),
   }),
   stories: [
