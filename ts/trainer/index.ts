@@ -1,5 +1,6 @@
 /** The trainer processes: RL steps and the supervised stage. */
 export { assertBaseWeights, weightsDigest } from "./base-weights.ts";
+export { PROFILE_FOLDER } from "./backend/backend.ts";
 export { fakeRollouts } from "./rl/fake-rollouts.ts";
 export { runSft, type SftJob, type SftResult } from "./sft/run-sft.ts";
 export { untilAdopted } from "./rl/last-version.ts";
