@@ -5,15 +5,9 @@
  * their own entry points: `prl-lm/engine`, `prl-lm/tokenizer`, `prl-lm/algorithms`, `prl-lm/packing`, `prl-lm/weights`,
  * `prl-lm/environments`.
  */
-export { evaluate, rl, sft } from "./launcher/index.ts";
-export type {
-  EvalSummary,
-  EvaluateRunOptions,
-  EvaluationSummary,
-  Run,
-  RunOptions,
-  RunSummary,
-} from "./launcher/index.ts";
+export { rl, sft } from "./launcher/index.ts";
+export { evaluate, type EvalSummary, type EvaluateRunOptions } from "./launcher/evaluations.ts";
+export type { EvaluationSummary, Run, RunOptions, RunSummary } from "./launcher/index.ts";
 export { loadConfig } from "./config/index.ts";
 export type {
   ConfigKind,

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { sftConfigSchema } from "../../ts/config/schema/sft.ts";
 import { openMetrics } from "../../ts/monitors/index.ts";
 import { randomCheckpoint } from "../../ts/native/index.ts";
-import { runSft } from "../../ts/trainer/index.ts";
+import { runSft } from "../../ts/trainer/supervised.ts";
 
 const MODEL = fileURLToPath(new URL("../../configs/small-chat/model", import.meta.url));
 

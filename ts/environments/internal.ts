@@ -59,7 +59,8 @@ export {
   type EnvironmentFacts,
 } from "./validation/check-code.ts";
 export { type AnyBenchmark, type Mode, protocolOf } from "./benchmarks/benchmark.ts";
-export { benchmarkId, BENCHMARKS, findBenchmark, findSuite, isBenchmarkId, SUITES } from "./benchmarks/index.ts";
+export { benchmarkId, isBenchmarkId } from "./benchmarks/benchmark-id.ts";
+export { BENCHMARKS, findBenchmark, findSuite, SUITES } from "./benchmarks/index.ts";
 export { BUILTIN } from "./builtin/index.ts";
 export { CATALOGUE_CATEGORIES, catalogueRows } from "./catalogue/index.ts";
 export { drawInstance } from "./catalogue/drawn.ts";

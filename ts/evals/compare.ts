@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 import { meanInterval } from "../algorithms/index.ts";
-import { rewardOf } from "../environments/index.ts";
+import { rewardOf } from "../environments/records.ts";
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
 import { readEpisode } from "./read-episode.ts";

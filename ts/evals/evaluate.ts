@@ -14,7 +14,15 @@ import {
   rewardOf,
   type Task,
 } from "../environments/index.ts";
-import { type EnvironmentOrigin, checkSandboxes, locateEnvironment, occurrences } from "../environments/internal.ts";
+import {
+  benchmarkId,
+  checkSandboxes,
+  type EnvironmentOrigin,
+  findBenchmark,
+  isBenchmarkId,
+  locateEnvironment,
+  occurrences,
+} from "../environments/internal.ts";
 import { yieldInTurn } from "../async/yield.ts";
 import { LinkedAbort } from "../async/linked-abort.ts";
 import { seed as deriveSeed } from "../random/seed.ts";
@@ -22,7 +30,7 @@ import { PrlError } from "../errors.ts";
 import { type Evaluation, openEndpoints } from "./endpoints.ts";
 import { GroupScores } from "./group-scores.ts";
 import { readTasks } from "./read-tasks.ts";
-import { type EvaluationReport, report } from "./report.ts";
+import { type EvaluationReport, report, type ReportOptions } from "./report.ts";
 import type { TracesFile } from "./traces-file.ts";
 
 export interface EvaluationProgress {
@@ -133,7 +141,19 @@ async function run(
     rollouts,
     passThreshold: config.pass_threshold,
     rowsLeftOut: leftOut,
+    ...ofBenchmark(evaluation.env.id, tasks),
   });
+}
+
+/** Parts and further numbers, where the environment is a benchmark. */
+function ofBenchmark(id: string | null, tasks: readonly Task[]): Pick<ReportOptions, "parts" | "derive"> {
+  if (id === null || !isBenchmarkId(id)) return {};
+  const { derived } = findBenchmark(id.slice(benchmarkId("").length));
+  const parts = tasks.map(({ data }) => {
+    const { group } = data as { group?: string };
+    return group ?? null;
+  });
+  return { parts, ...(derived === undefined ? {} : { derive: derived }) };
 }
 
 /** One rollout of an evaluation. */

@@ -1,6 +1,6 @@
 /** Holds back the episodes of a task until the last of them has ended, when the environment has group rewards. */
 import type { ConfiguredEnvironment, Episode, Task } from "../environments/index.ts";
-import { withGroupScores } from "../environments/internal.ts";
+import { withGroupScores } from "../environments/records.ts";
 import { PrlError } from "../errors.ts";
 
 export class GroupScores {

@@ -1,5 +1,5 @@
 /** Summarises the episodes of an evaluation in numbers. */
-import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
+import { type Episode, type EpisodeTrace, rewardOf } from "../environments/records.ts";
 import { type MeanInterval, meanInterval } from "../algorithms/index.ts";
 import { passCurves } from "../algorithms/internal.ts";
 import { votedReward } from "./votes.ts";
@@ -39,6 +39,10 @@ export interface EvaluationReport {
   /** Means by name, over scored rollouts; of several agents as `<agent>/<name>`. */
   rewards: Record<string, number>;
   metrics: Record<string, number>;
+  /** Numbers that follow from the means of the metrics, as a benchmark publishes them. */
+  derived: Record<string, number>;
+  /** By part of a benchmark (a subject, a category): its tasks, and the mean of their rewards. Empty where there are no parts. */
+  by_group: Record<string, { examples: number; reward: number | null }>;
   /** Share of scored rollouts whose last reply was cut. */
   truncated: number;
   stop_conditions: Record<string, number>;
@@ -54,13 +58,16 @@ export interface ReportOptions {
   passThreshold: number;
   /** Default 0. */
   rowsLeftOut?: number;
+  /** Parts of the benchmark that the tasks belong to, in their order. */
+  parts?: readonly (string | null)[];
+  derive?: (means: Readonly<Record<string, number>>) => Record<string, number>;
 }
 
 const LEVEL = 0.95;
 
 /** @param groups the episodes of each task. */
 export function report(groups: readonly (readonly Episode[])[], options: ReportOptions): EvaluationReport {
-  const { name, env, model, rollouts, passThreshold, rowsLeftOut = 0 } = options;
+  const { name, env, model, rollouts, passThreshold, rowsLeftOut = 0, parts = [], derive } = options;
   const episodes = groups.flat();
   const firstErrors = episodes.flatMap(({ errors }) => errors.slice(0, 1));
   const traces = episodes.flatMap((episode) => (episode.ok ? episode.traces : []));
@@ -74,6 +81,7 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
   const complete = rewards.filter((group) => group.length === rollouts);
   const passes = complete.map((group) => group.filter((reward) => reward >= passThreshold).length);
   const { at, hat } = passCurves(passes, rollouts);
+  const metrics = meansByName(traces.map(named((trace) => trace.metrics)));
   return {
     name,
     env,
@@ -96,7 +104,9 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
     ),
     agents: meansByAgent(traces),
     rewards: meansByName(traces.map(named((trace) => mapValues(trace.rewards, ({ score }) => score)))),
-    metrics: meansByName(traces.map(named(({ metrics }) => metrics))),
+    metrics,
+    derived: traces.length === 0 ? {} : (derive?.(metrics) ?? {}),
+    by_group: rewardsByPart(rewards, parts),
     truncated: traces.length === 0 ? 0 : mean(traces.map(({ is_truncated: cut }) => Number(cut))),
     stop_conditions: countBy(traces.flatMap(({ stop_condition: stop }) => stop ?? [])),
     usage: {
@@ -129,6 +139,21 @@ function consensus(
   const method = voted.every((value) => value === 0 || value === 1) ? "wilson" : "t";
   const { mean: rate, low, high } = meanInterval(voted, { method, level: LEVEL });
   return { cons_at_k: { [rollouts]: rate }, cons_at_k_interval: { [rollouts]: [low, high] } };
+}
+
+/** @param rewards of each task. */
+function rewardsByPart(
+  rewards: readonly (readonly number[])[],
+  parts: readonly (string | null)[],
+): EvaluationReport["by_group"] {
+  const names = [...new Set(parts.flatMap((part) => part ?? []))].toSorted();
+  return Object.fromEntries(
+    names.map((name) => {
+      const own = rewards.filter((_, index) => parts[index] === name);
+      const scored = own.filter((group) => group.length > 0);
+      return [name, { examples: own.length, reward: scored.length === 0 ? null : mean(scored.map(mean)) }];
+    }),
+  );
 }
 
 function meansByAgent(traces: readonly EpisodeTrace[]): Record<string, number> {

@@ -56,6 +56,8 @@ function details(one: EvaluationReport): string[] {
     Object.keys(one.agents).length > 0 ? `  agents   ${numbers(one.agents)}` : "",
     Object.keys(one.rewards).length > 1 ? `  rewards  ${numbers(one.rewards)}` : "",
     Object.keys(one.metrics).length > 0 ? `  metrics  ${numbers(one.metrics)}` : "",
+    Object.keys(one.derived).length > 0 ? `  derived  ${numbers(one.derived)}` : "",
+    Object.keys(one.by_group).length > 1 ? `  groups   ${groups(one.by_group)}` : "",
     one.scored > 0 ? `  ended    ${counts(one.stop_conditions)}` : "",
     one.rows_left_out > 0 ? `  data     ${formatCount(one.rows_left_out)} rows left out` : "",
     ...Object.entries(one.errors_by_code).map(
@@ -63,6 +65,12 @@ function details(one: EvaluationReport): string[] {
     ),
   ].filter((line) => line !== "");
   return lines.length === 0 ? [] : ["", one.name, ...lines];
+}
+
+function groups(values: EvaluationReport["by_group"]): string {
+  return Object.entries(values)
+    .map(([name, { examples, reward }]) => `${name} ${formatNumber(reward ?? undefined)} of ${formatCount(examples)}`)
+    .join("  ");
 }
 
 /** A message shortened to one line. */

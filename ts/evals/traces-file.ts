@@ -7,7 +7,7 @@ import { appendFileSync, closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
 import type { Episode } from "../environments/index.ts";
-import { episodeSchema } from "../environments/internal.ts";
+import { episodeSchema } from "../environments/records.ts";
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
 import { atomicWriteFile } from "../files/atomic-write.ts";

@@ -3,7 +3,7 @@
  *
  * Rollouts vote with `info.answer` of their trace; one without an answer does not vote. Answers that tie share the task.
  */
-import { type Episode, rewardOf } from "../environments/index.ts";
+import { type Episode, rewardOf } from "../environments/records.ts";
 
 /**
  * Reward of the most frequent answer of a task, from its scored rollouts; 0 when none has an answer, null when the environment names no

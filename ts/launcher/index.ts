@@ -1,7 +1,6 @@
 /** The launcher: run directories, caches, child processes and their supervision, whole runs. */
 export type { CodeAnswer, CodeQuestion } from "./checks/user-code.ts";
 export { ensureBaseModel } from "./models/base-model.ts";
-export { evaluate, type EvalSummary, type EvaluateRunOptions } from "./run/evaluate.ts";
 export { prepareRl, prepareSft } from "./run/prepare.ts";
 export { rl, sft } from "./run/run-handle.ts";
 export type { Run, RunOptions } from "./run/run-handle.ts";

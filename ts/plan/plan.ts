@@ -7,7 +7,7 @@
 import { totalmem } from "node:os";
 
 import type { RlConfig } from "../config/index.ts";
-import { locateEnvironment } from "../environments/internal.ts";
+import { locateEnvironment } from "../environments/run-start.ts";
 import type { HubSettings } from "../hub/index.ts";
 import { adapterParameters, countParameters, type DescribedModel, describeModel, expertsOf } from "../models/index.ts";
 import { assumptionsFor, type PlanOptions } from "./assumptions.ts";
@@ -34,6 +34,9 @@ export interface ModelPlan {
   readonly active: number;
   readonly dtype: "float32" | "bfloat16";
 }
+
+/** Env workers under load: the launcher keeps a spare beside a single one. */
+const WITH_SPARE = 2;
 
 export interface ProcessPlan {
   /** GPUs that the run itself uses. */
@@ -147,7 +150,7 @@ async function processPlan(
   parts: { trainer: TrainerPlan; inference: InferencePlan; batch: BatchPlan },
 ): Promise<ProcessPlan> {
   const { trainer, inference, batch } = parts;
-  const { train, env_workers: least, rollouts_per_env_worker: each } = orchestrator;
+  const { train, env_workers: least, max_env_workers: most, rollouts_per_env_worker: each } = orchestrator;
   const all = train.source.reduce((sum, { ratio }) => sum + ratio, 0);
   let inSandboxes = 0;
   for (const { env, ratio } of train.source) {
@@ -161,7 +164,7 @@ async function processPlan(
     gpus: trainerGpus + inferenceGpus,
     trainer_gpus: trainerGpus,
     inference_gpus: inferenceGpus,
-    env_workers: Math.max(least, Math.ceil(batch.in_flight / each)),
+    env_workers: Math.max(least, Math.min(most ?? Infinity, Math.max(WITH_SPARE, Math.ceil(batch.in_flight / each)))),
     sandboxes: sandbox.max_held === null ? held : Math.min(held, sandbox.max_held),
   };
 }

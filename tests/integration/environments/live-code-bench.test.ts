@@ -8,6 +8,7 @@ import { type Benchmark } from "../../../ts/environments/benchmarks/benchmark.ts
 import { findBenchmark } from "../../../ts/environments/benchmarks/index.ts";
 import { loadEnvironment } from "../../../ts/environments/index.ts";
 import { SandboxPool } from "../../../ts/sandbox/index.ts";
+import { scoringContext } from "../../support/scoring-context.ts";
 
 interface Record_ {
   readonly splits: { readonly test: readonly object[] };
@@ -38,11 +39,7 @@ test("programs pass as LiveCodeBench's grader lets them pass", async () => {
   writeFileSync(data, splits.test.map((row) => `${JSON.stringify(row)}\n`).join(""));
   const source = (await loadEnvironment("benchmark/live-code-bench")).configure({ data }).tasks("eval", 0);
   const golds = (await source.page(null, 100)).tasks.map((task) => (task.data as { gold: unknown }).gold);
-  const context = {
-    sandboxes: () => Promise.resolve(pool),
-    signal: new AbortController().signal,
-    source: { data, revision: null },
-  };
+  const context = scoringContext({ sandboxes: () => Promise.resolve(pool), source: { data, revision: null } });
   const different: string[] = [];
   for (const { row, reply, scores } of replies) {
     const ours = Number(await scorers["passed"]?.(reply, golds[row], context));

@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
-import { type EvalSummary } from "../../../ts/launcher/index.ts";
+import { type EvalSummary } from "../../../ts/launcher/evaluations.ts";
 import { type Episode, loadEnvironment } from "../../../ts/environments/index.ts";
 import { loadTokenizer } from "../../../ts/renderers/index.ts";
 import { prl } from "../../unit/cli/run.ts";

@@ -7,6 +7,8 @@ import json
 import sys
 from typing import Any
 
+import algebra
+import calculus
 import diophantine
 import existing
 import graphs
@@ -15,7 +17,7 @@ import polynomials
 import witnesses
 from forms import Answer, Check
 
-MODULES = (diophantine, existing, graphs, optimisation, polynomials, witnesses)
+MODULES = (algebra, calculus, diophantine, existing, graphs, optimisation, polynomials, witnesses)
 ANSWERS: dict[str, Answer] = {row: answer for one in MODULES for row, answer in getattr(one, "ANSWERS", {}).items()}
 CHECKS: dict[str, Check] = {row: check for one in MODULES for row, check in getattr(one, "CHECKS", {}).items()}
 

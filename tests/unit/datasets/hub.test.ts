@@ -319,6 +319,7 @@ describe("the files of a split", () => {
     [["trainers.jsonl", "x/questions.jsonl"], { files: "x/*.jsonl" }, ["x/questions.jsonl"]],
     [["a/b/c.csv", "a/d.csv"], { files: "a/**" }, ["a/b/c.csv", "a/d.csv"]],
     [["a/b/c.csv", "a/d.csv"], { files: "a/**/c.csv" }, ["a/b/c.csv"]],
+    [["a/b.csv", "a/c.csv", "d.csv"], { files: ["d.csv", "a/*.csv", "a/b.csv"] }, ["a/b.csv", "a/c.csv", "d.csv"]],
   ])("%j with %j: %j", (paths, reference, expected) => {
     expect(of(paths, reference)).toEqual(expected);
   });
@@ -329,6 +330,7 @@ describe("the files of a split", () => {
     [["README.md"], {}, "its data files: none"],
     [["train.jsonl"], { config: "de" }, 'of the config "de"'],
     [["train.jsonl"], { files: "*.parquet" }, "no data file matches"],
+    [["train.jsonl"], { files: ["*.jsonl", "answers/*.jsonl"] }, "no data file matches answers/*.jsonl"],
   ])("%j with %j is refused: %s", (paths, reference, message) => {
     expect(() => of(paths, reference)).toThrow(message);
   });

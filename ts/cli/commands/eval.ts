@@ -7,7 +7,7 @@ import { type Command, type CommandIo, EXIT, exitCodeOf } from "../command.ts";
 import { EvaluationProgressView } from "../evaluation-progress.ts";
 import { outliveOutput } from "../lost-output.ts";
 import { stopExit } from "../../stop-signal.ts";
-import { evaluate, type EvalSummary } from "../../launcher/index.ts";
+import { evaluate, type EvalSummary } from "../../launcher/evaluations.ts";
 import { COMPARE_OPTIONS, compareEvaluations } from "./eval/compare.ts";
 import { contaminationOf } from "./eval/contamination.ts";
 import { BENCHMARK_OPTIONS, evaluationsOf, listSuites, modeOf, namedBenchmarks, showData } from "./eval/benchmarks.ts";
@@ -84,7 +84,7 @@ async function evaluationsNamed(
 ): Promise<{ files: ConfigArguments["files"]; inPlace: Override[] }> {
   const environments = named.filter((name) => typeof name === "string" && !isConfigFile(name)) as string[];
   const files = named.filter((name) => typeof name !== "string" || isConfigFile(name));
-  const benchmarks = namedBenchmarks(options);
+  const benchmarks = namedBenchmarks(options, io);
   const envArgs = options.get("--env-args");
   const given = [...environments, ...benchmarks.map(({ name }) => name)];
   if (given.length > 0 && files.length > 0)

@@ -5,14 +5,12 @@
  * or the warm start of an RL run, consists of.
  */
 
-import { join } from "node:path";
-
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 
 import { type ChildConfigs, loadConfig, parseConfigArguments, readChildConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { lastLoggedStep, metricsAfter } from "../../monitors/index.ts";
-import { PROFILE_FOLDER, runSft, SftPublisher } from "../../trainer/index.ts";
+import { PROFILE_FOLDER, runSft, SftPublisher } from "../../trainer/supervised.ts";
 import { type ChildInput, joinAsChild, openChildMetrics } from "../processes/child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { checkOptions, numberOption } from "../arguments/args.ts";

@@ -1,5 +1,5 @@
 /** Checks the Python environments of backends. They are optional, so that none is a problem when it is missing. */
-import { isCpuVllm, newerVllmNote } from "../../inference/index.ts";
+import { isCpuVllm, newerVllmNote } from "../../inference/internal.ts";
 import {
   cachedInterpreter,
   hasNvidiaDriver,

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { PrlError } from "../../errors.ts";
 import type { Message } from "../../message.ts";
 import { PythonRandom } from "../../random/python-random.ts";
+import { endpointConfig } from "../endpoint/endpoint-config.ts";
 import type { Trace } from "../episode/trace.ts";
 import { defineEnvironment, type Environment, type TasksContext } from "../model/environment.ts";
 import type { RewardContext, RewardMap } from "../model/reward.ts";
@@ -55,6 +56,18 @@ const config = z.strictObject({
     .max(2 ** 32 - 1)
     .default(0)
     .describe("draws the order of the options of a question"),
+  judge: endpointConfig
+    .nullable()
+    .default(null)
+    .describe("the model that grades replies, for benchmarks that are graded by one (simple-qa)"),
+  judge_prompt: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe(
+      "a file with the prompt for the judge; {question}, {target} and {predicted_answer} stand for their texts",
+    ),
   since: day.describe("only questions of this day or later, for benchmarks that grow (live-code-bench)"),
   until: day.describe("only questions of this day or earlier, for benchmarks that grow (live-code-bench)"),
 });
@@ -68,7 +81,10 @@ interface Task {
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
 }
 
-type Context = Pick<RewardContext<Task, BenchmarkConfig>, "task" | "trace" | "config" | "sandboxes" | "signal">;
+type Context = Pick<
+  RewardContext<Task, BenchmarkConfig>,
+  "task" | "trace" | "config" | "sandboxes" | "signal" | "judge"
+>;
 
 export function environmentOf(hidden: AnyBenchmark): Environment {
   const benchmark = hidden as unknown as Benchmark<object>;
@@ -98,6 +114,7 @@ export function environmentOf(hidden: AnyBenchmark): Environment {
       const voted = answer?.(cut(text, stop), task.gold);
       return voted === undefined ? {} : { info: { answer: voted } };
     },
+    judge: ({ config: { judge } }) => (judge === null ? null : { endpoint: judge }),
     metrics,
     rewards: {
       correct: {
@@ -119,18 +136,26 @@ export function environmentOf(hidden: AnyBenchmark): Environment {
 function scoresOnce(benchmark: Benchmark<object>) {
   const { scorers } = benchmark;
   const known = new WeakMap<Trace, Map<string, Promise<number | boolean>>>();
+  const shared = new WeakMap<Trace, Map<string, Promise<unknown>>>();
   return (scorer: string, context: Context): Promise<number | boolean> => {
-    const { task, trace, config: settings, sandboxes, signal } = context;
+    const { task, trace, config: settings, sandboxes, signal, judge } = context;
     const scores = known.get(trace) ?? new Map<string, Promise<number | boolean>>();
     known.set(trace, scores);
+    const parts = shared.get(trace) ?? new Map<string, Promise<unknown>>();
+    shared.set(trace, parts);
+    const once = <Made>(key: string, make: () => Promise<Made>): Promise<Made> => {
+      const part = (parts.get(key) ?? make()) as Promise<Made>;
+      parts.set(key, part);
+      return part;
+    };
     const score = scorers[scorer];
     if (score === undefined) throw new Error(`there is no scorer "${scorer}"`);
     const reply =
       benchmark.scored === "calls"
         ? callsOf(trace)
         : cut(trace.lastReply, protocolOf(benchmark, settings.mode).stop ?? []);
-    const made =
-      scores.get(scorer) ?? Promise.resolve(score(reply, task.gold, { sandboxes, signal, source: settings }));
+    const given = { sandboxes, signal, source: settings, judge, judgePrompt: settings.judge_prompt, once };
+    const made = scores.get(scorer) ?? Promise.resolve(score(reply, task.gold, given));
     scores.set(scorer, made);
     return made;
   };
@@ -156,6 +181,10 @@ async function* tasksOf(
   if (split === "train") {
     const advice = "for training use an environment with its own tasks, such as math or gsm8k";
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `benchmark "${name}" has no tasks to train on: ${advice}`);
+  }
+  if (benchmark.needsJudge === true && settings.judge === null) {
+    const example = '-a \'{"judge": {"url": "http://127.0.0.1:8001/v1", "model": "..."}}\'';
+    throw new PrlError("PRL_CONFIG_INVALID", `benchmark "${name}" is graded by a judge model: name it, ${example}`);
   }
   const protocol = protocolOf(benchmark, settings.mode);
   const choose = await shotChooser(benchmark, protocol, settings);

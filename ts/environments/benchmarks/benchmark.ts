@@ -10,6 +10,7 @@ import type { PinnedData, PlacedRow } from "../../datasets/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Message } from "../../message.ts";
 import type { OtherSource } from "./benchmark-data.ts";
+import type { JudgeAccess } from "../judge/judge.ts";
 import type { Requirements, SandboxAccess } from "../sandboxes/sandboxes.ts";
 
 /** `paper`: prompt and scoring of the benchmark's authors; `lm-eval`: those of lm-evaluation-harness 0.4.13, for equal numbers. */
@@ -71,7 +72,11 @@ export interface Protocol<Row, Gold> {
   readonly primary: string;
 }
 
-export interface ScoringContext extends Pick<SandboxAccess, "sandboxes"> {
+export interface ScoringContext extends Pick<SandboxAccess, "sandboxes">, JudgeAccess {
+  /** A file with the judge's prompt; null: the benchmark's own. */
+  readonly judgePrompt: string | null;
+  /** What several scores of one reply share is made once. */
+  readonly once: <Made>(key: string, make: () => Promise<Made>) => Promise<Made>;
   /** Aborted when the time of the score is up. */
   readonly signal: AbortSignal;
   /** Where the rows come from, for scorers that read them again. */
@@ -101,6 +106,10 @@ export interface Benchmark<Row extends object = never, Gold = unknown> {
   /** `lm-eval` is absent where lm-evaluation-harness 0.4.13 does not have the benchmark. */
   readonly modes: { readonly paper: Protocol<Row, Gold>; readonly "lm-eval"?: Protocol<Row, Gold> };
   readonly scorers: Readonly<Record<string, Scorer<Gold>>>;
+  /** Set when a judge model scores. */
+  readonly needsJudge?: boolean;
+  /** Numbers of the whole evaluation that follow from the means of the scores. */
+  readonly derived?: (means: Readonly<Record<string, number>>) => Record<string, number>;
   /** What a scorer gets: the text of the reply, or its calls as JSON, `[{"name": ..., "arguments": "..."}]`. Default `text`. */
   readonly scored?: "text" | "calls";
   /** The day of a question, `2025-01-31`, where the benchmark grows: `since` and `until` choose by it. */

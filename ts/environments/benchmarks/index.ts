@@ -4,6 +4,7 @@ import { PrlError } from "../../errors.ts";
 import type { Environment } from "../model/environment.ts";
 import type { AnyBenchmark } from "./benchmark.ts";
 import { environmentOf } from "./benchmark-environment.ts";
+import { benchmarkName } from "./benchmark-id.ts";
 import { aime2024, aime2025 } from "./sets/aime.ts";
 import { bfcl } from "./sets/bfcl.ts";
 import { gpqaDiamond } from "./sets/gpqa.ts";
@@ -14,8 +15,7 @@ import { liveCodeBench } from "./sets/live-code-bench.ts";
 import { math500 } from "./sets/math-500.ts";
 import { mbppPlus } from "./sets/mbpp-plus.ts";
 import { mmluPro } from "./sets/mmlu-pro.ts";
-
-const OWNER = "benchmark/";
+import { simpleQa } from "./sets/simple-qa.ts";
 
 const ALL: readonly AnyBenchmark[] = [
   gsm8k,
@@ -30,6 +30,7 @@ const ALL: readonly AnyBenchmark[] = [
   mbppPlus,
   liveCodeBench,
   bfcl,
+  simpleQa,
 ];
 
 export const BENCHMARKS: ReadonlyMap<string, AnyBenchmark> = new Map(
@@ -50,6 +51,7 @@ export const SUITES: readonly Suite[] = [
     summary: "Python programs, run in sandboxes",
     benchmarks: ["human-eval-plus", "mbpp-plus", "live-code-bench"],
   },
+  { name: "facts", summary: "short answers about facts, graded by a judge model", benchmarks: ["simple-qa"] },
   { name: "tools", summary: "calls of functions", benchmarks: ["bfcl"] },
   { name: "instructions", summary: "instructions that a program checks", benchmarks: ["ifeval", "ifbench"] },
   {
@@ -63,15 +65,6 @@ export const SUITES: readonly Suite[] = [
     benchmarks: ["math-500", "aime-2024", "aime-2025", "gpqa-diamond", "mmlu-pro"],
   },
 ];
-
-/** Whether an id is that of a benchmark: packages cannot have this owner. */
-export function isBenchmarkId(id: string): boolean {
-  return id.startsWith(OWNER);
-}
-
-export function benchmarkId(name: string): string {
-  return `${OWNER}${name}`;
-}
 
 /** Errors: PRL_BENCHMARK_UNKNOWN. */
 export function findBenchmark(name: string): AnyBenchmark {
@@ -97,5 +90,5 @@ function found<Found>(kind: string, name: string, one: Found | undefined, names:
 
 /** The environment of `benchmark/<name>`. Errors: PRL_BENCHMARK_UNKNOWN. */
 export function benchmarkEnvironment(id: string): Environment {
-  return environmentOf(findBenchmark(id.slice(OWNER.length)));
+  return environmentOf(findBenchmark(benchmarkName(id)));
 }

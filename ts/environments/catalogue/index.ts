@@ -5,7 +5,7 @@
 import { nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { Environment } from "../model/environment.ts";
-import { familyEnvironment, idOf, mixtureEnvironment, type PlacedRow } from "./row-environment.ts";
+import type { PlacedRow } from "./row-environment.ts";
 import type { AnyRow, Category, Family } from "./row.ts";
 
 /** The categories that have families. */
@@ -42,6 +42,7 @@ export async function catalogueRows(categories: readonly Category[] = CATALOGUE_
 
 /** The environment of a row or a mixture. Throws PRL_ENVIRONMENT_UNKNOWN. */
 export async function catalogueEnvironment(id: string): Promise<Environment> {
+  const { familyEnvironment, idOf, mixtureEnvironment } = await import("./row-environment.ts");
   const [owner = "", name = ""] = id.split("/");
   if (owner === MIXTURES) {
     const category = CATALOGUE_CATEGORIES.find((one) => one === name);

@@ -1,11 +1,11 @@
 /** The interception server of this process, for all rollouts; it is started when the first program needs the policy. */
-import { InterceptionServer } from "./server.ts";
+import type { InterceptionServer } from "./server.ts";
 
 let own: Promise<InterceptionServer> | null = null;
 
 /** Errors: PRL_IO; the next call tries again. */
 export async function sharedInterceptionServer(): Promise<InterceptionServer> {
-  own ??= InterceptionServer.start();
+  own ??= import("./server.ts").then((module) => module.InterceptionServer.start());
   try {
     return await own;
   } catch (error) {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { PrlError } from "../../errors.ts";
 import { marksNote, type Section, sections } from "./judge-reference.ts";
 import type { Message } from "../../message.ts";
-import { stripThinking } from "../../verify/index.ts";
+import { stripThinking } from "../../verify/internal.ts";
 
 export interface RubricCriterion {
   readonly name: string;

@@ -14,7 +14,7 @@ import { readVerdicts, rubricPrompt, rubricScore, type RubricCriterion, type Rub
 import type { Message } from "../../message.ts";
 import { partialSamplingSchema, type Sampling } from "../rollout/policy-client.ts";
 import type { ReplyClient } from "../rollout/reply-client.ts";
-import { judgeChoice } from "../../verify/index.ts";
+import { judgeChoice } from "../../verify/internal.ts";
 
 export interface JudgeOptions {
   readonly endpoint: EndpointConfig | ReplyClient;
@@ -43,6 +43,10 @@ export interface RubricQuestion {
 export interface Judge {
   /** The judge's choice; `prompt` should say what the choices are and how the verdict is written. */
   choose(prompt: string, choices: readonly string[]): Promise<string>;
+  /**
+   * What `read` finds in the answer to a prompt; null: the answer has no verdict. `kind` names the reading: one prompt may be read in several ways.
+   */
+  read<Verdict>(prompt: string, kind: string, read: (answer: string) => Verdict | null): Promise<Verdict>;
   /** Whether a reply says the same as the reference. An empty reply does not; the model is not asked then. */
   reference(question: ReferenceQuestion): Promise<boolean>;
   /** The weighted mean of the criteria in [0, 1], and that of each. PRL_ENVIRONMENT_FAILED for an invalid rubric. */
@@ -92,6 +96,7 @@ export class EndpointJudge implements JudgeSource {
       ask(prompt, choices, (text) => judgeChoice(text, choices));
     return {
       choose,
+      read: ask,
       reference: async (question) =>
         question.response.trim() !== "" && (await choose(referencePrompt(question), ["yes", "no"])) === "yes",
       async rubric({ response, criteria }) {
@@ -154,6 +159,7 @@ function noJudge(): never {
 
 const NOBODY: Judge = {
   choose: async () => noJudge(),
+  read: async () => noJudge(),
   reference: async () => noJudge(),
   rubric: async () => noJudge(),
 };

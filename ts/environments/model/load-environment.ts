@@ -7,7 +7,7 @@ import { z } from "zod";
 import { importUserModule, nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { checkOptions, only } from "../../options.ts";
-import { benchmarkEnvironment, isBenchmarkId } from "../benchmarks/index.ts";
+import { isBenchmarkId } from "../benchmarks/benchmark-id.ts";
 import { BUILTIN } from "../builtin/index.ts";
 import { catalogueEnvironment, isCatalogueId } from "../catalogue/index.ts";
 import { type Environment, isEnvironment } from "./environment.ts";
@@ -78,7 +78,10 @@ async function byId(id: string, from: string): Promise<LocatedEnvironment> {
   const builtin = BUILTIN.get(id);
   if (builtin !== undefined) return { environment: (await builtin.load()).default, origin: { kind: "builtin" } };
   if (isCatalogueId(id)) return { environment: await catalogueEnvironment(id), origin: { kind: "builtin" } };
-  if (isBenchmarkId(id)) return { environment: benchmarkEnvironment(id), origin: { kind: "builtin" } };
+  if (isBenchmarkId(id)) {
+    const { benchmarkEnvironment } = await import("../benchmarks/index.ts");
+    return { environment: benchmarkEnvironment(id), origin: { kind: "builtin" } };
+  }
   const asked = parsePackageId(id);
   const found = asked === null ? null : findEnvironmentPackage(asked.name, from);
   if (found === null) throw unknown(id, from);

@@ -16,6 +16,7 @@ import { gpusOf, visibleGpus } from "./gpus.ts";
 import { serveCommand } from "./serve-command.ts";
 import { VllmProcess } from "./vllm-process.ts";
 import { isCpuVllm } from "./vllm-version.ts";
+import { VLLM_KEY } from "./vllm-key.ts";
 
 export interface VllmServer {
   url: string;
@@ -32,8 +33,6 @@ export interface ServeVllmOptions {
   times?: { pollMs: number; watchMs: number; silenceMs: number };
 }
 
-/** Begins the message about a key that is not there. */
-export const VLLM_KEY = "the key of the vLLM servers";
 /** How often it is asked while it starts and while it serves, and how long it may be silent. */
 const TIMES = { pollMs: 250, watchMs: 5_000, silenceMs: 120_000 };
 

@@ -20,7 +20,7 @@ import {
   type EnvironmentFacts,
   type EnvironmentOrigin,
   sandboxSource,
-} from "../../environments/internal.ts";
+} from "../../environments/run-start.ts";
 import type { Environment } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import { checkUserCode, type UserCodeOptions } from "./user-code.ts";

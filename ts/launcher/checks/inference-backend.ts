@@ -1,7 +1,7 @@
 /** Checks what the backend of the inference servers needs of the machine before a run has a directory. */
 import { placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { gpusOf, isCpuVllm, newerVllmNote, VLLM_KEY, visibleGpus } from "../../inference/index.ts";
+import { gpusOf, isCpuVllm, newerVllmNote, VLLM_KEY, visibleGpus } from "../../inference/internal.ts";
 import { apiKeyFrom } from "../../inference-client/index.ts";
 import { findInterpreter, probe } from "../../python/index.ts";
 

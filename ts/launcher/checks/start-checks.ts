@@ -14,7 +14,7 @@ import {
   weightBroadcastBlock,
 } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { checkCapacity } from "../../inference/index.ts";
+import { checkCapacity } from "../../inference/internal.ts";
 import { modelFolder } from "../models/base-model.ts";
 import { deploymentNote } from "./deployment.ts";
 

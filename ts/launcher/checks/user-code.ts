@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
 import { placeOf, type Provenance } from "../../config/index.ts";
-import { checkCode, type CodeCheck, type EnvironmentFacts, isBuiltin, keyOf } from "../../environments/internal.ts";
+import { checkCode, type CodeCheck, type EnvironmentFacts, isBuiltin, keyOf } from "../../environments/run-start.ts";
 import { isErrorCode, PrlError } from "../../errors.ts";
 import { describeExit } from "../processes/child-process.ts";
 import { selfCommand } from "../../self-command.ts";

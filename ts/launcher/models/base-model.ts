@@ -18,7 +18,7 @@ import {
 import { formatBytes } from "../../monitors/index.ts";
 import { checkArchitecture, openSafetensors, randomCheckpoint } from "../../native/index.ts";
 import { loadTokenizer } from "../../renderers/index.ts";
-import { weightsDigest } from "../../trainer/index.ts";
+import { weightsDigest } from "../../trainer/internal.ts";
 import { packageManifest } from "../../version.ts";
 import { cached, cacheKey, folderKey } from "./cache.ts";
 

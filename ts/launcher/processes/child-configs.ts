@@ -7,7 +7,7 @@
 import { join } from "node:path";
 
 import type { ChildConfigs, RlConfig } from "../../config/index.ts";
-import { daemonSettings } from "../../environments/internal.ts";
+import { daemonSettings } from "../../environments/run-start.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { ModelDirs } from "../models/model-dirs.ts";

@@ -72,7 +72,7 @@ export const FLEET_TIMES: FleetTimes = {
 };
 
 /** Processes under load: a spare takes the rollouts of one that dies, long before another has started. */
-export const LEAST_UNDER_LOAD = 2;
+const LEAST_UNDER_LOAD = 2;
 /** Deaths in a row that fail the run. */
 const MOST_DEATHS = 10;
 /** Deaths of one process within the window that fail the run, also when the run came further in between: others may have brought it there. */

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 
 import type { RlConfig } from "../../config/index.ts";
-import { isWide } from "../../inference/index.ts";
+import { isWide } from "../../inference/internal.ts";
 import { transportToken } from "../../transports/index.ts";
 import { samplesElsewhere } from "./cores.ts";
 

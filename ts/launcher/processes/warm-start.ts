@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { type ChildConfigs, demonstrators, type SftConfig } from "../../config/index.ts";
 import { sourceFiles } from "../../datasets/index.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { dataSource } from "../../trainer/index.ts";
+import { dataSource } from "../../trainer/supervised.ts";
 import type { BaseModel } from "../models/base-model.ts";
 import { packageManifest } from "../../version.ts";
 import { cached, type CacheEntry, cacheKey, fileKey } from "../models/cache.ts";

@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 
 import { type EvalConfig, type LoadedConfig, parseProcessConfig, withDefaults } from "../../config/index.ts";
-import { sandboxSource } from "../../environments/internal.ts";
+import { sandboxSource } from "../../environments/run-start.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 import { isMissing } from "../../files/file-presence.ts";
 import {

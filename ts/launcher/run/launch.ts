@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 import { evaluationRun, type RlConfig, type SftConfig } from "../../config/index.ts";
 import type { RunEvent } from "../../monitors/index.ts";
-import { evaluatedVersions } from "../../trainer/index.ts";
+import { evaluatedVersions } from "../../trainer/supervised.ts";
 import { type BaseModel, ensureBaseModel } from "../models/base-model.ts";
 import { resolveModelDirs, tokenizerDirs } from "../models/model-dirs.ts";
 import { claimCores } from "../processes/core-claims.ts";

@@ -18,7 +18,7 @@ import {
 import { messageOf, PrlError } from "../../errors.ts";
 import { isThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { assertSameData, readSftPosition } from "../../trainer/index.ts";
+import { assertSameData, readSftPosition } from "../../trainer/supervised.ts";
 import { refuseCheckpoints } from "../../transports/index.ts";
 import type { DownloadProgress, PullOptions } from "../../models/index.ts";
 import { checkModel } from "../models/base-model.ts";

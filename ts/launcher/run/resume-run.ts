@@ -18,7 +18,7 @@ import {
 import { PrlError } from "../../errors.ts";
 import { ifThere, isThere } from "../../files/file-presence.ts";
 import { EVENTS_FILE } from "../../monitors/index.ts";
-import { assertBaseWeights } from "../../trainer/index.ts";
+import { assertBaseWeights } from "../../trainer/internal.ts";
 import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
 import { ensureBaseModel, modelFolder } from "../models/base-model.ts";
 import { runNamePrefix } from "./run-directory.ts";

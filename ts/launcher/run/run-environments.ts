@@ -14,7 +14,7 @@ import {
   lockDocument,
   lockedIn,
   projectOf,
-} from "../../environments/internal.ts";
+} from "../../environments/run-start.ts";
 import { PrlError } from "../../errors.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { ifThere } from "../../files/file-presence.ts";

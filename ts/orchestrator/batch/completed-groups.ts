@@ -5,7 +5,7 @@
  * Every group that ends with a reward is observed by the curriculum, also when it is dropped. Too many groups in a row that train nothing end
  * the run. This class knows neither versions nor when a batch is assembled.
  */
-import { rewardOf } from "../../environments/index.ts";
+import { rewardOf } from "../../environments/records.ts";
 import type { Gates } from "../curriculum/gates.ts";
 import { meanReward } from "../metrics/metrics.ts";
 import type { Group } from "../scheduling/dispatcher.ts";

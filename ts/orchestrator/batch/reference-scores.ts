@@ -7,11 +7,10 @@
  */
 import type { AlgoBlock, TeacherBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
-import { type ReceivedEpisode, toEpisodeError, UNSAMPLED_VERSION } from "../../environments/internal.ts";
+import { type ReceivedEpisode, toEpisodeError, UNSAMPLED_VERSION } from "../../environments/records.ts";
 import { type Message } from "../../message.ts";
 import { PrlError } from "../../errors.ts";
 import type { RolloutSamples, TraceColumns } from "../../native/index.ts";
-import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
 import { PromptScorer } from "../../inference-client/index.ts";
 import { branchesOf, hintedPrompt, type HintRenderer } from "../../algorithms/internal.ts";
 import type { EngineFleet } from "../engines/engine-fleet.ts";
@@ -76,7 +75,10 @@ export class ReferenceScores {
       const scorer = this.#teacher(teacher);
       try {
         if (type !== "sft") await scorer.score(Uint32Array.of(0, 1), signal);
-        if (teacher.check_tokenizer) await assertSameTokenizer(scorer, await loadTokenizer(this.#modelDir()), signal);
+        if (teacher.check_tokenizer) {
+          const { loadTokenizer } = await import("../../renderers/index.ts");
+          await assertSameTokenizer(scorer, await loadTokenizer(this.#modelDir()), signal);
+        }
       } catch (error) {
         if (!(error instanceof PrlError)) throw error;
         throw new PrlError(error.code, `the teacher of source "${source}": ${error.message}`, { cause: error });
@@ -155,6 +157,7 @@ export class ReferenceScores {
 
   async #openRenderer(): Promise<HintRenderer> {
     const modelDir = this.#modelDir();
+    const { loadRenderer, loadTokenizer } = await import("../../renderers/index.ts");
     const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
     return {
       render: (messages, tools) => renderer.render(messages, tools === undefined ? {} : { tools }),

@@ -15,7 +15,7 @@ import {
   type ReceivedEpisode,
   type RunRequest,
   type ScoreGroupRequest,
-} from "../../environments/internal.ts";
+} from "../../environments/records.ts";
 import type { GroupScores, TaskPage } from "../../environments/index.ts";
 import { yieldInTurn } from "../../async/yield.ts";
 import type { LoadFile } from "../../monitors/index.ts";

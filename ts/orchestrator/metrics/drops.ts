@@ -2,7 +2,7 @@
  * What was dropped since the last step, with its lengths and rewards: long samples are the first to become too old, so the lengths and rewards of
  * dropped groups are logged beside those of the batch.
  */
-import { rewardOf } from "../../environments/index.ts";
+import { rewardOf } from "../../environments/records.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 import { DROP_REASONS, type DropReason } from "../scheduling/lifecycle.ts";
 import { mean } from "./rollout-statistics.ts";

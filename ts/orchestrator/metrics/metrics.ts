@@ -1,6 +1,6 @@
 /** The metrics that the orchestrator logs for a step, under prime-rl's names. */
 
-import { rewardOf } from "../../environments/index.ts";
+import { rewardOf } from "../../environments/records.ts";
 import type { Group } from "../scheduling/dispatcher.ts";
 import { dropMetrics, type DropReport } from "./drops.ts";
 import { mean } from "./rollout-statistics.ts";

@@ -5,7 +5,7 @@
  * `mean`, `max`, `min`, `p10` and `p90`, booleans as `mean`. An episode that ended in an error counts in `has_error` and `error/<code>` alone,
  * because its result is unknown. This class keeps numbers, no episodes.
  */
-import { type Episode, type EpisodeTrace, rewardOf } from "../../environments/index.ts";
+import { type Episode, type EpisodeTrace, rewardOf } from "../../environments/records.ts";
 import { quantileOfSorted } from "../../algorithms/internal.ts";
 
 /** Name for the rewards of episodes: that of the single agent in most environments; with several agents the mean of those that train. */

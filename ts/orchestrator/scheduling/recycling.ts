@@ -8,7 +8,7 @@
  * This class knows tasks, rollouts and versions, and nothing of engines or batches.
  */
 import type { PartialRollout } from "../../environments/index.ts";
-import { partialOf, type ReceivedEpisode } from "../../environments/internal.ts";
+import { partialOf, type ReceivedEpisode } from "../../environments/records.ts";
 import type { Group } from "./dispatcher.ts";
 import type { TrainTask } from "./tasks.ts";
 

@@ -13,7 +13,7 @@ import {
   type RunRequest,
   type ScoreGroupRequest,
   withGroupScores,
-} from "../../environments/internal.ts";
+} from "../../environments/records.ts";
 import { type EnvWorkers, lostRollout } from "../env-workers/env-workers.ts";
 
 const RETRIES = 3;

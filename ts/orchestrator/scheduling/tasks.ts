@@ -7,7 +7,7 @@
 
 import { PrlError } from "../../errors.ts";
 import { seed } from "../../random/seed.ts";
-import { type Task, type TaskPage } from "../../environments/index.ts";
+import type { Task, TaskPage } from "../../environments/index.ts";
 import type { CurriculumBlock } from "../../config/index.ts";
 import { DrawnTasks, type DrawnTasksState } from "../curriculum/drawn-tasks.ts";
 import { poolOf, taskWeight } from "../curriculum/task-weights.ts";

@@ -61,6 +61,8 @@ export interface TrainerJob {
   weights: WeightSender;
   metrics: Metrics;
   signal: AbortSignal;
+  /** Opens what computes the steps. Default: the backend that the config names. */
+  open?: (job: BackendJob) => Promise<TrainerBackend>;
   /** Called when a step is trained and its weights are published. */
   onTrained?: (step: number) => Promise<void>;
   /** Called when v0 is published. */
@@ -70,7 +72,7 @@ export interface TrainerJob {
 /** Trains until `maxSteps` or the signal. */
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const base = { model: job.baseWeights ?? null, reference: await boundReference(job) };
-  const trainer = await openBackend(backendJob(job));
+  const trainer = await (job.open ?? openBackend)(backendJob(job));
   const run = new TrainerRun(job, trainer, base);
   try {
     await run.begin();

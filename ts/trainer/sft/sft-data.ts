@@ -6,7 +6,7 @@
  * bad row is found there. Tokens that seq_len cuts are counted; an environment's demonstrations have to fit. A resumed run has to have
  * the data of the earlier attempt: equal rows, in any place, or an environment that makes the same demonstrations again.
  */
-import { loadEnvironment } from "../../environments/index.ts";
+import { loadEnvironment } from "../../environments/run-start.ts";
 import { createRng } from "../../random/rng.ts";
 import { placedRows, type DataSource } from "../../datasets/index.ts";
 import { seed as seedOf } from "../../random/seed.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import type { EvalSummary } from "../../../../ts/launcher/index.ts";
+import type { EvalSummary } from "../../../../ts/launcher/evaluations.ts";
 import { chatCompletion, mockEndpoint, type MockEndpoint, type MockRequest } from "../../../support/mock-endpoint.ts";
 import { mockHubOf } from "../../../support/hub/mock-hub.ts";
 import { prl } from "../run.ts";
@@ -33,7 +33,7 @@ const promptOf = ({ body }: MockRequest): string =>
 const summaryOf = (stdout: string) => JSON.parse(stdout) as EvalSummary;
 
 /** Benchmarks that lm-evaluation-harness does not have. */
-const ONLY_PAPER = new Set(["ifbench", "live-code-bench", "bfcl"]);
+const ONLY_PAPER = new Set(["ifbench", "live-code-bench", "bfcl", "simple-qa"]);
 
 describe("prl eval with benchmarks", () => {
   test("asks as the paper does by default, with the published sampling, and shows the licence first", async () => {
@@ -65,6 +65,20 @@ describe("prl eval with benchmarks", () => {
     const [{ body } = { body: {} as Record<string, unknown> }] = endpoint.requests;
     expect(body).toMatchObject({ max_tokens: 77, stop: ["Question:", "</s>", "<|im_end|>"] });
     expect(String(body["prompt"]).match(/Question: /gu)).toHaveLength(6);
+  });
+
+  test("leaves out the benchmarks of a suite that do not have the mode, and says so", async () => {
+    endpoint = await mockEndpoint(() => ({
+      choices: [{ text: "a", finish_reason: "stop" }],
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    }));
+    const rows = [{ prompt: "Write.", instruction_id_list: ["punctuation:no_comma"], kwargs: [{}] }];
+    const args = JSON.stringify({ data: file("ifeval.jsonl", rows) });
+    const words = ["eval", "--suite", "instructions", "--mode", "lm-eval", "-a", args, "-m", "m", "-b", endpoint.url];
+    const ran = await prl([...words, "--json"], dir);
+    expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
+    expect(ran.stderr).toContain("ifbench is left out: it has no mode lm-eval");
+    expect(summaryOf(ran.stdout).evaluations.map(({ name }) => name)).toEqual(["ifeval"]);
   });
 
   test("votes: cons@k is the share of tasks whose most frequent answer is right", async () => {
@@ -116,9 +130,42 @@ describe("prl eval with benchmarks", () => {
       examples: 3,
       reward: { mean: expect.closeTo(1 / 3) as number },
     });
+    expect(summaryOf(ran.stdout).evaluations[0]?.by_group).toEqual({
+      irrelevance: { examples: 1, reward: 0 },
+      simple: { examples: 2, reward: 0.5 },
+    });
     expect(endpoint.requests[0]?.body["tools"]).toMatchObject([
       { type: "function", function: { name: "shape_area", parameters: { type: "object" } } },
     ]);
+  });
+
+  test("asks a judge once for each reply of SimpleQA, and gives the published numbers", async () => {
+    endpoint = await mockEndpoint((request) =>
+      chatCompletion(promptOf(request).startsWith("Who") ? "Ida" : "Who knows"),
+    );
+    const judge = await mockEndpoint((request) => {
+      const isRight = promptOf(request).includes("Ida\n[end answer");
+      return chatCompletion(isRight ? (promptOf(request).includes("Who 1?") ? "B" : "A") : "C");
+    });
+    try {
+      const rows = ["Who 0?", "Who 1?", "Who 2?", "When?"].map((problem) => ({ problem, answer: "Ida" }));
+      const args = JSON.stringify({ data: file("facts.jsonl", rows), judge: { url: judge.url, model: "judge" } });
+      const words = ["eval", "--suite", "facts", "-a", args, "-m", "m", "-b", endpoint.url];
+      const ran = await prl([...words, "--json"], dir);
+      expect([ran.code, ran.code === 0 ? "" : ran.stderr]).toEqual([0, ""]);
+      const [report] = summaryOf(ran.stdout).evaluations;
+      expect(report).toMatchObject({
+        reward: { mean: 0.5 },
+        metrics: { is_correct: 0.5, is_incorrect: 0.25, is_not_attempted: 0.25 },
+        derived: { is_given_attempted: 0.75, accuracy_given_attempted: expect.closeTo(2 / 3) as number },
+      });
+      expect(report?.derived["f1"]).toBeCloseTo((2 * (2 / 3) * 0.5) / (2 / 3 + 0.5), 12);
+      expect(judge.requests).toHaveLength(rows.length);
+      const table = (await prl(words, dir)).stdout;
+      expect(table).toMatch(/derived {2}is_given_attempted 0\.75/u);
+    } finally {
+      await judge.close();
+    }
   });
 
   test("lists suites and benchmarks with their licences", async () => {
@@ -148,6 +195,11 @@ describe("prl eval with benchmarks", () => {
     ["a mode without benchmarks", ["reverse-text", "--mode", "paper", ...ADDRESS], "--mode is for"],
     ["an unknown mode", ["--benchmark", "gsm8k", "--mode", "fast", ...ADDRESS], "use paper or lm-eval"],
     ["a mode that the harness lacks", ["--benchmark", "ifbench", "--mode", "lm-eval", ...ADDRESS], "use --mode paper"],
+    [
+      "a judge that is missing",
+      ["--benchmark", "simple-qa", "-a", '{"data": "none.jsonl"}', ...ADDRESS],
+      "judge model",
+    ],
     ["training", ["--benchmark", "gsm8k", "--split", "train", ...ADDRESS], "has no tasks to train on"],
     ["missing examples", ["--benchmark", "math-500", "--mode", "lm-eval", ...ADDRESS], "list_fewshot_samples"],
     ["a missing copy", ["--benchmark", "gsm8k", "-a", '{"data": "none.jsonl"}', ...ADDRESS], "there is no file"],

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { type EvalSummary } from "../../../../ts/launcher/index.ts";
+import { type EvalSummary } from "../../../../ts/launcher/evaluations.ts";
 import type { Episode } from "../../../../ts/environments/index.ts";
 import { modulePath } from "../../../support/compiled.ts";
 import { chatCompletion, mockEndpoint, type MockEndpoint, type MockRequest } from "../../../support/mock-endpoint.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { evaluate, type EvalSummary } from "../../../../ts/launcher/index.ts";
+import { evaluate, type EvalSummary } from "../../../../ts/launcher/evaluations.ts";
 import { loadConfig } from "../../../../ts/config/index.ts";
 import type { Episode } from "../../../../ts/environments/index.ts";
 import {

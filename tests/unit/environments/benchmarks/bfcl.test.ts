@@ -8,6 +8,7 @@ import { type Benchmark } from "../../../../ts/environments/benchmarks/benchmark
 import { findBenchmark } from "../../../../ts/environments/benchmarks/index.ts";
 import { joinedRows } from "../../../../ts/environments/benchmarks/scoring/bfcl/rows.ts";
 import { loadEnvironment } from "../../../../ts/environments/index.ts";
+import { scoringContext } from "../../../support/scoring-context.ts";
 
 interface Row {
   readonly id: string;
@@ -21,11 +22,7 @@ interface Record_ {
 const path = resolve(import.meta.dirname, "../../../fixtures/benchmarks/bfcl.json");
 const { splits, tools } = JSON.parse(readFileSync(path, "utf8")) as Record_;
 const benchmark = findBenchmark("bfcl") as unknown as Benchmark<object>;
-const context = {
-  sandboxes: () => Promise.reject(new Error("none")),
-  signal: new AbortController().signal,
-  source: { data: null, revision: null },
-};
+const context = scoringContext();
 
 let folder: string;
 beforeEach(() => {

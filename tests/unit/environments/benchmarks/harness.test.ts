@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type Benchmark } from "../../../../ts/environments/benchmarks/benchmark.ts";
 import { findBenchmark } from "../../../../ts/environments/benchmarks/index.ts";
 import { loadEnvironment } from "../../../../ts/environments/index.ts";
+import { scoringContext } from "../../../support/scoring-context.ts";
 
 interface Record_ {
   readonly splits: Readonly<Record<string, readonly object[]>>;
@@ -101,11 +102,7 @@ describe.each(Object.entries(SETS))("%s in the mode lm-eval", (name, { split, sc
     const different: { gold: unknown; reply: string; theirs: number | undefined; ours: number }[] = [];
     for (const { row, reply, scores } of replies) {
       const { gold } = asked[row] ?? { gold: null };
-      const context = {
-        sandboxes: () => Promise.reject(new Error("none")),
-        signal: new AbortController().signal,
-        source: { data: null, revision: null },
-      };
+      const context = scoringContext();
       const score = Number(await benchmark.scorers[ours]?.(reply, gold, context));
       if (!(Math.abs(score - (scores[theirs] ?? Number.NaN)) <= 1e-9))
         different.push({ gold, reply, theirs: scores[theirs], ours: score });

@@ -12,6 +12,7 @@ import { fencedProgram } from "../../../../ts/environments/benchmarks/scoring/li
 import { rowAt } from "../../../../ts/environments/benchmarks/scoring/live-code-bench/row-at.ts";
 import { testsOfRow } from "../../../../ts/environments/benchmarks/scoring/live-code-bench/tests-of-row.ts";
 import { loadEnvironment } from "../../../../ts/environments/index.ts";
+import { scoringContext } from "../../../support/scoring-context.ts";
 
 interface Row {
   readonly public_test_cases: string;
@@ -162,11 +163,7 @@ describe("live-code-bench", () => {
 
   test("a file that lacks the tests of a task is an error, not a wrong answer", async () => {
     const { scorers } = findBenchmark("live-code-bench") as unknown as Benchmark<object>;
-    const context = {
-      sandboxes: () => Promise.reject(new Error("none")),
-      signal: new AbortController().signal,
-      source: { data: file("other.jsonl", "{}\n"), revision: null },
-    };
+    const context = scoringContext({ source: { data: file("other.jsonl", "{}\n"), revision: null } });
     const gold = { file: "data.jsonl", line: 1, functionName: null };
     const score = async () => scorers["passed"]?.("```\nprint(1)\n```", gold, context);
     await expect(score()).rejects.toMatchObject({ code: "PRL_DATA_FILE" });

@@ -8,6 +8,7 @@ import { type Benchmark } from "../../../../ts/environments/benchmarks/benchmark
 import { findBenchmark } from "../../../../ts/environments/benchmarks/index.ts";
 import { IFBENCH_IDS, ifbenchVerdict } from "../../../../ts/environments/benchmarks/scoring/ifbench/index.ts";
 import { loadEnvironment } from "../../../../ts/environments/index.ts";
+import { scoringContext } from "../../../support/scoring-context.ts";
 
 interface Record_ {
   readonly splits: Readonly<Record<string, readonly object[]>>;
@@ -46,11 +47,7 @@ describe.each(Object.entries(DIFFER))("%s in the mode paper", (name, differ) => 
 
   test.each(Object.keys(replies[0]?.scores ?? {}))("scores as the grader does: %s", async (scorer) => {
     const asked = await golds();
-    const context = {
-      sandboxes: () => Promise.reject(new Error("none")),
-      signal: new AbortController().signal,
-      source: { data: null, revision: null },
-    };
+    const context = scoringContext();
     const different: { gold: unknown; reply: string; theirs: number | undefined; ours: number }[] = [];
     for (const { row, reply, scores } of replies) {
       const ours = Number(await benchmark.scorers[scorer]?.(reply, asked[row], context));

@@ -25,17 +25,22 @@ export const BENCHMARK_OPTIONS = [
   { flag: "--list-suites", summary: "Print suites and benchmarks with their data and licences" },
 ] as const;
 
-/** The benchmarks that the options name, in their order; empty: none. Errors: PRL_BENCHMARK_UNKNOWN, PRL_CLI_USAGE. */
-export function namedBenchmarks(options: ReadonlyMap<string, string>): AnyBenchmark[] {
+/**
+ * The benchmarks that the options name, in their order; empty: none. Of a suite, those that do not have the mode are left out, and it is said on
+ * stderr. Errors: PRL_BENCHMARK_UNKNOWN, PRL_CLI_USAGE.
+ */
+export function namedBenchmarks(options: ReadonlyMap<string, string>, io: Pick<CommandIo, "stderr">): AnyBenchmark[] {
   const suite = options.get("--suite");
-  const names = [
-    ...(suite === undefined ? [] : findSuite(suite).benchmarks),
-    ...(options.get("--benchmark") ?? "").split(",").filter((name) => name !== ""),
-  ];
-  const found = [...new Set(names)].map(findBenchmark);
-  if (found.length === 0 && options.has("--mode"))
+  const named = (options.get("--benchmark") ?? "").split(",").filter((name) => name !== "");
+  if (suite === undefined && named.length === 0 && options.has("--mode"))
     throw new PrlError("PRL_CLI_USAGE", "prl eval: --mode is for --suite and --benchmark");
-  return found;
+  const mode = modeOf(options);
+  const ofSuite = (suite === undefined ? [] : findSuite(suite).benchmarks).map(findBenchmark);
+  const without = ofSuite.filter(({ name, modes }) => modes[mode] === undefined && !named.includes(name));
+  for (const { name } of without) io.stderr.write(`${name} is left out: it has no mode ${mode}\n`);
+  if (suite !== undefined && without.length === ofSuite.length)
+    throw new PrlError("PRL_CLI_USAGE", `prl eval: no benchmark of the suite "${suite}" has the mode ${mode}`);
+  return [...new Set([...ofSuite.filter((one) => !without.includes(one)), ...named.map(findBenchmark)])];
 }
 
 /** Errors: PRL_CLI_USAGE. */

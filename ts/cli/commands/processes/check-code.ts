@@ -4,7 +4,7 @@
  */
 import { Worker } from "node:worker_threads";
 
-import { checkCode } from "../../../environments/internal.ts";
+import { checkCode } from "../../../environments/run-start.ts";
 import { describeError, explain, PrlError } from "../../../errors.ts";
 import { onlyOptions } from "../../arguments/args.ts";
 import { type Command, EXIT } from "../../command.ts";

@@ -4,7 +4,7 @@
  * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
  * it then ends within 10 s. Of the other processes it knows only the engine address that each rollout brings.
  */
-import { readEnvWorkerConfig, startEnvWorker } from "../../../environments/internal.ts";
+import { readEnvWorkerConfig, startEnvWorker } from "../../../environments/env-worker.ts";
 import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../../processes/standalone.ts";
 import { CHILD_OPTIONS } from "../../processes/child.ts";
 import type { Command, CommandIo } from "../../command.ts";

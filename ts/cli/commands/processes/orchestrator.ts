@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type ChildConfigs, readChildConfig } from "../../../config/index.ts";
 import { releaseLock, takeLock } from "../../../files/run-lock.ts";
-import { VLLM_KEY } from "../../../inference/index.ts";
+import { VLLM_KEY } from "../../../inference/internal.ts";
 import { apiKeyFrom } from "../../../inference-client/index.ts";
 import { flopModel } from "../../../native/index.ts";
 import type { Metrics } from "../../../monitors/index.ts";

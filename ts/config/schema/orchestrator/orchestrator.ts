@@ -158,9 +158,11 @@ export const orchestratorBlock = z
       .positive()
       .max(MOST_PROCESSES)
       .default(1)
-      .describe("Least number of processes that run environment code"),
+      .describe(
+        "Least number of processes that run environment code; each takes about 120 MB, and what the environments take",
+      ),
     max_env_workers: automatic(
-      "Most processes that run environment code; more are started when the load needs them for some seconds; at least env_workers; unset: one per core",
+      "Most processes that run environment code; more are started when the load needs them for some seconds, and a spare beside a single one; at least env_workers; unset: one per core",
       MOST_PROCESSES,
     ),
     rollouts_per_env_worker: z

@@ -2,6 +2,7 @@
 import type { AnyRow, Family } from "../row.ts";
 import { changeManagement } from "./change-management/index.ts";
 import { codeReading } from "./code-reading/index.ts";
+import { compiling } from "./compiling/index.ts";
 import { concurrency } from "./concurrency/index.ts";
 import { dataStructures } from "./data-structures/index.ts";
 import { databases } from "./databases/index.ts";
@@ -11,6 +12,8 @@ import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { networks } from "./networks/index.ts";
 import { patterns } from "./patterns/index.ts";
+import { representations } from "./representations/index.ts";
+import { runtimeRules } from "./runtime-rules/index.ts";
 import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { statefulPrograms } from "./stateful-programs/index.ts";
@@ -38,4 +41,7 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   dataStructures,
   testing,
   distributed,
+  runtimeRules,
+  compiling,
+  representations,
 ];

@@ -1,11 +1,14 @@
 /** The families of the category math. */
 import type { Family } from "../row.ts";
+import { algebra } from "./algebra/index.ts";
+import { calculus } from "./calculus/index.ts";
 import { counting } from "./counting/index.ts";
 import { diophantine } from "./diophantine/index.ts";
 import { exactArithmetic } from "./exact-arithmetic/index.ts";
 import { graphs } from "./graphs/index.ts";
 import { linearAlgebra } from "./linear-algebra/index.ts";
 import { modularArithmetic } from "./modular/index.ts";
+import { normalForms } from "./normal-forms/index.ts";
 import { optimisation } from "./optimisation/index.ts";
 import { polynomials } from "./polynomials/index.ts";
 import { probability } from "./probability/index.ts";
@@ -28,4 +31,7 @@ export const FAMILIES: readonly Family[] = [
   witnesses,
   optimisation,
   graphs,
+  algebra,
+  calculus,
+  normalForms,
 ];

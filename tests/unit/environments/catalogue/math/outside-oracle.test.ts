@@ -27,6 +27,8 @@ const QUICK_TO: Readonly<Record<string, number>> = {
   "polynomial-geometric-series": 1,
   "root-sums": 4,
   "form-reduction": 4,
+  "implicit-derivatives": 4,
+  "machine-schedule": 4,
 };
 
 const MISSING = withoutPython(["sympy", "networkx", "mpmath"]);

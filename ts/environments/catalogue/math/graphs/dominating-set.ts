@@ -77,7 +77,7 @@ export const dominatingSet = certificateRow<Problem>({
 
 const FORMAT = "Answer with the chosen numbers, separated by commas, in any order.";
 
-/** The first vertex that nobody sees is covered by one of its neighbours or itself. */
+/** The first vertex that is not seen yet is covered by one of its neighbours or itself. */
 function fewest(seen: readonly number[][]): number[] {
   let best = range(seen.length);
   const extend = (chosen: readonly number[], covered: ReadonlySet<number>): void => {

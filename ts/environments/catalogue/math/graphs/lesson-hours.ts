@@ -5,7 +5,7 @@ import { certificateRow } from "../certificate-row.ts";
 import { integersIn } from "../certificate-text.ts";
 
 interface Problem {
-  lessons: [teacher: number, group: number][];
+  meetings: [teacher: number, group: number][];
   hours: number;
 }
 
@@ -32,36 +32,36 @@ export const lessonHours = certificateRow<Problem>({
         .map((teacher) => ({ teacher: teacher + 1, group: at(order, teacher) + 1, hour: hour + 1 }));
     });
     const seen = new Set<string>();
-    const lessons = placed
+    const meetings = placed
       .filter(({ teacher, group }) => !seen.has(`${teacher}.${group}`) && seen.add(`${teacher}.${group}`))
       .toSorted((a, b) => a.teacher - b.teacher || a.group - b.group);
-    const degrees = range(size).map((index) => lessons.filter(({ teacher }) => teacher === index + 1).length);
-    const problem = { lessons: lessons.map(({ teacher, group }): [number, number] => [teacher, group]), hours };
+    const degrees = range(size).map((index) => meetings.filter(({ teacher }) => teacher === index + 1).length);
+    const problem = { meetings: meetings.map(({ teacher, group }): [number, number] => [teacher, group]), hours };
     if (Math.max(...degrees) < hours || greedyHours(problem) <= hours) return null;
-    return { problem, certificate: lessons.map(({ hour }) => hour).join(", "), steps: lessons.length * size * hours };
+    return { problem, certificate: meetings.map(({ hour }) => hour).join(", "), steps: meetings.length * size * hours };
   },
-  proves({ lessons, hours }, answer) {
+  proves({ meetings, hours }, answer) {
     const list = integersIn(answer);
-    if (list?.length !== lessons.length || list.some((hour) => hour < 1 || hour > hours)) return false;
+    if (list?.length !== meetings.length || list.some((hour) => hour < 1 || hour > hours)) return false;
     return [0, 1].every(
-      (end) => new Set(lessons.map((lesson, index) => `${lesson[end]}.${at(list, index)}`)).size === lessons.length,
+      (end) => new Set(meetings.map((lesson, index) => `${lesson[end]}.${at(list, index)}`)).size === meetings.length,
     );
   },
   prompts: [
     (one) =>
-      `Lessons (teacher-class) to be held: ${lessonsText(one)}. Each takes one hour. Plan them within the hours 1 to ${one.hours}, such that neither a teacher nor a class has two lessons in the same hour. ${FORMAT}`,
+      `Lessons (teacher-class) to be held: ${meetingsText(one)}. Each takes one hour. Plan them within the hours 1 to ${one.hours}, such that neither a teacher nor a class has two lessons in the same hour. ${FORMAT}`,
     (one) =>
-      `The bipartite graph between numbers and letters has the edges ${lessonsText(one)} and largest degree ${one.hours}. Colour its edges properly with the colours 1..${one.hours}. ${FORMAT}`,
+      `The bipartite graph between numbers and letters has the edges ${meetingsText(one)} and largest degree ${one.hours}. Colour its edges properly with the colours 1..${one.hours}. ${FORMAT}`,
     (one) =>
-      `${FORMAT} It has to lie between 1 and ${one.hours}, and two entries of this list that share their number or their letter must not get the same value: ${lessonsText(one)}.`,
+      `${FORMAT} It has to lie between 1 and ${one.hours}, and two entries of this list that share their number or their letter must not get the same value: ${meetingsText(one)}.`,
     (one) =>
-      `Chess teams: player n of team one meets the lettered players of team two in these games: ${lessonsText(one)}. Nobody plays twice in a round. Arrange the games in ${one.hours} rounds. ${FORMAT}`,
+      `Chess teams: player n of team one meets the lettered players of team two in these games: ${meetingsText(one)}. A player plays at most once in a round. Arrange the games in ${one.hours} rounds. ${FORMAT}`,
   ],
-  slips({ lessons, hours }, certificate) {
+  slips({ meetings, hours }, certificate) {
     const list = certificate.split(", ");
     return [
-      lessons.map((_, index) => (index % hours) + 1).join(", "),
-      lessons.map(() => 1).join(", "),
+      meetings.map((_, index) => (index % hours) + 1).join(", "),
+      meetings.map(() => 1).join(", "),
       list.with(0, at(list, 1)).with(1, at(list, 0)).join(", "),
       list.slice(1).join(", "),
       list.with(0, String(hours + 1)).join(", "),
@@ -77,16 +77,16 @@ export const lessonHours = certificateRow<Problem>({
 
 const FORMAT = "Answer with one number for each item of the list, in its order, separated by commas.";
 
-function lessonsText({ lessons }: Problem): string {
-  return lessons.map(([teacher, group]) => `${teacher}-${String.fromCharCode(64 + group)}`).join(", ");
+function meetingsText({ meetings }: Problem): string {
+  return meetings.map(([teacher, group]) => `${teacher}-${String.fromCharCode(64 + group)}`).join(", ");
 }
 
 /** The first free hour, lesson after lesson. */
-function greedyHours({ lessons }: Problem): number {
+function greedyHours({ meetings }: Problem): number {
   const hours: number[] = [];
-  for (const [teacher, group] of lessons) {
-    const taken = hours.filter((_, index) => at(lessons, index)[0] === teacher || at(lessons, index)[1] === group);
-    hours.push(range(lessons.length + 1).find((hour) => hour > 0 && !taken.includes(hour)) ?? 1);
+  for (const [teacher, group] of meetings) {
+    const taken = hours.filter((_, index) => at(meetings, index)[0] === teacher || at(meetings, index)[1] === group);
+    hours.push(range(meetings.length + 1).find((hour) => hour > 0 && !taken.includes(hour)) ?? 1);
   }
   return Math.max(...hours);
 }

@@ -3,17 +3,11 @@ import type { Family } from "../../row.ts";
 import { basisChangeMap } from "./basis-change-map.ts";
 import { characteristicCoefficients } from "./characteristic-coefficients.ts";
 import { definitenessThreshold } from "./definiteness-threshold.ts";
-import { diagonalisingBasis } from "./diagonalising-basis.ts";
-import { hermiteNormalForm } from "./hermite-normal-form.ts";
-import { integerKernelBasis } from "./integer-kernel-basis.ts";
 import { invariantFactors } from "./invariant-factors.ts";
-import { jordanBlocks } from "./jordan-blocks.ts";
 import { leastSquaresResidual } from "./least-squares-residual.ts";
 import { matrixPowerEntry } from "./matrix-power-entry.ts";
-import { smithFormWitness } from "./smith-form-witness.ts";
 import { spanMembership } from "./span-membership.ts";
 import { structuredDeterminant } from "./structured-determinant.ts";
-import { sylvesterEquation } from "./sylvester-equation.ts";
 
 export const linearAlgebra: Family = {
   id: "linear-algebra",
@@ -26,11 +20,5 @@ export const linearAlgebra: Family = {
     invariantFactors,
     definitenessThreshold,
     spanMembership,
-    diagonalisingBasis,
-    hermiteNormalForm,
-    integerKernelBasis,
-    jordanBlocks,
-    smithFormWitness,
-    sylvesterEquation,
   ],
 };

@@ -75,9 +75,9 @@ export const machineSchedule = certificateRow<Problem>({
 
 const FORMAT = "For each one in the given order, name the number of the machine that gets it; separate by commas.";
 
-type Shop = Pick<Problem, "jobs" | "paces">;
+type Workload = Pick<Problem, "jobs" | "paces">;
 
-function endOf({ jobs, paces }: Shop, plan: readonly number[]): number {
+function endOf({ jobs, paces }: Workload, plan: readonly number[]): number {
   const ends = paces.map((pace, machine) =>
     jobs.reduce((sum, job, index) => sum + (plan[index] === machine ? job * pace : 0), 0),
   );
@@ -85,7 +85,7 @@ function endOf({ jobs, paces }: Shop, plan: readonly number[]): number {
 }
 
 /** The largest job first, each to the machine that would end it earliest. */
-function greedyPlan({ jobs, paces }: Shop): number[] {
+function greedyPlan({ jobs, paces }: Workload): number[] {
   const ends = paces.map(() => 0);
   const plan = jobs.map(() => 0);
   for (const index of range(jobs.length).toSorted((a, b) => at(jobs, b) - at(jobs, a))) {
@@ -98,10 +98,10 @@ function greedyPlan({ jobs, paces }: Shop): number[] {
 }
 
 /** Largest jobs first; a branch that is not better than the best plan so far is left. */
-function bestPlan(shop: Shop, start: readonly number[]): { plan: number[]; best: number } {
-  const { jobs, paces } = shop;
+function bestPlan(workload: Workload, start: readonly number[]): { plan: number[]; best: number } {
+  const { jobs, paces } = workload;
   const order = range(jobs.length).toSorted((a, b) => at(jobs, b) - at(jobs, a));
-  let found = { plan: [...start], best: endOf(shop, start) };
+  let found = { plan: [...start], best: endOf(workload, start) };
   const ends = paces.map(() => 0);
   const plan = jobs.map(() => 0);
   const place = (step: number): void => {

@@ -3,7 +3,15 @@ import { between } from "../../../../random/draws.ts";
 import { at, range } from "../../lists.ts";
 import { certificateRow } from "../certificate-row.ts";
 import { tableIn } from "../certificate-text.ts";
-import { bigProduct, determinant, drawUnimodularPair, identity, type Matrix, matrixText, product } from "./matrices.ts";
+import {
+  bigProduct,
+  determinant,
+  drawUnimodularPair,
+  identity,
+  type Matrix,
+  matrixText,
+  product,
+} from "../linear-algebra/matrices.ts";
 
 interface Problem {
   matrix: Matrix;

@@ -3,7 +3,7 @@ import { between } from "../../../../random/draws.ts";
 import { at, range } from "../../lists.ts";
 import { exactRow } from "../exact-row.ts";
 import { ratio, reduced } from "../rational.ts";
-import { determinant, drawUnimodularPair, type Matrix, matrixText, product } from "./matrices.ts";
+import { determinant, drawUnimodularPair, type Matrix, matrixText, product } from "../linear-algebra/matrices.ts";
 
 interface Problem {
   matrix: Matrix;

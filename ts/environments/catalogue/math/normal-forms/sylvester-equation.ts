@@ -2,7 +2,7 @@
 import { at, range } from "../../lists.ts";
 import { exactRow } from "../exact-row.ts";
 import { type Rational, ratio, solveLinear, textOf } from "../rational.ts";
-import { drawMatrix, type Matrix, matrixText, product } from "./matrices.ts";
+import { drawMatrix, type Matrix, matrixText, product } from "../linear-algebra/matrices.ts";
 
 interface Problem {
   a: Matrix;

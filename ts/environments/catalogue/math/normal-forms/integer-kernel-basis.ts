@@ -3,7 +3,14 @@ import { between } from "../../../../random/draws.ts";
 import { at, range } from "../../lists.ts";
 import { certificateRow } from "../certificate-row.ts";
 import { tableIn } from "../certificate-text.ts";
-import { bigProduct, determinant, drawUnimodularPair, type Matrix, matrixText, product } from "./matrices.ts";
+import {
+  bigProduct,
+  determinant,
+  drawUnimodularPair,
+  type Matrix,
+  matrixText,
+  product,
+} from "../linear-algebra/matrices.ts";
 
 interface Problem {
   /** Each row is an equation. */

@@ -1,0 +1,15 @@
+/** What happened in a rollout, as it travels and is counted: all that a process needs that runs no environment. Nothing of it is public. */
+export {
+  type Episode,
+  episodeSchema,
+  type EpisodeTrace,
+  isRetryable,
+  rewardOf,
+  toEpisodeError,
+} from "./episode/episode.ts";
+export { decodeEpisode, type ReceivedEpisode } from "./episode/episode-frame.ts";
+export { partialOf } from "./episode/partial-rollout.ts";
+export { UNSAMPLED_VERSION } from "./episode/trace-columns.ts";
+export { groupScoresSchema, withGroupScores } from "./model/group-reward.ts";
+export { occurrences, type Task } from "./model/tasks.ts";
+export { failedEpisode, type RunRequest, type ScoreGroupRequest } from "./worker/protocol.ts";

@@ -1,0 +1,19 @@
+/** What the start of a run needs of environments: it finds and checks them, and samples on none. Nothing of it is public. */
+export { type EnvironmentOrigin, isBuiltin, loadEnvironment, locateEnvironment } from "./model/load-environment.ts";
+export {
+  describeInstalled,
+  LOCK_FILE,
+  type Locked,
+  lockDifference,
+  lockDocument,
+  lockedIn,
+  projectOf,
+} from "./packages/environments-lock.ts";
+export { checkSandboxes, daemonSettings, sandboxSource } from "./sandboxes/sandbox-config.ts";
+export {
+  checkCode,
+  type CodeCheck,
+  type EnvironmentBlock,
+  type EnvironmentFacts,
+  keyOf,
+} from "./validation/check-code.ts";
