@@ -40,7 +40,16 @@ export async function sftFolder(): Promise<SftFolder> {
       const config = sftConfigSchema.parse({ model: { name: modelDir }, threads: 1, seq_len: 64, ...given });
       const signal = new AbortController().signal;
       try {
-        await runSft({ modelDir, baseDir: modelDir, outDir: join(runDir, "model"), config, metrics, signal });
+        const profileDir = join(runDir, "profile");
+        await runSft({
+          modelDir,
+          baseDir: modelDir,
+          outDir: join(runDir, "model"),
+          profileDir,
+          config,
+          metrics,
+          signal,
+        });
       } finally {
         metrics.close();
       }

@@ -25,4 +25,6 @@ export {
 export { type ModelPreview, previewModel } from "./preview.ts";
 export { type DownloadProgress, type PulledModel, pullModel, type PullOptions } from "./pull.ts";
 export { type Experts, expertsOf, modelShape, type ModelShape, type Sizes, sizesOf } from "./sizes/shape.ts";
+export { DEFAULT_DEVICE, type Device, DEVICES, reportedDevice } from "./sizes/devices.ts";
+export { type StepTokens, trainingOperations } from "./sizes/operations.ts";
 export type { Refusal, Support } from "./support.ts";

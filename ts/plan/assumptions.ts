@@ -1,7 +1,7 @@
 /** What a plan assumes where neither the config nor the model's shape says it. Each can be set, and each is printed. */
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { DEFAULT_DEVICE, type Device, DEVICES } from "./devices.ts";
+import { DEFAULT_DEVICE, type Device, DEVICES } from "../models/index.ts";
 
 export interface PlanOptions {
   /** `id` of a device of the table, or cpu. */

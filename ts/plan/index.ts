@@ -1,6 +1,6 @@
 /** What a run of a config needs: memory, times, traffic, processes. */
 export type { PlanOptions } from "./assumptions.ts";
-export { type Device, DEVICES } from "./devices.ts";
+export { type Device, DEVICES } from "../models/index.ts";
 export type { InferencePlan } from "./inference-plan.ts";
 export { makePlan, type ModelPlan, type Plan, type PlanSurroundings, type ProcessPlan } from "./plan.ts";
 export { type RunCosts, runCosts, type TrainedTokens } from "./run-costs.ts";

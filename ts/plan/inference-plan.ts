@@ -2,7 +2,7 @@
 import type { RlConfig } from "../config/index.ts";
 import { countParameters, type DescribedModel, servingMemory } from "../models/index.ts";
 import type { Assumptions } from "./assumptions.ts";
-import type { Device } from "./devices.ts";
+import type { Device } from "../models/index.ts";
 import { baseDtypeOf, gib } from "./trainer-plan.ts";
 import { kvBytesPerToken, servedWeights, vllmMemory, type VllmWorkload } from "./vllm-memory.ts";
 

@@ -8,7 +8,7 @@ import { PrlError } from "../errors.ts";
 import { describeModel } from "../models/index.ts";
 import { type Assumptions, assumptionsFor, type PlanOptions } from "./assumptions.ts";
 import { assumptionLines } from "./assumption-lines.ts";
-import type { Device } from "./devices.ts";
+import type { Device } from "../models/index.ts";
 import { inferencePlan, inferenceProblems, longestSequence, vllmWorkload } from "./inference-plan.ts";
 import type { PlanSurroundings } from "./plan.ts";
 import { batchPlan } from "./step-plan.ts";

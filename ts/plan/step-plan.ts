@@ -8,7 +8,7 @@
 import type { RlConfig } from "../config/index.ts";
 import type { DescribedModel } from "../models/index.ts";
 import type { Assumptions } from "./assumptions.ts";
-import type { Device } from "./devices.ts";
+import type { Device } from "../models/index.ts";
 import { type InferencePlan, meanLength } from "./inference-plan.ts";
 import type { TorchWorkload } from "./torch-memory.ts";
 import { decodeSeconds, prefillSeconds, secondsOf, trainingWork } from "./work.ts";

@@ -8,7 +8,7 @@ import {
   trainingMemory,
   type Workload,
 } from "../models/index.ts";
-import type { Device } from "./devices.ts";
+import type { Device } from "../models/index.ts";
 import { torchMemory, type TorchWorkload } from "./torch-memory.ts";
 
 export interface TrainerPlan {

@@ -6,7 +6,7 @@
  * there (4 in float32); a GPU has at least one KV head. What a step takes is estimated: the widest arrays of a layer and the logits in f32.
  */
 import { countParameters, expertsOf, type ModelShape, sizesOf } from "../models/index.ts";
-import type { Device } from "./devices.ts";
+import type { Device } from "../models/index.ts";
 import { elementBytes } from "./torch-memory.ts";
 
 export interface VllmWorkload {

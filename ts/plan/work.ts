@@ -21,7 +21,7 @@ import {
   type ModelShape,
   sizesOf,
 } from "../models/index.ts";
-import type { Device } from "./devices.ts";
+import type { Device } from "../models/index.ts";
 import type { TorchWorkload } from "./torch-memory.ts";
 import { elementBytes, isHalfOnGpu } from "./torch-memory.ts";
 import { kvBytesPerToken, servedWeights, type VllmWorkload } from "./vllm-memory.ts";

@@ -4,7 +4,7 @@
  */
 import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
-import type { StepMetrics, Trainer } from "../native/index.ts";
+import type { StepMetrics } from "../native/index.ts";
 
 /** This many non-finite steps in a row are no accident. */
 const MAX_SKIPPED_STEPS = 10;
@@ -17,8 +17,9 @@ export interface StepOutcome {
 }
 
 /** What computes a step from a batch. */
-interface StepTrainer<Batch> extends Pick<Trainer, "step"> {
+interface StepTrainer<Batch> {
   forwardBackward(batch: Batch): Promise<StepMetrics>;
+  step(options: { lr: number }): Promise<{ gradNorm: number; metrics?: Record<string, number> }>;
 }
 
 export class TrainSteps<Batch> {
@@ -41,9 +42,9 @@ export class TrainSteps<Batch> {
     try {
       ({ loss, metrics } = await this.#trainer.forwardBackward(batch));
       await saved;
-      const { gradNorm } = await this.#trainer.step({ lr });
+      const { gradNorm, metrics: later = {} } = await this.#trainer.step({ lr });
       this.#skipped = 0;
-      return { loss, metrics: { ...metrics, "optim/grad_norm": gradNorm, "optim/skipped": 0 } };
+      return { loss, metrics: { ...metrics, ...later, "optim/grad_norm": gradNorm, "optim/skipped": 0 } };
     } catch (error) {
       if (!(error instanceof PrlError) || error.code !== "PRL_TRAIN_NON_FINITE") throw error;
       this.#metrics.event("step_skipped", { step, code: error.code, message: error.message });

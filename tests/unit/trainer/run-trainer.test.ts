@@ -74,6 +74,7 @@ async function jobIn(name: string): Promise<Job> {
     config,
     maxSteps: 2,
     startStep: 0,
+    profileDir: join(runDir, "profile"),
     checkpoints: { root: join(runDir, "checkpoints"), run: "run", attempt: 1, rules },
     rollouts: filesystemRollouts(runDir, "run", 1),
     weights: filesystemWeights(runDir, { keep: 3 }),

@@ -1,6 +1,8 @@
 /** `prl trainer --bench`: the trainer on random batches, publishing its weights into a temporary folder. */
+import { join } from "node:path";
+
 import { formatCount, formatSeconds } from "../../monitors/index.ts";
-import { fakeRollouts, runTrainer } from "../../trainer/index.ts";
+import { fakeRollouts, PROFILE_FOLDER, runTrainer } from "../../trainer/index.ts";
 import { filesystemWeights } from "../../transports/index.ts";
 import type { CommandIo } from "../command.ts";
 import { benchSetup, inScratch, keptMetrics, median, peakMemory, progress, report } from "./bench.ts";
@@ -29,6 +31,7 @@ export async function benchTrainer(args: readonly string[], io: CommandIo): Prom
       config: trainer,
       maxSteps: steps,
       startStep: 0,
+      profileDir: join(io.cwd, PROFILE_FOLDER),
       checkpoints: null,
       rollouts: fakeRollouts({ fake, seqLen, vocabSize, seed, ranks: trainer.ranks }),
       weights: filesystemWeights(dir, config.weight_broadcast),

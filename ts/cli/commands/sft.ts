@@ -5,12 +5,12 @@
  * or the warm start of an RL run, consists of.
  */
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 
 import { type ChildConfigs, loadConfig, parseConfigArguments, readChildConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { lastLoggedStep, metricsAfter } from "../../monitors/index.ts";
-import { runSft, SftPublisher } from "../../trainer/supervised.ts";
+import { PROFILE_FOLDER, runSft, SftPublisher } from "../../trainer/supervised.ts";
 import { type ChildInput, joinAsChild, openChildMetrics } from "../processes/child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { checkOptions, numberOption } from "../arguments/args.ts";
@@ -93,12 +93,13 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   return EXIT.done;
 }
 
-function jobOf({ config: child, attempt }: ChildInput<ChildConfigs["sft"]>) {
+function jobOf({ config: child, runDir, attempt }: ChildInput<ChildConfigs["sft"]>) {
   const { run_id: runId, model_dir: modelDir, start_step: step, checkpoints: root, config } = child;
   return {
     modelDir,
     baseDir: child.base_dir,
     outDir: child.out_dir,
+    profileDir: join(runDir, PROFILE_FOLDER),
     config,
     checkpoints: root === null ? undefined : { root, run: runId, attempt, rules: config.ckpt },
     start: step === 0 ? undefined : { step, dir: modelDir },

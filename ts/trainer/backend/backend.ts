@@ -2,9 +2,12 @@
  * What computes the steps of a trainer: the embedded engine or PyTorch. The loops of a run and of the supervised stage receive batches,
  * publish weights and log in the same way whichever works for them.
  */
+import { join } from "node:path";
+
 import type { RlConfig } from "../../config/index.ts";
 import type { BaseDtype, Batch, SavedWeights, StepMetrics, Trainer } from "../../native/index.ts";
 import type { TrainedModel } from "../adapter-options.ts";
+import type { Accelerators } from "../utilization.ts";
 
 /** The batch of one rank. */
 export interface RankBatch extends Batch {
@@ -20,6 +23,8 @@ export interface StepBatch {
   batches: readonly RankBatch[];
   /** The version that is trained; null where no policy sampled. */
   onPolicyVersion: number | null;
+  /** Folder that gets a trace of the step by the profiler of the backend; null or absent: none. */
+  traceDir?: string | null;
 }
 
 /** A model, and how its steps are computed. */
@@ -47,9 +52,13 @@ export interface BackendJob {
     Partial<Pick<RlConfig["trainer"], "router_aux_loss_coef" | "freeze_moe_router">>;
 }
 
-export interface TrainerBackend extends Pick<Trainer, "isa" | "dtype" | "vocabSize" | "logprobs" | "step" | "close"> {
+export interface TrainerBackend extends Pick<Trainer, "isa" | "dtype" | "vocabSize" | "logprobs" | "close"> {
   /** Processes that train together; each has its own batch of a step. */
   readonly ranks: number;
+  /** Null: it trains on processors. */
+  readonly accelerators: Accelerators | null;
+  /** One optimizer step. `metrics`: those of the step that are known only now. */
+  step(options?: { lr?: number }): Promise<{ gradNorm: number; metrics?: Record<string, number> }>;
   /**
    * Adds the gradients of a step. `time/reference_logprobs` among the metrics: the seconds that the reference model took. Errors:
    * PRL_TRAIN_NON_FINITE when the loss or its gradient is not finite; all gradients are dropped then.
@@ -59,4 +68,12 @@ export interface TrainerBackend extends Pick<Trainer, "isa" | "dtype" | "vocabSi
   save(dir: string): Promise<SavedWeights>;
   /** Writes the f32 weights, or the adapter, as such a folder, and the optimizer's state: all that training continues from. */
   saveCheckpoint(dir: string): Promise<void>;
+}
+
+/** Folder of traces in a run directory. */
+export const PROFILE_FOLDER = "profile";
+
+/** Folder of the trace of a step; null for every step but the chosen one. */
+export function traceDirOf(step: number, chosen: number | null, profileDir: string): string | null {
+  return step === chosen ? join(profileDir, `step_${step}`) : null;
 }

@@ -57,6 +57,7 @@ function trainerOptions(
 
 function backendOf(trainer: Trainer, reference: ReferencePolicy | null, close: () => Promise<void>): TrainerBackend {
   return {
+    accelerators: null,
     isa: trainer.isa,
     dtype: trainer.dtype,
     vocabSize: trainer.vocabSize,

@@ -24,13 +24,14 @@ import {
 import { assertBaseWeights, type BaseWeights, weightsDigest, writeBaseWeights } from "../base-weights.ts";
 import { canaryTokenIds, scoreCanary } from "../canary.ts";
 import { checkpointDisk } from "../checkpoint-disk.ts";
-import type { BackendJob, StepBatch, TrainerBackend } from "../backend/backend.ts";
+import { type BackendJob, type StepBatch, traceDirOf, type TrainerBackend } from "../backend/backend.ts";
 import { openBackend } from "../backend/open-backend.ts";
 import { learningRate } from "../schedule.ts";
 import { assertSameWeights, cannotReplay, type EarlierWork } from "./replay.ts";
 import { tokenStaleness } from "./token-staleness.ts";
 import { peakMemory, trainMetrics } from "../train-metrics.ts";
 import { TrainSteps } from "../train-step.ts";
+import { stepSpeeds } from "../utilization.ts";
 
 /** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator counts as dead. */
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
@@ -52,6 +53,8 @@ export interface TrainerJob {
   startStep: number;
   /** What earlier processes of the attempt have done since `startStep`, and an unused folder for a copy of the weights; absent: nothing. */
   earlier?: (EarlierWork & { scratch: string }) | undefined;
+  /** Gets the trace of `config.profile_step`. */
+  profileDir: string;
   /** Null: none are written. */
   checkpoints: (CheckpointWriter & { rules: CheckpointRules & { save_async: boolean } }) | null;
   rollouts: RolloutReceiver;
@@ -118,7 +121,8 @@ class TrainerRun {
     checkReplay(batches, config.enable_router_replay, step);
     const receivedAt = performance.now();
     const lr = learningRate(step, config.optim.lr, config.scheduler, maxSteps);
-    const outcome = await this.#steps.take(step, { batches, onPolicyVersion: step - 1 }, lr, this.saving);
+    const traceDir = traceDirOf(step, config.profile_step, this.#job.profileDir);
+    const outcome = await this.#steps.take(step, { batches, onPolicyVersion: step - 1, traceDir }, lr, this.saving);
     const trainedAt = performance.now();
     await this.#publish(step, step === maxSteps);
     const publishedAt = performance.now();
@@ -131,6 +135,7 @@ class TrainerRun {
       ...tokenStaleness(batches, step),
       "optim/lr": lr,
       "perf/throughput": tokens / seconds(receivedAt, trainedAt),
+      ...stepSpeeds(this.#trainer.accelerators, batches, seconds(receivedAt, trainedAt)),
       "perf/peak_memory": outcome.metrics["perf/peak_memory"] ?? peakMemory(),
       "time/wait_for_batch": seconds(startedAt, receivedAt),
       "time/forward_backward": seconds(receivedAt, trainedAt) - (outcome.metrics["time/reference_logprobs"] ?? 0),

@@ -9,7 +9,7 @@ import { PrlError } from "../../errors.ts";
 import type { Metrics } from "../../monitors/index.ts";
 import { buildBatchAsync, packSequences } from "../../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
-import type { BackendJob } from "../backend/backend.ts";
+import { type BackendJob, traceDirOf } from "../backend/backend.ts";
 import { openBackend } from "../backend/open-backend.ts";
 import { checkpointDisk } from "../checkpoint-disk.ts";
 import { learningRate } from "../schedule.ts";
@@ -18,6 +18,7 @@ import type { SftPublisher } from "./sft-evaluations.ts";
 import { openSftData, type SftData } from "./sft-data.ts";
 import { peakMemory, trainMetrics } from "../train-metrics.ts";
 import { TrainSteps } from "../train-step.ts";
+import { stepSpeeds } from "../utilization.ts";
 import { validate } from "./sft-validation.ts";
 
 export interface SftJob {
@@ -27,6 +28,8 @@ export interface SftJob {
   baseDir: string;
   /** Folder that gets the trained checkpoint. */
   outDir: string;
+  /** Gets the trace of `config.profile_step`. */
+  profileDir: string;
   config: SftConfig;
   /** Settings of checkpoints; absent: none are written. */
   checkpoints?: SftCheckpoints | undefined;
@@ -81,7 +84,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       const readAt = performance.now();
       const { loss, metrics: stepMetrics } = await steps.take(
         step,
-        { batches, onPolicyVersion: null },
+        { batches, onPolicyVersion: null, traceDir: traceDirOf(step, config.profile_step, job.profileDir) },
         lr,
         saver?.saved ?? Promise.resolve(),
       );
@@ -101,6 +104,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
         "loss/perplexity": Math.exp(loss),
         "optim/lr": lr,
         "perf/throughput": tokens / seconds(startedAt, trainedAt),
+        ...stepSpeeds(trainer.accelerators, batches, seconds(readAt, trainedAt)),
         "perf/peak_memory": stepMetrics["perf/peak_memory"] ?? peakMemory(),
         "progress/num_samples": data.position.taken,
         "time/load_data": seconds(startedAt, readAt),

@@ -1,5 +1,6 @@
 /** PyTorch as the trainer of a run: `[trainer] backend = "torch"`. The mathematics is in `python/prl_torch`; here are its calls. */
 import { availableParallelism } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
@@ -7,6 +8,7 @@ import { lossOptions, optimOptions } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { weightDtype, writeBatch } from "../../native/index.ts";
 import { adapterOptions } from "../adapter-options.ts";
+import { acceleratorsOf } from "../utilization.ts";
 import type { BackendJob, RankBatch, StepBatch, TrainerBackend } from "../backend/backend.ts";
 import { readCompanions } from "./companions.ts";
 import { savedAdapter, savedWeights } from "./saved-weights.ts";
@@ -17,9 +19,10 @@ const number = z
   .number()
   .nullable()
   .transform((value) => value ?? Number.NaN);
-const infoSchema = z.object({ device: z.string(), vocab_size: z.int().positive() });
+/** `device_name`: as CUDA has it; null on a processor. */
+const infoSchema = z.object({ device: z.string(), device_name: z.string().nullable(), vocab_size: z.int().positive() });
 const stepSchema = z.object({ loss: number, metrics: z.record(z.string(), number) });
-const normSchema = z.object({ grad_norm: number });
+const normSchema = z.object({ grad_norm: number, metrics: z.record(z.string(), number) });
 const logprobsSchema = z.object({ logprobs: z.array(number) });
 const filesSchema = z.object({ files: z.array(z.string()) });
 
@@ -53,18 +56,22 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
   };
   try {
     const info = infoSchema.parse(await group.call("open", () => openArguments(job, dtype)));
+    const { device_name: name } = info;
     return {
+      accelerators:
+        name === null ? null : await acceleratorsOf({ name, count: ranks }, await configOf(model.baseDir), model.lora),
       isa: `torch-${info.device}`,
       dtype,
       vocabSize: info.vocab_size,
       ranks,
-      async forwardBackward({ batches, onPolicyVersion }) {
+      async forwardBackward({ batches, onPolicyVersion, traceDir = null }) {
         const paths = await batchFiles(batches, ranks, group.folder);
-        const ask = (rank: number) => ({ path: paths[rank], on_policy_version: onPolicyVersion });
+        const ask = (rank: number) => ({ path: paths[rank], on_policy_version: onPolicyVersion, trace_dir: traceDir });
         return stepSchema.parse(await group.call("forward_backward", ask));
       },
       async step({ lr = settings.optim.lr } = {}) {
-        return { gradNorm: normSchema.parse(await group.call("step", () => ({ lr }))).grad_norm };
+        const { grad_norm: gradNorm, metrics } = normSchema.parse(await group.call("step", () => ({ lr })));
+        return { gradNorm, metrics };
       },
       async logprobs(inputIds, cuSeqlens, { temperature = 1 } = {}) {
         const tokens = { input_ids: [...inputIds], cu_seqlens: [...cuSeqlens], temperature };
@@ -80,6 +87,10 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
     await group.close();
     throw error;
   }
+}
+
+async function configOf(dir: string): Promise<unknown> {
+  return JSON.parse(await readFile(join(dir, "config.json"), "utf8"));
 }
 
 function openArguments({ model, settings, loss, referenceDir }: BackendJob, dtype: string): Record<string, unknown> {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type ChildConfigs, readChildConfig } from "../../../config/index.ts";
 import { PrlError } from "../../../errors.ts";
 import { type Metrics, readReadyFile } from "../../../monitors/index.ts";
-import { runTrainer, takeOver, type TakenOver, untilAdopted } from "../../../trainer/index.ts";
+import { PROFILE_FOLDER, runTrainer, takeOver, type TakenOver, untilAdopted } from "../../../trainer/index.ts";
 import {
   openTrainerTransports,
   pruneRollouts,
@@ -75,6 +75,7 @@ async function train(input: Input, taken: TakenOver | null, metrics: Metrics, si
     maxSteps: config.max_steps,
     startStep: taken?.start.step ?? config.start_step,
     ...(taken !== null && { earlier: { ...taken, scratch } }),
+    profileDir: join(runDir, PROFILE_FOLDER),
     checkpoints: checkpointsOf(input),
     rollouts,
     weights: taken === null ? weights : afterTheLast(weights, input, taken.published.version),

@@ -34,6 +34,14 @@ export const backendKeys = {
     .describe(
       "torch: compile the layers into fewer kernels, which makes steps faster after some minutes at the start; wants a C compiler",
     ),
+  profile_step: z
+    .int()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe(
+      "torch: step of which each rank writes a trace, profile/step_<n>/rank_<rank>.json.gz in the run directory, for Perfetto or chrome://tracing; unset: none",
+    ),
   rank_timeout_s: seconds()
     .min(LEAST_SILENCE, "ranks give a sign of life every 2 s: 10 is the least")
     .default(SILENCE)
@@ -56,11 +64,12 @@ const UNREAD = 'is not read by backend = "engine"';
 
 /** Problems of the keys above, by key. */
 export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys>): Generator<Problem> {
-  const { backend, ranks, python, compile, rank_timeout_s: silence, call_timeout_s: longest } = keys;
+  const { backend, ranks, python, compile, profile_step, rank_timeout_s: silence, call_timeout_s: longest } = keys;
   if (backend !== "engine") return;
   if (ranks > 1) yield { key: "ranks", message: 'the engine trains in one process: set backend = "torch"' };
   if (python !== null) yield { key: "python", message: UNREAD };
   if (compile) yield { key: "compile", message: UNREAD };
+  if (profile_step !== null) yield { key: "profile_step", message: UNREAD };
   if (silence !== SILENCE) yield { key: "rank_timeout_s", message: UNREAD };
   if (longest !== LONGEST_CALL) yield { key: "call_timeout_s", message: UNREAD };
 }

@@ -22,6 +22,7 @@ from .head import Targets
 from .loss import Loss
 from .names import pieces_of
 from .optimizer import NonFiniteError, OptimConfig, Optimizer, local, optim_config, whole
+from .profiling import PhaseMemory, Trace
 from .policy import Loading, Policy, layers_of, load_policy, published_config, shard, trained_parameters
 from .statistics import Statistics
 
@@ -87,6 +88,8 @@ class Trainer:
         outside = {name for name, value in self.parameters.items() if any(value is end for end in ends)}
         self.optimizer = Optimizer(options.optim, self.parameters, outside)
         self.bins = 0
+        self.trace = Trace()
+        self.memory = PhaseMemory()
         if options.resume is not None:
             read_optimizer(options.resume, self.optimizer)
 
@@ -110,13 +113,17 @@ class Trainer:
 
     def info(self) -> dict[str, Any]:
         """What the launcher wants to know of a trainer that is open."""
-        return {"device": self.device.type, "vocab_size": self.policy.vocabulary}
+        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else None
+        return {"device": self.device.type, "device_name": name, "vocab_size": self.policy.vocabulary}
 
-    def forward_backward(self, path: str, on_policy_version: int | None) -> dict[str, Any]:
+    def forward_backward(self, path: str, on_policy_version: int | None, trace_dir: str | None = None) -> dict[str, Any]:
         """
-        Adds the gradients of this rank's batch. Errors: NonFiniteError, on every rank, when the loss or a gradient is not finite on one
-        of them; all gradients are dropped then.
+        Adds the gradients of this rank's batch. `trace_dir`: gets a trace of this call and of the step after it. Errors: NonFiniteError, on
+        every rank, when the loss or a gradient is not finite on one of them; all gradients are dropped then.
         """
+        if trace_dir is not None:
+            self.trace.begin(trace_dir)
+        held = self.memory.begin()
         batch = read_batch(path, on_policy_version, self.device)
         counts = self._counts(batch)
         statistics = Statistics(batch.environments, self.device)
@@ -135,8 +142,13 @@ class Trainer:
         total, metrics = statistics.finish()
         if not self._on_all(finite):
             self.optimizer.clear()
+            self.trace.drop()
             raise NonFiniteError(f"the loss of the step is {total}, or its gradient is not finite: the parameters were left as they were")
-        metrics["perf/peak_memory"] = self._sum_over_ranks(_peak_gib())
+        during = self.memory.end()
+        metrics["perf/peak_memory"] = self._sum_over_ranks(self.memory.peak if during is not None else _resident_gib())
+        if held is not None and during is not None:
+            metrics["perf/memory/between_steps"] = self._sum_over_ranks(held)
+            metrics["perf/memory/forward_backward"] = self._sum_over_ranks(during)
         if self.reference is not None:
             metrics["time/reference_logprobs"] = seconds
         return {"loss": total, "metrics": metrics}
@@ -144,7 +156,12 @@ class Trainer:
     def step(self, lr: float) -> dict[str, Any]:
         """One optimizer step over the accumulated gradients."""
         self.bins = 0
-        return {"grad_norm": self.optimizer.step(lr)}
+        self.memory.begin()
+        norm = self.optimizer.step(lr)
+        during = self.memory.end()
+        self.trace.finish()
+        metrics = {} if during is None else {"perf/memory/optimizer": self._sum_over_ranks(during)}
+        return {"grad_norm": norm, "metrics": metrics}
 
     def logprobs(self, input_ids: list[int], cu_seqlens: list[int], temperature: float) -> dict[str, Any]:
         """The log-probability of each token, 0 for the first of a sequence, with the weights as they are published."""
@@ -238,9 +255,7 @@ class Trainer:
         return float(total)
 
 
-def _peak_gib() -> float:
-    if torch.cuda.is_available():
-        return torch.cuda.max_memory_allocated() / 2**30
+def _resident_gib() -> float:
     # ru_maxrss is in KiB.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
