@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SandboxPool } from "../../../ts/sandbox/index.ts";
 import type { Benchmark } from "../../../ts/environments/benchmarks/benchmark.ts";
 import { findBenchmark } from "../../../ts/environments/benchmarks/index.ts";
+import { scoringContext } from "../../support/scoring-context.ts";
 import { loadEnvironment } from "../../../ts/environments/index.ts";
 
 let dir: string;
@@ -27,7 +28,7 @@ async function taskOf(name: string, row: object, args: object = {}) {
   const [task] = (await source.page(null, 10)).tasks;
   const { prompt, gold } = (task?.data ?? {}) as { prompt?: unknown; gold?: unknown };
   const { scorers } = findBenchmark(name) as unknown as Benchmark<object>;
-  const context = { sandboxes: () => Promise.resolve(pool), signal: new AbortController().signal };
+  const context = scoringContext({ sandboxes: () => Promise.resolve(pool) });
   return { prompt, scored: async (scorer: string, reply: string) => scorers[scorer]?.(reply, gold, context) };
 }
 

@@ -3,11 +3,12 @@
  * checkpoints that go on with another number of ranks, and ranks that end.
  */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
@@ -198,6 +199,28 @@ describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
         );
         expect(farthest(weights, expected)).toBeLessThan(1e-4);
       });
+    }
+  });
+
+  test("writes a trace of the step that asks for one, of each rank", async () => {
+    const traceDir = join(root, "profile/step_2");
+    await withBackend({ ranks: 2 }, async (backend) => {
+      expect(backend.accelerators).toBeNull();
+      await steps(backend, 1);
+      const batches = await received(2);
+      await backend.forwardBackward({ batches, onPolicyVersion: VERSION, traceDir });
+      await backend.step({ lr: 1e-3 });
+      await steps(backend, 1);
+    });
+    expect((await readdir(traceDir)).toSorted()).toEqual(["rank_0.json.gz", "rank_1.json.gz"]);
+    for (const name of ["rank_0.json.gz", "rank_1.json.gz"]) {
+      const text = gunzipSync(await readFile(join(traceDir, name))).toString();
+      const { traceEvents } = JSON.parse(text) as { traceEvents: { name: string }[] };
+      const names = new Set(traceEvents.map((event) => event.name));
+      // Forward, backward and the optimizer are in it.
+      expect([...names].filter((event) => /^aten::mm$|Backward0$|^Optimizer.step/u.test(event)).length).toBeGreaterThan(
+        1,
+      );
     }
   });
 

@@ -44,6 +44,7 @@ export function trainer({ world, defect }: Machine): Program {
       maxSteps: config.max_steps,
       startStep: start.step,
       earlier: taken === null ? undefined : { ...taken, scratch: join(runDir, "run", "scratch") },
+      profileDir: join(runDir, "profile"),
       checkpoints: { ...checkpoints, rules: ckpt },
       rollouts: filesystemRollouts(runDir, runId, attempt),
       weights: sender(runDir, config.weight_broadcast.keep),
@@ -70,6 +71,7 @@ async function backend({ model }: BackendJob, takes: (ms: number) => Promise<voi
   };
   return {
     ranks: 1,
+    accelerators: null,
     isa: "portable",
     dtype: "float32",
     vocabSize: VOCABULARY,
