@@ -1,6 +1,6 @@
 //! The contents of a version: its manifest byte for byte, and length and digest of every other file.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -74,15 +74,15 @@ impl Description {
         if wire.files.len() > MAX_FILES {
             return Err(wrong(format!("it has {} files", wire.files.len())));
         }
-        let mut names = HashSet::new();
+        let mut described = HashMap::new();
         for file in &wire.files {
-            if !is_shipped(&file.name) || !names.insert(file.name.as_str()) {
+            if !is_shipped(&file.name) || described.insert(file.name.as_str(), file).is_some() {
                 return Err(wrong(format!("file {:?} is no plain name, or occurs twice", file.name)));
             }
         }
         for listed in listed_files(&manifest) {
-            let described = wire.files.iter().find(|file| file.name == listed.file);
-            if !described.is_some_and(|file| file.bytes == listed.bytes && hex(file.digest) == listed.digest) {
+            let file = described.get(listed.file.as_str());
+            if !file.is_some_and(|file| file.bytes == listed.bytes && hex(file.digest) == listed.digest) {
                 return Err(wrong(format!("file {} is not as its manifest says", listed.file)));
             }
         }

@@ -1,6 +1,8 @@
 //! Weight versions, which are pulled: directories with a manifest, served by every node that has or is receiving them.
 
 mod description;
+#[cfg(test)]
+mod fuzz;
 mod landing;
 mod mapped;
 mod node;
