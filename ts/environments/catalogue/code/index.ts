@@ -12,12 +12,14 @@ import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
 import { machines } from "./machines/index.ts";
 import { patterns } from "./patterns/index.ts";
+import { planningPrograms } from "./planning-programs/index.ts";
 import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { statefulPrograms } from "./stateful-programs/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { sql } from "./sql/index.ts";
 import { exactNumbers } from "./exact-numbers/index.ts";
+import { stringPrograms } from "./string-programs/index.ts";
 import { textLayout } from "./text-layout/index.ts";
 import { textFormats } from "./text-formats/index.ts";
 
@@ -42,4 +44,6 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   textLayout,
   exactNumbers,
   graphPrograms,
+  stringPrograms,
+  planningPrograms,
 ];
