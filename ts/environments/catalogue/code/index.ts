@@ -18,6 +18,7 @@ import { machines } from "./machines/index.ts";
 import { patterns } from "./patterns/index.ts";
 import { representations } from "./representations/index.ts";
 import { runtimeRules } from "./runtime-rules/index.ts";
+import { planningPrograms } from "./planning-programs/index.ts";
 import { shell } from "./shell/index.ts";
 import { specFunctions } from "./spec-functions/index.ts";
 import { statefulPrograms } from "./stateful-programs/index.ts";
@@ -27,6 +28,7 @@ import { sql } from "./sql/index.ts";
 import { testing } from "./testing/index.ts";
 import { typeRules } from "./type-rules/index.ts";
 import { exactNumbers } from "./exact-numbers/index.ts";
+import { stringPrograms } from "./string-programs/index.ts";
 import { textLayout } from "./text-layout/index.ts";
 import { textFormats } from "./text-formats/index.ts";
 
@@ -60,4 +62,6 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   textLayout,
   exactNumbers,
   graphPrograms,
+  stringPrograms,
+  planningPrograms,
 ];

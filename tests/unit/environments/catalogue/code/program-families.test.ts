@@ -7,6 +7,8 @@ import { encoders } from "../../../../../ts/environments/catalogue/code/encoders
 import { exactNumbers } from "../../../../../ts/environments/catalogue/code/exact-numbers/index.ts";
 import { graphPrograms } from "../../../../../ts/environments/catalogue/code/graph-programs/index.ts";
 import { machines } from "../../../../../ts/environments/catalogue/code/machines/index.ts";
+import { planningPrograms } from "../../../../../ts/environments/catalogue/code/planning-programs/index.ts";
+import { stringPrograms } from "../../../../../ts/environments/catalogue/code/string-programs/index.ts";
 import { textFormats } from "../../../../../ts/environments/catalogue/code/text-formats/index.ts";
 import { textLayout } from "../../../../../ts/environments/catalogue/code/text-layout/index.ts";
 import type { ProgramRow } from "../../../../../ts/environments/catalogue/row.ts";
@@ -43,9 +45,17 @@ function returned(row: ProgramRow): { results: unknown[]; expected: unknown[] } 
   };
 }
 
-const ROWS = [dataStructures, encoders, textFormats, machines, textLayout, exactNumbers, graphPrograms].flatMap(
-  ({ rows }) => rows.map((row) => [row.id, row] as const),
-);
+const ROWS = [
+  dataStructures,
+  encoders,
+  textFormats,
+  machines,
+  textLayout,
+  exactNumbers,
+  graphPrograms,
+  stringPrograms,
+  planningPrograms,
+].flatMap(({ rows }) => rows.map((row) => [row.id, row] as const));
 
 describe("the gold programs", () => {
   test.skipIf(!HAS_PYTHON).each(ROWS)("CPython agrees with the reference of %s", (_, row) => {
