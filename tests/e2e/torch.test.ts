@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { prl, readJson, readJsonLines, workspace } from "../support/prl.ts";
-import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../support/torch-python.ts";
+import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../support/training/torch-python.ts";
 
 const config = (name: string) => join(import.meta.dirname, "configs", name);
 const missing = withoutPython(NEEDED_PACKAGES);

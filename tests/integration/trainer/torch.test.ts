@@ -17,7 +17,7 @@ import { openTorchBackend } from "../../../ts/trainer/torch/torch-backend.ts";
 import { WorkerGroup } from "../../../ts/trainer/torch/worker-group.ts";
 import type { BackendJob, TrainerBackend } from "../../../ts/trainer/backend/backend.ts";
 import { filesystemRollouts, type ReceivedBatch } from "../../../ts/transports/index.ts";
-import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../../support/torch-python.ts";
+import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../../support/training/torch-python.ts";
 import { publishVersion } from "../inference/tiny-model.ts";
 import { batchesFor, VERSION, writeTorchFixtures } from "./torch-fixtures.ts";
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { modulePath } from "../../support/compiled.ts";
 import { chatCompletion, mockEndpoint, type MockEndpoint } from "../../support/mock-endpoint.ts";
-import { type SftFolder, sftFolder } from "../../support/sft-run.ts";
+import { type SftFolder, sftFolder } from "../../support/training/sft-run.ts";
 import { prl } from "./run.ts";
 
 const ENVIRONMENT = `

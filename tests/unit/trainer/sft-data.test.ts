@@ -5,7 +5,7 @@ import { sftConfigSchema } from "../../../ts/config/schema/sft.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../ts/renderers/index.ts";
 import { assertSameData, openSftData, type SftPosition, type SftSamples } from "../../../ts/trainer/sft/sft-data.ts";
 import { mockHub } from "../../support/hub/mock-hub.ts";
-import { type SftFolder, sftFolder } from "../../support/sft-run.ts";
+import { type SftFolder, sftFolder } from "../../support/training/sft-run.ts";
 
 let folder: SftFolder;
 let tokenizer: Tokenizer;

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { checkpointDisk } from "../../../ts/trainer/checkpoint-disk.ts";
 import { trainMetrics } from "../../../ts/trainer/train-metrics.ts";
-import { sftFolder } from "../../support/sft-run.ts";
+import { sftFolder } from "../../support/training/sft-run.ts";
 
 const step = { loss: 2, tokens: 7, "entropy/all": 0.5, "mismatch_kl/all": 0.125, is_masked: 0.25, nll: 3 };
 const byEnvironment = { "entropy/0": 0.25, "entropy/1": 1, "mismatch_kl/1": 0.5 };

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { PrlError } from "../../../ts/errors.ts";
 import type { TrainBatch, Trainer } from "../../../ts/native/index.ts";
 import { TrainSteps } from "../../../ts/trainer/train-step.ts";
-import { sftFolder } from "../../support/sft-run.ts";
+import { sftFolder } from "../../support/training/sft-run.ts";
 
 const NOT_FINITE = new PrlError("PRL_TRAIN_NON_FINITE", "the loss is not finite");
 const batch = {} as TrainBatch;

@@ -15,7 +15,7 @@ import { progressOf } from "../../../../ts/orchestrator/checkpoint/progress.ts";
 import { buildTrainBatch } from "../../../../ts/orchestrator/batch/train-batch.ts";
 import { filesystemRollouts } from "../../../../ts/transports/index.ts";
 import { AdvantageEstimation } from "../../../../ts/orchestrator/batch/advantage-estimation.ts";
-import { trainGroup } from "../../../support/train-group.ts";
+import { trainGroup } from "../../../support/training/train-group.ts";
 import { errored, samplesOf, scored } from "../simulation.ts";
 
 function config(orchestrator: Record<string, unknown> = {}): RlConfig {

@@ -16,7 +16,7 @@ import { LostRollouts } from "../../../../ts/orchestrator/metrics/lost-rollouts.
 import { plus, progressMetrics } from "../../../../ts/orchestrator/checkpoint/progress.ts";
 import { WeightWatcher } from "../../../../ts/orchestrator/engines/weight-watcher.ts";
 import type { WeightFollower } from "../../../../ts/transports/index.ts";
-import { trainGroup } from "../../../support/train-group.ts";
+import { trainGroup } from "../../../support/training/train-group.ts";
 import { errored, scored, simulate } from "../simulation.ts";
 
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;

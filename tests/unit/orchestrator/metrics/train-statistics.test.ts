@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ReceivedEpisode, RunRequest } from "../../../../ts/environments/internal.ts";
 import { RolloutStatistics } from "../../../../ts/orchestrator/metrics/rollout-statistics.ts";
 import { TrainStatistics } from "../../../../ts/orchestrator/metrics/train-statistics.ts";
-import { trainGroup } from "../../../support/train-group.ts";
+import { trainGroup } from "../../../support/training/train-group.ts";
 import { errored, scored } from "../simulation.ts";
 
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;

@@ -8,7 +8,7 @@ import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts"
 import { catalogueRows } from "../../../../../ts/environments/catalogue/index.ts";
 import { LEVELS } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
-import { TORCH_PYTHON, withoutPython } from "../../../../support/torch-python.ts";
+import { TORCH_PYTHON, withoutPython } from "../../../../support/training/torch-python.ts";
 
 const IS_LONG = process.env["PRL_TEST_LONG"] === "1";
 /** Instances of each level and row, and the highest level. */

@@ -20,9 +20,10 @@ from .batch import Batch, BatchError, Columns, Counts, read_batch
 from .folders import read_optimizer, write_adapter, write_optimizer, write_weights
 from .head import Targets
 from .loss import Loss
+from .measure.memory import PhaseMemory
+from .measure.trace import Trace
 from .names import pieces_of
 from .optimizer import NonFiniteError, OptimConfig, Optimizer, local, optim_config, whole
-from .profiling import PhaseMemory, Trace
 from .policy import Loading, Policy, layers_of, load_policy, published_config, shard, trained_parameters
 from .statistics import Statistics
 

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { sftConfigSchema } from "../../ts/config/schema/sft.ts";
-import { openMetrics } from "../../ts/monitors/index.ts";
-import { randomCheckpoint } from "../../ts/native/index.ts";
-import { runSft } from "../../ts/trainer/supervised.ts";
+import { sftConfigSchema } from "../../../ts/config/schema/sft.ts";
+import { openMetrics } from "../../../ts/monitors/index.ts";
+import { randomCheckpoint } from "../../../ts/native/index.ts";
+import { runSft } from "../../../ts/trainer/supervised.ts";
 
-const MODEL = fileURLToPath(new URL("../../configs/small-chat/model", import.meta.url));
+const MODEL = fileURLToPath(new URL("../../../configs/small-chat/model", import.meta.url));
 
 export interface SftFolder {
   dir: string;

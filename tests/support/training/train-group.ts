@@ -1,6 +1,6 @@
 /** A completed group of training rollouts, made up. */
-import type { ReceivedEpisode } from "../../ts/environments/internal.ts";
-import type { Group } from "../../ts/orchestrator/scheduling/dispatcher.ts";
+import type { ReceivedEpisode } from "../../../ts/environments/internal.ts";
+import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 
 /** Task `k` of the source `b`, begun under version 3 and under way for two seconds, where `given` does not say otherwise. */
 export function trainGroup(
