@@ -17,7 +17,7 @@ export const prefixByteDecoder = variantRow({
     shift: between(rng, 1, 50),
   }),
   stories: [
-    "An old system has a character encoding of its own, and its files are partly damaged.",
+    "An old system has a special character encoding, and its files are partly damaged.",
     "A decoder must never fail, whatever bytes it gets.",
     "Text from a broken disk is read as far as it goes.",
     "The encoding below looks like a famous one, but is not.",

@@ -19,7 +19,7 @@ export const inventedCalendar = variantRow({
   }),
   stories: [
     "The people of a fantasy novel have a calendar, and its author wants no mistakes.",
-    "A game world has years of its own.",
+    "A game world has unusual years.",
     "A colony on another planet computes its dates.",
     "The calendar of a lost culture is reconstructed.",
   ],

@@ -51,13 +51,13 @@ The argument is a whole number from -3000 to 3000. The result is a text; for the
     let text = "";
     while (left > 0) {
       const fits = values.findLastIndex((one) => one <= left);
-      const [worth, next] = [at(values, fits), values[fits + 1]];
-      if (on("subtract") && next !== undefined && next - worth <= left) {
+      const [unit, next] = [at(values, fits), values[fits + 1]];
+      if (on("subtract") && next !== undefined && next - unit <= left) {
         text += letters.charAt(fits) + letters.charAt(fits + 1);
-        left -= next - worth;
+        left -= next - unit;
       } else {
         text += letters.charAt(fits);
-        left -= worth;
+        left -= unit;
       }
     }
     if (on("count"))
@@ -80,14 +80,14 @@ def convert(value):
     left, text = abs(value), ""
     left //= 2 #?halves
     while left:
-        worth = max(v for v in VALUES if v <= left)
-        larger = [v for v in VALUES if v > worth][:1] #?subtract
-        if larger and larger[0] - worth <= left: #?subtract
-            text += LETTERS[worth] + LETTERS[larger[0]] #?subtract
-            left -= larger[0] - worth #?subtract
+        unit = max(v for v in VALUES if v <= left)
+        larger = [v for v in VALUES if v > unit][:1] #?subtract
+        if larger and larger[0] - unit <= left: #?subtract
+            text += LETTERS[unit] + LETTERS[larger[0]] #?subtract
+            left -= larger[0] - unit #?subtract
             continue #?subtract
-        text += LETTERS[worth]
-        left -= worth
+        text += LETTERS[unit]
+        left -= unit
     text = re.sub(r"(.)\\1{%d,}" % ({{most}} - 1), lambda m: str(len(m[0])) + m[1], text) #?count
     text = text[::-1] #?rising
     if text.endswith(LETTERS[1]): #?tail

@@ -18,7 +18,7 @@ export const unitSums = variantRow({
   }),
   stories: [
     "Old units of weight are added in a museum of trade.",
-    "Lengths of cloth are added in units that nobody uses any more.",
+    "Lengths of cloth are added in units that are out of use.",
     "The coins of a fantasy world have odd values.",
     "Durations on a space station are measured in local units.",
   ],

@@ -37,7 +37,7 @@ Applicants whom it likes less than {{least}} it refuses always. #?least
 The liking is {{bonus}} more if the number of the school is the remainder of the number of the applicant divided by 3. #?sibling
 Of applicants whom it likes equally it prefers the smaller number. #!swap-tie
 Of applicants whom it likes equally it prefers the larger number. #?swap-tie
-The rounds end when nobody applies any more.
+The rounds end when no applicant applies any more.
 `,
   types: `
 The arguments are two lists of lists. The result is a list of two: the school of each applicant in order ({{none}} for those without a place), and the number of rounds in which somebody applied.

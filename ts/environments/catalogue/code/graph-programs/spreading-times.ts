@@ -26,13 +26,13 @@ export const spreadingTimes = variantRow({
   ],
   rules: `
 Nodes have the numbers 0 to nodes minus 1; an edge [a, b, w] makes a and b neighbours. The sources know the rumour from round 0 on; the rounds 1 to {{end}} follow.
-In each round, a node that does not know the rumour learns it if at least one neighbour told it at the end of the round before. #!threshold
-In each round, a node that does not know the rumour learns it if at least two neighbours told it at the end of the round before, or one, if it has only one neighbour. #?threshold
-A node that knows the rumour tells it in every round.  #!forget
-A node tells the rumour only in {{life}} rounds: the round in which it learnt it (round 0 for sources) and those directly after it. It still knows it later. #?forget
-Over edges with w of {{heavy}} or more nothing is told. #?heavy
+In each round, a node that does not know the rumour learns it if at least one neighbour passed it on in the round before. #!threshold
+In each round, a node that does not know the rumour learns it if at least two neighbours passed it on in the round before, or one did, if it has only one neighbour. #?threshold
+A node that knows the rumour passes it on in every round, to all neighbours. #!forget
+A node passes the rumour on, to all neighbours, only in {{life}} rounds: the round in which it learnt it (round 0 for sources) and those directly after it. It still knows it later. #?forget
+Over edges with w of {{heavy}} or more nothing is passed on. #?heavy
 Nodes whose number is divisible by {{part}}, except sources, never learn it. #?immune
-A node that was told the rumour for the first time, by enough neighbours, learns it only one round later than it would by the rule above, even if nobody tells it then. #?doubt
+A node to which enough neighbours have passed the rumour learns it only one round later than it would by the rule above, even if no neighbour passes it on then. #?doubt
 The result for a node is the number of the round in which it learnt the rumour (0 for sources). #!distance
 The result for a node is the number of the round in which it learnt the rumour (0 for sources), times 100, plus the number of its neighbours that know it after the last round. #?distance
 A node that never learnt it has {{never}}.
@@ -50,13 +50,13 @@ The arguments are the number of nodes, the list of edges, and the list of source
     const open = edges.filter(([, , w]) => !on("heavy") || w < heavy);
     const around = (list: readonly Edge[]): number[][] =>
       range(nodes).map((node) => list.flatMap(([a, b]) => (a === node ? [b] : b === node ? [a] : [])));
-    const [known, told] = [around(edges), around(open)];
+    const [known, heard] = [around(edges), around(open)];
     const learnt = range(nodes).map((node) => (sources.includes(node) ? 0 : Infinity));
     for (let round = 1; round <= end; round++) {
       const tells = learnt.map((since) => since < round && (!on("forget") || round - 1 - since < life));
       for (const node of range(nodes)) {
         if (learnt[node] !== Infinity || (on("immune") && node % part === 0)) continue;
-        const count = (told[node] ?? []).filter((other) => tells[other]).length;
+        const count = (heard[node] ?? []).filter((other) => tells[other]).length;
         const needed = on("threshold") ? Math.min(2, Math.max(1, known[node]?.length ?? 0)) : 1;
         if (count >= needed) learnt[node] = on("doubt") ? round + 1 : round;
       }

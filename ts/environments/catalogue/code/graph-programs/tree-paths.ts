@@ -67,7 +67,7 @@ The arguments are the two lists and the list of the commands. The result is the 
     { none, limit, add, factor },
     on,
   ) {
-    const [up, worth] = [[...parents], [...values]];
+    const [up, amounts] = [[...parents], [...values]];
     const out: number[] = [];
     const line = (node: number): number[] => {
       const nodes: number[] = [];
@@ -77,7 +77,7 @@ The arguments are the two lists and the list of the commands. The result is the 
     for (const [kind, a, b] of commands) {
       const [first, second] = [line(a), kind === "path" || kind === "meet" || kind === "hang" ? line(b) : []];
       const meeting = first.find((node) => second.includes(node)) ?? 0;
-      if (kind === "gain") worth[a] = at(worth, a) + b + add;
+      if (kind === "gain") amounts[a] = at(amounts, a) + b + add;
       if (kind === "hang" && a !== 0 && !second.includes(a)) up[a] = b;
       if (kind === "meet") out.push(meeting);
       if (kind === "above") out.push(on("limit") ? (first[Math.min(b, limit)] ?? 0) : (first[b] ?? none));
@@ -85,7 +85,7 @@ The arguments are the two lists and the list of the commands. The result is the 
         const places = range(up.length).map((node) => line(node).indexOf(a));
         out.push(
           places.reduce(
-            (sum, steps, node) => sum + (steps < 0 ? 0 : at(worth, node) * (on("below") ? (1 + steps) * factor : 1)),
+            (sum, steps, node) => sum + (steps < 0 ? 0 : at(amounts, node) * (on("below") ? (1 + steps) * factor : 1)),
             0,
           ),
         );
@@ -96,7 +96,7 @@ The arguments are the two lists and the list of the commands. The result is the 
         ...second.slice(0, second.indexOf(meeting)).toReversed(),
       ];
       const nodes = on("ends") ? whole.slice(1, -1) : whole;
-      const signed = nodes.map((node, index) => at(worth, node) * (on("alternate") && index % 2 === 1 ? -1 : 1));
+      const signed = nodes.map((node, index) => at(amounts, node) * (on("alternate") && index % 2 === 1 ? -1 : 1));
       if (on("largest")) out.push(signed.length === 0 ? none : Math.max(...signed));
       else out.push(signed.reduce((sum, value) => sum + value, 0));
     }

@@ -36,7 +36,7 @@ Then, if there are targets, the lift moves one floor towards the nearest target;
 If there is no target, the lift stays, and one unit of time passes. #!park
 If there is no target, the lift moves one floor towards floor {{home}}, and stays if it is there; one unit of time passes. #?park
 A move between the floors 3 and 4 takes no time. #?express
-Everything ends when nobody waits, is in the lift, or will call.
+Everything ends when no person waits, is in the lift, or will call later.
 `,
   types: `
 The argument is a list of calls [time, floor, wanted floor], in order of time. The result is the list of the stops [time, floor, people in the lift after the stop], with the time at which the stop begins.

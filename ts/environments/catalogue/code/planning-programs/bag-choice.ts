@@ -55,13 +55,13 @@ The arguments are the list of the items and the room; kinds are 0, 1, 2 or 3. Th
         best = Math.max(best, value + (on("rest") ? rest * left : 0) + (on("pair") && kinds > 2 ? pair : 0) - fine);
         return;
       }
-      const [weight, worth, kind] = item;
+      const [weight, gain, kind] = item;
       for (let pieces = 0; pieces <= (on("copies") ? 2 : 1); pieces++) {
         const isBig = weight >= heavy ? pieces : 0;
         const now = counts[kind] ?? 0;
         if (pieces * weight > left || (on("heavy") && big + isBig > 1) || (on("kinds") && now + pieces > few)) break;
         counts[kind] = now + pieces;
-        visit(index + 1, left - pieces * weight, value + pieces * worth, big + isBig);
+        visit(index + 1, left - pieces * weight, value + pieces * gain, big + isBig);
         counts[kind] = now;
       }
     };

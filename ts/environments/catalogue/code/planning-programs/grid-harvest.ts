@@ -55,7 +55,7 @@ The argument is a list of rows of whole numbers, all of the same length. The res
       const known = memory.get(key);
       if (known !== undefined) return known;
       const bare = on("modulo") && Math.abs(cell % 2) === 1 ? cell - 1 : cell;
-      const worth = bare * (on("double") && place % every === 0 ? 2 : 1);
+      const gain = bare * (on("double") && place % every === 0 ? 2 : 1);
       const last = moves.slice(-1);
       const step = (to: string): number => (on("turn") && last !== "" && last !== "s" && last !== to ? turn : 0);
       const next = (to: string): string => (on("sideways") ? (moves + to).slice(-3) : to);
@@ -63,8 +63,8 @@ The argument is a list of rows of whole numbers, all of the same length. The res
       most = Math.max(most, best(y, x + 1, place + 1, next("r")) - step("r"));
       most = Math.max(most, best(y + 1, x, place + 1, next("d")) - step("d") + down);
       if (on("diagonal")) most = Math.max(most, best(y + 1, x + 1, place + 1, next("s")) - slant);
-      memory.set(key, worth + most);
-      return worth + most;
+      memory.set(key, gain + most);
+      return gain + most;
     };
     const found = best(0, 0, 0, "");
     return found === -Infinity ? none : found;

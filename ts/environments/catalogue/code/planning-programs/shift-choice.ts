@@ -57,10 +57,10 @@ The argument is the list of the jobs; the result is a whole number.
         const [start, end, pay, kind] = job;
         if (last !== null && start < last[1] + (on("gap") ? gap : 0)) continue;
         if (last !== null && on("kinds") && kind === last[3]) continue;
-        let worth = on("late") && end > hour ? Math.floor(pay / 2) : pay;
-        if (on("bonus") && last !== null && start <= last[1] + gap + 2) worth += bonus;
-        if (on("tired")) worth -= tired * taken;
-        most = Math.max(most, worth + best(index + 1, taken + 1, job));
+        let gain = on("late") && end > hour ? Math.floor(pay / 2) : pay;
+        if (on("bonus") && last !== null && start <= last[1] + gap + 2) gain += bonus;
+        if (on("tired")) gain -= tired * taken;
+        most = Math.max(most, gain + best(index + 1, taken + 1, job));
       }
       return most;
     };
