@@ -35,12 +35,12 @@ export const lassoFormulas = fieldRow<Given>({
     `each value lists the instants, among t1 to t${instants.length}, at which the formula holds`,
   wordings: [
     (one) =>
-      `A system runs through these instants:\n${run(one)}\n\nFormulas:\n${formulaList(one)}\n\n${RULE} At which of the listed instants does each formula hold?`,
-    (one) => `${RULE}\n\nEvaluate\n${formulaList(one)}\nat every instant of this run:\n${run(one)}`,
+      `A system runs through these instants:\n${runText(one)}\n\nFormulas:\n${formulaList(one)}\n\n${RULE} At which of the listed instants does each formula hold?`,
+    (one) => `${RULE}\n\nEvaluate\n${formulaList(one)}\nat every instant of this run:\n${runText(one)}`,
     (one) =>
-      `Properties of a protocol are written in temporal logic.\n${formulaList(one)}\n${RULE}\nThe recorded run is\n${run(one)}\nMark where each property is true.`,
+      `Properties of a protocol are written in temporal logic.\n${formulaList(one)}\n${RULE}\nThe recorded run is\n${runText(one)}\nMark where each property is true.`,
     (one) =>
-      `The following trace has no end, since its tail repeats.\n${run(one)}\nMeaning of the operators: ${RULE}\nDetermine the places of truth of\n${formulaList(one)}`,
+      `The following trace has no end, since its tail repeats.\n${runText(one)}\nMeaning of the operators: ${RULE}\nDetermine the places of truth of\n${formulaList(one)}`,
   ],
 });
 
@@ -112,7 +112,7 @@ function solve(given: Given): Solution | null {
   };
 }
 
-function run({ instants, back }: Given): string {
+function runText({ instants, back }: Given): string {
   const lines = instants.map((held, place) => `t${place + 1}: ${held.length === 0 ? "no atom" : held.join(", ")}`);
   return `${lines.join("\n")}\nAfter t${instants.length} the run goes on with t${back + 1} and repeats from there for ever. Atoms that are not listed are false.`;
 }

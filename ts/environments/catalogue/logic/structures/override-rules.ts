@@ -8,7 +8,7 @@ import type { Level } from "../../row.ts";
 interface Rule {
   needs: number[];
   /** A proposition and whether the rule says that it holds. */
-  then: number;
+  about: number;
   holds: boolean;
 }
 
@@ -36,11 +36,11 @@ export const overrideRules = fieldRow<Given>({
   solve,
   values: () => "the list of all propositions that are established beyond the facts, such as C4, C9",
   wordings: [
-    (one) => `${rules(one)}\n\n${facts(one)} ${RULE} Which further propositions are established?`,
+    (one) => `${ruleList(one)}\n\n${facts(one)} ${RULE} Which further propositions are established?`,
     (one) =>
-      `${RULE}\n\n${facts(one)}\nThe code:\n${rules(one)}\n\nDetermine what the court has to find established, apart from these facts.`,
-    (one) => `A statute contains conflicting rules.\n${rules(one)}\n${RULE}\nIn the case at hand: ${facts(one)}`,
-    (one) => `${facts(one)} Apply these defeasible rules:\n${rules(one)}\nMethod: ${RULE} List what is concluded.`,
+      `${RULE}\n\n${facts(one)}\nThe code:\n${ruleList(one)}\n\nDetermine what the court has to find established, apart from these facts.`,
+    (one) => `A statute contains conflicting rules.\n${ruleList(one)}\n${RULE}\nIn the case at hand: ${facts(one)}`,
+    (one) => `${facts(one)} Apply these defeasible rules:\n${ruleList(one)}\nMethod: ${RULE} List what is concluded.`,
   ],
 });
 
@@ -50,13 +50,13 @@ const RULE =
 function draw(rng: Rng, level: Level): Given | null {
   const [propositions, factCount, ruleCount] = at(SIZES, level - 1);
   const rules = range(ruleCount).map((): Rule => {
-    const then = factCount + rng.integer(propositions - factCount);
-    const recent = range(then).slice(-8);
-    return { needs: sample(recent, 1 + rng.integer(2), rng), then, holds: rng.integer(5) < 3 };
+    const about = factCount + rng.integer(propositions - factCount);
+    const recent = range(about).slice(-8);
+    return { needs: sample(recent, 1 + rng.integer(2), rng), about, holds: rng.integer(5) < 3 };
   });
   const overrides = rules.flatMap((rule, first) =>
     rules.flatMap((other, second): [number, number][] =>
-      rule.then === other.then && rule.holds && !other.holds && rng.integer(2) === 0 ? [[first, second]] : [],
+      rule.about === other.about && rule.holds && !other.holds && rng.integer(2) === 0 ? [[first, second]] : [],
     ),
   );
   return { propositions, facts: range(factCount), rules, overrides: shuffled(overrides, rng) };
@@ -70,8 +70,8 @@ function established(
   const found = [...known];
   for (const proposition of range(propositions).slice(known.length)) {
     const applicable = range(rules.length).filter((one) => {
-      const { then, needs } = at(rules, one);
-      return then === proposition && needs.every((need) => found.includes(need));
+      const { about, needs } = at(rules, one);
+      return about === proposition && needs.every((need) => found.includes(need));
     });
     const pro = applicable.filter((one) => at(rules, one).holds);
     const contra = applicable.filter((one) => !at(rules, one).holds);
@@ -97,11 +97,11 @@ function solve(given: Given): Solution | null {
   };
 }
 
-function rules({ rules: list, overrides }: Given): string {
+function ruleList({ rules: list, overrides }: Given): string {
   return [
     ...list.map(
-      ({ needs, then, holds }, one) =>
-        `R${one + 1}: if ${needs.map((need) => `C${need + 1}`).join(" and ")} then ${holds ? "" : "not "}C${then + 1}.`,
+      ({ needs, about, holds }, one) =>
+        `R${one + 1}: if ${needs.map((need) => `C${need + 1}`).join(" and ")} then ${holds ? "" : "not "}C${about + 1}.`,
     ),
     ...overrides.map(([first, second]) => `R${first + 1} overrides R${second + 1}.`),
   ].join("\n");

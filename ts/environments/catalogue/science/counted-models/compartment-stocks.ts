@@ -23,12 +23,12 @@ export const compartmentStocks = fieldRow<Given>({
   values: ({ inflow }) =>
     `C1 to C${inflow.length} are the steady stocks in kilograms and days is the mean time that the substance stays in the whole system (all stocks over all inflow), as exact fractions`,
   wordings: [
-    (one) => `${flows(one)}\n\n${inflows(one)} ${RULE}`,
-    (one) => `${RULE} ${inflows(one)}\n\nTransfers:\n${flows(one)}\n\nFind the stocks.`,
+    (one) => `${flowList(one)}\n\n${inflows(one)} ${RULE}`,
+    (one) => `${RULE} ${inflows(one)}\n\nTransfers:\n${flowList(one)}\n\nFind the stocks.`,
     (one) =>
-      `A nutrient moves through an ecosystem.\n${flows(one)}\n${inflows(one)}\nAfter a long time nothing changes any more. ${RULE}`,
+      `A nutrient moves through an ecosystem.\n${flowList(one)}\n${inflows(one)}\nAfter a long time nothing changes any more. ${RULE}`,
     (one) =>
-      `Box model. ${inflows(one)} Rates of the stock of the first box named:\n${flows(one)}\n${RULE} Solve for the steady state.`,
+      `Box model. ${inflows(one)} Rates of the stock of the first box named:\n${flowList(one)}\n${RULE} Solve for the steady state.`,
   ],
 });
 
@@ -109,7 +109,7 @@ function solve(given: Given): Solution | null {
   };
 }
 
-function flows({ flows: list }: Given): string {
+function flowList({ flows: list }: Given): string {
   return list
     .map(
       ({ from, to, percent }) =>

@@ -31,7 +31,8 @@ interface Given {
   electrons: [number, number];
 }
 
-const form = (text: string, atoms: number, oxygen: number, hydrogen: number, charge: number): Form => ({
+/** Atoms of the element, oxygen, hydrogen, and the charge. */
+const form = (text: string, [atoms, oxygen, hydrogen, charge]: readonly [number, number, number, number]): Form => ({
   text,
   atoms,
   oxygen,
@@ -39,24 +40,24 @@ const form = (text: string, atoms: number, oxygen: number, hydrogen: number, cha
   charge,
 });
 const COUPLES: readonly Couple[] = [
-  { oxidised: form("MnO4-", 1, 4, 0, -1), reduced: form("Mn2+", 1, 0, 0, 2) },
-  { oxidised: form("MnO4-", 1, 4, 0, -1), reduced: form("MnO2", 1, 2, 0, 0) },
-  { oxidised: form("Cr2O7 2-", 2, 7, 0, -2), reduced: form("Cr3+", 1, 0, 0, 3) },
-  { oxidised: form("NO3-", 1, 3, 0, -1), reduced: form("NO", 1, 1, 0, 0) },
-  { oxidised: form("NO3-", 1, 3, 0, -1), reduced: form("NH4+", 1, 0, 4, 1) },
-  { oxidised: form("NO3-", 1, 3, 0, -1), reduced: form("N2O", 2, 1, 0, 0) },
-  { oxidised: form("IO3-", 1, 3, 0, -1), reduced: form("I2", 2, 0, 0, 0) },
-  { oxidised: form("BrO3-", 1, 3, 0, -1), reduced: form("Br-", 1, 0, 0, -1) },
-  { oxidised: form("ClO3-", 1, 3, 0, -1), reduced: form("Cl2", 2, 0, 0, 0) },
-  { oxidised: form("SO4 2-", 1, 4, 0, -2), reduced: form("H2S", 1, 0, 2, 0) },
-  { oxidised: form("SO4 2-", 1, 4, 0, -2), reduced: form("S2O3 2-", 2, 3, 0, -2) },
-  { oxidised: form("H3AsO4", 1, 4, 3, 0), reduced: form("AsH3", 1, 0, 3, 0) },
-  { oxidised: form("Fe3+", 1, 0, 0, 3), reduced: form("Fe2+", 1, 0, 0, 2) },
-  { oxidised: form("Sn4+", 1, 0, 0, 4), reduced: form("Sn2+", 1, 0, 0, 2) },
-  { oxidised: form("CO2", 1, 2, 0, 0), reduced: form("C2O4 2-", 2, 4, 0, -2) },
-  { oxidised: form("VO2+", 1, 2, 0, 1), reduced: form("V3+", 1, 0, 0, 3) },
-  { oxidised: form("HPO4 2-", 1, 4, 1, -2), reduced: form("P4", 4, 0, 0, 0) },
-  { oxidised: form("BiO3-", 1, 3, 0, -1), reduced: form("Bi3+", 1, 0, 0, 3) },
+  { oxidised: form("MnO4-", [1, 4, 0, -1]), reduced: form("Mn2+", [1, 0, 0, 2]) },
+  { oxidised: form("MnO4-", [1, 4, 0, -1]), reduced: form("MnO2", [1, 2, 0, 0]) },
+  { oxidised: form("Cr2O7 2-", [2, 7, 0, -2]), reduced: form("Cr3+", [1, 0, 0, 3]) },
+  { oxidised: form("NO3-", [1, 3, 0, -1]), reduced: form("NO", [1, 1, 0, 0]) },
+  { oxidised: form("NO3-", [1, 3, 0, -1]), reduced: form("NH4+", [1, 0, 4, 1]) },
+  { oxidised: form("NO3-", [1, 3, 0, -1]), reduced: form("N2O", [2, 1, 0, 0]) },
+  { oxidised: form("IO3-", [1, 3, 0, -1]), reduced: form("I2", [2, 0, 0, 0]) },
+  { oxidised: form("BrO3-", [1, 3, 0, -1]), reduced: form("Br-", [1, 0, 0, -1]) },
+  { oxidised: form("ClO3-", [1, 3, 0, -1]), reduced: form("Cl2", [2, 0, 0, 0]) },
+  { oxidised: form("SO4 2-", [1, 4, 0, -2]), reduced: form("H2S", [1, 0, 2, 0]) },
+  { oxidised: form("SO4 2-", [1, 4, 0, -2]), reduced: form("S2O3 2-", [2, 3, 0, -2]) },
+  { oxidised: form("H3AsO4", [1, 4, 3, 0]), reduced: form("AsH3", [1, 0, 3, 0]) },
+  { oxidised: form("Fe3+", [1, 0, 0, 3]), reduced: form("Fe2+", [1, 0, 0, 2]) },
+  { oxidised: form("Sn4+", [1, 0, 0, 4]), reduced: form("Sn2+", [1, 0, 0, 2]) },
+  { oxidised: form("CO2", [1, 2, 0, 0]), reduced: form("C2O4 2-", [2, 4, 0, -2]) },
+  { oxidised: form("VO2+", [1, 2, 0, 1]), reduced: form("V3+", [1, 0, 0, 3]) },
+  { oxidised: form("HPO4 2-", [1, 4, 1, -2]), reduced: form("P4", [4, 0, 0, 0]) },
+  { oxidised: form("BiO3-", [1, 3, 0, -1]), reduced: form("Bi3+", [1, 0, 0, 3]) },
 ];
 /** Element of each couple, so that an equation has each once. */
 const ELEMENTS = ["Mn", "Mn", "Cr", "N", "N", "N", "I", "Br", "Cl", "S", "S", "As", "Fe", "Sn", "C", "V", "P", "Bi"];
@@ -91,11 +92,11 @@ export const redoxBalanceMedium = fieldRow<Given>({
 });
 
 function rule({ reductants }: Given): string {
-  const ratio =
+  const amounts =
     reductants.length > 1
       ? ` The two reducing substances (${reductants.map(({ reduced }) => reduced.text).join(" and ")}) react in such amounts that each gives the same number of electrons.`
       : "";
-  return `Atoms and charge balance, all coefficients are the smallest whole numbers, and electrons do not appear in the equation.${ratio}`;
+  return `Atoms and charge balance, all coefficients are the smallest whole numbers, and electrons do not appear in the equation.${amounts}`;
 }
 
 function draw(rng: Rng, level: Level): Given | null {

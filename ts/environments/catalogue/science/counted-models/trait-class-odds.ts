@@ -35,12 +35,12 @@ export const traitClassOdds = fieldRow<Given>({
   values: ({ rules }) =>
     `each value is the share of the colour among the offspring that live, as an exact fraction (0 if there is none); the colours are ${[...rules.map(({ colour }) => colour), "grey"].join(", ")}`,
   wordings: [
-    (one) => `${colours(one)}\n\n${parents(one)} ${mechanism(one)} What colours do the offspring have?`,
-    (one) => `${parents(one)}\n\nInheritance: ${mechanism(one)}\n${colours(one)}\n\nCompute the expected shares.`,
+    (one) => `${colourList(one)}\n\n${parentText(one)} ${mechanism(one)} What colours do the offspring have?`,
+    (one) => `${parentText(one)}\n\nInheritance: ${mechanism(one)}\n${colourList(one)}\n\nCompute the expected shares.`,
     (one) =>
-      `A breeder crosses two animals. ${mechanism(one)}\n${colours(one)}\n${parents(one)} Which part of the litter has which colour?`,
+      `A breeder crosses two animals. ${mechanism(one)}\n${colourList(one)}\n${parentText(one)} Which part of the litter has which colour?`,
     (one) =>
-      `Genetics of coat colour. ${parents(one)}\n${colours(one)}\n${mechanism(one)} State the probability of each colour.`,
+      `Genetics of coat colour. ${parentText(one)}\n${colourList(one)}\n${mechanism(one)} State the probability of each colour.`,
   ],
 });
 
@@ -114,7 +114,7 @@ function solve(given: Given): Solution | null {
   };
 }
 
-function colours({ rules }: Given): string {
+function colourList({ rules }: Given): string {
   const lines = rules.map(({ needs, colour }) => {
     const parts = needs.map(([gene, isShown]) =>
       isShown ? `at least one dominant allele ${"ABDE"[gene]}` : `only the recessive alleles ${"abde"[gene]}`,
@@ -124,7 +124,7 @@ function colours({ rules }: Given): string {
   return `The first line that fits decides on the colour:\n${lines.join("\n")}\n- in all other cases: grey`;
 }
 
-function parents({ parents: list }: Given): string {
+function parentText({ parents: list }: Given): string {
   const texts = list.map((parent) =>
     parent.map((copy) => copy.map((allele, gene) => (allele ? "ABDE" : "abde")[gene]).join("")).join(" / "),
   );

@@ -31,12 +31,12 @@ export const treeChangeCount = fieldRow<Given>({
   draw,
   solve,
   values: ({ leaves }) =>
-    `${range(at(leaves, 0).length)
+    range(at(leaves, 0).length)
       .map(
         (one) =>
           `cost${one + 1} is the least total cost for site ${one + 1} and root${one + 1} lists all states of the root in histories of that cost`,
       )
-      .join("; ")}`,
+      .join("; "),
   wordings: [
     (one) => `${species(one)}\n\nTheir tree, in brackets: ${treeText(one.tree)}\n\n${rule(one)}`,
     (one) =>
