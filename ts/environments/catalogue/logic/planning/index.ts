@@ -2,6 +2,7 @@
 import type { Family } from "../../row.ts";
 import { cratePushing } from "./crate-pushing.ts";
 import { ferryConstraints } from "./ferry-constraints.ts";
+import { hoppingPegs } from "./hopping-pegs.ts";
 import { inventedPermutationPuzzle } from "./invented-permutation-puzzle.ts";
 import { keyedMazeRoute } from "./keyed-maze-route.ts";
 import { kitchenTiming } from "./kitchen-timing.ts";
@@ -22,5 +23,6 @@ export const planning: Family = {
     ferryConstraints,
     cratePushing,
     keyedMazeRoute,
+    hoppingPegs,
   ],
 };
