@@ -24,11 +24,11 @@ export interface LoopProblem {
 
 /** By level: elements, branches. */
 const SIZES = [
-  [5, 1],
-  [6, 2],
+  [4, 1],
+  [7, 1],
   [8, 2],
-  [10, 3],
-  [14, 4],
+  [12, 3],
+  [18, 4],
 ] as const;
 
 export const iterationWhileChanging = itemRow<LoopProblem>({
@@ -87,7 +87,7 @@ function make(rng: Rng, level: Level) {
   const problem = { list, branches, most: length + 6 };
   const { seen, after, changes } = run(problem, false);
   const copied = run(problem, true);
-  if (after.length < 2 || seen.length < 3 || changes < Math.min(4, level + 1)) return null;
+  if (after.length < 2 || seen.length < Math.max(3, length / 2) || changes < Math.min(4, level + 1)) return null;
   if (copied.seen.join() === seen.join()) return null;
   const lines = (one: { seen: number[]; after: number[] }): string[] => [
     one.seen.join(" "),

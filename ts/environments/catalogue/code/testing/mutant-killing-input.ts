@@ -20,13 +20,13 @@ interface Problem {
   mutant: Edit;
 }
 
-/** By level: parameters, branches, largest argument, inputs of 150 that may show the change. */
+/** By level: parameters, branches, largest argument, inputs of 150 that may show the change, of which half do. */
 const SIZES = [
   [2, 2, 12, 14],
   [3, 4, 20, 9],
   [3, 6, 30, 6],
-  [4, 8, 40, 5],
-  [4, 11, 60, 4],
+  [4, 9, 50, 4],
+  [4, 14, 80, 3],
 ] as const;
 const SAMPLES = 150;
 const MOST = 12;
@@ -76,7 +76,7 @@ function make(rng: Rng, level: Level) {
     const mutant = rng.pick(edits);
     const killing = inputs.filter((each, index) => resultOf(one, mutant.program, each) !== right[index]);
     const [witness] = killing;
-    if (witness === undefined || killing.length > most) return null;
+    if (witness === undefined || killing.length > most || killing.length < most / 2) return null;
     const spared = inputs.filter((each) => !killing.includes(each)).slice(0, 3);
     return {
       problem: { function: one, mutant },
