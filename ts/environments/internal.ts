@@ -32,6 +32,7 @@ export {
 } from "./packages/environments-lock.ts";
 export { type Hub, type HubOptions, readHub, startHub } from "./packages/hub/server.ts";
 export { writeSite } from "./packages/hub/page/site.ts";
+export { conversationsHtml, type ShownConversation } from "./packages/hub/page/conversation.ts";
 export { type FoundPackage, searchHub } from "./packages/hub/search.ts";
 export { logIn } from "./packages/hub/log-in.ts";
 export { needsLines, packageNeeds, type PackageNeeds } from "./packages/needs.ts";

@@ -1,6 +1,7 @@
 /** Evaluations of models behind endpoints: rollouts, traces, statistics, results. */
 export { compareRuns, type Comparison } from "./compare.ts";
-export { COMPARISON_HEADER, comparisonCells, comparisonPage } from "./comparison-page.ts";
+export { COMPARISON_HEADER, comparisonCells, comparisonPage } from "./pages/comparison-page.ts";
+export { resultsPage } from "./pages/results-page.ts";
 export { findContamination, type Contamination } from "./contamination.ts";
 export { readEndpointsFile } from "./endpoints.ts";
 export {

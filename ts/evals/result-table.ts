@@ -4,6 +4,12 @@ import type { EvaluationReport } from "./report.ts";
 
 /** Lines of text. */
 export function resultTable(reports: readonly EvaluationReport[]): string[] {
+  const { header, rows } = resultRows(reports);
+  return [...renderTable(header, rows), ...reports.flatMap(details)];
+}
+
+/** A row for each evaluation. */
+export function resultRows(reports: readonly EvaluationReport[]): { header: string[]; rows: string[][] } {
   const tries = [...new Set(reports.flatMap(({ pass_at_k: passed }) => Object.keys(passed)))].toSorted(
     (a, b) => Number(a) - Number(b),
   );
@@ -34,7 +40,7 @@ export function resultTable(reports: readonly EvaluationReport[]): string[] {
     ...votes.map((k) => formatNumber(one.cons_at_k[k])),
     formatCount(one.usage.completion_tokens),
   ]);
-  return [...renderTable(header, rows), ...reports.flatMap(details)];
+  return { header, rows };
 }
 
 function interval(reward: EvaluationReport["reward"]): string {
@@ -43,7 +49,7 @@ function interval(reward: EvaluationReport["reward"]): string {
 }
 
 /** Rewards when there are several, metrics, how rollouts ended, errors. */
-function details(one: EvaluationReport): string[] {
+export function details(one: EvaluationReport): string[] {
   const numbers = (values: Readonly<Record<string, number>>): string =>
     Object.entries(values)
       .map(([name, value]) => `${name} ${formatNumber(value)}`)

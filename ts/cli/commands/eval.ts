@@ -10,6 +10,7 @@ import { stopExit } from "../../stop-signal.ts";
 import { evaluate, type EvalSummary } from "../../launcher/evaluations.ts";
 import { COMPARE_OPTIONS, compareEvaluations } from "./eval/compare.ts";
 import { contaminationOf } from "./eval/contamination.ts";
+import { pageOfEvaluation } from "./eval/page.ts";
 import { BENCHMARK_OPTIONS, evaluationsOf, listSuites, modeOf, namedBenchmarks, showData } from "./eval/benchmarks.ts";
 
 const OPTIONS = [
@@ -41,7 +42,7 @@ export const command: Command = {
   name: "eval",
   summary: "Evaluate a model behind an endpoint on environments",
   usage:
-    "eval <id|path|file.toml>... | --suite <name> | --benchmark <name> -m <model> -b <base url> [-n examples] [-r rollouts] [-c concurrency] [--key value]...\n       prl eval compare <run directory> <run directory> [--html <file>]\n       prl eval contamination <run directory> <training run directory>",
+    "eval <id|path|file.toml>... | --suite <name> | --benchmark <name> -m <model> -b <base url> [-n examples] [-r rollouts] [-c concurrency] [--key value]...\n       prl eval compare <run directory> <run directory> [--html <file>]\n       prl eval page <run directory> [--html <file>]\n       prl eval contamination <run directory> <training run directory>",
   details: `Name environments by id (reverse-text) or path (./my-env.ts), or give config files with [[eval]] tables.
 Short forms: ${Object.entries(SHORT)
     .map(([short, long]) => `${short} ${long}`)
@@ -56,6 +57,7 @@ summary.json of the run directory has the results, traces.jsonl has every rollou
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (args[0] === "compare") return compareEvaluations(args.slice(1), io);
+  if (args[0] === "page") return pageOfEvaluation(args.slice(1), io);
   if (args[0] === "contamination") return contaminationOf(args.slice(1), io);
   const words = args.map(expanded);
   const parsed = parseConfigArguments("eval", words, OPTIONS);

@@ -56,7 +56,7 @@ describe("prl eval compare", () => {
     expect(one?.difference.low).toBeCloseTo(-0.00583371918, 9);
     expect(one?.difference.high).toBeCloseTo(1.00583371918, 9);
     expect(one?.p).toBeCloseTo(0.125, 12);
-    expect(readFileSync(join(dir, "page.html"), "utf8")).toMatch(/^<!doctype html>[\s\S]*gsm8k[\s\S]*<\/html>\n$/u);
+    expect(readFileSync(join(dir, "page.html"), "utf8")).toMatch(/^<!doctype html>[\s\S]*gsm8k[\s\S]*<\/html>\s*$/u);
     expect((await prl(["eval", "compare", a, b], dir)).stdout).toContain("gsm8k");
   });
 

@@ -8,7 +8,12 @@ import { parseOptions } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 
 export const COMPARE_OPTIONS = [
-  { flag: "--html", value: "<file>", summary: "compare: write the comparison as one page, too" },
+  {
+    flag: "--html",
+    value: "<file>",
+    summary:
+      "compare: write the comparison as one page, too; page: where to write the page (results.html in the run directory)",
+  },
 ] as const;
 
 /** @param args what follows `compare`. */

@@ -16,7 +16,7 @@ interface Bound {
 interface Given {
   events: number;
   bounds: Bound[];
-  /** Exactly one of each pair is known to hold, but not which. */
+  /** At least one of each pair holds; which one is not known. */
   choices: [Bound, Bound][];
   /** Events whose distance is asked for. */
   asked: [number, number][];
@@ -48,7 +48,7 @@ export const tightestTimeBounds = fieldRow<Given>({
 });
 
 const RULE =
-  "All bounds are inclusive and all of them hold together. Of each either-or exactly the cases count that are possible together with everything else; the bounds asked for are over all cases that remain.";
+  "All bounds are inclusive and all of them hold together. Of an either-or at least one of the two holds, perhaps both; the bounds asked for are over everything that is possible then.";
 
 function draw(rng: Rng, level: Level): Given | null {
   const [events, choiceCount, questions] = at(SIZES, level - 1);

@@ -9,7 +9,7 @@ interface Given {
   count: number;
   /** Pairs that depend on each other whatever is held fixed. */
   links: [number, number][];
-  /** For unlinked pairs with common neighbours: the sets that make them independent, as one example. */
+  /** For each unlinked pair: one set that makes the two independent. */
   separators: { pair: [number, number]; by: number[] }[];
 }
 

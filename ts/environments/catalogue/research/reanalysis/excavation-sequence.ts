@@ -1,4 +1,4 @@
-/** excavation-sequence: the direct relations of layers of an excavation after equal layers are joined and redundant relations dropped. */
+/** excavation-sequence: the range of years of each layer of an excavation, from what lies above what, coins and dated covers. */
 import { sample, shuffled } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { fieldRow, type Solution } from "../../field-row.ts";
@@ -9,9 +9,9 @@ interface Given {
   layers: number;
   /** The first one is later than the second one. */
   later: [number, number][];
-  /** Finds: a layer with a coin that is not older than a year. */
+  /** A layer, and the year of a coin in it: the layer is not older. */
   coins: [number, number][];
-  /** A layer that must be older than a year, as something above it is dated. */
+  /** A layer, and a year that something above it is dated to: the layer is older. */
   seals: [number, number][];
 }
 

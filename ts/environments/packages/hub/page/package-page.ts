@@ -5,6 +5,7 @@ import { packageReport, type PackageReport, reportCounts } from "../../package-r
 import { PrlError } from "../../../../errors.ts";
 import type { PackageRecord } from "../package-record.ts";
 import { badge } from "./badge.ts";
+import { conversationsHtml } from "./conversation.ts";
 import { documentText } from "./document.ts";
 import { markdownHtml } from "./markdown.ts";
 import { homeFrom, packagePath } from "./paths.ts";
@@ -94,15 +95,7 @@ function sampleHtml({ task, by, conversations, reward, scores }: PackageReport["
     <summary>
       task ${task}: ${who}, ${reward === null ? "no reward" : `reward ${Number(reward.toPrecision(4))}`}
     </summary>
-    ${conversations.map(
-      ({ agent, messages }) =>
-        html`${conversations.length > 1 ? `agent ${agent}` : ""}${messages.map(
-          ({ role, content, calls }) =>
-            html`<p class="small">${role}</p>
-              <pre>
-${[content, ...calls.map((call) => `calls ${call}`)].filter((line) => line !== "").join("\n")}</pre>`,
-        )}`,
-    )}
+    ${conversationsHtml(conversations)}
     <p class="small">${values.join(", ")}</p>
   </details> `;
 }
