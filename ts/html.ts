@@ -16,6 +16,35 @@ export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[
   return new Html(parts.map((part, at) => (at === 0 ? part : `${textOf(values[at - 1])}${part}`)).join(""));
 }
 
+export interface Page {
+  readonly title: string;
+  /** CSS of the page. */
+  readonly style: string;
+  /** Its content security policy: what it may load and run. A page that needs nothing beside it can be saved, sent and hosted anywhere. */
+  readonly policy: string;
+  readonly body: Html;
+}
+
+/** A whole document of one file. */
+export function pageText({ title, style, policy, body }: Page): string {
+  const { text } = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width" />
+        <meta http-equiv="Content-Security-Policy" content="${policy}" />
+        <title>${title}</title>
+        <style>
+          ${new Html(style)}
+        </style>
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html>`;
+  return `${text}\n`;
+}
+
 export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

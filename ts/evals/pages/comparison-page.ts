@@ -2,7 +2,7 @@
 import { html } from "../../html.ts";
 import { formatCount, formatNumber } from "../../monitors/index.ts";
 import type { Comparison } from "../compare.ts";
-import { pageText, table } from "./frame.ts";
+import { resultsText, table } from "./frame.ts";
 
 const HEADER = ["evaluation", "tasks", "a", "b", "b - a", "95 % interval", "better", "worse", "equal", "p"];
 
@@ -35,5 +35,5 @@ export function comparisonPage(a: string, b: string, comparisons: readonly Compa
       Means over the tasks that both runs scored. The interval is Student's over the differences of the tasks; p is the
       two-sided sign test.
     </p>`;
-  return pageText(`${a} and ${b}`, body);
+  return resultsText(`${a} and ${b}`, body);
 }

@@ -1,5 +1,5 @@
-/** The frame of a page of results: one file, which needs nothing beside it and runs nothing. */
-import { Html, html } from "../../html.ts";
+/** The style and the tables of the pages of evaluations. */
+import { html, pageText, type Html } from "../../html.ts";
 
 const STYLE = `
 :root{color-scheme:light dark}
@@ -11,24 +11,9 @@ details{border-bottom:1px solid #8884;padding:.3rem 0}summary{cursor:pointer}.sm
 `;
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-export function pageText(title: string, body: Html): string {
-  const { text } = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width" />
-        <meta http-equiv="Content-Security-Policy" content="${POLICY}" />
-        <title>${title}</title>
-        <style>
-          ${new Html(STYLE)}
-        </style>
-      </head>
-      <body>
-        ${body}
-      </body>
-    </html>`;
-  return `${text}
-`;
+/** The page of an evaluation: one file, which needs nothing beside it and runs nothing. */
+export function resultsText(title: string, body: Html): string {
+  return pageText({ title, style: STYLE, policy: POLICY, body });
 }
 
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): Html {

@@ -13,7 +13,7 @@ import { formatNumber } from "../../monitors/index.ts";
 import { readEpisode } from "../read-episode.ts";
 import type { EvaluationReport } from "../report.ts";
 import { details, resultRows } from "../result-table.ts";
-import { pageText, table } from "./frame.ts";
+import { resultsText, table } from "./frame.ts";
 
 /** Rollouts that are shown of each end of the rewards. */
 const SHOWN = 3;
@@ -42,7 +42,7 @@ export async function resultsPage(runDir: string): Promise<string> {
   const { header, rows } = resultRows(reports);
   const body = html`<h1>${basename(runDir)}</h1>
     ${table(header, rows)} ${reports.map((one) => evaluationHtml(one, samples.get(one.name)))}`;
-  return pageText(basename(runDir), body);
+  return resultsText(basename(runDir), body);
 }
 
 function evaluationHtml(report: EvaluationReport, ends: Ends = { least: [], most: [] }): Html {

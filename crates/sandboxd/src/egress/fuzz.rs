@@ -58,8 +58,8 @@ fn http_requests_under_fuzz() {
     ];
     let target = Target::new("egress-http")
         .words(&words)
-        .start("CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n\r\n")
-        .start("GET http://pypi.org/simple HTTP/1.1\r\nHost: pypi.org\r\nConnection: x\r\n\r\n")
+        .start("CONNECT box.test:443 HTTP/1.1\r\nHost: box.test:443\r\n\r\n")
+        .start("GET http://box.test/simple HTTP/1.1\r\nHost: box.test\r\nConnection: x\r\n\r\n")
         .start("POST http://[::1]/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
         .inputs(15_000);
     target.heap(4 << 20, 64).run(|bytes| answer(bytes, http::serve));
@@ -67,10 +67,10 @@ fn http_requests_under_fuzz() {
 
 #[test]
 fn socks_requests_under_fuzz() {
-    let words = ["\u{5}\u{1}\0", "\u{5}\u{1}\0\u{3}", "\u{4}pypi", "\u{1}", "\u{4}"];
+    let words = ["\u{5}\u{1}\0", "\u{5}\u{1}\0\u{3}", "\u{4}box.", "\u{1}", "\u{4}"];
     let target = Target::new("egress-socks")
         .words(&words)
-        .start(b"\x05\x01\x00\x05\x01\x00\x03\x08pypi.org\x01\xbb".as_slice())
+        .start(b"\x05\x01\x00\x05\x01\x00\x03\x08box.test\x01\xbb".as_slice())
         .start(b"\x05\x02\x00\x02\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50".as_slice())
         .start([b"\x05\x01\x00\x05\x01\x00\x04".as_slice(), &[0; 15], b"\x01\x00\x50"].concat())
         .inputs(15_000);
@@ -94,7 +94,7 @@ fn rules_under_fuzz() {
     ];
     let target = Target::new("egress-rules")
         .words(&words)
-        .start("pypi.org\n*.github.com:443\n10.0.0.1:5432\n[::1]:80")
+        .start("box.test\n*.github.com:443\n10.0.0.1:5432\n[::1]:80")
         .inputs(15_000);
     target.heap(1 << 20, 256).run(|bytes| {
         let rules: Vec<String> = String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect();

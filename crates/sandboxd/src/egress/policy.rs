@@ -213,14 +213,14 @@ mod tests {
     #[test]
     fn only_named_hosts_are_allowed() {
         let policy = policy(&[
-            "pypi.org",
+            "box.test",
             "*.example.com:8443",
             "Files.Example.org.:80",
             "10.0.0.5:5432",
             "[fd00::1]:9",
         ]);
         for yes in [
-            "pypi.org:80",
+            "box.test:80",
             "PyPI.org.:443",
             "a.example.com:8443",
             "a.b.example.com:8443",
@@ -232,9 +232,9 @@ mod tests {
             assert!(allows(&policy, yes), "{yes}");
         }
         for no in [
-            "pypi.org:8080",
-            "xpypi.org:443",
-            "pypi.org.evil.net:443",
+            "box.test:8080",
+            "xbox.test:443",
+            "box.test.evil.net:443",
             "example.com:8443",
             "xexample.com:8443",
             "a.example.com:443",
@@ -244,8 +244,8 @@ mod tests {
             "2130706433:80",
             "0x7f.1:80",
             "127.1:80",
-            "pypi.org\u{430}:80",
-            "pypi.org/@evil.net:80",
+            "box.test\u{430}:80",
+            "box.test/@evil.net:80",
         ] {
             assert!(!allows(&policy, no), "{no}");
         }

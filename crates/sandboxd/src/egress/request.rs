@@ -174,7 +174,7 @@ mod tests {
         let named = |text: &str| Service::parse(text).expect("service");
         let only = Grants::Only(vec![named("10.0.0.1:5432"), named("unix:/run/db")]);
         for (wanted, granted) in [
-            (network(&["pypi.org", "1.1.1.1:53"], &[]), true),
+            (network(&["box.test", "1.1.1.1:53"], &[]), true),
             (network(&["10.0.0.1:5432"], &[]), true),
             (network(&["10.0.0.1:5433"], &[]), false),
             (network(&["10.0.0.1"], &[]), false),

@@ -1,11 +1,11 @@
 /**
- * The frame of every page of a hub: head, style, navigation. A page needs nothing beside it, so it can be saved, sent and hosted anywhere.
+ * The style, search and navigation of every page of a hub.
  *
  * The policy in the head allows our one script by its digest, and nothing that a README or a description could bring.
  */
 import { createHash } from "node:crypto";
 
-import { Html, html } from "../../../../html.ts";
+import { Html, html, pageText } from "../../../../html.ts";
 
 const STYLE = `
 :root{color-scheme:light dark;--line:#8884;--soft:#8882;--good:#1a7f37;--bad:#b3261e}
@@ -58,21 +58,7 @@ export interface Document {
 }
 
 export function documentText({ title, home, body }: Document): string {
-  const { text } = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width" />
-        <meta http-equiv="Content-Security-Policy" content="${CONTENT_POLICY}" />
-        <title>${title}</title>
-        <style>
-          ${new Html(STYLE)}
-        </style>
-      </head>
-      <body>
-        ${home === null ? [] : [html`<p class="small"><a href="${home}">All environments</a></p>`]} ${body}
-        ${home === null ? [new Html(`<script>${SCRIPT}</script>`)] : []}
-      </body>
-    </html> `;
-  return text;
+  const search = home === null ? [new Html(`<script>${SCRIPT}</script>`)] : [];
+  const wayHome = home === null ? [] : [html`<p class="small"><a href="${home}">All environments</a></p>`];
+  return pageText({ title, style: STYLE, policy: CONTENT_POLICY, body: html`${wayHome} ${body} ${search}` });
 }
