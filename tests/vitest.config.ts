@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 import { COMPILED_FILE, compiledCode, refuseOldCode, RUNS_COMPILED } from "./support/compiled.ts";
+import { LongestFirst } from "./support/order.ts";
 
 /** The long form of a test makes up to a hundred times as many cases. */
 const LIMIT_MS = process.env["PRL_TEST_LONG"] === "1" ? 1_800_000 : 300_000;
@@ -13,6 +14,7 @@ export default defineConfig({
     server: { deps: { external: RUNS_COMPILED ? [COMPILED_FILE] : [] } },
     include: ["tests/**/*.test.ts"],
     pool: "forks",
+    sequence: { sequencer: LongestFirst },
     // They end a test that hangs, and decide nothing else: a machine under load is five times slower than a quiet one.
     testTimeout: LIMIT_MS,
     hookTimeout: LIMIT_MS,

@@ -19,6 +19,9 @@ const PER_LEVEL_OF_WORLDS = IS_LONG ? 50 : 4;
 /** Instances of each level whose programs run in sandboxes, and instances in all on which programs without the skill run. */
 const SCORED = IS_LONG ? 50 : 1;
 const CHEATED = IS_LONG ? 20 : 1;
+/** Near misses of an instance, and programs without the skill, that run there. Rows share most of the latter, which attack the harness. */
+const MISSES = IS_LONG ? 4 : 2;
+const CHEATS = IS_LONG ? 20 : 4;
 /** Share of common word triples above which two tasks are one in other words. */
 const MOST_ALIKE = 0.5;
 
@@ -31,7 +34,8 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
     const options = { perLevel: PER_LEVEL, seed: 1 };
     if (isWorldRow(row)) return inspectWorld(id, row, { ...options, perLevel: PER_LEVEL_OF_WORLDS });
     if (!isProgramRow(row)) return inspectRow(id, row, options);
-    return inspectProgram(id, row, { ...options, scored: SCORED, cheated: CHEATED, pool: await sandboxes.pool() });
+    const programs = { scored: SCORED, cheated: CHEATED, misses: MISSES, cheats: CHEATS };
+    return inspectProgram(id, row, { ...options, ...programs, pool: await sandboxes.pool() });
   };
   afterAll(async () => sandboxes.close());
   describe(`the quality gate of ${only ?? category}`, () => {

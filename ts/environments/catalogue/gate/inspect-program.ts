@@ -1,13 +1,14 @@
 /**
  * The quality gate of rows whose answers run in a sandbox: bounds on everything that is drawn, and programs on some of it.
  *
- * The generator is measured on all instances; gold programs and near misses run on `scored` instances of each level, cheats on `cheated` of all.
+ * The generator is measured on all instances; gold programs and `misses` near misses run on `scored` instances of each level, `cheats` cheats on
+ * `cheated` of all. In one level, as many programs of other instances run as gold programs.
  */
 import type { SandboxPool } from "../../../sandbox/index.ts";
 import { drawInstance, type DrawCounts } from "../drawn.ts";
 import { answerIn, asReply } from "../reply-answer.ts";
 import { type Level, LEVELS, type ProgramRow } from "../row.ts";
-import { createRng } from "../../../random/rng.ts";
+import { createRng, type Rng } from "../../../random/rng.ts";
 import { scoreProgram } from "../score-program.ts";
 import {
   checkBounds,
@@ -30,14 +31,15 @@ export interface ProgramGateOptions {
   readonly scored: number;
   /** Instances, from the hardest level on, on which the cheats run. */
   readonly cheated: number;
+  /** Near misses of an instance that run, and cheats of one, drawn by the seed. The generator has compared all near misses with the right results. */
+  readonly misses: number;
+  readonly cheats: number;
   readonly seed: number;
   readonly pool: SandboxPool;
 }
 
 /** Prompts of a signature. */
 const SIGNED = 12;
-/** Near misses of an instance that run; the generator has compared all of them with the right results. */
-const MOST_MISSES = 4;
 /** A program that does not end needs no more. */
 const SHORT_MS = 300;
 const ENDLESS = {
@@ -74,9 +76,12 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
   checkPrompts(row, samples, failures);
   checkRepeats(row, samples, failures);
   for (const sample of samples) checkPlaces(row, sample, failures);
-  for (const sample of levels.flatMap((some) => some.slice(0, scored))) await checkPrograms(sample, score, failures);
+  for (const sample of levels.flatMap((some) => some.slice(0, scored))) {
+    await checkPrograms({ ...sample, misses: someOf(sample.misses, options.misses, rng) }, score, failures);
+  }
   for (const sample of [...samples].reverse().slice(0, cheated)) {
-    await checkCheats(row, sample, score, failures);
+    const cheats = someOf([...row.cheats(sample.instance), ...textsOf(sample.prompt)], options.cheats, rng);
+    await checkCheats(cheats, sample, score, failures);
     await checkEndless(row, sample, pool, failures);
   }
   const report: RowReport = {
@@ -84,10 +89,7 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
     levels: levelsOf(row, samples),
     monotone: rankCorrelation(samples.map((one): [Level, number] => [one.level, row.effort(one.instance)])),
     bestConstant: null,
-    foreign: await foreignScore(
-      levels.map((some) => some.slice(0, Math.max(2, scored))),
-      score,
-    ),
+    foreign: await foreignScore(levels, scored, score),
     bestGuess: null,
     degenerate: counts.degenerate / counts.made,
     leaking: counts.leaking / counts.made,
@@ -116,24 +118,38 @@ function checkPlaces(row: ProgramRow, { prompt, gold, misses }: Sample, failures
 async function checkPrograms({ level, instance, gold, misses }: Sample, score: Score, failures: Set<string>) {
   const earned = await score(instance, `Some reasoning.\n\n\`\`\`\nx\n\`\`\`\n\n${asReply(gold, "code")}\nDone.`);
   if (earned !== 1) failures.add(`level ${level}: the gold program scores ${earned}: ${shown(gold)}`);
-  for (const miss of misses.slice(0, MOST_MISSES)) {
+  for (const miss of misses) {
     if ((await score(instance, asReply(miss, "code"))) >= 1)
       failures.add(`level ${level}: the wrong program ${shown(miss)} scores 1`);
   }
 }
 
+/** What stands in for a program without the skill: the prompt, its last paragraph, and what other formats take for everything. */
+function textsOf(prompt: string): string[] {
+  const paragraphs = prompt.split(/\n\s*\n/u).map((part) => part.replaceAll("```", ""));
+  return [paragraphs.join("\n\n"), ...paragraphs.slice(-1), "pass", "*", ".*", "{}"];
+}
+
 async function checkCheats(
-  row: ProgramRow,
-  { level, instance, prompt }: Sample,
+  cheats: readonly string[],
+  { level, instance }: Sample,
   score: Score,
   failures: Set<string>,
-): Promise<void> {
-  const paragraphs = prompt.split(/\n\s*\n/u).map((part) => part.replaceAll("```", ""));
-  const texts = [paragraphs.join("\n\n"), ...paragraphs.slice(-1), "pass", "*", ".*", "{}"];
-  for (const text of [...row.cheats(instance), ...texts]) {
+) {
+  for (const text of cheats) {
     const earned = await score(instance, asReply(text, "code"));
     if (earned !== 0) failures.add(`level ${level}: ${shown(text)} scores ${earned}`);
   }
+}
+
+/** At most `count` of them, in their order, all equally likely. */
+function someOf<Item>(items: readonly Item[], count: number, rng: Rng): Item[] {
+  let left = Math.min(count, items.length);
+  return items.filter((_, at) => {
+    if (rng.next() * (items.length - at) >= left) return false;
+    left -= 1;
+    return true;
+  });
 }
 
 /** One test with a short limit: it would take as long for each. */
@@ -145,11 +161,11 @@ async function checkEndless(row: ProgramRow, { level, instance }: Sample, pool: 
   if (earned !== 0) failures.add(`level ${level}: a program that does not end scores ${earned}`);
 }
 
-/** Mean score of the gold programs of other instances of the level. */
-async function foreignScore(levels: readonly (readonly Sample[])[], score: Score): Promise<number> {
+/** Mean score of the gold programs of other instances of the level, on `scored` instances of each. */
+async function foreignScore(levels: readonly (readonly Sample[])[], scored: number, score: Score): Promise<number> {
   const scores: number[] = [];
   for (const samples of levels) {
-    for (const [index, { instance, gold }] of samples.entries()) {
+    for (const [index, { instance, gold }] of samples.slice(0, scored).entries()) {
       const other = samples[(index + 1) % samples.length];
       if (other !== undefined && other.gold !== gold) scores.push(await score(instance, asReply(other.gold, "code")));
     }
