@@ -6,7 +6,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { FAULTS } from "./faults.ts";
-import { type Defect, DEFECTS } from "./parts/machine.ts";
+import { type Defect, DEFECTS, observeAddon } from "./parts/machine.ts";
 import { type Shape, simulate } from "./simulate.ts";
 
 const LONG = process.env["PRL_TEST_LONG"] === "1";
@@ -15,11 +15,7 @@ const SEEDS = LONG ? 10_000 : 100;
 const TEST = { timeout: LONG ? 7_200_000 : 300_000 };
 const KILLS = ["kill-trainer", "kill-orchestrator", "kill-inference", "kill-env-server", "kill-launcher"];
 
-beforeAll(() => {
-  process.env["PRL_OBSERVED_ADDON"] =
-    process.env["PRL_NATIVE_ADDON"] ?? new URL("../../native/index.js", import.meta.url).pathname;
-  process.env["PRL_NATIVE_ADDON"] = new URL("parts/observed-addon.cjs", import.meta.url).pathname;
-});
+beforeAll(observeAddon);
 
 /** Runs the seeds; fails with the first that breaks a promise. */
 async function each(seeds: readonly number[], check: (seed: number) => Promise<readonly string[]>): Promise<void> {

@@ -50,12 +50,26 @@ export interface SimulateOptions {
   readonly faults?: readonly string[];
   /** Default: none. */
   readonly defect?: Defect;
+  /** Default: 1. */
+  readonly pace?: number;
+  /** Steps whose batches stay; default: all. */
+  readonly keptBatches?: number;
+  /** Called from time to time (`Watch.everyMs`) while the run goes on. */
+  readonly watch?: Watch;
+}
+
+export interface Watch {
+  /** Virtual milliseconds. */
+  readonly everyMs: number;
+  readonly look: (runDir: string) => void;
 }
 
 const MOST_FAULTS = 8;
 /** Lines of the log in an error. */
 const MOST_SHOWN = 60;
 const MOST_STARTS = 12;
+/** Virtual time that a run may take: for each step, and in all. */
+const LONGEST_STEP_MS = 20_000;
 const LONGEST_MS = 1_200_000;
 
 /** Runs the seed to its end. Errors: the run hangs, or something went wrong that no process of it reported. */
@@ -68,6 +82,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     network: new Network(world),
     contract: [],
     garbage: 0,
+    pace: options.pace ?? 1,
     defect: options.defect ?? null,
   };
   const runDir = join(await mkdtemp(join(tmpdir(), "prl-control-plane-")), "run");
@@ -75,8 +90,9 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   const unpatch = patchNode(world, programOf(machine));
   Reflect.set(globalThis, "observeNative", <Result>(work: Promise<Result>) => world.native(work));
   try {
+    if (options.watch !== undefined) watch(world, options.watch, runDir);
     if (kinds.length > 0) inject(machine, kinds, 1 + world.rng.integer(MOST_FAULTS));
-    const starts = await toItsEnd(world, configOf(shape), runDir);
+    const starts = await toItsEnd(world, configOf(shape, options.keptBatches ?? null), runDir);
     const expected = { steps: shape.steps, maxStaleness: shape.level, result: null, killed: null };
     return {
       shape,
@@ -98,8 +114,16 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   }
 }
 
+function watch(world: World, { everyMs, look }: Watch, runDir: string): void {
+  world.schedule(everyMs, null, () => {
+    look(runDir);
+    watch(world, { everyMs, look }, runDir);
+  });
+}
+
 /** Starts the launcher until the run is completed; returns how often. */
 async function toItsEnd(world: World, config: RlConfig, runDir: string): Promise<number> {
+  const longestMs = Math.max(LONGEST_MS, (config.max_steps ?? 0) * LONGEST_STEP_MS);
   for (let start = 1; start <= MOST_STARTS; start++) {
     let code: number | null = null;
     const process = world.spawn(
@@ -107,13 +131,13 @@ async function toItsEnd(world: World, config: RlConfig, runDir: string): Promise
       (own) => launcher(world, own, config, runDir),
       (exit) => (code = exit.code),
     );
-    await world.run(() => process.state === "dead", LONGEST_MS);
+    await world.run(() => process.state === "dead", longestMs);
     if (code === 0) return start;
     // The user makes room before the run goes on.
-    await world.run(() => !world.isDiskFull, LONGEST_MS);
+    await world.run(() => !world.isDiskFull, longestMs);
     // A user who stopped a process and killed its launcher kills it, too.
     for (const one of world.processes) world.signal(one, "SIGCONT");
-    await world.run(() => world.processes.every(({ state }) => state === "dead"), LONGEST_MS);
+    await world.run(() => world.processes.every(({ state }) => state === "dead"), longestMs);
   }
   throw new Error(`the run was not completed in ${MOST_STARTS} starts`);
 }
@@ -151,7 +175,7 @@ async function withNote(
   }
 }
 
-function configOf({ level, steps, servers, groupSize, interval }: Shape): RlConfig {
+function configOf({ level, steps, servers, groupSize, interval }: Shape, keptBatches: number | null): RlConfig {
   return rlConfigSchema.parse({
     seed: 5,
     max_steps: steps,
@@ -159,6 +183,7 @@ function configOf({ level, steps, servers, groupSize, interval }: Shape): RlConf
     seq_len: 64,
     model: { name: "m" },
     weight_broadcast: { keep: level + 2 },
+    rollout_transport: { keep: keptBatches },
     ckpt: { interval, keep_last: 2 },
     inference: { replicas: servers },
     deployment: { max_restarts: 20 },

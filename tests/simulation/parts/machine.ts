@@ -19,8 +19,17 @@ export interface Machine {
   readonly contract: string[];
   /** Share of the answers of env workers that are none. */
   garbage: number;
+  /** How much longer steps and samples take than in a short run. */
+  readonly pace: number;
   /** What is broken on purpose. */
   readonly defect: Defect | null;
+}
+
+/** Lets the addon's calls be events of the machine. Before the first import of prl. */
+export function observeAddon(): void {
+  process.env["PRL_OBSERVED_ADDON"] =
+    process.env["PRL_NATIVE_ADDON"] ?? new URL("../../../native/index.js", import.meta.url).pathname;
+  process.env["PRL_NATIVE_ADDON"] = new URL("observed-addon.cjs", import.meta.url).pathname;
 }
 
 /** Where the launcher tells a process its place. */

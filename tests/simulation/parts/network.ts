@@ -45,6 +45,7 @@ export class Network {
       const broken = (why: string) => new PrlError("PRL_INFERENCE_UNREACHABLE", `${url} ${name}: ${why}`);
       if (server === undefined) return back(() => reject(broken("refused")));
       const { process } = server;
+      const unwatch = this.#watch(process, caller, () => reject(broken("the connection broke")));
       const isLost = world.rng.next() < this.lost;
       const times = world.rng.next() < this.repeated ? 2 : 1;
       if (times > 1) this.hasRepeated = true;
@@ -52,13 +53,16 @@ export class Network {
         world.schedule(this.#delay(), process, () => {
           const handler = server.handlers[name];
           if (handler === undefined) return world.fail(new Error(`${url} does not know ${name}`));
+          const answered = (settle: () => void): void => {
+            unwatch();
+            back(settle);
+          };
           handler(...(args as never[])).then(
-            (value) => back(() => (isLost ? reject(broken("the answer was lost")) : resolve(value))),
-            (error: unknown) => back(() => reject(error)),
+            (value) => answered(() => (isLost ? reject(broken("the answer was lost")) : resolve(value))),
+            (error: unknown) => answered(() => reject(error)),
           );
         });
       }
-      this.#watch(process, caller, () => reject(broken("the connection broke")));
       if (deadlineMs < Infinity)
         world.schedule(deadlineMs, caller, () =>
           reject(new PrlError("PRL_INFERENCE_TIMEOUT", `${url} ${name}: no answer within ${deadlineMs} ms`)),
@@ -66,15 +70,12 @@ export class Network {
     });
   }
 
-  /** Calls `broken` in the caller when the process is gone. */
-  #watch(process: SimulatedProcess, caller: SimulatedProcess | null, broken: () => void): void {
+  /** Calls `broken` in the caller when the process is gone, until the returned function is called. */
+  #watch(process: SimulatedProcess, caller: SimulatedProcess | null, broken: () => void): () => void {
     const later = (): void => void this.#world.schedule(this.#delay(), caller, broken);
-    if (process.state === "dead") return later();
-    const { onExit } = process;
-    process.onExit = (exit) => {
-      onExit(exit);
-      later();
-    };
+    if (process.state === "dead") later();
+    else process.connections.add(later);
+    return () => void process.connections.delete(later);
   }
 
   #delay(): number {

@@ -175,8 +175,9 @@ function envWorkers(network: Network): EnvWorkerConnection {
       }
     },
     async run(request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode> {
+      let give = (): void => undefined;
       const cancelled = new Promise<ReceivedEpisode>((resolve) => {
-        const give = () => resolve(lostRollout(request, "PRL_EPISODE_CANCELLED", "cancelled"));
+        give = () => resolve(lostRollout(request, "PRL_EPISODE_CANCELLED", "cancelled"));
         if (signal.aborted) give();
         else signal.addEventListener("abort", give, { once: true });
       });
@@ -184,6 +185,7 @@ function envWorkers(network: Network): EnvWorkerConnection {
         lostRollout(request, "PRL_PROCESS_DIED", messageOf(error)),
       );
       const received = await Promise.race([answer, cancelled]);
+      signal.removeEventListener("abort", give);
       return received.episode.id === request.episode_id
         ? received
         : lostRollout(request, "PRL_EPISODE_INVALID", "another id");

@@ -23,7 +23,7 @@ interface Sampled {
   readonly digest: string;
 }
 
-export function inferenceServer({ world, network, contract }: Machine): Program {
+export function inferenceServer({ world, network, contract, pace }: Machine): Program {
   return async (args, process) => {
     const { runDir, index } = placeOf(args);
     let [version, digest] = [0, ""];
@@ -57,7 +57,7 @@ export function inferenceServer({ world, network, contract }: Machine): Program 
       async generate(): Promise<Sampled> {
         const begun = { start: version, digest };
         for (let token = 0; token < TOKENS; token++) {
-          await sleep(world.delay(1, 25));
+          await sleep(pace * world.delay(1, 25));
           while (sampling.isPaused) await sleep(4);
         }
         return { ...begun, end: version };

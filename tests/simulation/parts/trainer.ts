@@ -26,7 +26,7 @@ import { logprobsOf, type Machine, placeOf } from "./machine.ts";
 const STATE = "state.json";
 const VOCABULARY = 64;
 
-export function trainer({ world, defect }: Machine): Program {
+export function trainer({ world, defect, pace }: Machine): Program {
   return async (args, process) => {
     const { configPath, runDir, index, attempt } = placeOf(args);
     const config = await readChildConfig("trainer", configPath);
@@ -50,7 +50,7 @@ export function trainer({ world, defect }: Machine): Program {
       weights: sender(runDir, config.weight_broadcast.keep),
       metrics,
       signal: process.stopping.signal,
-      open: (job) => backend(job, (ms) => sleep(world.delay(ms / 2, ms))),
+      open: (job) => backend(job, (ms) => sleep(pace * world.delay(ms / 2, ms))),
       onReady: (info) => writeReadyFile(readyFilePath(runDir, "trainer", index), info),
     });
     metrics.close();
@@ -86,7 +86,7 @@ async function backend({ model }: BackendJob, takes: (ms: number) => Promise<voi
     },
     async step() {
       await takes(5);
-      weights = `${weights} ${gradient}`;
+      weights = digest(`${weights} ${gradient}`);
       return { gradNorm: 1 };
     },
     save,

@@ -29,7 +29,9 @@ export interface SimulatedProcess {
   readonly files: Set<number>;
   /** Asked to end (SIGTERM). */
   readonly stopping: AbortController;
-  onExit: (exit: Exit) => void;
+  readonly onExit: (exit: Exit) => void;
+  /** What notices its end: the requests that it has not answered. */
+  readonly connections: Set<() => void>;
 }
 
 interface Due {
@@ -83,6 +85,7 @@ export class World {
       files: new Set(),
       stopping: new AbortController(),
       onExit,
+      connections: new Set(),
     };
     this.processes.push(process);
     this.schedule(this.delay(1, 20), process, () => {
@@ -194,5 +197,7 @@ export class World {
     for (const file of files) closeSync(file);
     this.note(`${process.name} ended: ${exit.signal ?? exit.code}`);
     process.onExit(exit);
+    for (const broken of process.connections) broken();
+    process.connections.clear();
   }
 }

@@ -73,9 +73,6 @@ function interruption(signal: AbortSignal): PrlError {
 }
 
 async function follow(options: StageOptions, { furthest }: Supervisor, end: AbortSignal): Promise<void> {
-  const ended = new Promise<void>((resolve) => {
-    end.addEventListener("abort", () => resolve(), { once: true });
-  });
   let shown = "";
   for (let poll = 0; ; poll++) {
     const isLast = end.aborted;
@@ -93,7 +90,8 @@ async function follow(options: StageOptions, { furthest }: Supervisor, end: Abor
       if (load !== null && text !== shown) options.onLoad(load);
       shown = text;
     }
-    await Promise.race([sleep(POLL_INTERVAL_MS), ended]);
+    // A race with a promise that lasts as long as the run would keep something of each poll.
+    await sleep(POLL_INTERVAL_MS, undefined, { signal: end }).catch(() => undefined);
   }
 }
 

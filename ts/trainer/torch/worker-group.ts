@@ -15,7 +15,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-import { withDeadline } from "../../async/deadline.ts";
+import { untilAborted, withDeadline } from "../../async/deadline.ts";
 import { isErrorCode, PrlError } from "../../errors.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
 
@@ -60,9 +60,8 @@ export class WorkerGroup {
   readonly #folder: string;
   readonly #exited: Promise<void>;
   readonly #signs: SignsOfLife;
-  /** Rejects at the first failure of the group. */
-  readonly #failed: Promise<never>;
-  #fail: (error: PrlError) => void = () => undefined;
+  /** Aborted with the first failure of the group. */
+  readonly #failed = new AbortController();
   #connected: () => void = () => undefined;
   #calls = 0;
   #queue: Promise<unknown> = Promise.resolve();
@@ -79,7 +78,7 @@ export class WorkerGroup {
     const all = new Promise<void>((resolve) => (group.#connected = resolve));
     const late = () => group.#error(`${group.#missing()} did not connect within ${START_MS / 1000} s`);
     try {
-      await withDeadline(Promise.race([all, group.#failed]), START_MS, late);
+      await withDeadline(untilAborted(all, group.#failed.signal), START_MS, late);
       return group;
     } catch (error) {
       await group.close();
@@ -91,9 +90,6 @@ export class WorkerGroup {
     this.#options = options;
     this.#server = server;
     this.#folder = folder;
-    this.#failed = new Promise((_resolve, reject) => (this.#fail = reject));
-    // It is also seen where it is awaited.
-    this.#failed.catch(() => undefined);
     const silence = `for ${options.silenceMs / 1000} s: it is stopped, or stuck outside of Python (trainer.rank_timeout_s)`;
     this.#signs = new SignsOfLife(options.silenceMs, (silent) => {
       this.#fail(this.#error(`${this.#named(silent)} gave no sign of life ${silence}`));
@@ -181,7 +177,7 @@ export class WorkerGroup {
       this.#error(
         `${this.#named([...silent])} did not answer ${op} within ${callMs / 1000} s (trainer.call_timeout_s)`,
       );
-    const [first] = await withDeadline(Promise.race([Promise.all(answers), this.#failed]), callMs, late);
+    const [first] = await withDeadline(untilAborted(Promise.all(answers), this.#failed.signal), callMs, late);
     return first ?? {};
   }
 
@@ -217,6 +213,10 @@ export class WorkerGroup {
         this.#fail(this.#error(`${name} wrote what is no answer`, cause));
       }
     });
+  }
+
+  #fail(error: PrlError): void {
+    this.#failed.abort(error);
   }
 
   #missing(): string {
