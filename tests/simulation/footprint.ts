@@ -43,22 +43,24 @@ const MOST_DESCRIPTORS = 4;
 /** Folders of the run directory whose files may become longer with every step: the history of the run. */
 const HISTORY = new Set([""]);
 
-/** What was more at the end than in the middle, by more than chance; each is one sentence. */
+/** What was more at the end than after a third of the time, by more than chance; each is one sentence. */
 export function growth(seen: readonly Footprint[], mostHeapMiB: number): string[] {
-  const [middle, end] = [seen[Math.floor(seen.length / 2)], seen.at(-1)];
-  if (middle === undefined || end === undefined) return ["nothing was measured"];
+  const [early, end] = [seen[Math.floor(seen.length / 3)], seen.at(-1)];
+  if (early === undefined || end === undefined) return ["nothing was measured"];
   const compared: [string, number, number, number][] = [
-    ["MiB of heap", middle.heapMiB, end.heapMiB, mostHeapMiB],
-    ["descriptors", middle.descriptors, end.descriptors, MOST_DESCRIPTORS],
-    ["threads", middle.threads, end.threads, MOST_DESCRIPTORS],
+    ["MiB of heap", early.heapMiB, end.heapMiB, mostHeapMiB],
+    ["descriptors", early.descriptors, end.descriptors, MOST_DESCRIPTORS],
+    ["threads", early.threads, end.threads, MOST_DESCRIPTORS],
   ];
-  for (const folder of new Set([...Object.keys(middle.files), ...Object.keys(end.files)])) {
-    compared.push([`files in ${folder}/`, middle.files[folder] ?? 0, end.files[folder] ?? 0, MOST_FILES]);
-    const before = middle.bytes[folder] ?? 0;
+  for (const folder of new Set([...Object.keys(early.files), ...Object.keys(end.files)])) {
+    compared.push([`files in ${folder}/`, early.files[folder] ?? 0, end.files[folder] ?? 0, MOST_FILES]);
+    const before = early.bytes[folder] ?? 0;
     const most = HISTORY.has(folder) ? Infinity : 4096 + before / 4;
     compared.push([`bytes in ${folder}/`, before, end.bytes[folder] ?? 0, most]);
   }
   return compared.flatMap(([what, before, after, most]) =>
-    after - before > most ? [`${before.toFixed(1)} ${what} in the middle, ${after.toFixed(1)} at the end`] : [],
+    after - before > most
+      ? [`${before.toFixed(1)} ${what} after a third of the time, ${after.toFixed(1)} at the end`]
+      : [],
   );
 }
