@@ -5,7 +5,7 @@
  * trainer works, and as the servers hold. A rollout lasts its completion's decoding steps, its prompt and its environment; a batch of n rollouts
  * lasts n / I of them. Training and sampling overlap unless `max_async_level` is 0: then the step is their sum.
  */
-import type { RlConfig } from "../config/index.ts";
+import { batchRanks, type RlConfig } from "../config/index.ts";
 import type { DescribedModel } from "../models/index.ts";
 import type { Assumptions } from "./assumptions.ts";
 import type { Device } from "../models/index.ts";
@@ -53,7 +53,7 @@ export function batchPlan(config: RlConfig, assumptions: Assumptions): BatchPlan
     rollouts,
     tokens,
     completion_tokens: rollouts * assumptions.completionTokens,
-    bins_per_rank: Math.ceil(tokens / bin / trainer.ranks),
+    bins_per_rank: Math.ceil(tokens / bin / batchRanks(trainer)),
     in_flight: Math.min(most, Math.ceil(batches * rollouts)),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The memory that one rank of the torch trainer needs (`ts/trainer/torch/python/prl_torch`), counted as PyTorch allocates it.
  *
- * Legend: P parameters, S those that train, R ranks, E = vocabulary x H, T tokens of a bin (`seq_len`), e bytes of `model.dtype`, H, q, k, F as in
+ * Legend: P parameters, S those that train, R ranks, E = vocabulary x H, T tokens of a bin (`seq_len`) that a rank has, e bytes of `model.dtype`, H, q, k, F as in
  * `ts/models/memory.ts`, h heads, W width of an expert, U experts that a token uses, X experts.
  *
  * | what        | bytes                                                                                                             |
@@ -20,7 +20,7 @@
  * | reserve     | 1 GiB for the CUDA context and NCCL, and 5 % for fragmentation                                                    |
  *
  * Of a layer autograd keeps the norms' inputs in f32 and their outputs, q, k and v (repeated for all heads), the output of attention, a mask of T x T,
- * and four arrays of the feed-forward network. In bfloat16 on a GPU attention needs no mask and repeats nothing (`prl_torch/attention.py`).
+ * and four arrays of the feed-forward network. In bfloat16 on a GPU attention needs no mask and repeats nothing (`prl_torch/attention/packed.py`).
  * `trainer.compile` lowers the work of logits to three chunks, which is not counted.
  *
  * On loading, every rank reads the whole model in f32 (with an adapter in `model.dtype`) and moves it to its GPU before it is cut.
@@ -39,7 +39,7 @@ import {
 
 export interface TorchWorkload {
   readonly ranks: number;
-  /** Tokens of a bin. */
+  /** Tokens of a bin that one rank has: all, unless ranks share bins. */
   readonly tokens: number;
   /** Format of the computation. */
   readonly dtype: "float32" | "bfloat16";

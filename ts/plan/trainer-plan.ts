@@ -29,14 +29,14 @@ export interface TrainerPlan {
 
 /** What the torch trainer of a config computes. */
 export function torchWorkload(
-  { trainer, model, seq_len: tokens }: RlConfig,
+  { trainer, model, seq_len: bin }: RlConfig,
   dtype: "float32" | "bfloat16",
   onGpu: boolean,
 ): TorchWorkload {
   const { lora } = model;
   return {
     ranks: trainer.ranks,
-    tokens,
+    tokens: Math.ceil(bin / trainer.parallel.context),
     dtype,
     recompute: trainer.activations === "recompute",
     optimizer: trainer.optim.type,

@@ -26,6 +26,9 @@ const missing = withoutPython(NEEDED_PACKAGES);
 const missingPytest = withoutPython([...NEEDED_PACKAGES, "pytest"]);
 const skipped = (why: string) => (why === "" ? "" : ` (skipped: ${why})`);
 const interpreter = TORCH_PYTHON ?? "";
+/** Two sequences, whose tokens are no multiple of the ranks. */
+const IDS = Uint32Array.of(5, 6, 7, 90, 91);
+const BOUNDS = Uint32Array.of(0, 3, 5);
 /** Longer than what a test waits for. */
 const PATIENCE = { silenceMs: 600_000, callMs: 600_000 };
 
@@ -66,14 +69,15 @@ async function received(ranks: number): Promise<ReceivedBatch[]> {
 
 interface Opening {
   ranks: number;
+  context?: number;
   from?: string;
   dtype?: BackendJob["dtype"];
 }
 
-function jobOf({ ranks, from = modelDir, dtype = "float32" }: Opening): BackendJob {
+function jobOf({ ranks, context = 1, from = modelDir, dtype = "float32" }: Opening): BackendJob {
   const { trainer } = rlConfigSchema.parse({
     model: { name: "m", dtype },
-    trainer: { backend: "torch", ranks, threads: 1, optim: { lr: 1e-3 } },
+    trainer: { backend: "torch", ranks, parallel: { context }, threads: 1, optim: { lr: 1e-3 } },
     orchestrator: { train: { source: [{ name: "a", env: { id: "reverse-text" } }] } },
   });
   const isResumed = from !== modelDir;
@@ -202,6 +206,33 @@ describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
     }
   });
 
+  test.each([
+    [2, 2],
+    [4, 2],
+  ])("ends with the weights of one rank when of %i ranks %i share each bin", async (ranks, context) => {
+    const after = async (opening: Opening, name: string) => {
+      const dir = join(root, name);
+      return withBackend(opening, async (backend) => {
+        expect(backend.ranks).toBe(opening.ranks / (opening.context ?? 1));
+        const losses = await steps(backend, 3);
+        const { shards } = await backend.save(dir);
+        const files = shards.map(({ file }) => file);
+        return { losses, weights: await tensors(dir, files), scores: await backend.logprobs(IDS, BOUNDS) };
+      });
+    };
+    const expected = await after({ ranks: ranks / context }, `alone-${ranks}`);
+    const found = await after({ ranks, context }, `shared-${ranks}`);
+    found.losses.forEach((loss, step) => expect(Math.abs(loss / (expected.losses[step] ?? 0) - 1)).toBeLessThan(1e-5));
+    expect(farthest(found.weights, expected.weights)).toBeLessThan(1e-4);
+    found.scores.forEach((value, t) => expect(Math.abs(value - (expected.scores[t] ?? 0))).toBeLessThan(1e-4));
+  });
+
+  test("names the heads of a model that so many ranks cannot share", async () => {
+    const opened = withBackend({ ranks: 3, context: 3 }, async () => undefined);
+    await expect(opened).rejects.toMatchObject({ code: "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED" });
+    await expect(opened).rejects.toThrow("attention heads cannot be shared by trainer.parallel.context = 3 ranks");
+  });
+
   test("writes a trace of the step that asks for one, of each rank", async () => {
     const traceDir = join(root, "profile/step_2");
     await withBackend({ ranks: 2 }, async (backend) => {
@@ -225,12 +256,10 @@ describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
   });
 
   test("scores as the engine does, and publishes bfloat16 that the engine loads", async () => {
-    const ids = Uint32Array.of(5, 6, 7, 90, 91);
-    const bounds = Uint32Array.of(0, 3, 5);
     const dir = join(root, "rounded");
-    const scores = await withBackend({ ranks: 1 }, (backend) => backend.logprobs(ids, bounds, { temperature: 0.7 }));
+    const scores = await withBackend({ ranks: 1 }, (backend) => backend.logprobs(IDS, BOUNDS, { temperature: 0.7 }));
     const model = await loadModel(modelDir, { threads: 1 });
-    const expected = await model.logprobs(ids, bounds, { temperature: Float32Array.of(0.7) });
+    const expected = await model.logprobs(IDS, BOUNDS, { temperature: Float32Array.of(0.7) });
     await model.close();
     scores.forEach((value, t) => expect(Math.abs(value - (expected[t] ?? 0))).toBeLessThan(1e-4));
     await withBackend({ ranks: 1, dtype: "bfloat16" }, async (backend) => {
@@ -240,8 +269,8 @@ describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
     });
     const rounded = await loadModel(dir, { threads: 1 });
     const [close, exact] = [
-      await rounded.logprobs(ids, bounds),
-      await withBackend({ ranks: 1 }, (one) => one.logprobs(ids, bounds)),
+      await rounded.logprobs(IDS, BOUNDS),
+      await withBackend({ ranks: 1 }, (one) => one.logprobs(IDS, BOUNDS)),
     ];
     await rounded.close();
     close.forEach((value, t) => expect(Math.abs(value - (exact[t] ?? 0))).toBeLessThan(1));

@@ -1,6 +1,7 @@
 /** `prl trainer --bench`: the trainer on random batches, publishing its weights into a temporary folder. */
 import { join } from "node:path";
 
+import { batchRanks } from "../../config/index.ts";
 import { formatCount, formatSeconds } from "../../monitors/index.ts";
 import { fakeRollouts, PROFILE_FOLDER, runTrainer } from "../../trainer/index.ts";
 import { filesystemWeights } from "../../transports/index.ts";
@@ -33,7 +34,7 @@ export async function benchTrainer(args: readonly string[], io: CommandIo): Prom
       startStep: 0,
       profileDir: join(io.cwd, PROFILE_FOLDER),
       checkpoints: null,
-      rollouts: fakeRollouts({ fake, seqLen, vocabSize, seed, ranks: trainer.ranks }),
+      rollouts: fakeRollouts({ fake, seqLen, vocabSize, seed, ranks: batchRanks(trainer) }),
       weights: filesystemWeights(dir, config.weight_broadcast),
       metrics,
       signal: io.signal,

@@ -41,6 +41,7 @@ export interface BackendJob {
     RlConfig["trainer"],
     | "backend"
     | "ranks"
+    | "parallel"
     | "python"
     | "threads"
     | "compile"
@@ -53,7 +54,7 @@ export interface BackendJob {
 }
 
 export interface TrainerBackend extends Pick<Trainer, "isa" | "dtype" | "vocabSize" | "logprobs" | "close"> {
-  /** Processes that train together; each has its own batch of a step. */
+  /** Batches of a step, each for a process or for several that share its bins. */
   readonly ranks: number;
   /** Null: it trains on processors. */
   readonly accelerators: Accelerators | null;

@@ -129,7 +129,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
 }
 
 function backendJob({ modelDir, baseDir, config, start }: SftJob): BackendJob {
-  const { model, seed, backend, ranks, python, threads, compile, activations, optim } = config;
+  const { model, seed, backend, ranks, parallel, python, threads, compile, activations, optim } = config;
   const { rank_timeout_s, call_timeout_s } = config;
   const { lora, name, dtype, base_dtype: baseDtype } = model;
   return {
@@ -138,6 +138,17 @@ function backendJob({ modelDir, baseDir, config, start }: SftJob): BackendJob {
     baseDtype,
     referenceDir: null,
     loss: null,
-    settings: { backend, ranks, python, threads, compile, activations, optim, rank_timeout_s, call_timeout_s },
+    settings: {
+      backend,
+      ranks,
+      parallel,
+      python,
+      threads,
+      compile,
+      activations,
+      optim,
+      rank_timeout_s,
+      call_timeout_s,
+    },
   };
 }

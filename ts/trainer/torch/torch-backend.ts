@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-import { lossOptions, optimOptions } from "../../config/index.ts";
+import { batchRanks, lossOptions, optimOptions } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { weightDtype, writeBatch } from "../../native/index.ts";
 import { adapterOptions } from "../adapter-options.ts";
@@ -32,7 +32,8 @@ const filesSchema = z.object({ files: z.array(z.string()) });
  */
 export async function openTorchBackend(job: BackendJob, interpreter: string): Promise<TrainerBackend> {
   const { model, settings } = job;
-  const { ranks, rank_timeout_s: silence, call_timeout_s: longest } = settings;
+  const { ranks, parallel, rank_timeout_s: silence, call_timeout_s: longest } = settings;
+  const batches = batchRanks(settings);
   const writeCompanions = await readCompanions(model.baseDir);
   if (job.baseDtype !== null) {
     throw new PrlError("PRL_CONFIG_INVALID", 'model.base_dtype is not read by backend = "torch": leave it out');
@@ -63,10 +64,13 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
       isa: `torch-${info.device}`,
       dtype,
       vocabSize: info.vocab_size,
-      ranks,
-      async forwardBackward({ batches, onPolicyVersion, traceDir = null }) {
-        const paths = await batchFiles(batches, ranks, group.folder);
-        const ask = (rank: number) => ({ path: paths[rank], on_policy_version: onPolicyVersion, trace_dir: traceDir });
+      ranks: batches,
+      async forwardBackward({ batches: given, onPolicyVersion, traceDir = null }) {
+        const paths = await batchFiles(given, batches, group.folder);
+        const ask = (rank: number) => {
+          const path = paths[Math.floor(rank / parallel.context)];
+          return { path, on_policy_version: onPolicyVersion, trace_dir: traceDir };
+        };
         return stepSchema.parse(await group.call("forward_backward", ask));
       },
       async step({ lr = settings.optim.lr } = {}) {
@@ -105,11 +109,12 @@ function openArguments({ model, settings, loss, referenceDir }: BackendJob, dtyp
     optim: optimOptions(settings.optim),
     recompute: settings.activations === "recompute",
     compile: settings.compile,
+    context: settings.parallel.context,
     resume: model.isResumed ? model.modelDir : null,
   };
 }
 
-/** The file of each rank's batch. A batch that is in memory only is written into `folder`, in the place of the one of the step before. */
+/** The files of `ranks` batches. A batch that is in memory only is written into `folder`, in the place of the one of the step before. */
 async function batchFiles(batches: StepBatch["batches"], ranks: number, folder: string): Promise<string[]> {
   const fileOf = async (batch: RankBatch | undefined, rank: number): Promise<string> => {
     if (batch === undefined) throw new PrlError("PRL_BATCH_INVALID", `there is no batch for rank ${rank}`);

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { type ChildConfigs, readChildConfig } from "../../../config/index.ts";
+import { batchRanks, type ChildConfigs, readChildConfig } from "../../../config/index.ts";
 import { releaseLock, takeLock } from "../../../files/run-lock.ts";
 import { VLLM_KEY } from "../../../inference/internal.ts";
 import { apiKeyFrom } from "../../../inference-client/index.ts";
@@ -156,6 +156,6 @@ async function doRun(
     logged,
     checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
     rollouts,
-    trainRanks: { ranks: config.trainer.ranks, cost },
+    trainRanks: { ranks: batchRanks(config.trainer), cost },
   });
 }

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 
-import { type ChildConfigs, readChildConfig } from "../../../config/index.ts";
+import { batchRanks, type ChildConfigs, readChildConfig } from "../../../config/index.ts";
 import { PrlError } from "../../../errors.ts";
 import { type Metrics, readReadyFile } from "../../../monitors/index.ts";
 import { PROFILE_FOLDER, runTrainer, takeOver, type TakenOver, untilAdopted } from "../../../trainer/index.ts";
@@ -58,7 +58,7 @@ async function takenOver(input: Input): Promise<TakenOver | null> {
     component: COMPONENT,
     checkpoints: checkpointsOf(input),
     begun: { step: config.start_step, modelDir: config.model_dir },
-    ranks: config.trainer.ranks,
+    ranks: batchRanks(config.trainer),
   });
 }
 

@@ -23,6 +23,19 @@ export const backendKeys = {
     .max(MOST_PROCESSES)
     .default(1)
     .describe("torch: processes that train together, each on its own part of a batch and of the weights"),
+  parallel: z
+    .strictObject({
+      context: z
+        .int()
+        .positive()
+        .max(MOST_PROCESSES)
+        .default(1)
+        .describe(
+          "torch: ranks that share each bin, so that longer sequences fit: each has a part of its tokens, and in attention a part of the heads; a divisor of ranks and of the model's attention heads",
+        ),
+    })
+    .prefault({})
+    .describe("How the ranks divide the work beside the weights, which are always cut over all of them"),
   python: filePath(
     "torch: Python interpreter with torch, transformers and safetensors; unset: that of `prl python setup torch`",
   )
@@ -62,9 +75,18 @@ interface Problem {
 
 const UNREAD = 'is not read by backend = "engine"';
 
+/** Batches of a step: one for the ranks that share their bins. */
+export function batchRanks({ ranks, parallel }: Pick<Trainer, "ranks" | "parallel">): number {
+  return ranks / parallel.context;
+}
+
 /** Problems of the keys above, by key. */
 export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys>): Generator<Problem> {
   const { backend, ranks, python, compile, profile_step, rank_timeout_s: silence, call_timeout_s: longest } = keys;
+  const { context } = keys.parallel;
+  if (ranks % context !== 0) {
+    yield { key: "parallel", message: `context = ${context} does not divide ranks = ${ranks}` };
+  }
   if (backend !== "engine") return;
   if (ranks > 1) yield { key: "ranks", message: 'the engine trains in one process: set backend = "torch"' };
   if (python !== null) yield { key: "python", message: UNREAD };
@@ -86,7 +108,7 @@ export function* backendProblems(
       'a custom loss is a function of JavaScript, which backend = "torch" cannot call: set backend = "engine"';
     yield { key: "loss", message };
   }
-  if (trainer.ranks > 1 && rolloutTransport.type === "grpc") {
+  if (batchRanks(trainer) > 1 && rolloutTransport.type === "grpc") {
     const message = 'over gRPC there is one trainer address: use rollout_transport.type = "filesystem", or one rank';
     yield { key: "ranks", message };
   }

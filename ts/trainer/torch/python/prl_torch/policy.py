@@ -2,7 +2,7 @@
 The policy: a Hugging Face causal language model over packed sequences, cut into shards over all ranks (FSDP2).
 
 Packed sequences never see each other: their positions begin at 0, from which transformers makes masks, and GPUs get their boundaries
-(`attention.py`).
+(`attention/packed.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
-from .attention import MASKED, attention_for, boundaries
+from .attention.context import ALONE, Context
+from .attention.packed import MASKED, attention_for, boundaries
+from .attention.shared import SHARED, can_share, shared_boundaries
 from .batch import BatchError
 from .head import RowFunctions, Targets, target_logprobs
 from .names import pieces_of
@@ -36,17 +38,32 @@ class ModelError(Exception):
 class Policy(nn.Module):
     """The language model without its logits: what goes out are log-probabilities of the tokens that train."""
 
-    def __init__(self, lm: PreTrainedModel) -> None:
+    def __init__(self, lm: PreTrainedModel, context: Context) -> None:
         super().__init__()
         self.lm = lm
+        self.context = context
         self.rows = RowFunctions()
 
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, targets: Targets) -> tuple[Tensor, Tensor]:
         """Log-probability and entropy of each target of one packed bin."""
         if len(input_ids) > 0 and int(input_ids.max()) >= self.vocabulary:
             raise BatchError(f"token {int(input_ids.max())} is not in the model's vocabulary of {self.vocabulary}")
+        if self.context.size > 1:
+            return self._shared(input_ids, cu_seqlens, targets)
         hidden = hidden_states(self.lm, input_ids, cu_seqlens)
         return target_logprobs(hidden, self.head.weight, targets, self.rows)
+
+    def _shared(self, input_ids: Tensor, cu_seqlens: Tensor, targets: Targets) -> tuple[Tensor, Tensor]:
+        """Each rank has the hidden states of its tokens, and so the targets that these predict."""
+        padded, bounds = self.context.pad(input_ids, cu_seqlens)
+        part = self.context.part(len(padded))
+        hidden = hidden_states(self.lm, padded, bounds, self.context)
+        mine = ((targets.rows >= part.start) & (targets.rows < part.stop)).nonzero().squeeze(1)
+        own = Targets(targets.rows[mine] - part.start, targets.tokens[mine], targets.temperatures[mine])
+        logprobs, entropies = target_logprobs(hidden, self.head.weight, own, self.rows)
+        zeros = torch.zeros(len(targets.rows), device=hidden.device)
+        whole = self.context.sum_of_parts
+        return whole(zeros.index_put((mine,), logprobs)), whole(zeros.index_put((mine,), entropies))
 
     @property
     def head(self) -> nn.Linear:
@@ -57,12 +74,17 @@ class Policy(nn.Module):
         return cast(int, self.lm.config.vocab_size)
 
 
-def hidden_states(lm: PreTrainedModel, input_ids: Tensor, cu_seqlens: Tensor) -> Tensor:
-    """The normed output of the last layer, [T, width]."""
+def hidden_states(lm: PreTrainedModel, input_ids: Tensor, cu_seqlens: Tensor, context: Context = ALONE) -> Tensor:
+    """The normed output of the last layer, [T, width], of this rank's part of the tokens."""
     starts = torch.repeat_interleave(cu_seqlens[:-1], cu_seqlens.diff())
     positions = torch.arange(len(input_ids), device=input_ids.device) - starts
-    bounds = {} if lm.config._attn_implementation == MASKED else boundaries(cu_seqlens)
-    out = lm.base_model(input_ids=input_ids[None], position_ids=positions[None], use_cache=False, **bounds)
+    bounds: dict[str, Any] = {}
+    if context.size > 1:
+        bounds = shared_boundaries(cu_seqlens, context)
+    elif lm.config._attn_implementation != MASKED:
+        bounds = boundaries(cu_seqlens)
+    part = context.part(len(input_ids))
+    out = lm.base_model(input_ids=input_ids[None, part], position_ids=positions[None, part], use_cache=False, **bounds)
     return out.last_hidden_state[0]
 
 
@@ -78,6 +100,7 @@ class Loading:
     recompute: bool
     is_compiled: bool
     """Whether torch compiles the layers: fewer kernels, after some minutes for the first steps."""
+    context: Context = ALONE
 
 
 def load_policy(folder: str, loading: Loading) -> Policy:
@@ -85,6 +108,9 @@ def load_policy(folder: str, loading: Loading) -> Policy:
     device = loading.device
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     config.attention_dropout = 0.0
+    heads, ranks = config.num_attention_heads, loading.context.size
+    if not can_share(heads, getattr(config, "num_key_value_heads", None) or heads, ranks):
+        raise ModelError(f"{folder}: its {heads} attention heads cannot be shared by trainer.parallel.context = {ranks} ranks")
     lm = AutoModelForCausalLM.from_pretrained(
         folder,
         config=config,
@@ -105,8 +131,8 @@ def load_policy(folder: str, loading: Loading) -> Policy:
     _check_names(lm, folder)
     _check_head(lm, folder)
     # Only now, because the check of the head computes in f32.
-    lm.set_attn_implementation(attention_for(device, loading.computed))
-    policy = Policy(lm).to(device)
+    lm.set_attn_implementation(SHARED if loading.context.size > 1 else attention_for(device, loading.computed))
+    policy = Policy(lm, loading.context).to(device)
     if loading.is_compiled:
         _compile(policy)
     return policy

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 
 from .adapter import AdapterOptions, adapt, adapter_config, adapter_options, begin, peft_names
+from .attention.context import Context
 from .batch import Batch, BatchError, Columns, Counts, read_batch
 from .folders import read_optimizer, write_adapter, write_optimizer, write_weights
 from .head import Targets
@@ -45,6 +46,8 @@ class Options:
     recompute: bool
     is_compiled: bool
     """Whether torch compiles the layers."""
+    context: int
+    """Ranks that share each bin."""
     resume: str | None
     """The folder of a checkpoint, whose optimizer's state is read."""
 
@@ -62,6 +65,7 @@ def options_of(message: dict[str, Any]) -> Options:
         adapter=adapter_options(message["lora"]),
         recompute=message["recompute"],
         is_compiled=message["compile"],
+        context=message["context"],
         resume=message["resume"],
     )
 
@@ -81,6 +85,7 @@ class Trainer:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.device = device_of_rank()
+        self.context = Context.of_world(options.context)
         self.targets: list[str] = []
         self.policy = self._load(options.model_dir, options.adapter)
         self.reference = None if options.reference_dir is None else self._load(options.reference_dir, None)
@@ -98,7 +103,7 @@ class Trainer:
         dtype = DTYPES[self.options.dtype]
         # Weights that train are f32 whatever they are computed with.
         kept = torch.float32 if adapter is None else dtype
-        policy = load_policy(folder, Loading(self.device, kept, dtype, self.options.recompute, self.options.is_compiled))
+        policy = load_policy(folder, Loading(self.device, kept, dtype, self.options.recompute, self.options.is_compiled, self.context))
         if adapter is not None:
             policy.lm.requires_grad_(False)
             self.targets = adapt(layers_of(policy.lm), adapter, policy.lm.config.model_type)
@@ -135,7 +140,9 @@ class Trainer:
             logprobs, entropies = self._scores(self.policy, columns)
             logprobs.retain_grad()
             loss, sums = self.options.loss(columns, logprobs, counts)
-            statistics.add(columns, logprobs, entropies, loss, sums)
+            # The ranks that share a bin have found the same.
+            if self.context.index == 0:
+                statistics.add(columns, logprobs, entropies, loss, sums)
             # FSDP takes the mean over the ranks, and the parts of a loss add up.
             (loss * dist.get_world_size()).backward()
             slope = logprobs.grad
@@ -223,6 +230,7 @@ class Trainer:
         own = 0.0
         for columns in batch.bins:
             own += len(columns.sequence_of_tokens()[columns.in_policy()].unique())
+        own = own if self.context.index == 0 else 0.0
         return replace(batch.counts, sequences=self._sum_over_ranks(own))
 
     def _with_reference(self, columns: Columns) -> tuple[Columns, float]:

@@ -14,7 +14,7 @@ import torch.distributed as dist
 from transformers.utils import logging
 
 from .adapter import AdapterError
-from .attention import AttentionError
+from .attention.packed import AttentionError
 from .batch import BatchError
 from .connection import Connection
 from .folders import CheckpointError

@@ -30,6 +30,7 @@ def open_trainer(model: str, **changed: Any) -> Trainer:
         "lora": None,
         "recompute": False,
         "compile": False,
+        "context": 1,
         "resume": None,
     }
     return Trainer(options_of({**message, **changed}))

@@ -10,7 +10,7 @@ from conftest import native_cases
 from opened import open_trainer
 from torch import Tensor, nn
 
-from prl_torch.attention import PACKED, packed
+from prl_torch.attention.packed import PACKED, packed
 from prl_torch.head import RowFunctions, Targets, target_logprobs
 
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -71,7 +71,7 @@ def test_models_hand_the_boundaries_on_to_their_attention(recompute: bool, monke
     for case in CASES:
         masks = open_trainer(case["model"], recompute=recompute)
         with monkeypatch.context() as patched:
-            patched.setattr("prl_torch.attention.varlen_attn", varlen_in_f64)
+            patched.setattr("prl_torch.attention.packed.varlen_attn", varlen_in_f64)
             patched.setattr("prl_torch.policy.attention_for", lambda *_: PACKED)
             bounds = open_trainer(case["model"], recompute=recompute)
             losses = [trainer.forward_backward(case["batch"], 4)["loss"] for trainer in (masks, bounds)]

@@ -8,7 +8,7 @@ GIB = 2**30
 
 
 class PhaseMemory:
-    """Peaks of what is allocated on a GPU, in GiB: since the start, and in the phase that ends. On a processor nothing is known by phase."""
+    """Peaks of what is allocated on a GPU, in GiB: since the start, and in the phase that ends. On processors nothing is known by phase."""
 
     def __init__(self) -> None:
         self._peak = 0.0

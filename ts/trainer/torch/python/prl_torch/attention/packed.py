@@ -55,11 +55,7 @@ def packed(
     Causal attention within each sequence. `query` is [1, heads, T, width]; keys and values may have fewer heads. The result is
     [1, T, heads, width]. Errors: AttentionError.
     """
-    for name in UNSUPPORTED:
-        if options.get(name) is not None:
-            raise AttentionError(f"{type(module).__name__} wants {name}, which torch's variable-length attention does not compute")
-    if attention_mask is not None or "cu_seq_lens_q" not in options:
-        raise AttentionError(f"{type(module).__name__} does not hand on the boundaries of packed sequences")
+    check_call(module, attention_mask, options)
     window = options.get("sliding_window")
     rows = [states[0].transpose(0, 1) for states in (query, key, value)]
     bounds, longest = options["cu_seq_lens_q"], options["max_length_q"]
@@ -76,6 +72,15 @@ def packed(
     )
     assert isinstance(found, Tensor)
     return found[None], None
+
+
+def check_call(module: nn.Module, attention_mask: Tensor | None, options: dict[str, Any]) -> None:
+    """Errors: AttentionError for what these kernels do not compute."""
+    for name in UNSUPPORTED:
+        if options.get(name) is not None:
+            raise AttentionError(f"{type(module).__name__} wants {name}, which torch's variable-length attention does not compute")
+    if attention_mask is not None or "cu_seq_lens_q" not in options:
+        raise AttentionError(f"{type(module).__name__} does not hand on the boundaries of packed sequences")
 
 
 GROUPED: dict[str, bool] = {}
