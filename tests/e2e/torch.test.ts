@@ -1,4 +1,4 @@
-/** Runs that PyTorch trains: on two ranks, over gRPC, an adapter, resumed on another number of ranks, and supervised; beside the engine's. */
+/** Runs that PyTorch trains: on two ranks, resumed on another number of ranks, with bins that ranks share, and supervised; beside the engine's. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -50,8 +50,23 @@ describe.skipIf(missing !== "")(`PyTorch as the trainer${missing === "" ? "" : `
     expectNear(await losses("mine"), whole);
   });
 
-  test("supervised training has the engine's losses", async () => {
-    const args = ["sft", config("sft.toml"), "--max-steps", "3"];
+  test("an RL run whose two ranks share bins goes on with the losses of one rank", async () => {
+    const torch = ["--trainer.backend", "torch", "--trainer.python", interpreter, "--ckpt.interval", "1"];
+    const args = ["rl", config("lora.toml"), ...torch, "--max-steps", "2", "--run.name", "shared"];
+    await succeed([...args, "--trainer.ranks", "2", "--trainer.parallel.context", "2"]);
+    const whole = await losses("shared");
+    expect(whole.size).toBe(2);
+    const batch = await readdir(join(runDir("shared"), "rollouts", "step_1"));
+    expect(batch.filter((file) => file.startsWith("rank_"))).toEqual(["rank_0.safetensors"]);
+    await succeed([...args, "--trainer.ranks", "1", "--resume", "1"]);
+    expectNear(await losses("shared"), whole);
+  });
+
+  test.each([
+    ["of all weights", []],
+    ["of an adapter", ["--model.lora.rank", "4"]],
+  ])("supervised training %s has the engine's losses", async (_, lora) => {
+    const args = ["sft", config("sft.toml"), "--max-steps", "3", ...lora];
     await succeed([...args, "--run.name", "engine"]);
     await succeed([...args, "--backend", "torch", "--python", interpreter, "--ranks", "2", "--run.name", "torch"]);
     expectNear(await losses("torch"), await losses("engine"));
