@@ -1,7 +1,7 @@
 /**
  * The memory that one rank of the torch trainer needs (`ts/trainer/torch/python/prl_torch`), counted as PyTorch allocates it.
  *
- * Legend: P parameters, S those that train, R ranks, E = vocabulary x H, T tokens of a bin (`seq_len`) that a rank has, e bytes of `model.dtype`, H, q, k, F as in
+ * Legend: P parameters, S those that train, R ranks that share the weights, E = vocabulary x H, T tokens of a bin (`seq_len`) that a rank has, e bytes of `model.dtype`, H, q, k, F as in
  * `ts/models/memory.ts`, h heads, W width of an expert, U experts that a token uses, X experts.
  *
  * | what        | bytes                                                                                                             |
@@ -39,6 +39,8 @@ import {
 
 export interface TorchWorkload {
   readonly ranks: number;
+  /** Copies of the weights, each of which so many of the ranks share. */
+  readonly replicas: number;
   /** Tokens of a bin that one rank has: all, unless ranks share bins. */
   readonly tokens: number;
   /** Format of the computation. */
@@ -85,7 +87,8 @@ const FRAGMENTATION = 0.05;
 const STEP_BYTES = 16;
 
 export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMemory {
-  const { ranks, adapter, hasReference, dtype, onGpu } = workload;
+  const { adapter, hasReference, dtype, onGpu } = workload;
+  const ranks = workload.ranks / workload.replicas;
   const { total: parameters, layer, outside, tensor } = countParameters(shape);
   const { embedding } = sizesOf(shape);
   const width = elementBytes(dtype);
@@ -122,7 +125,7 @@ export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMe
     total: held + reserve,
     work_of: workOf,
     loading: read + reference / ranks + (onGpu ? CONTEXT : 0),
-    loading_host: ranks * read,
+    loading_host: workload.ranks * read,
   };
 }
 

@@ -36,6 +36,7 @@ export function torchWorkload(
   const { lora } = model;
   return {
     ranks: trainer.ranks,
+    replicas: trainer.parallel.replicas,
     tokens: Math.ceil(bin / trainer.parallel.context),
     dtype,
     recompute: trainer.activations === "recompute",

@@ -37,6 +37,7 @@ const { cases: onGpu } = JSON.parse(readFileSync(gpuFile, "utf8")) as { cases: O
 
 const base: TorchWorkload = {
   ranks: 1,
+  replicas: 1,
   tokens: 4096,
   dtype: "bfloat16",
   recompute: false,
@@ -90,6 +91,7 @@ describe("the torch trainer's memory", () => {
     expect(memory({ recompute: true }).total).toBeLessThan(total);
     expect(memory({ adapter: { rank: 16 } }).total).toBeLessThan(total);
     expect(memory({ ranks: 4 }).total).toBeLessThan(total);
+    expect(memory({ ranks: 8, replicas: 2 }).total).toBe(memory({ ranks: 4 }).total);
     expect(memory({ optimizer: "sgd" }).total).toBeLessThan(total);
     expect(memory({ tokens: 8192 }).total).toBeGreaterThan(total);
     expect(memory({ hasReference: true }).total).toBeGreaterThan(total);

@@ -109,7 +109,7 @@ function openArguments({ model, settings, loss, referenceDir }: BackendJob, dtyp
     optim: optimOptions(settings.optim),
     recompute: settings.activations === "recompute",
     compile: settings.compile,
-    context: settings.parallel.context,
+    ...settings.parallel,
     resume: model.isResumed ? model.modelDir : null,
   };
 }

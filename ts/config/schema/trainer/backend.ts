@@ -33,9 +33,17 @@ export const backendKeys = {
         .describe(
           "torch: ranks that share each bin, so that longer sequences fit: each has a part of its tokens, and in attention a part of the heads; a divisor of ranks and of the model's attention heads",
         ),
+      replicas: z
+        .int()
+        .positive()
+        .max(MOST_PROCESSES)
+        .default(1)
+        .describe(
+          "torch: copies of the weights (HSDP): each of so many groups of neighbouring ranks has them all, and only gradients travel between groups; a divisor of ranks",
+        ),
     })
     .prefault({})
-    .describe("How the ranks divide the work beside the weights, which are always cut over all of them"),
+    .describe("How the ranks divide tokens and weights"),
   python: filePath(
     "torch: Python interpreter with torch, transformers and safetensors; unset: that of `prl python setup torch`",
   )
@@ -83,9 +91,8 @@ export function batchRanks({ ranks, parallel }: Pick<Trainer, "ranks" | "paralle
 /** Problems of the keys above, by key. */
 export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys>): Generator<Problem> {
   const { backend, ranks, python, compile, profile_step, rank_timeout_s: silence, call_timeout_s: longest } = keys;
-  const { context } = keys.parallel;
-  if (ranks % context !== 0) {
-    yield { key: "parallel", message: `context = ${context} does not divide ranks = ${ranks}` };
+  for (const [key, count] of Object.entries(keys.parallel)) {
+    if (ranks % count !== 0) yield { key: "parallel", message: `${key} = ${count} does not divide ranks = ${ranks}` };
   }
   if (backend !== "engine") return;
   if (ranks > 1) yield { key: "ranks", message: 'the engine trains in one process: set backend = "torch"' };

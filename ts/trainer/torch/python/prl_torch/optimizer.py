@@ -50,6 +50,14 @@ def local(tensor: Tensor) -> Tensor:
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
+def copies_of(parameter: Tensor) -> int:
+    """On how many ranks each shard of the parameter is."""
+    if not isinstance(parameter, DTensor):
+        return 1
+    sizes = zip(parameter.device_mesh.shape, parameter.placements, strict=True)
+    return math.prod(size for size, placement in sizes if placement.is_replicate())
+
+
 def whole(shard: Tensor, parameter: Tensor) -> Tensor:
     """All shards of what is cut as `parameter` is, on every rank. All ranks must call it."""
     if not isinstance(parameter, DTensor):
@@ -100,9 +108,11 @@ class Optimizer:
     def _norm(self) -> float:
         device = next(iter(self.parameters.values())).device
         gradients = [local(value.grad) for value in self.parameters.values() if value.grad is not None]
+        copies = max((copies_of(value) for value in self.parameters.values()), default=1)
         norms = [torch.linalg.vector_norm(gradient, dtype=torch.float64) for gradient in gradients]
         total = torch.stack(norms).square().sum() if norms else torch.zeros((), dtype=torch.float64, device=device)
         dist.all_reduce(total)
+        total /= copies
         return math.sqrt(float(total)) if math.isfinite(float(total)) else float(total)
 
     def _take(self, names: list[str], scale: float, lr: float) -> None:

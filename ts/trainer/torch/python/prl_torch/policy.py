@@ -186,8 +186,8 @@ def _check_head(lm: PreTrainedModel, folder: str) -> None:
 
 def shard(policy: Policy, mesh: DeviceMesh, dtype: torch.dtype) -> FSDPModule:
     """
-    Cuts each layer, then the rest, over the ranks. Gradients are sums over the ranks, in f32; weights of another format are computed with
-    as `dtype`.
+    Cuts each layer, then the rest, over the ranks of the mesh's last dimension; a first one counts copies of the shards (HSDP). Gradients
+    are sums over all ranks, in f32; weights of another format are computed with as `dtype`.
     """
     # With f32 nothing is cast, nor where frozen weights have the format already.
     precision = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from .adapter import AdapterOptions, adapt, adapter_config, adapter_options, begin, peft_names
 from .attention.context import Context
@@ -48,6 +48,8 @@ class Options:
     """Whether torch compiles the layers."""
     context: int
     """Ranks that share each bin."""
+    replicas: int
+    """Groups of ranks each of which has all weights."""
     resume: str | None
     """The folder of a checkpoint, whose optimizer's state is read."""
 
@@ -66,6 +68,7 @@ def options_of(message: dict[str, Any]) -> Options:
         recompute=message["recompute"],
         is_compiled=message["compile"],
         context=message["context"],
+        replicas=message["replicas"],
         resume=message["resume"],
     )
 
@@ -109,8 +112,15 @@ class Trainer:
             self.targets = adapt(layers_of(policy.lm), adapter, policy.lm.config.model_type)
             begin(peft_names(trained_parameters(policy)), adapter, self.targets)
             policy.to(self.device)
-        shard(policy, init_device_mesh(self.device.type, (dist.get_world_size(),)), dtype)
+        shard(policy, self._mesh(), dtype)
         return policy
+
+    def _mesh(self) -> DeviceMesh:
+        """Neighbours share the weights, because those are gathered for every layer; copies meet once a step."""
+        ranks, replicas = dist.get_world_size(), self.options.replicas
+        if replicas == 1:
+            return init_device_mesh(self.device.type, (ranks,))
+        return init_device_mesh(self.device.type, (replicas, ranks // replicas), mesh_dim_names=("copies", "shards"))
 
     def _trained(self) -> dict[str, nn.Parameter]:
         """By the names under which they are saved, but for experts, which are several tensors of a folder."""

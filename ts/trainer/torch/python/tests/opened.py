@@ -31,6 +31,7 @@ def open_trainer(model: str, **changed: Any) -> Trainer:
         "recompute": False,
         "compile": False,
         "context": 1,
+        "replicas": 1,
         "resume": None,
     }
     return Trainer(options_of({**message, **changed}))
