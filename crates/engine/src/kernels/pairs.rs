@@ -1,4 +1,4 @@
-//! Pairs of bfloat16 numbers, neighbours along k: what the instruction VDPBF16PS multiplies.
+//! Pairs of bfloat16 numbers, neighbours along k: what the instructions VDPBF16PS and TDPBF16PS multiply.
 //!
 //! Rounding is to the nearest, ties to even, and numbers below the smallest normal one become 0, as in the instruction. All places that round
 //! use one conversion, so that a number's bits depend on the number alone.
@@ -7,7 +7,8 @@ use std::arch::x86_64::{
     __m128bh, __m128i, __m256, __m256bh, __m256i, __m512, __m512i, _mm_storeu_si128, _mm_unpackhi_epi32,
     _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtneps_pbh, _mm256_loadu_ps,
     _mm256_maskz_loadu_ps, _mm512_cvtepu16_epi32, _mm512_cvtneps_pbh, _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps,
-    _mm512_or_si512, _mm512_setzero_ps, _mm512_slli_epi32,
+    _mm512_or_si512, _mm512_setzero_ps, _mm512_shuffle_i32x4, _mm512_slli_epi32, _mm512_unpackhi_epi32,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 use super::element::Element;
@@ -61,10 +62,11 @@ pub(crate) fn pair_columns(rows: &[f32], (stride, length): (usize, usize), count
     pair_columns_into(rows, (stride, length), count, (out, count));
 }
 
-/// Makes `out[at / 2][column]` of `panel[at][column]`, whose rows have `width` numbers, a multiple of 16.
+/// Makes `out[at / 2][column]` of `panel[at][column]`, whose rows have `width` numbers, a multiple of 16; zeros where `out` has more rows.
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
 pub(crate) fn pair_panel(panel: &[f32], width: usize, out: &mut [Pair]) {
     let length = panel.len() / width;
+    out[length.div_ceil(2) * width..].fill(Pair::default());
     for first in (0..width).step_by(VECTOR) {
         if let (Some(panel), Some(out)) = (panel.get(first..), out.get_mut(first..)) {
             pair_columns_into(panel, (width, length), VECTOR, (out, width));
@@ -107,7 +109,7 @@ fn four_pairs(values: &[f32]) -> __m128i {
 }
 
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
-fn sixteen_pairs(even: __m512, odd: __m512) -> __m512i {
+pub(crate) fn sixteen_pairs(even: __m512, odd: __m512) -> __m512i {
     let [even, odd] = [even, odd].map(|wide| {
         // SAFETY: both are 256 bits, of which any are a value.
         let narrow = unsafe { std::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(wide)) };
@@ -127,4 +129,33 @@ fn columns_of([a, b, c, d]: [__m128i; 4]) -> [__m128i; 4] {
         _mm_unpacklo_epi64(ab_high, cd_high),
         _mm_unpackhi_epi64(ab_high, cd_high),
     ]
+}
+
+/// The columns of sixteen rows of sixteen.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn turned(rows: [__m512i; 16]) -> [__m512i; 16] {
+    // In each quarter of the vectors, the columns of four rows of four.
+    let mut quarters = rows;
+    for i in (0..16).step_by(4) {
+        let [a, b, c, d] = [rows[i], rows[i + 1], rows[i + 2], rows[i + 3]];
+        let (ab_low, ab_high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let (cd_low, cd_high) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        quarters[i] = _mm512_unpacklo_epi64(ab_low, cd_low);
+        quarters[i + 1] = _mm512_unpackhi_epi64(ab_low, cd_low);
+        quarters[i + 2] = _mm512_unpacklo_epi64(ab_high, cd_high);
+        quarters[i + 3] = _mm512_unpackhi_epi64(ab_high, cd_high);
+    }
+    // Then the quarters themselves.
+    let mut columns = rows;
+    for i in 0..4 {
+        let [a, b, c, d] = [quarters[i], quarters[i + 4], quarters[i + 8], quarters[i + 12]];
+        let (ab_low, ab_high) = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0xee>(a, b));
+        let (cd_low, cd_high) = (_mm512_shuffle_i32x4::<0x44>(c, d), _mm512_shuffle_i32x4::<0xee>(c, d));
+        columns[i] = _mm512_shuffle_i32x4::<0x88>(ab_low, cd_low);
+        columns[i + 4] = _mm512_shuffle_i32x4::<0xdd>(ab_low, cd_low);
+        columns[i + 8] = _mm512_shuffle_i32x4::<0x88>(ab_high, cd_high);
+        columns[i + 12] = _mm512_shuffle_i32x4::<0xdd>(ab_high, cd_high);
+    }
+    columns
 }

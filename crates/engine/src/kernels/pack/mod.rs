@@ -2,7 +2,7 @@
 //!
 //! A packed `[K, N]` operand is a sequence of panels of `panel_width(tier)` columns; a panel holds its columns' values row by row:
 //! `panel[k][column]`, with zeros in columns past N. Panels for products of bfloat16 numbers hold pairs, `panel[k / 2][column]`, with zeros
-//! past K.
+//! past K, where tiles are multiplied up to a whole tile.
 
 mod int8;
 #[cfg(test)]
@@ -14,7 +14,10 @@ use std::ops::Range;
 use super::buffer::{Buffer, Shared};
 use super::element::{Bf16, narrow};
 #[cfg(target_arch = "x86_64")]
-use super::pairs::{Pair, pair_panel};
+use super::{
+    amx::SIDE,
+    pairs::{Pair, pair_panel},
+};
 use super::transpose::transpose;
 use crate::compute::Compute;
 use crate::config::{BaseDtype, WeightDtype, WeightFormat};
@@ -34,8 +37,15 @@ pub(crate) fn panel_width(tier: Tier) -> usize {
     match tier {
         Tier::Portable => 8,
         Tier::Avx2 => 16,
-        Tier::Avx512 | Tier::Avx512Bf16 => 32,
+        Tier::Avx512 | Tier::Avx512Bf16 | Tier::Amx => 32,
     }
+}
+
+/// Rows of pairs of a panel with `k` numbers in a column.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn pair_steps(tier: Tier, k: usize) -> usize {
+    let pairs = k.div_ceil(2);
+    if tier == Tier::Amx { pairs.next_multiple_of(SIDE) } else { pairs }
 }
 
 /// A packed right-hand operand of `k` rows and `n` columns.
@@ -97,7 +107,7 @@ impl Default for Data {
     }
 }
 
-/// All panels, one after the other, each of `k * width` values or `k / 2 * width` pairs, rounded up.
+/// All panels, one after the other, each of `k * width` values or [`pair_steps`] times `width` pairs.
 #[derive(Clone, Copy)]
 pub(crate) enum Panels<'a> {
     F32(&'a [f32]),
@@ -183,7 +193,7 @@ impl Packed {
             // It takes room when it is filled.
             Data::Int8(_) => {}
             #[cfg(target_arch = "x86_64")]
-            Data::Pairs(data) => data.resize(columns * k.div_ceil(2)),
+            Data::Pairs(data) => data.resize(columns * pair_steps(tier, k)),
         }
     }
 
@@ -213,7 +223,7 @@ impl Packed {
             #[cfg(target_arch = "x86_64")]
             Data::Pairs(data) => {
                 let shared = Shared::new(data);
-                let pairs = self.k.div_ceil(2) * self.width;
+                let pairs = pair_steps(compute.tier(), self.k) * self.width;
                 compute.run(panels, |index| {
                     PANEL.with_borrow_mut(|wide| {
                         wide.resize(size);
