@@ -1,8 +1,8 @@
 //! Decode, prefill and training steps, of all weights and of an adapter (rank 16, all projections), of models of 12 and 100 million parameters, with
 //! weights in float32 and bfloat16, beside torch (and peft) in both, and with frozen projections in int8.
 //!
-//! `cargo bench -p prl-engine --bench shapes [-- part-of-a-name]`; `PRL_BENCH_THREADS` sets the compute threads (default 2),
-//! `PRL_BENCH_PYTHON` the interpreter that has torch.
+//! `cargo bench -p prl-engine --bench shapes [-- part-of-a-name]`; `PRL_BENCH_THREADS` sets the compute threads (default 2), `PRL_BENCH_ISA` the
+//! instruction set (default the best), `PRL_BENCH_PYTHON` the interpreter that has torch.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::loss::Counts;
 use prl_engine::{
-    BaseDtype, Compute, LoraOptions, Model, TrainBatch, Trainer, TrainerOptions, WeightDtype, WeightFormat,
+    BaseDtype, Compute, LoraOptions, Model, Tier, TrainBatch, Trainer, TrainerOptions, WeightDtype, WeightFormat,
     random_checkpoint,
 };
 
@@ -59,7 +59,9 @@ fn main() -> Outcome {
     let threads = std::env::var("PRL_BENCH_THREADS")
         .ok()
         .and_then(|value| value.parse().ok());
-    let compute = Compute::new(threads.unwrap_or(2), None)?;
+    let isa = std::env::var("PRL_BENCH_ISA").ok();
+    let isa = isa.map(|name| Tier::from_name(&name)).transpose()?;
+    let compute = Compute::new(threads.unwrap_or(2), isa)?;
     let wanted = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-'))
@@ -126,10 +128,6 @@ impl Bench<'_> {
         (rival, batch): (&str, usize),
         seconds: impl Fn(WeightFormat) -> Result<f64, Box<dyn std::error::Error>>,
     ) -> Outcome {
-        let name = format!("{}-{name}", self.shape);
-        if !name.contains(self.wanted) {
-            return Ok(());
-        }
         let sizes = Shape {
             sequences: SEQUENCES,
             length: LENGTH,
@@ -143,13 +141,17 @@ impl Bench<'_> {
             .iter()
             .flat_map(|dtype| bases.iter().map(move |base| (*dtype, *base)))
         {
+            let base_name = base.map_or("", |_| "-int8");
+            let name = format!("{}-{name}-{}{base_name}", self.shape, dtype.name());
+            if !name.contains(self.wanted) {
+                continue;
+            }
             let rate = tokens as f64 / seconds(WeightFormat { dtype, base })?;
             let measured = (!rival.is_empty() && !self.quick && base.is_none())
                 .then(|| torch(rival, self.folder, (self.compute.threads(), dtype.name()), &sizes))
                 .flatten();
             let rivals: Vec<_> = measured.map(|rate| ("torch", rate)).into_iter().collect();
-            let base = base.map_or("", |_| "-int8");
-            report(&format!("{name}-{}{base}", dtype.name()), "tokens/s", rate, &rivals);
+            report(&name, "tokens/s", rate, &rivals);
         }
         Ok(())
     }

@@ -37,8 +37,14 @@ static CONFIG: Config = Config {
     palette: 1,
     start_row: 0,
     reserved: [0; 14],
-    row_bytes: [ROW as u16, ROW as u16, ROW as u16, ROW as u16, ROW as u16, ROW as u16, ROW as u16, ROW as u16, 0, 0, 0, 0, 0, 0, 0, 0],
-    rows: [SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, 0, 0, 0, 0, 0, 0, 0, 0],
+    row_bytes: [
+        ROW as u16, ROW as u16, ROW as u16, ROW as u16, ROW as u16, ROW as u16, ROW as u16, ROW as u16, 0, 0, 0, 0, 0,
+        0, 0, 0,
+    ],
+    rows: [
+        SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, SIDE as u8, 0, 0, 0, 0, 0,
+        0, 0, 0,
+    ],
 };
 
 /// The calling thread's tiles, configured. Dropping it gives them back, so that a switch to another thread has nothing of them to save.
@@ -81,12 +87,14 @@ pub(crate) struct Operands {
     pub(crate) stride: usize,
     /// Whether the sums begin at what `out` holds, else at 0.
     pub(crate) load: bool,
+    /// Where the sums of the next product begin: two rows of their lines are fetched with each tile of k. It may point anywhere.
+    pub(crate) next: *const f32,
 }
 
 /// The instructions between the tiles of C and memory, and those of one step.
 macro_rules! multiply {
     ($operands:ident, $clear:literal, $load:literal, $store:literal, $step:literal) => {{
-        let Operands { left, right, length, out, stride, load } = $operands;
+        let Operands { left, right, length, out, stride, load, next } = $operands;
         asm!(
             "test {load}, {load}",
             "jnz 2f",
@@ -99,6 +107,11 @@ macro_rules! multiply {
             "jz 5f",
             "4:",
             $step,
+            "prefetcht1 [{next}]",
+            "prefetcht1 [{next} + 64]",
+            "prefetcht1 [{next} + {stride}]",
+            "prefetcht1 [{next} + {stride} + 64]",
+            "lea {next}, [{next} + 2 * {stride}]",
             "add {right}, 2048",
             "dec {count}",
             "jnz 4b",
@@ -108,6 +121,7 @@ macro_rules! multiply {
             count = inout(reg) length => _,
             left = inout(reg) left => _,
             right = inout(reg) right => _,
+            next = inout(reg) next => _,
             out = in(reg) out,
             lower = in(reg) out.wrapping_add(SIDE * stride),
             stride = in(reg) stride * size_of::<f32>(),

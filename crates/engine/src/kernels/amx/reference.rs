@@ -21,6 +21,10 @@ fn added(sum: f32, [even, odd]: [f32; 2]) -> f32 {
 }
 
 /// Numbers below the smallest normal one become zeros of their sign.
-fn flushed(value: f32) -> f32 {
-    if value.is_subnormal() { 0f32.copysign(value) } else { value }
+pub(crate) fn flushed(value: f32) -> f32 {
+    if value.is_subnormal() {
+        0f32.copysign(value)
+    } else {
+        value
+    }
 }

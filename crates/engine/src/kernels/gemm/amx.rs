@@ -36,6 +36,7 @@ pub(super) unsafe fn run_tiles(block: &Block<'_>, source: &mut impl Source<Pair>
                 let right = source.steps(panel, first * SIDE, length * SIDE);
                 assert_eq!(right.len(), length * SIDE * COLUMNS, "a panel has whole tiles");
                 for row in (0..block.rows).step_by(ROWS) {
+                    let (below, beside) = ((row + ROWS) * block.stride + panel * COLUMNS, (panel + 1) * COLUMNS);
                     let operands = Operands {
                         left: left[row * SIDE * length..].as_ptr(),
                         right: right.as_ptr(),
@@ -43,6 +44,9 @@ pub(super) unsafe fn run_tiles(block: &Block<'_>, source: &mut impl Source<Pair>
                         out: std::ptr::null_mut(),
                         stride: 0,
                         load,
+                        next: block
+                            .c
+                            .wrapping_add(if row + ROWS < block.rows { below } else { beside }),
                     };
                     // SAFETY: by the contract the rows and the columns of the panel lie in C.
                     unsafe { multiply(block, &matrices, (row, panel), operands) };
@@ -82,7 +86,11 @@ unsafe fn multiply(block: &Block<'_>, tiles: &Tiles, (row, panel): (usize, usize
     // SAFETY: the address is in C.
     let c = unsafe { block.c.add(row * block.stride + panel * COLUMNS) };
     let run = |out: *mut f32, stride: usize| {
-        let operands = Operands { out, stride, ..operands };
+        let operands = Operands {
+            out,
+            stride,
+            ..operands
+        };
         // SAFETY: `out` has room for the tiles of these rows.
         unsafe {
             if rows > SIDE {
@@ -100,12 +108,14 @@ unsafe fn multiply(block: &Block<'_>, tiles: &Tiles, (row, panel): (usize, usize
     unsafe {
         if operands.load {
             for row in 0..rows {
-                copy[row * COLUMNS..][..columns].copy_from_slice(std::slice::from_raw_parts(c.add(row * block.stride), columns));
+                copy[row * COLUMNS..][..columns]
+                    .copy_from_slice(std::slice::from_raw_parts(c.add(row * block.stride), columns));
             }
         }
         run(copy.as_mut_ptr(), COLUMNS);
         for row in 0..rows {
-            std::slice::from_raw_parts_mut(c.add(row * block.stride), columns).copy_from_slice(&copy[row * COLUMNS..][..columns]);
+            std::slice::from_raw_parts_mut(c.add(row * block.stride), columns)
+                .copy_from_slice(&copy[row * COLUMNS..][..columns]);
         }
     }
 }

@@ -9,10 +9,8 @@
 mod amx;
 mod left;
 mod right;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests_bf16;
-#[cfg(test)]
-mod tests_rate;
 #[cfg(test)]
 mod tests_int8;
 mod tile;
@@ -58,7 +56,9 @@ impl BlockRows {
 
     /// Rows of a block when about so many tasks divide `m` rows.
     fn divided(&self, m: usize, tasks: usize) -> usize {
-        m.div_ceil(tasks).next_multiple_of(self.step).clamp(self.least, self.most)
+        m.div_ceil(tasks)
+            .next_multiple_of(self.step)
+            .clamp(self.least, self.most)
     }
 }
 

@@ -5,6 +5,8 @@
 //! past K, where tiles are multiplied up to a whole tile.
 
 mod int8;
+#[cfg(target_arch = "x86_64")]
+mod paired;
 #[cfg(test)]
 mod tests_int8;
 
@@ -13,12 +15,9 @@ use std::ops::Range;
 
 use super::buffer::{Buffer, Shared};
 use super::element::{Bf16, narrow};
-#[cfg(target_arch = "x86_64")]
-use super::{
-    amx::SIDE,
-    pairs::{Pair, pair_panel},
-};
 use super::transpose::transpose;
+#[cfg(target_arch = "x86_64")]
+use super::{amx::SIDE, pairs::Pair};
 use crate::compute::Compute;
 use crate::config::{BaseDtype, WeightDtype, WeightFormat};
 use crate::isa::Tier;
@@ -45,7 +44,11 @@ pub(crate) fn panel_width(tier: Tier) -> usize {
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn pair_steps(tier: Tier, k: usize) -> usize {
     let pairs = k.div_ceil(2);
-    if tier == Tier::Amx { pairs.next_multiple_of(SIDE) } else { pairs }
+    if tier == Tier::Amx {
+        pairs.next_multiple_of(SIDE)
+    } else {
+        pairs
+    }
 }
 
 /// A packed right-hand operand of `k` rows and `n` columns.
@@ -221,18 +224,7 @@ impl Packed {
             }
             Data::Int8(_) => unreachable!("whole matrices alone become int8"),
             #[cfg(target_arch = "x86_64")]
-            Data::Pairs(data) => {
-                let shared = Shared::new(data);
-                let pairs = pair_steps(compute.tier(), self.k) * self.width;
-                compute.run(panels, |index| {
-                    PANEL.with_borrow_mut(|wide| {
-                        wide.resize(size);
-                        write(index, wide);
-                        // SAFETY: each task takes its own panel; the tier has pairs on machines with their features only.
-                        unsafe { pair_panel(wide, self.width, shared.slice(index * pairs, pairs)) };
-                    });
-                });
-            }
+            Data::Pairs(_) => unreachable!("pairs are made without a copy in f32"),
         }
     }
 
@@ -241,8 +233,11 @@ impl Packed {
         assert_eq!(weight.len(), n * k, "a weight has n * k elements");
         self.reset(compute.tier(), k, n);
         let width = self.width;
-        if let Data::Int8(data) = &mut self.data {
-            return data.fill_transposed(compute, weight, Shape { k, n, width });
+        match &mut self.data {
+            Data::Int8(data) => return data.fill_transposed(compute, weight, Shape { k, n, width }),
+            #[cfg(target_arch = "x86_64")]
+            Data::Pairs(data) => return paired::fill_transposed(data, compute, weight, Shape { k, n, width }),
+            _ => {}
         }
         self.fill(compute, |index, panel| {
             let first = index * width;
@@ -274,8 +269,14 @@ impl Packed {
     /// For an operand in int8: columns without their neighbours have no scales.
     pub(crate) fn pack_columns(&mut self, compute: &Compute, matrix: &[f32], stride: usize, columns: Range<usize>) {
         let n = columns.len();
-        self.reset(compute.tier(), matrix.len().checked_div(stride).unwrap_or(0), n);
+        let k = matrix.len().checked_div(stride).unwrap_or(0);
+        self.reset(compute.tier(), k, n);
         let width = self.width;
+        #[cfg(target_arch = "x86_64")]
+        if let Data::Pairs(data) = &mut self.data {
+            let shape = Shape { k, n, width };
+            return paired::fill_columns(data, compute, (matrix, stride), columns.start, shape);
+        }
         self.fill(compute, |index, panel| {
             let first = columns.start + index * width;
             let count = width.min(columns.end - first);
