@@ -42,7 +42,7 @@ pub(crate) struct Keys<'a> {
 
 impl Keys<'_> {
     #[inline(always)]
-    fn key_block(&self, block: usize) -> &[f32] {
+    pub(crate) fn key_block(&self, block: usize) -> &[f32] {
         let size = self.head_dim * BLOCK_TOKENS;
         &self.keys[(self.table[block] as usize * self.heads + self.head) * size..][..size]
     }
@@ -55,7 +55,7 @@ impl Keys<'_> {
 
     /// LANES columns of the value of a key.
     #[inline(always)]
-    fn value(&self, key: usize, width: usize, column: usize) -> &[f32; LANES] {
+    pub(crate) fn value(&self, key: usize, width: usize, column: usize) -> &[f32; LANES] {
         vector(
             self.value_block(key / BLOCK_TOKENS),
             key % BLOCK_TOKENS * width + column,

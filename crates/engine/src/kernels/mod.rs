@@ -11,7 +11,7 @@
 
 pub(crate) mod adamw;
 #[cfg(target_arch = "x86_64")]
-mod amx;
+pub(crate) mod amx;
 pub(crate) mod attention;
 pub(crate) mod attention_backward;
 pub(crate) mod buffer;

@@ -8,8 +8,8 @@ use std::arch::x86_64::{
     _mm_storeu_si128, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
     _mm256_cvtneps_pbh, _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm512_cvtepu16_epi32, _mm512_cvtne2ps_pbh,
     _mm512_cvtneps_pbh, _mm512_loadu_ps, _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps, _mm512_or_si512,
-    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_shuffle_i32x4, _mm512_slli_epi32, _mm512_unpackhi_epi32,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_shuffle_i32x4, _mm512_slli_epi32, _mm512_storeu_si512,
+    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 use super::element::Element;
@@ -139,6 +139,15 @@ pub(crate) fn sixteen(values: &[f32]) -> __m512 {
         // SAFETY: the mask leaves out what is behind the end.
         unsafe { _mm512_maskz_loadu_ps(mask, values.as_ptr()) }
     }
+}
+
+/// Writes sixteen pairs to the beginning of `to`.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn store(pairs: __m512i, to: &mut [Pair]) {
+    let to = &mut to[..VECTOR];
+    // SAFETY: sixteen pairs are 512 bits.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), pairs) };
 }
 
 /// The first eight numbers, zeros where there are fewer.

@@ -6,15 +6,18 @@
 //!
 //! A tile has 16 rows of 64 bytes: a left one 16 rows of 32 numbers, a right one 16 pairs of k of 16 columns, one of C 16 rows of 16 sums.
 
+pub(crate) mod attend;
 mod left;
 #[cfg(test)]
 pub(crate) mod reference;
+#[cfg(test)]
+mod tests;
 
 use std::arch::asm;
 use std::marker::PhantomData;
 
 use super::pairs::Pair;
-pub(crate) use left::{tile_columns, tile_rows};
+pub(crate) use left::{place, tile_columns, tile_rows};
 
 /// Rows of a tile, steps (pairs of k) of a left or right one, columns of a right one or of C.
 pub(crate) const SIDE: usize = 16;
@@ -194,6 +197,50 @@ impl Tiles {
                  tdpbf16ps tmm1, tmm4, tmm7
                  add {left}, 1024"
             );
+        }
+    }
+
+    /// `out = left . right` of some rows and all panels of 32 columns. The left tiles, `length` along k, lie as [`place`] says, the right ones panel by panel.
+    ///
+    /// # Safety
+    /// As for [`Self::multiply_32`]; `out` has whole tiles of rows, and a stride.
+    pub(crate) unsafe fn multiply_panels(
+        &self,
+        rows: usize,
+        (left, length): (&[Pair], usize),
+        right: &[Pair],
+        (out, stride): (&mut [f32], usize),
+    ) {
+        let panel = length * SIDE * 2 * SIDE;
+        assert!(
+            left.len() >= rows.next_multiple_of(SIDE) * SIDE * length,
+            "the left tiles of all rows"
+        );
+        assert!(
+            out.len() >= rows.next_multiple_of(SIDE) * stride && right.len() / panel * 2 * SIDE <= stride,
+            "room for all sums"
+        );
+        for (at, right) in right.chunks_exact(panel).enumerate() {
+            for row in (0..rows).step_by(2 * SIDE) {
+                let out = &mut out[row * stride + at * 2 * SIDE..];
+                let operands = Operands {
+                    left: left[row * SIDE * length..].as_ptr(),
+                    right: right.as_ptr(),
+                    length,
+                    out: out.as_mut_ptr(),
+                    stride,
+                    load: false,
+                    next: out.as_ptr(),
+                };
+                // SAFETY: by the assertions all tiles lie in the operands.
+                unsafe {
+                    if rows - row > SIDE {
+                        self.multiply_32(operands);
+                    } else {
+                        self.multiply_16(operands);
+                    }
+                }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::left::Left;
 use super::right::Source;
 use super::{Block, PAIRS_OF_A};
-use crate::kernels::amx::{Operands, SIDE, TILE, Tiles, tile_columns, tile_rows};
+use crate::kernels::amx::{Operands, SIDE, TILE, Tiles, place, tile_columns, tile_rows};
 use crate::kernels::pairs::Pair;
 
 /// Columns of a panel: two right tiles.
@@ -28,8 +28,8 @@ pub(super) unsafe fn run_tiles(block: &Block<'_>, source: &mut impl Source<Pair>
         for stretch in 0..stretches {
             let first = tiles * stretch / stretches;
             let length = tiles * (stretch + 1) / stretches - first;
-            for row in (0..block.rows).step_by(ROWS) {
-                pack(block, row, (first, length), &mut left[row * SIDE * length..]);
+            for row in (0..block.rows).step_by(SIDE) {
+                pack(block, row, (first, length), left);
             }
             let load = block.accumulate || stretch > 0;
             for panel in block.first_panel..block.last_panel {
@@ -56,22 +56,19 @@ pub(super) unsafe fn run_tiles(block: &Block<'_>, source: &mut impl Source<Pair>
     });
 }
 
-/// Packs two left tiles, or one where no more rows are left, for each tile of k in a stretch.
+/// Packs the left tiles of a stretch of 16 rows, or of those that are left.
 fn pack(block: &Block<'_>, row: usize, (first, length): (usize, usize), out: &mut [Pair]) {
-    let rows = ROWS.min(block.rows - row);
-    let step = rows.next_multiple_of(SIDE) * SIDE;
     let first_k = first * 2 * SIDE;
     let count = (length * 2 * SIDE).min(block.b.k() - first_k);
-    for upper in (0..rows).step_by(SIDE) {
-        let (height, at) = (SIDE.min(rows - upper), block.first_row + row + upper);
-        let out = (&mut out[upper * SIDE..], step);
-        // SAFETY: the tier has the features.
-        unsafe {
-            match block.a {
-                Left::Rows { data, stride } => tile_rows(&data[at * stride + first_k..], (stride, count), height, out),
-                Left::Columns { data, stride } => {
-                    tile_columns(&data[first_k * stride + at..], (stride, count), height, out);
-                }
+    let (height, from) = (SIDE.min(block.rows - row), block.first_row + row);
+    let (at, step) = place(row, block.rows, length);
+    let out = (&mut out[at..], step);
+    // SAFETY: the tier has the features.
+    unsafe {
+        match block.a {
+            Left::Rows { data, stride } => tile_rows(&data[from * stride + first_k..], (stride, count), height, out),
+            Left::Columns { data, stride } => {
+                tile_columns(&data[first_k * stride + from..], (stride, count), height, out)
             }
         }
     }
