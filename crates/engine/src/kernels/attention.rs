@@ -48,14 +48,14 @@ impl Keys<'_> {
     }
 
     #[inline(always)]
-    fn value_block(&self, block: usize) -> &[f32] {
+    pub(crate) fn value_block(&self, block: usize) -> &[f32] {
         let size = padded(self.head_dim) * BLOCK_TOKENS;
         &self.values[(self.table[block] as usize * self.heads + self.head) * size..][..size]
     }
 
     /// LANES columns of the value of a key.
     #[inline(always)]
-    pub(crate) fn value(&self, key: usize, width: usize, column: usize) -> &[f32; LANES] {
+    fn value(&self, key: usize, width: usize, column: usize) -> &[f32; LANES] {
         vector(
             self.value_block(key / BLOCK_TOKENS),
             key % BLOCK_TOKENS * width + column,

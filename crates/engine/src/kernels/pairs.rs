@@ -4,12 +4,12 @@
 //! use one conversion, so that a number's bits depend on the number alone.
 
 use std::arch::x86_64::{
-    __m128bh, __m128i, __m256, __m256bh, __m256i, __m512, __m512bh, __m512i, _MM_HINT_T0, _mm_prefetch,
-    _mm_storeu_si128, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
-    _mm256_cvtneps_pbh, _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm512_cvtepu16_epi32, _mm512_cvtne2ps_pbh,
-    _mm512_cvtneps_pbh, _mm512_loadu_ps, _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps, _mm512_or_si512,
-    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_shuffle_i32x4, _mm512_slli_epi32, _mm512_storeu_si512,
-    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    __m128bh, __m128i, __m256, __m512, __m512bh, __m512i, _MM_HINT_T0, _mm_prefetch, _mm_storeu_si128,
+    _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtneps_pbh,
+    _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm512_cvtne2ps_pbh, _mm512_loadu_ps, _mm512_loadu_si512,
+    _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps, _mm512_permutexvar_epi16, _mm512_setzero_ps, _mm512_setzero_si512,
+    _mm512_shuffle_i32x4, _mm512_storeu_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+    _mm512_unpacklo_epi64,
 };
 
 use super::element::Element;
@@ -165,14 +165,25 @@ fn four_pairs(values: &[f32]) -> __m128i {
     unsafe { std::mem::transmute::<__m128bh, __m128i>(_mm256_cvtneps_pbh(wide)) }
 }
 
+#[inline]
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
 pub(crate) fn sixteen_pairs(even: __m512, odd: __m512) -> __m512i {
-    let [even, odd] = [even, odd].map(|wide| {
-        // SAFETY: both are 256 bits, of which any are a value.
-        let narrow = unsafe { std::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(wide)) };
-        _mm512_cvtepu16_epi32(narrow)
-    });
-    _mm512_or_si512(even, _mm512_slli_epi32::<16>(odd))
+    /// The even numbers are the lower 16 of 32, the odd ones the upper.
+    static ORDER: [u16; 2 * VECTOR] = {
+        let mut order = [0; 2 * VECTOR];
+        let mut at = 0;
+        while at < VECTOR {
+            order[2 * at] = at as u16;
+            order[2 * at + 1] = (VECTOR + at) as u16;
+            at += 1;
+        }
+        order
+    };
+    // SAFETY: all are 512 bits, of which any are a value.
+    unsafe {
+        let narrow = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(odd, even));
+        _mm512_permutexvar_epi16(_mm512_loadu_si512(ORDER.as_ptr().cast()), narrow)
+    }
 }
 
 /// The columns of four rows of four.

@@ -5,7 +5,9 @@
 //! chain over the keys in groups of 32, counted from the sequence's start. Keys that a query does not see weigh 0, and those that no query of
 //! the call sees have values of 0, so the bits depend on the sequence alone.
 
-use super::{SIDE, Tiles, place, tile_rows};
+use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+
+use super::{SIDE, Sums, Tiles, place, tile_rows};
 use crate::isa::Tier;
 use crate::kernels::attention::{BLOCK_TOKENS, Keys, exponentials, first_key, padded};
 use crate::kernels::buffer::Buffer;
@@ -106,7 +108,11 @@ pub(crate) unsafe fn attend<'a, 'q, F: Fn(usize) -> &'q [f32]>(
             rows,
             (&scratch.queries, depth),
             &scratch.keys,
-            (&mut scratch.scores, groups.width()),
+            Sums {
+                out: &mut scratch.scores,
+                stride: groups.width(),
+                load: false,
+            },
         );
         for (row, position) in queries.positions.iter().enumerate() {
             let scores = &mut scratch.scores[row * groups.width()..][..groups.width()];
@@ -125,7 +131,11 @@ pub(crate) unsafe fn attend<'a, 'q, F: Fn(usize) -> &'q [f32]>(
             rows,
             (&scratch.weights, groups.count),
             &scratch.values,
-            (&mut scratch.out, stride),
+            Sums {
+                out: &mut scratch.out,
+                stride,
+                load: false,
+            },
         );
     }
     for row in 0..rows {
@@ -167,21 +177,27 @@ fn divide_body<L: Lanes>(row: &mut [f32], by: f32) {
     }
 }
 
-/// Makes right tiles of the keys, `[group][pair of the head's width][key]`. What lies outside of the blocks that are seen becomes 0.
+/// Makes right tiles of the keys, `[group][pair of the head's width][key]`, and fetches the values meanwhile. What lies outside of the blocks that are seen becomes 0.
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
 fn pair_keys(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
     let size = keys.head_dim.div_ceil(GROUP) * SIDE * GROUP;
     for (at, out) in out.chunks_exact_mut(size).enumerate() {
         for half in 0..2 {
-            let block = (groups.base + at) * 2 + half;
-            let seen = groups.first / BLOCK_TOKENS <= block && block <= groups.last / BLOCK_TOKENS;
-            let block = if seen { keys.key_block(block) } else { &[] };
-            for (step, out) in out.chunks_exact_mut(GROUP).enumerate() {
-                let row = |at: usize| sixteen(block.get(at * BLOCK_TOKENS..).unwrap_or_default());
-                store(
-                    sixteen_pairs(row(2 * step), row(2 * step + 1)),
-                    &mut out[half * VECTOR..],
-                );
+            let at_block = (groups.base + at) * 2 + half;
+            let seen = (groups.first / BLOCK_TOKENS..=groups.last / BLOCK_TOKENS).contains(&at_block);
+            let block = if seen { keys.key_block(at_block) } else { &[] };
+            let values = if seen { keys.value_block(at_block) } else { &[] };
+            for line in values.chunks(VECTOR) {
+                _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
+            }
+            let mut rows = block.chunks(2 * BLOCK_TOKENS);
+            for out in out.chunks_exact_mut(GROUP) {
+                let (even, odd) = rows
+                    .next()
+                    .unwrap_or_default()
+                    .split_at_checked(BLOCK_TOKENS)
+                    .unwrap_or_default();
+                store(sixteen_pairs(sixteen(even), sixteen(odd)), &mut out[half * VECTOR..]);
             }
         }
     }
@@ -191,20 +207,23 @@ fn pair_keys(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
 fn pair_values(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
     let width = padded(keys.head_dim);
-    for (panel, out) in out.chunks_exact_mut(groups.count * SIDE * GROUP).enumerate() {
-        for (step, out) in out.chunks_exact_mut(GROUP).enumerate() {
-            let token = (groups.base * SIDE + step) * 2;
-            for half in 0..2 {
-                let column = panel * GROUP + half * VECTOR;
-                let row = |token: usize| {
-                    let seen = groups.first <= token && token <= groups.last && column < width;
-                    if seen {
-                        sixteen(keys.value(token, width, column))
-                    } else {
-                        sixteen(&[])
-                    }
-                };
-                store(sixteen_pairs(row(token), row(token + 1)), &mut out[half * VECTOR..]);
+    let size = groups.count * SIDE * GROUP;
+    for at in 0..2 * groups.count {
+        let (block, first) = (groups.base * 2 + at, (groups.base * 2 + at) * BLOCK_TOKENS);
+        let seen = groups.first < first + BLOCK_TOKENS && first <= groups.last;
+        let values = if seen { keys.value_block(block) } else { &[] };
+        for step in 0..BLOCK_TOKENS / 2 {
+            let row = |token: usize| {
+                let seen = groups.first <= first + token && first + token <= groups.last;
+                if seen { &values[token * width..][..width] } else { &[] }
+            };
+            let (even, odd) = (row(2 * step), row(2 * step + 1));
+            let begin = (at * BLOCK_TOKENS / 2 + step) * GROUP;
+            for (panel, out) in out.chunks_exact_mut(size).enumerate() {
+                for half in [0, VECTOR] {
+                    let part = |row: &[f32]| sixteen(row.get(panel * GROUP + half..).unwrap_or_default());
+                    store(sixteen_pairs(part(even), part(odd)), &mut out[begin + half..]);
+                }
             }
         }
     }

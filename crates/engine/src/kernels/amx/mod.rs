@@ -7,6 +7,7 @@
 //! A tile has 16 rows of 64 bytes: a left one 16 rows of 32 numbers, a right one 16 pairs of k of 16 columns, one of C 16 rows of 16 sums.
 
 pub(crate) mod attend;
+pub(crate) mod attend_backward;
 mod left;
 #[cfg(test)]
 pub(crate) mod reference;
@@ -200,24 +201,27 @@ impl Tiles {
         }
     }
 
-    /// `out = left . right` of some rows and all panels of 32 columns. The left tiles, `length` along k, lie as [`place`] says, the right ones panel by panel.
+    /// The sums of the products of some rows and all panels of 32 columns. The left tiles, `length` along k, lie as [`place`] says, the right
+    /// ones panel by panel.
     ///
     /// # Safety
-    /// As for [`Self::multiply_32`]; `out` has whole tiles of rows, and a stride.
+    /// The tiles are configured.
+    ///
+    /// # Panics
+    /// When an operand is too short.
     pub(crate) unsafe fn multiply_panels(
         &self,
         rows: usize,
         (left, length): (&[Pair], usize),
         right: &[Pair],
-        (out, stride): (&mut [f32], usize),
+        sums: Sums<'_>,
     ) {
-        let panel = length * SIDE * 2 * SIDE;
+        let Sums { out, stride, load } = sums;
+        let (panel, tall) = (length * TILE * 2, rows.next_multiple_of(SIDE));
+        let columns = right.len() / panel * 2 * SIDE;
+        assert!(left.len() >= tall * SIDE * length, "the left tiles of all rows");
         assert!(
-            left.len() >= rows.next_multiple_of(SIDE) * SIDE * length,
-            "the left tiles of all rows"
-        );
-        assert!(
-            out.len() >= rows.next_multiple_of(SIDE) * stride && right.len() / panel * 2 * SIDE <= stride,
+            out.len() >= (tall - 1) * stride + columns && columns <= stride,
             "room for all sums"
         );
         for (at, right) in right.chunks_exact(panel).enumerate() {
@@ -229,7 +233,7 @@ impl Tiles {
                     length,
                     out: out.as_mut_ptr(),
                     stride,
-                    load: false,
+                    load,
                     next: out.as_ptr(),
                 };
                 // SAFETY: by the assertions all tiles lie in the operands.
@@ -243,4 +247,13 @@ impl Tiles {
             }
         }
     }
+}
+
+/// Where [`Tiles::multiply_panels`] puts its sums: whole tiles of rows.
+pub(crate) struct Sums<'a> {
+    pub(crate) out: &'a mut [f32],
+    /// Elements from one row to the next.
+    pub(crate) stride: usize,
+    /// Whether the sums begin at what `out` holds, else at 0.
+    pub(crate) load: bool,
 }
