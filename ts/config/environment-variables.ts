@@ -12,7 +12,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_BLESS: "1: tests that compare with stored output write it anew",
   PRL_CACHE_DIR: "folder of models, warm starts and datasets (default ~/.cache/prl)",
   PRL_DEBUG: "1: errors are printed with their stack",
-  PRL_ISA: "instruction set of the engine instead of the best one: portable, avx2, avx512 or avx512bf16",
+  PRL_ISA: "instruction set of the engine instead of the best one: portable, avx2, avx512, avx512bf16 or amx",
   PRL_NATIVE_ADDON: "loader (index.js) of another build of the native addon; tests use it for theirs",
   PRL_LOG: "what the sandbox daemon logs to standard error: error, warn, info, debug",
   PRL_SANDBOXD: "the sandbox daemon's program instead of the one beside the native addon",
@@ -32,7 +32,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_SKIP_NATIVE: "1: npm install does not build the native addon",
 };
 
-const ISAS = ["portable", "avx2", "avx512", "avx512bf16"];
+const ISAS = ["portable", "avx2", "avx512", "avx512bf16", "amx"];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -69,7 +69,7 @@ export interface LoadModelOptions {
   adapter?: string;
   /** 0 takes every core that this process may run on. */
   threads?: number;
-  /** portable | avx2 | avx512 | avx512bf16; by default the best that the processor has. */
+  /** portable | avx2 | avx512 | avx512bf16 | amx; by default the best that the processor has. */
   isa?: string;
   /** Policy version of the weights in `dir`, recorded with every sampled token. Default 0. */
   version?: number;

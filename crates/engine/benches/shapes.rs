@@ -1,8 +1,8 @@
 //! Decode, prefill and training steps, of all weights and of an adapter (rank 16, all projections), of models of 12 and 100 million parameters, with
 //! weights in float32 and bfloat16, beside torch (and peft) in both, and with frozen projections in int8.
 //!
-//! `cargo bench -p prl-engine --bench shapes [-- part-of-a-name]`; `PRL_BENCH_THREADS` sets the compute threads (default 2),
-//! `PRL_BENCH_PYTHON` the interpreter that has torch.
+//! `cargo bench -p prl-engine --bench shapes [-- part-of-a-name]`; `PRL_BENCH_THREADS` sets the compute threads (default 2), `PRL_BENCH_ISA` the
+//! instruction set (default the best), `PRL_BENCH_PYTHON` the interpreter that has torch.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::loss::Counts;
 use prl_engine::{
-    BaseDtype, Compute, LoraOptions, Model, TrainBatch, Trainer, TrainerOptions, WeightDtype, WeightFormat,
+    BaseDtype, Compute, LoraOptions, Model, Tier, TrainBatch, Trainer, TrainerOptions, WeightDtype, WeightFormat,
     random_checkpoint,
 };
 
@@ -41,7 +41,8 @@ const SHAPES: [(&str, &str); 2] = [
 const DTYPES: [WeightDtype; 2] = [WeightDtype::F32, WeightDtype::Bf16];
 const BASES: [Option<BaseDtype>; 2] = [None, Some(BaseDtype::Int8)];
 const BATCHES: [usize; 3] = [1, 16, 64];
-const PROMPT: usize = 16;
+/// Tokens of a prompt that decoding begins behind.
+const PROMPTS: [usize; 2] = [16, 256];
 const COMPLETION: usize = 32;
 const PREFILL: usize = 512;
 const SEQUENCES: usize = 8;
@@ -59,7 +60,9 @@ fn main() -> Outcome {
     let threads = std::env::var("PRL_BENCH_THREADS")
         .ok()
         .and_then(|value| value.parse().ok());
-    let compute = Compute::new(threads.unwrap_or(2), None)?;
+    let isa = std::env::var("PRL_BENCH_ISA").ok();
+    let isa = isa.map(|name| Tier::from_name(&name)).transpose()?;
+    let compute = Compute::new(threads.unwrap_or(2), isa)?;
     let wanted = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-'))
@@ -86,6 +89,24 @@ fn main() -> Outcome {
     Ok(())
 }
 
+/// What torch does in our place: its figure, and how many tokens of how many sequences it then counts.
+#[derive(Clone, Copy)]
+struct Rival {
+    figure: &'static str,
+    batch: usize,
+    prompt: usize,
+    completion: usize,
+}
+
+fn rival(figure: &'static str, batch: usize, prompt: usize, completion: usize) -> Rival {
+    Rival {
+        figure,
+        batch,
+        prompt,
+        completion,
+    }
+}
+
 struct Bench<'a> {
     shape: &'a str,
     folder: &'a Path,
@@ -97,25 +118,30 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn run(&self) -> Outcome {
-        for batch in BATCHES {
+        for (batch, prompt) in BATCHES.iter().flat_map(|batch| PROMPTS.map(|prompt| (*batch, prompt))) {
+            let name = format!("decode-{batch}-behind-{prompt}");
             self.figure(
-                &format!("decode-{batch}"),
+                &name,
                 batch * COMPLETION,
-                ("decode", batch),
+                rival("decode", batch, prompt, COMPLETION),
                 |format| {
                     let generator = self.generator(format)?;
-                    Ok(self.rounds_of(&generator, (batch, PROMPT, COMPLETION)))
+                    Ok(self.rounds_of(&generator, (batch, prompt, COMPLETION)))
                 },
             )?;
         }
-        self.figure("prefill", PREFILL, ("", 1), |format| {
+        self.figure("prefill", PREFILL, rival("decode", 1, PREFILL, 1), |format| {
             let generator = self.generator(format)?;
             Ok(self.rounds_of(&generator, (1, PREFILL, 1)))
         })?;
         let tokens = SEQUENCES * LENGTH;
-        self.figure("train", tokens, ("train", 1), |format| self.train(format, None))?;
+        self.figure("train", tokens, rival("train", 1, 1, tokens), |format| {
+            self.train(format, None)
+        })?;
         let lora = || Some(LoraOptions::default());
-        self.figure("adapter", tokens, ("adapter", 1), |format| self.train(format, lora()))
+        self.figure("adapter", tokens, rival("adapter", 1, 1, tokens), |format| {
+            self.train(format, lora())
+        })
     }
 
     /// Prints tokens per second in all formats that there are for it, beside torch's `figure` in those that torch has.
@@ -123,33 +149,41 @@ impl Bench<'_> {
         &self,
         name: &str,
         tokens: usize,
-        (rival, batch): (&str, usize),
+        rival: Rival,
         seconds: impl Fn(WeightFormat) -> Result<f64, Box<dyn std::error::Error>>,
     ) -> Outcome {
-        let name = format!("{}-{name}", self.shape);
-        if !name.contains(self.wanted) {
-            return Ok(());
-        }
+        let share = tokens as f64 / (rival.batch * rival.completion) as f64;
         let sizes = Shape {
             sequences: SEQUENCES,
             length: LENGTH,
-            batch,
-            prompt: PROMPT,
-            completion: COMPLETION,
+            batch: rival.batch,
+            prompt: rival.prompt,
+            completion: rival.completion,
             rounds: self.rounds,
         };
-        let bases: &[_] = if rival == "train" { &BASES[..1] } else { &BASES };
+        let bases: &[_] = if rival.figure == "train" { &BASES[..1] } else { &BASES };
         for (dtype, base) in DTYPES
             .iter()
             .flat_map(|dtype| bases.iter().map(move |base| (*dtype, *base)))
         {
+            let base_name = base.map_or("", |_| "-int8");
+            let name = format!("{}-{name}-{}{base_name}", self.shape, dtype.name());
+            if !name.contains(self.wanted) {
+                continue;
+            }
             let rate = tokens as f64 / seconds(WeightFormat { dtype, base })?;
-            let measured = (!rival.is_empty() && !self.quick && base.is_none())
-                .then(|| torch(rival, self.folder, (self.compute.threads(), dtype.name()), &sizes))
+            let measured = (!self.quick && base.is_none())
+                .then(|| {
+                    torch(
+                        rival.figure,
+                        self.folder,
+                        (self.compute.threads(), dtype.name()),
+                        &sizes,
+                    )
+                })
                 .flatten();
-            let rivals: Vec<_> = measured.map(|rate| ("torch", rate)).into_iter().collect();
-            let base = base.map_or("", |_| "-int8");
-            report(&format!("{name}-{}{base}", dtype.name()), "tokens/s", rate, &rivals);
+            let rivals: Vec<_> = measured.map(|rate| ("torch", rate * share)).into_iter().collect();
+            report(&name, "tokens/s", rate, &rivals);
         }
         Ok(())
     }

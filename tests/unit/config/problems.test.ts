@@ -201,6 +201,6 @@ describe("environment variables", () => {
   test("PRL_ISA must be an instruction set", async () => {
     const error = await failure(RL_TOML, [], { PRL_ISA: "avx9" });
     expect(error.code).toBe("PRL_CONFIG_ENVIRONMENT");
-    expect(error.message).toContain('PRL_ISA: expected one of portable, avx2, avx512, avx512bf16, got "avx9"');
+    expect(error.message).toContain('PRL_ISA: expected one of portable, avx2, avx512, avx512bf16, amx, got "avx9"');
   });
 });

@@ -78,9 +78,12 @@ async function checkCanary(
   );
 }
 
-/** Two engines with the same name here give the same bits. `avx512bf16` has kernels for bfloat16 only, and those of `avx512` for float32. */
+/** Instruction sets that have kernels for bfloat16 only, and those of `avx512` for float32. */
+const BFLOAT16_ISAS = ["avx512bf16", "amx"];
+
+/** Two engines with the same name here give the same bits. */
 export function kernelsOf({ isa, dtype }: { isa: string; dtype: string }): string {
-  return `${isa === "avx512bf16" && dtype === "float32" ? "avx512" : isa}/${dtype}`;
+  return `${BFLOAT16_ISAS.includes(isa) && dtype === "float32" ? "avx512" : isa}/${dtype}`;
 }
 
 /**

@@ -42,13 +42,13 @@ pub(crate) struct Keys<'a> {
 
 impl Keys<'_> {
     #[inline(always)]
-    fn key_block(&self, block: usize) -> &[f32] {
+    pub(crate) fn key_block(&self, block: usize) -> &[f32] {
         let size = self.head_dim * BLOCK_TOKENS;
         &self.keys[(self.table[block] as usize * self.heads + self.head) * size..][..size]
     }
 
     #[inline(always)]
-    fn value_block(&self, block: usize) -> &[f32] {
+    pub(crate) fn value_block(&self, block: usize) -> &[f32] {
         let size = padded(self.head_dim) * BLOCK_TOKENS;
         &self.values[(self.table[block] as usize * self.heads + self.head) * size..][..size]
     }

@@ -148,7 +148,7 @@ fn backward_rows<L: Lanes, const R: usize>(
 
 /// Turns exponentials into weights `p`, and the gradients of weights into the gradients of scores (times `scale`).
 #[inline(always)]
-fn softmax_backward<L: Lanes>(p: &mut [f32], grad: &mut [f32], sum: f32, scale: f32) {
+pub(crate) fn softmax_backward<L: Lanes>(p: &mut [f32], grad: &mut [f32], sum: f32, scale: f32) {
     let n = p.len();
     let grad = &mut grad[..n];
     let whole = n - n % LANES;

@@ -10,6 +10,8 @@
 )]
 
 pub(crate) mod adamw;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod amx;
 pub(crate) mod attention;
 pub(crate) mod attention_backward;
 pub(crate) mod buffer;
@@ -111,8 +113,10 @@ macro_rules! tiered {
                     $body::<$crate::kernels::Fused $(, $rows)?>($($arg),*)
                 }
                 match tier {
-                    // SAFETY: a `Compute` hands out only tiers that the machine has.
-                    $crate::isa::Tier::Avx512 | $crate::isa::Tier::Avx512Bf16 => return unsafe { avx512($($arg),*) },
+                    $crate::isa::Tier::Avx512 | $crate::isa::Tier::Avx512Bf16 | $crate::isa::Tier::Amx => {
+                        // SAFETY: a `Compute` hands out only tiers that the machine has.
+                        return unsafe { avx512($($arg),*) };
+                    }
                     // SAFETY: as above.
                     $crate::isa::Tier::Avx2 => return unsafe { avx2($($arg),*) },
                     $crate::isa::Tier::Portable => {}

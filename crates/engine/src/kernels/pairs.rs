@@ -1,13 +1,15 @@
-//! Pairs of bfloat16 numbers, neighbours along k: what the instruction VDPBF16PS multiplies.
+//! Pairs of bfloat16 numbers, neighbours along k: what the instructions VDPBF16PS and TDPBF16PS multiply.
 //!
 //! Rounding is to the nearest, ties to even, and numbers below the smallest normal one become 0, as in the instruction. All places that round
 //! use one conversion, so that a number's bits depend on the number alone.
 
 use std::arch::x86_64::{
-    __m128bh, __m128i, __m256, __m256bh, __m256i, __m512, __m512i, _mm_storeu_si128, _mm_unpackhi_epi32,
-    _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtneps_pbh, _mm256_loadu_ps,
-    _mm256_maskz_loadu_ps, _mm512_cvtepu16_epi32, _mm512_cvtneps_pbh, _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps,
-    _mm512_or_si512, _mm512_setzero_ps, _mm512_slli_epi32,
+    __m128bh, __m128i, __m256, __m512, __m512bh, __m512i, _MM_HINT_T0, _mm_prefetch, _mm_storeu_si128,
+    _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtneps_pbh,
+    _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm512_cvtne2ps_pbh, _mm512_loadu_ps, _mm512_loadu_si512,
+    _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps, _mm512_permutexvar_epi16, _mm512_setzero_ps, _mm512_setzero_si512,
+    _mm512_shuffle_i32x4, _mm512_storeu_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+    _mm512_unpacklo_epi64,
 };
 
 use super::element::Element;
@@ -20,8 +22,10 @@ pub(crate) struct Pair(u32);
 // SAFETY: four bytes without padding, any of which are a value; zero bits are two zeros.
 unsafe impl Element for Pair {}
 
-/// Most rows that [`pair_columns`] takes, and the columns that it reads at once.
-const VECTOR: usize = 16;
+/// Most columns that [`pair_columns`] takes, and most rows that [`pair_turned`] does.
+pub(crate) const VECTOR: usize = 16;
+/// So many rows ahead a column is fetched: its lines lie too far from each other for the processor to foresee them.
+pub(crate) const AHEAD: usize = 32;
 
 /// Makes `out[at / 2][row]` of `height` rows of `length` numbers each, `stride` apart.
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
@@ -55,26 +59,26 @@ pub(crate) fn pair_rows(rows: &[f32], (stride, length): (usize, usize), height: 
     }
 }
 
-/// Makes `out[at / 2][column]` of the first `count`, at most 16, columns of `length` rows, `stride` apart.
-#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
-pub(crate) fn pair_columns(rows: &[f32], (stride, length): (usize, usize), count: usize, out: &mut [Pair]) {
-    pair_columns_into(rows, (stride, length), count, (out, count));
-}
-
-/// Makes `out[at / 2][column]` of `panel[at][column]`, whose rows have `width` numbers, a multiple of 16.
+/// Makes `out[at / 2][column]` of `panel[at][column]`, whose rows have `width` numbers, a multiple of 16; zeros where `out` has more rows.
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
 pub(crate) fn pair_panel(panel: &[f32], width: usize, out: &mut [Pair]) {
     let length = panel.len() / width;
+    out[length.div_ceil(2) * width..].fill(Pair::default());
     for first in (0..width).step_by(VECTOR) {
         if let (Some(panel), Some(out)) = (panel.get(first..), out.get_mut(first..)) {
-            pair_columns_into(panel, (width, length), VECTOR, (out, width));
+            pair_columns(panel, (width, length), VECTOR, (out, width));
         }
     }
 }
 
-/// [`pair_columns`] into rows of `width` pairs.
+/// Makes `out[at / 2][column]` of the first `count`, at most 16, columns of `length` rows, `stride` apart. Rows of `out` have `width` pairs.
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
-fn pair_columns_into(rows: &[f32], (stride, length): (usize, usize), count: usize, (out, width): (&mut [Pair], usize)) {
+pub(crate) fn pair_columns(
+    rows: &[f32],
+    (stride, length): (usize, usize),
+    count: usize,
+    (out, width): (&mut [Pair], usize),
+) {
     assert!(count <= VECTOR, "a vector of columns");
     let mask = ((1u32 << count) - 1) as u16;
     let load = |at: usize| {
@@ -84,11 +88,66 @@ fn pair_columns_into(rows: &[f32], (stride, length): (usize, usize), count: usiz
     };
     for step in 0..length.div_ceil(2) {
         let odd = 2 * step + 1;
+        for ahead in [odd + AHEAD - 1, odd + AHEAD] {
+            _mm_prefetch::<_MM_HINT_T0>(rows.as_ptr().wrapping_add(ahead * stride).cast());
+        }
         let odd = if odd < length { load(odd) } else { _mm512_setzero_ps() };
         let to = &mut out[step * width..][..count];
         // SAFETY: the mask leaves out what is behind the end.
         unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask, sixteen_pairs(load(2 * step), odd)) };
     }
+}
+
+/// Makes `out[at / 2][row]` of at most 16 rows of `length` numbers each. Rows of `out` have `width` pairs.
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn pair_turned(rows: &[f32], length: usize, (out, width): (&mut [Pair], usize)) {
+    let count = rows.len() / length.max(1);
+    assert!(count <= VECTOR, "a vector of rows");
+    let mask = ((1u32 << count) - 1) as u16;
+    for at in (0..length).step_by(2 * VECTOR) {
+        let mut pairs = [_mm512_setzero_si512(); VECTOR];
+        for (pairs, row) in pairs.iter_mut().zip(rows.chunks_exact(length)) {
+            *pairs = consecutive_pairs(&row[at..]);
+        }
+        let steps = (length - at).div_ceil(2);
+        for (step, pairs) in turned(pairs).into_iter().take(steps).enumerate() {
+            let to = &mut out[(at / 2 + step) * width..][..count];
+            // SAFETY: the mask leaves out what is behind the end.
+            unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask, pairs) };
+        }
+    }
+}
+
+/// The first 32 numbers, zeros where there are fewer, as pairs of neighbours.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn consecutive_pairs(values: &[f32]) -> __m512i {
+    let (low, high) = values.split_at(values.len().min(VECTOR));
+    // SAFETY: both are 512 bits, of which any are a value.
+    unsafe { std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(sixteen(high), sixteen(low))) }
+}
+
+/// The first sixteen numbers, zeros where there are fewer.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn sixteen(values: &[f32]) -> __m512 {
+    if values.len() >= VECTOR {
+        // SAFETY: there are sixteen numbers.
+        unsafe { _mm512_loadu_ps(values.as_ptr()) }
+    } else {
+        let mask = ((1u32 << values.len()) - 1) as u16;
+        // SAFETY: the mask leaves out what is behind the end.
+        unsafe { _mm512_maskz_loadu_ps(mask, values.as_ptr()) }
+    }
+}
+
+/// Writes sixteen pairs to the beginning of `to`.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn store(pairs: __m512i, to: &mut [Pair]) {
+    let to = &mut to[..VECTOR];
+    // SAFETY: sixteen pairs are 512 bits.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), pairs) };
 }
 
 /// The first eight numbers, zeros where there are fewer.
@@ -106,14 +165,25 @@ fn four_pairs(values: &[f32]) -> __m128i {
     unsafe { std::mem::transmute::<__m128bh, __m128i>(_mm256_cvtneps_pbh(wide)) }
 }
 
+#[inline]
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
-fn sixteen_pairs(even: __m512, odd: __m512) -> __m512i {
-    let [even, odd] = [even, odd].map(|wide| {
-        // SAFETY: both are 256 bits, of which any are a value.
-        let narrow = unsafe { std::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(wide)) };
-        _mm512_cvtepu16_epi32(narrow)
-    });
-    _mm512_or_si512(even, _mm512_slli_epi32::<16>(odd))
+pub(crate) fn sixteen_pairs(even: __m512, odd: __m512) -> __m512i {
+    /// The even numbers are the lower 16 of 32, the odd ones the upper.
+    static ORDER: [u16; 2 * VECTOR] = {
+        let mut order = [0; 2 * VECTOR];
+        let mut at = 0;
+        while at < VECTOR {
+            order[2 * at] = at as u16;
+            order[2 * at + 1] = (VECTOR + at) as u16;
+            at += 1;
+        }
+        order
+    };
+    // SAFETY: all are 512 bits, of which any are a value.
+    unsafe {
+        let narrow = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(odd, even));
+        _mm512_permutexvar_epi16(_mm512_loadu_si512(ORDER.as_ptr().cast()), narrow)
+    }
 }
 
 /// The columns of four rows of four.
@@ -127,4 +197,33 @@ fn columns_of([a, b, c, d]: [__m128i; 4]) -> [__m128i; 4] {
         _mm_unpacklo_epi64(ab_high, cd_high),
         _mm_unpackhi_epi64(ab_high, cd_high),
     ]
+}
+
+/// The columns of sixteen rows of sixteen.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn turned(rows: [__m512i; 16]) -> [__m512i; 16] {
+    // In each quarter of the vectors, the columns of four rows of four.
+    let mut quarters = rows;
+    for i in (0..16).step_by(4) {
+        let [a, b, c, d] = [rows[i], rows[i + 1], rows[i + 2], rows[i + 3]];
+        let (ab_low, ab_high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let (cd_low, cd_high) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        quarters[i] = _mm512_unpacklo_epi64(ab_low, cd_low);
+        quarters[i + 1] = _mm512_unpackhi_epi64(ab_low, cd_low);
+        quarters[i + 2] = _mm512_unpacklo_epi64(ab_high, cd_high);
+        quarters[i + 3] = _mm512_unpackhi_epi64(ab_high, cd_high);
+    }
+    // Then the quarters themselves.
+    let mut columns = rows;
+    for i in 0..4 {
+        let [a, b, c, d] = [quarters[i], quarters[i + 4], quarters[i + 8], quarters[i + 12]];
+        let (ab_low, ab_high) = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0xee>(a, b));
+        let (cd_low, cd_high) = (_mm512_shuffle_i32x4::<0x44>(c, d), _mm512_shuffle_i32x4::<0xee>(c, d));
+        columns[i] = _mm512_shuffle_i32x4::<0x88>(ab_low, cd_low);
+        columns[i + 4] = _mm512_shuffle_i32x4::<0xdd>(ab_low, cd_low);
+        columns[i + 8] = _mm512_shuffle_i32x4::<0x88>(ab_high, cd_high);
+        columns[i + 12] = _mm512_shuffle_i32x4::<0xdd>(ab_high, cd_high);
+    }
+    columns
 }

@@ -4,13 +4,17 @@ use std::cell::RefCell;
 
 use super::cache::LayerStore;
 use super::layer::Pass;
+use crate::config::{ModelConfig, WeightDtype};
 use crate::isa::Tier;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::amx::attend as amx;
 use crate::kernels::attention::{Keys, MOST_ROWS, Tile, attend, padded, row_stride};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::transpose::transpose;
 
-/// Query rows of one task: enough that claiming the task costs little beside them.
+/// Query rows of one task: enough that claiming the task costs little beside them, and in tiles that rounding the keys does.
 const TASK_ROWS: usize = 64;
+const MOST_TASK_ROWS: usize = 128;
 /// Tasks are claimed in so many groups per thread.
 const GROUPS_PER_THREAD: usize = 16;
 
@@ -23,6 +27,8 @@ struct Scratch {
     queries: Buffer,
     weights: Buffer,
     out: Buffer,
+    #[cfg(target_arch = "x86_64")]
+    tiles: amx::Scratch,
 }
 
 /// A stretch of one span's query rows for one key-value head. Rows count token by token, the heads of the group within a token.
@@ -43,22 +49,29 @@ pub(crate) fn tile_rows(tier: Tier, left: usize) -> usize {
     }
 }
 
+/// Whether attention rounds to bfloat16 and multiplies tiles.
+pub(crate) fn in_tiles(tier: Tier, config: &ModelConfig) -> bool {
+    tier == Tier::Amx && config.dtype == WeightDtype::Bf16
+}
+
 /// Attention of every row: queries `turned [N, q_width + kv_width]` over the keys and values in `store`, into `out [N, q_width]`.
 pub(crate) fn attend_rows(pass: Pass<'_>, store: &LayerStore, turned: &[f32], out: &mut [f32]) {
     let Pass {
         compute, config, rows, ..
     } = pass;
     let group = config.num_heads / config.num_kv_heads;
+    let in_tiles = in_tiles(compute.tier(), config);
+    let task_rows = if in_tiles { MOST_TASK_ROWS } else { TASK_ROWS };
     let mut units = Vec::new();
     for (at, span) in rows.spans.iter().enumerate() {
         let total = span.len * group;
         for head in 0..config.num_kv_heads {
-            for first in (0..total).step_by(TASK_ROWS) {
+            for first in (0..total).step_by(task_rows) {
                 units.push(Unit {
                     span: at,
                     head,
                     first,
-                    last: total.min(first + TASK_ROWS),
+                    last: total.min(first + task_rows),
                 });
             }
         }
@@ -69,10 +82,69 @@ pub(crate) fn attend_rows(pass: Pass<'_>, store: &LayerStore, turned: &[f32], ou
         let range = units.len() * group / groups..units.len() * (group + 1) / groups;
         SCRATCH.with_borrow_mut(|scratch| {
             for unit in &units[range] {
+                #[cfg(target_arch = "x86_64")]
+                if in_tiles {
+                    attend_unit_in_tiles(pass, (store, turned), out, unit, &mut scratch.tiles);
+                    continue;
+                }
                 attend_unit(pass, (store, turned), out, unit, scratch);
             }
         });
     });
+}
+
+/// Attention of a unit, in tiles of bfloat16 numbers.
+#[cfg(target_arch = "x86_64")]
+fn attend_unit_in_tiles(
+    pass: Pass<'_>,
+    (store, turned): (&LayerStore, &[f32]),
+    out: Shared<'_, f32>,
+    unit: &Unit,
+    scratch: &mut amx::Scratch,
+) {
+    let (config, rows) = (pass.config, pass.rows);
+    let dim = config.head_dim;
+    let group = config.num_heads / config.num_kv_heads;
+    let (turned_width, q_width) = (config.q_width() + config.kv_width(), config.q_width());
+    let span = &rows.spans[unit.span];
+    let place = |i: usize| {
+        let (token, member) = ((unit.first + i) / group, (unit.first + i) % group);
+        (span.row + token, (unit.head * group + member) * dim)
+    };
+    let mut positions = [0usize; MOST_TASK_ROWS];
+    let positions = &mut positions[..unit.last - unit.first];
+    for (i, at) in positions.iter_mut().enumerate() {
+        *at = span.start + (unit.first + i) / group;
+    }
+    let queries = amx::Queries {
+        row: |i: usize| {
+            let (row, at) = place(i);
+            &turned[row * turned_width + at..][..dim]
+        },
+        positions,
+        window: pass.window,
+        scale: 1.0 / (dim as f32).sqrt(),
+    };
+    let keys = keys_of(pass, store, unit);
+    // SAFETY: a `Compute` hands out only tiers that the machine has.
+    let (stride, attended) = unsafe { amx::attend(&queries, &keys, scratch) };
+    for (i, attended) in attended.chunks_exact(stride).take(positions.len()).enumerate() {
+        let (row, at) = place(i);
+        // SAFETY: the row and head belong to this unit alone.
+        unsafe { out.slice(row * q_width + at, dim) }.copy_from_slice(&attended[..dim]);
+    }
+}
+
+/// The keys and values of a unit's head.
+fn keys_of<'a>(pass: Pass<'a>, store: &'a LayerStore, unit: &Unit) -> Keys<'a> {
+    Keys {
+        keys: &store.keys,
+        values: &store.values,
+        table: &pass.rows.tables[pass.rows.spans[unit.span].table..],
+        head_dim: pass.config.head_dim,
+        heads: pass.config.num_kv_heads,
+        head: unit.head,
+    }
 }
 
 fn attend_unit(
@@ -87,14 +159,7 @@ fn attend_unit(
     let group = config.num_heads / config.num_kv_heads;
     let (turned_width, q_width) = (config.q_width() + config.kv_width(), config.q_width());
     let span = &rows.spans[unit.span];
-    let keys = Keys {
-        keys: &store.keys,
-        values: &store.values,
-        table: &rows.tables[span.table..],
-        head_dim: dim,
-        heads: config.num_kv_heads,
-        head: unit.head,
-    };
+    let keys = keys_of(pass, store, unit);
     let scale = 1.0 / (dim as f32).sqrt();
     let position = |row: usize| span.start + row / group;
     scratch.queries.resize(MOST_ROWS * dim);

@@ -91,7 +91,12 @@ pub(super) fn pack_pairs(_: Tier, a: Left<'_>, cut: Cut, tile: &mut [Pair]) {
                 pair_rows(&data[first_row * stride + first_k..], (stride, length), height, tile);
             }
             Left::Columns { data, stride } => {
-                pair_columns(&data[first_k * stride + first_row..], (stride, length), height, tile);
+                pair_columns(
+                    &data[first_k * stride + first_row..],
+                    (stride, length),
+                    height,
+                    (tile, height),
+                );
             }
         }
     }

@@ -5,9 +5,11 @@
 //! bits depend on its row of A and its column of B alone, whatever the number of rows, columns or threads. Edge rows run through smaller
 //! instances of the same body.
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod left;
 mod right;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests_bf16;
 #[cfg(test)]
 mod tests_int8;
@@ -30,17 +32,36 @@ use right::{Source, Stored, run_int8};
 use tile::{TileKernel, kernels_portable};
 #[cfg(target_arch = "x86_64")]
 use {
+    super::pack::pair_steps,
+    amx::run_tiles,
     left::pack_pairs,
     tile::{kernels_avx2, kernels_avx512},
     tile_bf16::kernels_avx512_bf16,
 };
 
-/// Rows of A that one task packs at a time, fewer only when A has fewer: a multiple of every tier's tile height. Tasks divide rows before
-/// columns, because tasks with the same rows would each pack them.
-const BLOCK_ROWS: usize = 96;
-const LEAST_BLOCK_ROWS: usize = 48;
-/// A multiple of every tier's tile height.
-const TILE_ROWS: usize = 12;
+/// Rows of A that one task packs at a time. Tasks divide rows before columns, because tasks with the same rows would each pack them.
+struct BlockRows {
+    /// Blocks have fewer rows only when A has fewer.
+    least: usize,
+    most: usize,
+    /// A multiple of the tier's tile height.
+    step: usize,
+}
+
+impl BlockRows {
+    fn of(tier: Tier) -> Self {
+        let [least, most, step] = if tier == Tier::Amx { [64, 256, 32] } else { [48, 96, 12] };
+        Self { least, most, step }
+    }
+
+    /// Rows of a block when about so many tasks divide `m` rows.
+    fn divided(&self, m: usize, tasks: usize) -> usize {
+        m.div_ceil(tasks)
+            .next_multiple_of(self.step)
+            .clamp(self.least, self.most)
+    }
+}
+
 /// Longest stretch of k, or of its pairs, between two stores of the accumulators: a panel's stretch and a tile of A stay in the first-level
 /// cache.
 const BLOCK_K: usize = 256;
@@ -111,10 +132,7 @@ pub(crate) fn gemm_columns(compute: &Compute, a: Left<'_>, b: &Packed, c: Column
     } else {
         compute.threads() * TASKS_PER_THREAD
     };
-    let block_rows = m
-        .div_ceil(wanted)
-        .next_multiple_of(TILE_ROWS)
-        .clamp(LEAST_BLOCK_ROWS, BLOCK_ROWS);
+    let block_rows = BlockRows::of(compute.tier()).divided(m, wanted);
     let row_blocks = m.div_ceil(block_rows);
     let column_blocks = wanted.div_ceil(row_blocks.max(1)).clamp(1, panels.max(1));
     compute.run(row_blocks * column_blocks, |task| {
@@ -145,7 +163,7 @@ pub(crate) fn gemm_columns(compute: &Compute, a: Left<'_>, b: &Packed, c: Column
 pub(crate) fn gemm_rows(tier: Tier, a: Left<'_>, first_row: usize, rows: usize, b: &Packed, c: &mut [f32]) {
     assert_eq!(c.len(), rows * b.n(), "C has rows * n elements");
     let mut done = 0;
-    for block in c.chunks_mut(BLOCK_ROWS * b.n()) {
+    for block in c.chunks_mut(BlockRows::of(tier).most * b.n()) {
         let height = block.len() / b.n();
         let block = Shared::new(block);
         // SAFETY: `block` is exclusively ours and holds `height` rows.
@@ -225,11 +243,11 @@ unsafe fn gemm_block_at(
     // SAFETY: by this function's contract.
     unsafe {
         match b.values() {
-            Panels::F32(values) => run_f32(&block, &mut Stored::new(b, values, 1)),
-            Panels::Bf16(values) => run_f32(&block, &mut Stored::new(b, values, 1)),
+            Panels::F32(values) => run_f32(&block, &mut Stored::new(b, values, b.k())),
+            Panels::Bf16(values) => run_f32(&block, &mut Stored::new(b, values, b.k())),
             Panels::Int8(weights) => run_int8(&block, weights),
             #[cfg(target_arch = "x86_64")]
-            Panels::Pairs(values) => run_pairs(&block, &mut Stored::new(b, values, 2)),
+            Panels::Pairs(values) => run_pairs(&block, &mut Stored::new(b, values, pair_steps(tier, b.k()))),
         }
     }
 }
@@ -240,6 +258,10 @@ unsafe fn gemm_block_at(
 /// As for [`gemm_block_at`]; the tier multiplies these numbers.
 #[cfg(target_arch = "x86_64")]
 unsafe fn run_pairs(block: &Block<'_>, source: &mut impl Source<Pair>) {
+    if block.tier == Tier::Amx {
+        // SAFETY: by this function's contract; a `Compute` hands the tier out where the process may use the tiles.
+        return unsafe { run_tiles(block, source) };
+    }
     let kernels = Kernels {
         of_height: kernels_avx512_bf16,
         pack: pack_pairs,
@@ -264,7 +286,7 @@ unsafe fn run_f32<E: Number>(block: &Block<'_>, source: &mut impl Source<E>) {
         unsafe {
             match block.tier {
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx512 | Tier::Avx512Bf16 => {
+                Tier::Avx512 | Tier::Avx512Bf16 | Tier::Amx => {
                     run_block::<_, E, 12, 32>(block, source, scratch, &kernels(kernels_avx512));
                 }
                 #[cfg(target_arch = "x86_64")]
@@ -311,7 +333,7 @@ unsafe fn run_block<T: Element, E: Element, const MR: usize, const NR: usize>(
     let k = block.b.k();
     let steps = k.div_ceil(kernels.depth);
     let stretches = steps.div_ceil(BLOCK_K).max(1);
-    scratch.resize(BLOCK_ROWS * steps.clamp(1, BLOCK_K));
+    scratch.resize(block.rows * steps.clamp(1, BLOCK_K));
     let mut tail = [0f32; 12 * 32];
     for stretch in 0..stretches {
         let first_step = steps * stretch / stretches;

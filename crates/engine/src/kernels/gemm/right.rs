@@ -41,11 +41,11 @@ pub(super) struct Stored<'a, E> {
 }
 
 impl<'a, E> Stored<'a, E> {
-    /// The panels of `b`, whose steps have `depth` rows.
-    pub(super) fn new(b: &Packed, values: &'a [E], depth: usize) -> Self {
+    /// The panels of `b`, of so many steps each.
+    pub(super) fn new(b: &Packed, values: &'a [E], steps: usize) -> Self {
         Self {
             values,
-            steps: b.k().div_ceil(depth),
+            steps,
             width: b.width(),
         }
     }
@@ -96,6 +96,7 @@ impl Source<Pair> for Paired<'_> {
         let Self { width, k, .. } = *self;
         self.out.resize(length * width);
         let end = k.min(2 * (first + length));
+        self.out[end.div_ceil(2).saturating_sub(first) * width..].fill(Pair::default());
         for start in (2 * first..end).step_by(GROUP) {
             let count = GROUP.min(end - start);
             self.wide.resize(count * width);

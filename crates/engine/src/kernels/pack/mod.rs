@@ -2,9 +2,11 @@
 //!
 //! A packed `[K, N]` operand is a sequence of panels of `panel_width(tier)` columns; a panel holds its columns' values row by row:
 //! `panel[k][column]`, with zeros in columns past N. Panels for products of bfloat16 numbers hold pairs, `panel[k / 2][column]`, with zeros
-//! past K.
+//! past K, where tiles are multiplied up to a whole tile.
 
 mod int8;
+#[cfg(target_arch = "x86_64")]
+mod paired;
 #[cfg(test)]
 mod tests_int8;
 
@@ -13,9 +15,9 @@ use std::ops::Range;
 
 use super::buffer::{Buffer, Shared};
 use super::element::{Bf16, narrow};
-#[cfg(target_arch = "x86_64")]
-use super::pairs::{Pair, pair_panel};
 use super::transpose::transpose;
+#[cfg(target_arch = "x86_64")]
+use super::{amx::SIDE, pairs::Pair};
 use crate::compute::Compute;
 use crate::config::{BaseDtype, WeightDtype, WeightFormat};
 use crate::isa::Tier;
@@ -34,7 +36,18 @@ pub(crate) fn panel_width(tier: Tier) -> usize {
     match tier {
         Tier::Portable => 8,
         Tier::Avx2 => 16,
-        Tier::Avx512 | Tier::Avx512Bf16 => 32,
+        Tier::Avx512 | Tier::Avx512Bf16 | Tier::Amx => 32,
+    }
+}
+
+/// Rows of pairs of a panel with `k` numbers in a column.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn pair_steps(tier: Tier, k: usize) -> usize {
+    let pairs = k.div_ceil(2);
+    if tier == Tier::Amx {
+        pairs.next_multiple_of(SIDE)
+    } else {
+        pairs
     }
 }
 
@@ -97,7 +110,7 @@ impl Default for Data {
     }
 }
 
-/// All panels, one after the other, each of `k * width` values or `k / 2 * width` pairs, rounded up.
+/// All panels, one after the other, each of `k * width` values or [`pair_steps`] times `width` pairs.
 #[derive(Clone, Copy)]
 pub(crate) enum Panels<'a> {
     F32(&'a [f32]),
@@ -183,7 +196,7 @@ impl Packed {
             // It takes room when it is filled.
             Data::Int8(_) => {}
             #[cfg(target_arch = "x86_64")]
-            Data::Pairs(data) => data.resize(columns * k.div_ceil(2)),
+            Data::Pairs(data) => data.resize(columns * pair_steps(tier, k)),
         }
     }
 
@@ -211,18 +224,7 @@ impl Packed {
             }
             Data::Int8(_) => unreachable!("whole matrices alone become int8"),
             #[cfg(target_arch = "x86_64")]
-            Data::Pairs(data) => {
-                let shared = Shared::new(data);
-                let pairs = self.k.div_ceil(2) * self.width;
-                compute.run(panels, |index| {
-                    PANEL.with_borrow_mut(|wide| {
-                        wide.resize(size);
-                        write(index, wide);
-                        // SAFETY: each task takes its own panel; the tier has pairs on machines with their features only.
-                        unsafe { pair_panel(wide, self.width, shared.slice(index * pairs, pairs)) };
-                    });
-                });
-            }
+            Data::Pairs(_) => unreachable!("pairs are made without a copy in f32"),
         }
     }
 
@@ -231,8 +233,11 @@ impl Packed {
         assert_eq!(weight.len(), n * k, "a weight has n * k elements");
         self.reset(compute.tier(), k, n);
         let width = self.width;
-        if let Data::Int8(data) = &mut self.data {
-            return data.fill_transposed(compute, weight, Shape { k, n, width });
+        match &mut self.data {
+            Data::Int8(data) => return data.fill_transposed(compute, weight, Shape { k, n, width }),
+            #[cfg(target_arch = "x86_64")]
+            Data::Pairs(data) => return paired::fill_transposed(data, compute, weight, Shape { k, n, width }),
+            _ => {}
         }
         self.fill(compute, |index, panel| {
             let first = index * width;
@@ -264,8 +269,14 @@ impl Packed {
     /// For an operand in int8: columns without their neighbours have no scales.
     pub(crate) fn pack_columns(&mut self, compute: &Compute, matrix: &[f32], stride: usize, columns: Range<usize>) {
         let n = columns.len();
-        self.reset(compute.tier(), matrix.len().checked_div(stride).unwrap_or(0), n);
+        let k = matrix.len().checked_div(stride).unwrap_or(0);
+        self.reset(compute.tier(), k, n);
         let width = self.width;
+        #[cfg(target_arch = "x86_64")]
+        if let Data::Pairs(data) = &mut self.data {
+            let shape = Shape { k, n, width };
+            return paired::fill_columns(data, compute, (matrix, stride), columns.start, shape);
+        }
         self.fill(compute, |index, panel| {
             let first = columns.start + index * width;
             let count = width.min(columns.end - first);

@@ -5,6 +5,8 @@
 
 use std::cell::RefCell;
 
+#[cfg(target_arch = "x86_64")]
+use super::attention_in_tiles;
 use crate::compute::Compute;
 use crate::config::ModelConfig;
 use crate::kernels::LANES;
@@ -13,6 +15,8 @@ use crate::kernels::attention_backward::{BackwardGrads, BackwardKeys, BackwardTi
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::norm::add;
 use crate::kernels::transpose::transpose;
+#[cfg(target_arch = "x86_64")]
+use crate::model::attend::in_tiles;
 use crate::model::attend::tile_rows;
 use crate::model::layer::Pass;
 use crate::model::rows::{Rows, Span};
@@ -87,6 +91,10 @@ pub(crate) fn attention_backward(
     };
     compute.run(rows.spans.len() * heads, |task| {
         let (span, head) = (&rows.spans[task / heads], task % heads);
+        #[cfg(target_arch = "x86_64")]
+        if in_tiles(compute.tier(), config) {
+            return attention_in_tiles::one_head(pass, (span, head), around, out);
+        }
         SCRATCH.with_borrow_mut(|scratch| one_head(pass, (span, head), around, out, scratch));
     });
     add_inherited(compute, config, rows, out);
@@ -94,9 +102,9 @@ pub(crate) fn attention_backward(
 
 /// Where a sequence's gradients go.
 #[derive(Clone, Copy)]
-struct Out<'a> {
+pub(super) struct Out<'a> {
     /// `[N, W]`: gradients of the sequence's rows.
-    grad_qkv: Shared<'a, f32>,
+    pub(super) grad_qkv: Shared<'a, f32>,
     /// `[inherited positions, k + v]`: gradients of inherited keys and values.
     grad_inherited: Shared<'a, f32>,
 }
@@ -186,12 +194,31 @@ fn one_head(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, ou
         }
         first += count;
     }
-    write_key_gradients(pass, (span, head), out, scratch);
+    let gradients = KeyGradients {
+        keys: &scratch.grad_keys,
+        values: &scratch.grad_values,
+        stride: width,
+    };
+    write_key_gradients(pass, (span, head), out, gradients);
+}
+
+/// Gradients of a head's keys and values, by position.
+#[derive(Clone, Copy)]
+pub(super) struct KeyGradients<'a> {
+    pub(super) keys: &'a [f32],
+    pub(super) values: &'a [f32],
+    /// Elements from one position to the next.
+    pub(super) stride: usize,
 }
 
 /// Writes the gradients of a head's keys and values: those of the sequence's rows, and those that it inherited.
-fn write_key_gradients(pass: Pass<'_>, (span, head): (&Span, usize), out: Out<'_>, scratch: &Scratch) {
-    let (dim, width) = (pass.config.head_dim, padded(pass.config.head_dim));
+pub(super) fn write_key_gradients(
+    pass: Pass<'_>,
+    (span, head): (&Span, usize),
+    out: Out<'_>,
+    gradients: KeyGradients<'_>,
+) {
+    let dim = pass.config.head_dim;
     let (q, kv, all) = (pass.config.q_width(), pass.config.kv_width(), pass.config.qkv_width());
     for position in 0..span.start + span.len {
         let (grads, keys_at, values_at) = match position.checked_sub(span.start) {
@@ -206,8 +233,8 @@ fn write_key_gradients(pass: Pass<'_>, (span, head): (&Span, usize), out: Out<'_
         };
         // SAFETY: a key and a value head of a row, or of an inherited position, belong to one task alone.
         let (keys, values) = unsafe { (grads.slice(keys_at, dim), grads.slice(values_at, dim)) };
-        keys.copy_from_slice(&scratch.grad_keys[position * width..][..dim]);
-        values.copy_from_slice(&scratch.grad_values[position * width..][..dim]);
+        keys.copy_from_slice(&gradients.keys[position * gradients.stride..][..dim]);
+        values.copy_from_slice(&gradients.values[position * gradients.stride..][..dim]);
     }
 }
 

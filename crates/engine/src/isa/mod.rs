@@ -1,7 +1,11 @@
 //! Instruction-set tiers: which instantiation of every kernel runs. A tier is chosen once, when a [`crate::Compute`] is made.
 //!
-//! A tier fixes the bits: portable multiplies then adds, the others fuse. Results of two tiers differ in the last places. The best tier differs
-//! from the one below it for weights in bfloat16 only: there its products round the other operand too. With weights in f32 both have the same bits.
+//! A tier fixes the bits: portable multiplies then adds, the others fuse. Results of two tiers differ in the last places. The two best tiers differ
+//! from AVX-512, and from each other, for weights in bfloat16 only: there their products round the other operand too. With weights in f32 the three
+//! have the same bits.
+
+#[cfg(target_arch = "x86_64")]
+mod amx;
 
 use crate::error::EngineError;
 
@@ -16,11 +20,13 @@ pub enum Tier {
     Avx512,
     /// [`Tier::Avx512`], with products of pairs of bfloat16 numbers where the weights are kept in that format (x86-64 only).
     Avx512Bf16,
+    /// [`Tier::Avx512Bf16`], with products of whole tiles of bfloat16 numbers (x86-64 with AMX, where Linux permits it to the process).
+    Amx,
 }
 
 impl Tier {
     /// Every tier, in ascending order.
-    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
+    pub const ALL: [Self; 5] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Bf16, Self::Amx];
 
     /// The best tier that this machine has.
     pub fn detect() -> Self {
@@ -44,6 +50,8 @@ impl Tier {
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Bf16 => Self::Avx512.is_available() && std::arch::is_x86_feature_detected!("avx512bf16"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Amx => Self::Avx512Bf16.is_available() && amx::multiplies_bf16(),
             #[cfg(not(target_arch = "x86_64"))]
             _ => false,
         }
@@ -51,7 +59,7 @@ impl Tier {
 
     /// Whether products with weights in bfloat16 round their other operand to that format too, instead of widening the weights.
     pub fn multiplies_bf16(self) -> bool {
-        self == Self::Avx512Bf16
+        self >= Self::Avx512Bf16
     }
 
     /// The tier's name in configs, ready files and manifests.
@@ -61,6 +69,7 @@ impl Tier {
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
             Self::Avx512Bf16 => "avx512bf16",
+            Self::Amx => "amx",
         }
     }
 
@@ -71,7 +80,7 @@ impl Tier {
     pub fn from_name(name: &str) -> Result<Self, EngineError> {
         let tier = Self::ALL.into_iter().find(|tier| tier.name() == name).ok_or_else(|| {
             EngineError::Isa(format!(
-                "unknown instruction set {name:?}: one of portable, avx2, avx512, avx512bf16"
+                "unknown instruction set {name:?}: one of portable, avx2, avx512, avx512bf16, amx"
             ))
         })?;
         tier.checked()
