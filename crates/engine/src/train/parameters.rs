@@ -11,6 +11,7 @@ use crate::compute::Compute;
 use crate::config::ModelConfig;
 use crate::counter::fill_uniform;
 use crate::error::EngineError;
+use crate::kernels::buffer::Buffer;
 use crate::model::Model;
 use crate::model::layout::{Layout, Slot};
 use crate::model::lora::{Adapter, AdapterLayout, LoraConfig, read_adapter};
@@ -18,7 +19,8 @@ use crate::model::lora::{Adapter, AdapterLayout, LoraConfig, read_adapter};
 /// The parameters in training, f32.
 pub(crate) struct Parameters {
     pub(crate) values: Vec<f32>,
-    pub(crate) grads: Vec<f32>,
+    /// On cache lines, as the products write them.
+    pub(crate) grads: Buffer,
     pub(crate) kind: Kind,
 }
 
@@ -42,7 +44,7 @@ pub(crate) struct TrainedAdapter {
 impl Parameters {
     pub(crate) fn weights(layout: Layout, values: Vec<f32>) -> Self {
         Self {
-            grads: vec![0.0; values.len()],
+            grads: Buffer::zeros(values.len()),
             values,
             kind: Kind::Weights(layout),
         }
@@ -61,7 +63,7 @@ impl Parameters {
             Some(dir) => continued(dir, model, &config)?,
         };
         Ok(Self {
-            grads: vec![0.0; values.len()],
+            grads: Buffer::zeros(values.len()),
             kind: Kind::Adapter(Box::new(TrainedAdapter {
                 config,
                 base: options.base.clone(),

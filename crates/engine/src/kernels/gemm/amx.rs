@@ -10,50 +10,61 @@ use crate::kernels::pairs::Pair;
 const COLUMNS: usize = 2 * SIDE;
 /// Rows of two left tiles.
 const ROWS: usize = 2 * SIDE;
-/// Tiles along k between two stores of the sums: a panel's stretch and those of two left tiles stay in the first-level cache.
+/// Tiles along k whose left tiles stay in the second-level cache together.
+const PACKED: usize = 64;
+/// Tiles along k between two stores of the sums: the right tiles of a stretch stay in the first-level cache while all rows meet them.
 const STRETCH: usize = 16;
 
-/// Runs a block, whose B has the values of `source`: for each stretch of k, packs A's rows into tiles and multiplies them with each panel.
+/// Runs a block, whose B has the values of `source`: packs A's rows into tiles and multiplies them with one panel after the other, stretch by
+/// stretch, so that the sums of a panel stay in the cache until they are whole.
 ///
 /// # Safety
 /// As for [`super::gemm_block_at`]; the tier is [`crate::isa::Tier::Amx`].
 pub(super) unsafe fn run_tiles(block: &Block<'_>, source: &mut impl Source<Pair>) {
-    let tiles = block.b.k().div_ceil(2 * SIDE);
-    let stretches = tiles.div_ceil(STRETCH).max(1);
+    let all = block.b.k().div_ceil(2 * SIDE);
     let pairs = block.rows.next_multiple_of(SIDE) * SIDE;
     // SAFETY: by the contract the process may use the tiles.
-    let matrices = unsafe { Tiles::configure() };
+    let tiles = unsafe { Tiles::configure() };
     PAIRS_OF_A.with_borrow_mut(|left| {
-        left.resize(pairs * tiles.min(STRETCH));
-        for stretch in 0..stretches {
-            let first = tiles * stretch / stretches;
-            let length = tiles * (stretch + 1) / stretches - first;
+        left.resize(pairs * all.min(PACKED));
+        for (first, length) in parts(all, PACKED) {
             for row in (0..block.rows).step_by(SIDE) {
                 pack(block, row, (first, length), left);
             }
-            let load = block.accumulate || stretch > 0;
             for panel in block.first_panel..block.last_panel {
                 let right = source.steps(panel, first * SIDE, length * SIDE);
                 assert_eq!(right.len(), length * SIDE * COLUMNS, "a panel has whole tiles");
-                for row in (0..block.rows).step_by(ROWS) {
-                    let (below, beside) = ((row + ROWS) * block.stride + panel * COLUMNS, (panel + 1) * COLUMNS);
-                    let operands = Operands {
-                        left: left[row * SIDE * length..].as_ptr(),
-                        right: right.as_ptr(),
-                        length,
-                        out: std::ptr::null_mut(),
-                        stride: 0,
-                        load,
-                        next: block
-                            .c
-                            .wrapping_add(if row + ROWS < block.rows { below } else { beside }),
-                    };
-                    // SAFETY: by the contract the rows and the columns of the panel lie in C.
-                    unsafe { multiply(block, &matrices, (row, panel), operands) };
+                for (begin, length_of_part) in parts(length, STRETCH) {
+                    for row in (0..block.rows).step_by(ROWS) {
+                        let (at, step) = place(row, block.rows, length);
+                        let (below, beside) = ((row + ROWS) * block.stride + panel * COLUMNS, (panel + 1) * COLUMNS);
+                        let operands = Operands {
+                            left: left[at + begin * step..].as_ptr(),
+                            right: right[begin * SIDE * COLUMNS..].as_ptr(),
+                            length: length_of_part,
+                            out: std::ptr::null_mut(),
+                            stride: 0,
+                            load: block.accumulate || first + begin > 0,
+                            next: block
+                                .c
+                                .wrapping_add(if row + ROWS < block.rows { below } else { beside }),
+                        };
+                        // SAFETY: by the contract the rows and the columns of the panel lie in C.
+                        unsafe { multiply(block, &tiles, (row, panel), operands) };
+                    }
                 }
             }
         }
     });
+}
+
+/// Cuts `total` into parts of about one length, at most `most`: where each begins, and its length. Nothing is one empty part.
+fn parts(total: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    let count = total.div_ceil(most).max(1);
+    (0..count).map(move |at| {
+        let (begin, end) = (total * at / count, total * (at + 1) / count);
+        (begin, end - begin)
+    })
 }
 
 /// Packs the left tiles of a stretch of 16 rows, or of those that are left.
