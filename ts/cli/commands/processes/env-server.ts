@@ -20,6 +20,7 @@ export const command: Command = {
     STANDALONE_DETAILS +
     "`prl rl` starts it with --config. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
     "with env = {id | path, args}.\n" +
+    "With orchestrator.remote_env_workers.listen it serves an orchestrator on another machine, over TLS and with PRL_ENV_WORKER_TOKEN.\n" +
     "The address is in <run-dir>/run/env-worker-<i>.json as soon as the worker takes requests.\n",
   options: eitherWay(CHILD_OPTIONS),
   run,
@@ -31,7 +32,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { config, index, member } = await partInput(part, args, io, readEnvWorkerConfig);
   const worker = await startEnvWorker(config);
   try {
-    await member.ready({ url: worker.url });
+    // An orchestrator on another machine knows the address from its config; one beside this process must not take it for one of its own.
+    await member.ready(config.listen == null ? { url: worker.url } : {});
     const names = config.sources.map(({ name, split }) => `${name} (${split})`).join(", ");
     io.stderr.write(`env-worker ${index}: ${names} at ${worker.url}\n`);
     await aborted(signal);
