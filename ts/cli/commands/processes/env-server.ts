@@ -31,9 +31,10 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const part = { component: COMPONENT, command: command.name } as const;
   const { config, index, member } = await partInput(part, args, io, readEnvWorkerConfig);
   const worker = await startEnvWorker(config);
+  const isRemote = config.listen !== undefined && config.listen !== null;
   try {
-    // An orchestrator on another machine knows the address from its config; one beside this process must not take it for one of its own.
-    await member.ready(config.listen == null ? { url: worker.url } : {});
+    // An orchestrator on another machine knows the address from its config; one beside this process has no token for it.
+    await member.ready(isRemote ? {} : { url: worker.url });
     const names = config.sources.map(({ name, split }) => `${name} (${split})`).join(", ");
     io.stderr.write(`env-worker ${index}: ${names} at ${worker.url}\n`);
     await aborted(signal);

@@ -5,7 +5,9 @@ import { filePath } from "../fields.ts";
 import type { Problem } from "../problem.ts";
 
 const LISTEN = /^([^\s/:@]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
-const HERE = new Set(["localhost", "127.0.0.1", "[::1]"]);
+const HERE = new Set(["localhost", "127.0.0.1", "[::1]", "::1"]);
+/** Addresses to listen on that lead nowhere from another machine. */
+const ANY = new Set(["0.0.0.0", "[::]", "::"]);
 
 const pem = (what: string) => filePath(`File (PEM) with the ${what}; unset: none`).nullable().default(null);
 
@@ -31,7 +33,7 @@ export const remoteEnvWorkersBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Names of the sources whose rollouts run on these workers; the others run on the workers that the run starts. Unset: all, and the run starts none",
+        "Names of the sources whose rollouts run on these workers; the others run on the workers that the run starts; unset: all of them, and the run starts no worker",
       ),
     listen: z
       .string()
@@ -39,7 +41,7 @@ export const remoteEnvWorkersBlock = z
       .nullable()
       .default(null)
       .describe(
-        "host:port that `prl env-server @` listens on; beyond loopback it needs tls_cert, tls_key and PRL_ENV_WORKER_TOKEN. Unset: a free port of 127.0.0.1, without a token",
+        "host:port that `prl env-server @` listens on; beyond loopback it needs tls_cert, tls_key and PRL_ENV_WORKER_TOKEN; unset: a free port of 127.0.0.1, without a token",
       ),
     tls_cert: pem("certificate of the worker that listens"),
     tls_key: pem("key of tls_cert"),
@@ -52,13 +54,29 @@ export const remoteEnvWorkersBlock = z
     context.addIssue({
       code: "custom",
       path: [cert === null ? "tls_key" : "tls_cert"],
-      message: "needs tls_cert and tls_key",
+      message: `needs ${cert === null ? "tls_cert" : "tls_key"}`,
     });
   })
   .prefault({})
   .describe("Env workers on other machines");
 
 export type RemoteEnvWorkersBlock = z.output<typeof remoteEnvWorkersBlock>;
+
+/** Engines that workers on other machines cannot reach. `path`: the key with the address. */
+export function* engineProblems(
+  { connect }: RemoteEnvWorkersBlock,
+  engines: readonly { path: string[]; host: string }[],
+): Generator<Problem> {
+  const far = connect.find((url) => !isHere(url));
+  if (far === undefined) return;
+  for (const { path, host } of engines) {
+    if (!HERE.has(host) && !ANY.has(host)) continue;
+    yield {
+      path,
+      message: `is ${host}, where the env worker ${far} finds no inference server: give an address that it reaches`,
+    };
+  }
+}
 
 /** Placements that no worker could have. */
 export function* placementProblems(
@@ -71,6 +89,14 @@ export function* placementProblems(
   for (const source of sources) {
     if (!known.includes(source)) yield { path, message: `there is no source "${source}"` };
   }
+}
+
+/** Least number of env workers that the run starts itself. */
+export function ownEnvWorkers(orchestrator: {
+  env_workers: number;
+  remote_env_workers: RemoteEnvWorkersBlock;
+}): number {
+  return allRolloutsElsewhere(orchestrator.remote_env_workers) ? 0 : orchestrator.env_workers;
 }
 
 /** Whether every rollout of the run is on a worker of `connect`. */

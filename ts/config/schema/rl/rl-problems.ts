@@ -8,7 +8,7 @@ import { rolloutsPerBatch } from "../orchestrator/batch-size.ts";
 import { concurrencyProblem } from "../orchestrator/concurrency.ts";
 import { curriculumProblem, gateProblem } from "../orchestrator/curriculum.ts";
 import { filterProblems } from "../orchestrator/filters.ts";
-import { placementProblems } from "../orchestrator/remote-env-workers.ts";
+import { engineProblems, placementProblems } from "../orchestrator/remote-env-workers.ts";
 import { backendProblems } from "../trainer/backend.ts";
 import { baseDtypeProblem } from "../trainer/lora.ts";
 import { lossProblems } from "../trainer/loss.ts";
@@ -31,7 +31,7 @@ export function rlProblems(config: RlInput): Problem[] {
     ...curriculumProblems(orchestrator),
     ...advantageProblems(orchestrator),
     ...inflightProblems(orchestrator),
-    ...workerPlacementProblems(orchestrator),
+    ...workerPlacementProblems(config),
     ...clientProblems(config),
     ...stalenessProblems(config),
     ...serverPortProblems(config.inference),
@@ -128,8 +128,14 @@ function* inflightProblems(orchestrator: Orchestrator): Generator<Problem> {
   }
 }
 
-function workerPlacementProblems({ remote_env_workers: remote, train, eval: evaluation }: Orchestrator) {
-  return placementProblems(remote, [...train.source, ...(evaluation?.source ?? [])].map(nameOf));
+function* workerPlacementProblems({ orchestrator, inference }: RlInput): Generator<Problem> {
+  const { remote_env_workers: remote, train, eval: evaluation, client } = orchestrator;
+  yield* placementProblems(remote, [...train.source, ...(evaluation?.source ?? [])].map(nameOf));
+  const own = { path: ["inference", "server", "host"], host: inference.server.host };
+  const others = client.base_url.map((url) => {
+    return { path: ["orchestrator", "client", "base_url"], host: new URL(url).hostname };
+  });
+  yield* engineProblems(remote, others.length > 0 ? others : [own]);
 }
 
 function* clientProblems({ orchestrator: { client }, inference }: RlInput): Generator<Problem> {
