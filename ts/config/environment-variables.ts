@@ -27,6 +27,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_TEST_V2_CONTROLLERS: "controllers that cgroup v2 must have here; set in the machines that tests boot",
   PRL_TEST_VLLM: "the program `vllm`, for the tests that ask a live server; none: they are skipped",
   PRL_TETHER_FD: "descriptor that ties a part of a run over ssh to `prl host-part`, which sets it",
+  PRL_ENV_WORKER_TOKEN:
+    "key of env workers that listen on an address of orchestrator.remote_env_workers: a worker demands it, the orchestrator sends it",
   PRL_TRANSPORT_TOKEN:
     "key of a run on the network: of batches, weights and the control of inference servers; that of sampling follows from it. Who listens demands it, who calls sends it",
   PRL_SKIP_NATIVE: "1: npm install does not build the native addon",

@@ -16,7 +16,13 @@ export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from 
 export { isHost } from "./host.ts";
 export { cacheDir } from "./paths.ts";
 export { algoBlock, type AlgoBlock, needsGroups, type TeacherBlock } from "./schema/orchestrator/algo.ts";
+export { allSources, type WorkerSource } from "./schema/orchestrator/all-sources.ts";
 export { curriculumBlock, type CurriculumBlock } from "./schema/orchestrator/curriculum.ts";
+export {
+  allRolloutsElsewhere,
+  ownEnvWorkers,
+  type RemoteEnvWorkersBlock,
+} from "./schema/orchestrator/remote-env-workers.ts";
 export { filterName, type FilterBlock } from "./schema/orchestrator/filters.ts";
 export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";
 export type { MonitorsBlock } from "./schema/monitors.ts";

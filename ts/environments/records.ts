@@ -12,4 +12,12 @@ export { partialOf } from "./episode/partial-rollout.ts";
 export { UNSAMPLED_VERSION } from "./episode/trace-columns.ts";
 export { groupScoresSchema, withGroupScores } from "./model/group-reward.ts";
 export { occurrences, type Task } from "./model/tasks.ts";
+export { workerToken } from "./worker/door.ts";
+export {
+  IDENTITY_HEADER,
+  identityDifference,
+  identityDigest,
+  type WorkerIdentity,
+  workerIdentity,
+} from "./worker/identity.ts";
 export { failedEpisode, type RunRequest, type ScoreGroupRequest } from "./worker/protocol.ts";

@@ -13,6 +13,10 @@ export interface ConnectionsOptions extends Pick<
 > {
   /** Most connections at once. */
   connections: number;
+  /** Sent with each request, whose headers are an object. */
+  headers?: Readonly<Record<string, string>>;
+  /** Certificates (PEM) of the authorities that the server's must be of; absent: those of the machine. */
+  ca?: string;
 }
 
 interface Connection {
@@ -25,6 +29,7 @@ type Request = [options: Dispatcher.DispatchOptions, handler: Dispatcher.Dispatc
 export class Connections extends Dispatcher {
   readonly #origin: string;
   readonly #options: Client.Options;
+  readonly #headers: Readonly<Record<string, string>> | null;
   readonly #most: number;
   readonly #all: Connection[] = [];
   readonly #free: Connection[] = [];
@@ -33,10 +38,11 @@ export class Connections extends Dispatcher {
   #ended: Client | null = null;
 
   /** `origin`: scheme, host and port. */
-  constructor(origin: string, { connections, ...options }: ConnectionsOptions) {
+  constructor(origin: string, { connections, headers, ca, ...options }: ConnectionsOptions) {
     super();
     this.#origin = origin;
-    this.#options = { ...options, connect: buildConnector({}) };
+    this.#options = { ...options, connect: buildConnector(ca === undefined ? {} : { ca }) };
+    this.#headers = headers ?? null;
     this.#most = connections;
   }
 
@@ -46,7 +52,8 @@ export class Connections extends Dispatcher {
   }
 
   /** False when the next request would wait. */
-  override dispatch(...request: Request): boolean {
+  override dispatch(...asked: Request): boolean {
+    const request = this.#headers === null ? asked : withHeaders(asked, this.#headers);
     if (this.#ended !== null) return this.#ended.dispatch(...request);
     const connection = this.#free.pop() ?? this.#another();
     if (connection === undefined) this.#waiting.push(request);
@@ -83,4 +90,8 @@ export class Connections extends Dispatcher {
     connection.isFree = true;
     this.#free.push(connection);
   }
+}
+
+function withHeaders([options, handler]: Request, headers: Readonly<Record<string, string>>): Request {
+  return [{ ...options, headers: { ...(options.headers as Record<string, string> | undefined), ...headers } }, handler];
 }

@@ -7,28 +7,16 @@
  * - A server that only this machine can reach demands a key where it has one: API keys for sampling, the control key for control routes.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { lookup } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
 
 import type { FastifyRequest } from "fastify";
 
 import { explain } from "../errors.ts";
+import { isWide } from "../loopback.ts";
 import type { ServerContext } from "./context.ts";
 import { HttpError } from "./errors.ts";
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
-LOOPBACK.addAddress("::1", "ipv6");
-
 /** What a part of a run needs before it listens for other machines. */
 export const TOKEN_ADVICE = "set PRL_TRANSPORT_TOKEN, here and for who controls it, or listen on 127.0.0.1";
-
-/** Whether other machines can reach one of the addresses of `host`, a name or an address. Rejects when it has none. */
-export async function isWide(host: string): Promise<boolean> {
-  const bare = host.replace(/^\[(.*)\]$/u, "$1");
-  const addresses = isIP(bare) === 0 ? await lookup(bare, { all: true }) : [{ address: bare, family: isIP(bare) }];
-  return !addresses.every(({ address, family }) => isLoopback(address, family));
-}
 
 /** The problem with listening on `host`; null when there is none. `advice` ends the message about a key that is not there. */
 export async function hostProblem(host: string, hasKey: boolean, advice = TOKEN_ADVICE): Promise<string | null> {
@@ -40,10 +28,6 @@ export async function hostProblem(host: string, hasKey: boolean, advice = TOKEN_
   }
   if (hasKey || !wide) return null;
   return `from ${host} other machines could sample, pause the engine and give it other weights: ${advice}`;
-}
-
-function isLoopback(address: string, family: number): boolean {
-  return LOOPBACK.check(address, family === 6 ? "ipv6" : "ipv4");
 }
 
 /** The hook of routes that need no control key, and are not for web pages either. Errors: 403. */

@@ -1,5 +1,6 @@
 /** The inference server over the embedded engine. */
-export { hostProblem, isWide } from "./control-guard.ts";
+export { hostProblem } from "./control-guard.ts";
+export { isWide } from "../loopback.ts";
 export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";
 export { engineOptions, parseInferenceProcessConfig, readInferenceProcessConfig } from "./process-config.ts";

@@ -1,5 +1,6 @@
 /** What processes need of inference that serve no model themselves. Nothing of it is public. */
-export { hostProblem, isWide } from "./control-guard.ts";
+export { hostProblem } from "./control-guard.ts";
+export { isWide } from "../loopback.ts";
 export { checkCapacity } from "./process-config.ts";
 export { gpusOf, visibleGpus } from "./vllm/gpus.ts";
 export { VLLM_KEY } from "./vllm/vllm-key.ts";

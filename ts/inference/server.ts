@@ -23,7 +23,8 @@ import {
 import type { WeightPuller } from "../transports/index.ts";
 import { LoadedAdapters } from "./adapters.ts";
 import type { Deadlines, ServerContext } from "./context.ts";
-import { apiKeyGuard, hostProblem, isWide } from "./control-guard.ts";
+import { apiKeyGuard, hostProblem } from "./control-guard.ts";
+import { isWide } from "../loopback.ts";
 import { HttpError } from "./errors.ts";
 import { Admission } from "./requests/admission.ts";
 import { registerChat } from "./routes/chat.ts";

@@ -1,5 +1,6 @@
 /** Scheduling of rollouts, advantages, batches, staleness, evaluations. */
 export { connectEnvWorkers, type EnvWorkerConnection, type EnvWorkers } from "./env-workers/env-workers.ts";
+export { remoteEnvWorkers } from "./env-workers/remote-env-workers.ts";
 export { followEnvWorkers, readyEnvWorkers } from "./env-workers/env-worker-directory.ts";
 export { EngineDirectory } from "./engines/engine-directory.ts";
 export { EngineFleet, type EngineFleetOptions } from "./engines/engine-fleet.ts";

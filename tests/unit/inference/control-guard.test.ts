@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { hostProblem, isWide } from "../../../ts/inference/control-guard.ts";
+import { hostProblem } from "../../../ts/inference/control-guard.ts";
+import { isWide } from "../../../ts/loopback.ts";
 
 describe("the host that a server listens on", () => {
   it.each(["127.0.0.1", "127.8.9.10", "::1", "[::1]", "::ffff:127.0.0.1", "localhost"])(

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
 import { PrlError } from "../../../ts/errors.ts";
+import { certificates, hasOpenssl } from "../../support/certificates.ts";
 import { openOrchestratorTransports, openTrainerTransports, readTls } from "../../../ts/transports/index.ts";
 
 const FILES = { tls_cert: null, tls_key: null, tls_ca: null, tls_client_ca: null, tls_server_name: null };
@@ -14,30 +14,6 @@ async function folder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "prl-tls-"));
   onTestFinished(() => rm(dir, { recursive: true }));
   return dir;
-}
-
-function hasOpenssl(): boolean {
-  try {
-    execFileSync("openssl", ["version"]);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** An authority and a certificate for 127.0.0.1 that it signed. */
-async function certificates(dir: string): Promise<{ ca: string; cert: string; key: string }> {
-  const [ca, caKey, cert, key, request, extensions] = ["ca", "ca-key", "cert", "key", "request", "ext"].map((name) =>
-    join(dir, `${name}.pem`),
-  ) as [string, string, string, string, string, string];
-  const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "pipe" });
-  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  openssl("req", "-x509", ...newKey, "-keyout", caKey, "-out", ca, "-subj", "/CN=authority", "-days", "2");
-  openssl("req", ...newKey, "-keyout", key, "-out", request, "-subj", "/CN=node");
-  await writeFile(extensions, "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n");
-  const signer = ["-CA", ca, "-CAkey", caKey, "-CAcreateserial", "-extfile", extensions];
-  openssl("x509", "-req", "-in", request, ...signer, "-out", cert, "-days", "2");
-  return { ca, cert, key };
 }
 
 function config(block: Record<string, unknown>) {

@@ -1,7 +1,7 @@
 /** The processes that an orchestrator waits for before it works: they say in `<run>/run` that they are ready. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { ChildConfigs } from "../../config/index.ts";
+import { type ChildConfigs, ownEnvWorkers } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { processStart } from "../../files/run-lock.ts";
 import { type ReadyFile, readReadyFile } from "../../monitors/index.ts";
@@ -36,7 +36,7 @@ export async function readyTrainer(
   const warmsUp = isStandalone && config.warm_start !== null;
   const [, , trainers] = await Promise.all([
     ready("inference", replicas, Math.max(READY_DEADLINE_MS, vllmStartMs(config.inference))),
-    ready("env-worker", config.orchestrator.env_workers),
+    ready("env-worker", ownEnvWorkers(config.orchestrator)),
     ready(
       config.evaluate_only === null ? "trainer" : "sft",
       saysWhereTheTrainerIs(config) ? 0 : 1,

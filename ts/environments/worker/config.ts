@@ -24,6 +24,11 @@ export const envWorkerConfigSchema = z.strictObject({
     .min(1),
   /** The run's `[sandbox]`; where the config names no addresses, they are those of the run's own daemon. */
   sandbox: sandboxBlock,
+  /** Address for callers on other machines, `host:port`; absent: a free port of 127.0.0.1. */
+  listen: z
+    .strictObject({ address: z.string().min(1), tls_cert: z.string().nullable(), tls_key: z.string().nullable() })
+    .nullable()
+    .optional(),
   /** Most rollouts under way at once; further ones wait. */
   max_concurrent: z.int().positive(),
 });

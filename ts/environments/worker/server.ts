@@ -1,7 +1,7 @@
 /**
- * The env worker: hosts environments behind HTTP on the loopback interface.
+ * The env worker: hosts environments behind HTTP, or HTTPS where other machines reach it (`door.ts`).
  *
- * `GET /health`, `GET /metrics`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group`. The outcome of a rollout is in
+ * `GET /health`, `GET /worker`, `GET /metrics`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group`. The outcome of a rollout is in
  * its episode, with status 200; 400 means that the request itself is wrong. Error bodies: `{error: {code, message}}`.
  */
 import { readFile } from "node:fs/promises";
@@ -22,7 +22,9 @@ import { type Task, type TaskSource } from "../model/tasks.ts";
 import type { EnvWorkerConfig } from "./config.ts";
 import { sandboxSource } from "../sandboxes/sandbox-config.ts";
 import type { SandboxSource } from "../sandboxes/sandboxes.ts";
+import { type Door, guard, HANDSHAKE_TIMEOUT_MS, openDoor, REQUEST_TIMEOUT_MS } from "./door.ts";
 import { EpisodeRunner } from "./episode-runner.ts";
+import { identityDigest, workerIdentity } from "./identity.ts";
 import { openWorkerMetrics, type WorkerMetrics } from "./metrics.ts";
 import { cancelRequestSchema, runRequestSchema, scoreGroupRequestSchema, tasksQuerySchema } from "./protocol.ts";
 
@@ -33,7 +35,6 @@ export interface EnvWorker {
   stop(): Promise<void>;
 }
 
-const HOST = "127.0.0.1";
 const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 const STOP_DEADLINE_MS = 5_000;
 
@@ -45,10 +46,14 @@ interface Source {
 }
 
 /**
- * Loads tokenizer and environments and listens on a free port.
- * Errors: those of loading, PRL_CONFIG_INVALID for two sources of one name and split.
+ * Loads tokenizer and environments and listens. `env`: where the token is.
+ * Errors: those of loading and of `openDoor`, PRL_ENV_WORKER_ADDRESS for an address that is taken, PRL_CONFIG_INVALID for two sources of one name and split.
  */
-export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker> {
+export async function startEnvWorker(
+  config: EnvWorkerConfig,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<EnvWorker> {
+  const door = await openDoor(config.listen, env);
   const sandboxes = sandboxSource(sandboxBlock.parse(config.sandbox ?? {}));
   const [tokenizer, renderer, vocabSize, sources] = await Promise.all([
     loadTokenizer(config.model_dir),
@@ -59,11 +64,25 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
   const runner = new EpisodeRunner({ tokenizer, renderer, vocabSize }, config.max_concurrent);
   // It is loaded here, because programs that only score or read data do not need it.
   const { fastify } = await import("fastify");
-  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
+  const limits = {
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: "idle",
+  } as const;
+  const app =
+    door.tls === null
+      ? fastify(limits)
+      : (fastify({
+          ...limits,
+          https: { ...door.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
+        }) as unknown as FastifyInstance);
+  const identity = await workerIdentity(config);
+  guard(app, door, { digest: identityDigest(identity), mostRollouts: config.max_concurrent });
+  app.get("/worker", async () => identity);
   const load = () => ({ active: runner.active, waiting: runner.waiting });
   const metrics = await openWorkerMetrics(config.run_id, load, () => sandboxes.localHealth());
   addRoutes(app, sources, runner, metrics);
-  const url = await app.listen({ host: HOST, port: 0 });
+  const url = await listening(app, door);
   return {
     url,
     async stop() {
@@ -79,6 +98,14 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
       metrics.close();
     },
   };
+}
+
+async function listening(app: FastifyInstance, { host, port }: Door): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (cause) {
+    throw new PrlError("PRL_ENV_WORKER_ADDRESS", `the env worker cannot listen on ${host}:${port}`, { cause });
+  }
 }
 
 /** Rows of the model's embedding, which may be more than the tokenizer has; null where the folder has no config.json. */
@@ -202,6 +229,8 @@ function statusOf(error: unknown): [number, string] {
 }
 
 const STATUS_OF_CODE: Partial<Record<string, number>> = {
+  PRL_ENV_WORKER_AUTH: 401,
+  PRL_ENV_WORKER_MISMATCH: 409,
   PRL_ENVIRONMENT_REQUEST: 400,
   PRL_ENVIRONMENT_UNKNOWN: 400,
   PRL_ENVIRONMENT_UNSUPPORTED: 501,

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 
-import type { ChildConfigs, RlConfig } from "../../config/index.ts";
+import { allSources, type ChildConfigs, type RlConfig, type WorkerSource } from "../../config/index.ts";
 import { daemonSettings } from "../../environments/run-start.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
@@ -29,8 +29,10 @@ export interface EnvWorkerChildConfig {
   seed: number;
   /** Folder with the tokenizer. */
   model_dir: string;
-  sources: { name: string; split: "train" | "eval"; env: RlConfig["orchestrator"]["train"]["source"][number]["env"] }[];
+  sources: WorkerSource[];
   max_concurrent: number;
+  /** Address for callers on other machines; null or absent: only this machine reaches it. */
+  listen?: { address: string; tls_cert: string | null; tls_key: string | null } | null;
   sandbox: RlConfig["sandbox"];
 }
 
@@ -99,10 +101,7 @@ function envWorkerConfig(
     run_id: runId,
     seed,
     model_dir: modelDir,
-    sources: [
-      ...orchestrator.train.source.map(({ name, env }) => ({ name, split: "train" as const, env })),
-      ...(orchestrator.eval?.source ?? []).map(({ name, env }) => ({ name, split: "eval" as const, env })),
-    ],
+    sources: allSources(orchestrator),
     max_concurrent: orchestrator.max_inflight,
     sandbox: socket === null ? sandbox : { ...sandbox, addresses: [`unix:${socket}`] },
   };

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { RlConfig, SftConfig } from "../../config/index.ts";
+import { allRolloutsElsewhere, type RlConfig, type SftConfig } from "../../config/index.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { rlChildConfigs, type RunStart, writeConfig } from "./child-configs.ts";
 import { samplesElsewhere } from "./cores.ts";
@@ -208,12 +208,16 @@ function fleetSizes(config: RlConfig, hasSandboxDaemon: boolean): FleetSize[] {
   });
   return [
     ...(samplesElsewhere(config) ? [] : [fixed(INFERENCE, replicas)]),
-    {
-      component: ENV_WORKER,
-      least,
-      most: most ?? Math.max(least, availableParallelism()),
-      rolloutsPerWorker: perWorker,
-    },
+    ...(allRolloutsElsewhere(config.orchestrator.remote_env_workers)
+      ? []
+      : [
+          {
+            component: ENV_WORKER as Replaceable,
+            least,
+            most: most ?? Math.max(least, availableParallelism()),
+            rolloutsPerWorker: perWorker,
+          },
+        ]),
     ...(hasSandboxDaemon ? [fixed(SANDBOXD, 1)] : []),
   ];
 }

@@ -5,7 +5,7 @@
  * is a separate role: trainer, orchestrator and env workers on the first node, inference servers on the others. They share the run
  * directory, through which batches and weights travel; requests for samples go over the network. What cannot work so is refused by key.
  */
-import type { Provenance, RlConfig } from "../../config/index.ts";
+import { ownEnvWorkers, type Provenance, type RlConfig } from "../../config/index.ts";
 import { LOOPBACK, partsProblems, type PartsRefusal, refuseFirst } from "../clusters/parts-config.ts";
 
 export interface Role {
@@ -29,7 +29,7 @@ export function planRoles(config: RlConfig, provenance?: Provenance): Role[] {
     const node = 1 + (index % (slurm.nodes - 1));
     return { name: `inference-${index}`, kind: "serve", node, command: "inference", index };
   });
-  const workers = Array.from({ length: orchestrator.env_workers }, (_, index): Role => {
+  const workers = Array.from({ length: ownEnvWorkers(orchestrator) }, (_, index): Role => {
     return { name: `env-worker-${index}`, kind: "serve", node: 0, command: "env-server", index };
   });
   const works = (["trainer", "orchestrator"] as const).map((command): Role => {

@@ -11,6 +11,7 @@ import {
   type Host,
   type HostRole,
   type HostsFile,
+  ownEnvWorkers,
   placeOf,
   type Provenance,
   type RlConfig,
@@ -71,7 +72,7 @@ export function planHosts(config: RlConfig, sources: PlanSources): HostPlan {
   const servers = Array.from({ length: config.inference.replicas }, (_, index) =>
     part(serverHost(samplers, index), { component: "inference", command: "inference", index, kind: "serve" }),
   );
-  const workers = Array.from({ length: config.orchestrator.env_workers }, (_, index) =>
+  const workers = Array.from({ length: ownEnvWorkers(config.orchestrator) }, (_, index) =>
     part(orchestrator, { component: "env-worker", command: "env-server", index, kind: "serve" }),
   );
   const work = (component: "trainer" | "orchestrator", host: Host) =>

@@ -17,7 +17,7 @@ import type { DownloadProgress } from "../../models/index.ts";
 import { DownloadLines, METRICS_FILE, MetricsTail } from "../../monitors/index.ts";
 import { type BaseModel, ensureBaseModel } from "../models/base-model.ts";
 import { type ModelDirs, resolveModelDirs, tokenizerDirs } from "../models/model-dirs.ts";
-import { rlChildConfigs, type RunStart, writeConfig } from "../processes/child-configs.ts";
+import { type EnvWorkerChildConfig, rlChildConfigs, type RunStart, writeConfig } from "../processes/child-configs.ts";
 import { withThreads } from "../processes/cores.ts";
 import { ensureWarmStart } from "../processes/warm-start.ts";
 import { warmStartConfig } from "../run/prepare.ts";
@@ -64,11 +64,18 @@ export async function prepareStandalone(
   // A warm start may fail long before the process joins the run.
   if (component === "trainer") writeFailureNotesTo({ runDir, component, index: 0 });
   const start = await startOf(part, config, resumed?.checkpoint ?? null, options);
-  const child = rlChildConfigs(withThreads(config), start)[component];
+  const configs = rlChildConfigs(withThreads(config), start);
+  const child = component === "env-worker" ? { ...configs[component], listen: listenOf(config) } : configs[component];
   const configPath = await writeConfig(runDir, `${component}-${index}`, child);
   // A later attempt is compared with this config.
   if (isResumable(component)) await writeConfig(runDir, "rl", config);
   return { configPath, attempt: resumed?.attempt ?? null };
+}
+
+/** Where an env worker listens for an orchestrator on another machine; null: for one on this machine. */
+function listenOf({ orchestrator }: RlConfig): EnvWorkerChildConfig["listen"] {
+  const { listen: address, tls_cert, tls_key } = orchestrator.remote_env_workers;
+  return address === null ? null : { address, tls_cert, tls_key };
 }
 
 async function resumedOf(part: StandalonePart, config: RlConfig): Promise<StandaloneResume | null> {

@@ -2,7 +2,7 @@
  * The env workers of a run: which of them gets the next rollout, and which may get none.
  *
  * A rollout goes to the worker with the fewest under way. One that did not answer gets none until its `/health` answers again or another
- * process has taken its place; a retired one gets none and keeps its connections until its rollouts have ended.
+ * process has taken its place. A source that is placed on workers of other machines runs on no other. A retired one gets none and keeps its connections until its rollouts have ended.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -15,6 +15,17 @@ export interface EnvWorkerAddress {
   /** `env-worker-0` */
   readonly name: string;
   readonly url: string;
+  /** Of a worker on another machine (`remote-env-workers.ts`). */
+  readonly remote?: RemoteDoor;
+}
+
+/** How the orchestrator gets into a worker on another machine, and for what. */
+export interface RemoteDoor {
+  /** The sources that run on workers of other machines; null: all. */
+  readonly sources: readonly string[] | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Certificates of the authorities that the worker's must be of. */
+  readonly ca?: string;
 }
 
 export interface EnvWorkerSetOptions {
@@ -39,8 +50,10 @@ export class EnvWorker {
 
   constructor(address: EnvWorkerAddress, connections: number) {
     this.address = address;
-    this.rollouts = new Connections(address.url, { connections, bodyTimeout: 0, headersTimeout: 0 });
-    this.control = new Connections(address.url, { connections: CONTROL_CONNECTIONS });
+    const { headers, ca } = address.remote ?? {};
+    const door = { ...(headers === undefined ? {} : { headers }), ...(ca === undefined ? {} : { ca }) };
+    this.rollouts = new Connections(address.url, { ...door, connections, bodyTimeout: 0, headersTimeout: 0 });
+    this.control = new Connections(address.url, { ...door, connections: CONTROL_CONNECTIONS });
   }
 
   async close(): Promise<void> {
@@ -71,10 +84,11 @@ export class EnvWorkerSet {
     return this.#changes.waiting;
   }
 
-  /** Rollouts under way by the name of the worker, retired ones included. */
+  /** Rollouts under way by the name of the worker, retired ones included, those on other machines not: the launcher does not start them. */
   inFlight(): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const { address, inFlight } of [...this.#workers, ...this.#leaving]) {
+      if (address.remote !== undefined) continue;
       counts[address.name] = (counts[address.name] ?? 0) + inFlight;
     }
     return counts;
@@ -95,14 +109,14 @@ export class EnvWorkerSet {
   }
 
   /**
-   * A worker for a rollout, or for a question about tasks; `release` it. Waits for one up to `waitMs` (PRL_PROCESS_DIED then); an abort
+   * A worker for a rollout of the source, or for a question about its tasks; `release` it. Waits for one up to `waitMs` (PRL_PROCESS_DIED then); an abort
    * rejects with its reason.
    */
-  async take(signal: AbortSignal): Promise<EnvWorker> {
+  async take(source: string, signal: AbortSignal): Promise<EnvWorker> {
     const latest = performance.now() + this.#options.waitMs;
     for (;;) {
       signal.throwIfAborted();
-      const worker = this.#best();
+      const worker = this.#best(source);
       if (worker !== undefined) {
         worker.inFlight += 1;
         return worker;
@@ -133,9 +147,12 @@ export class EnvWorkerSet {
     await Promise.all([...this.#workers, ...this.#leaving].map((worker) => worker.close()));
   }
 
-  #best(): EnvWorker | undefined {
-    const trusted = this.#workers.filter(({ suspect }) => !suspect);
-    const able = trusted.length > 0 || this.#options.waitMs > 0 ? trusted : this.#workers;
+  #best(source: string): EnvWorker | undefined {
+    const placed = this.#workers.filter(({ address }) => isFor(source, address.remote?.sources));
+    const elsewhere = placed.filter(({ address }) => address.remote !== undefined);
+    const fitting = elsewhere.length > 0 ? elsewhere : placed;
+    const trusted = fitting.filter(({ suspect }) => !suspect);
+    const able = trusted.length > 0 || this.#options.waitMs > 0 ? trusted : fitting;
     const least = Math.min(...able.map(({ inFlight }) => inFlight));
     const idlest = able.filter(({ inFlight }) => inFlight === least);
     return idlest[this.#turn++ % Math.max(1, idlest.length)];
@@ -165,6 +182,11 @@ export class EnvWorkerSet {
     this.#leaving.delete(worker);
     worker.close().catch(() => undefined);
   }
+}
+
+/** Workers of this machine have every source. */
+function isFor(source: string, sources: readonly string[] | null | undefined): boolean {
+  return sources === undefined || sources === null || sources.includes(source);
 }
 
 function isSame(a: EnvWorkerAddress, b: EnvWorkerAddress): boolean {

@@ -64,22 +64,30 @@ export interface EnvWorkerConnection extends EnvWorkers {
   readonly waiting: number;
 }
 
+export interface EnvWorkersOptions {
+  connections: number;
+  replacedWithinMs?: number;
+  /** Workers on other machines, which stay. */
+  remote?: readonly EnvWorkerAddress[];
+}
+
 /**
  * `connections`: most rollouts under way at one worker; further ones wait here. `replacedWithinMs`: how long a rollout waits for a worker when
  * none answers, because dead ones are replaced; default 0: dead ones are not replaced.
  */
 export function connectEnvWorkers(
   given: readonly (string | EnvWorkerAddress)[],
-  { connections, replacedWithinMs = 0 }: { connections: number; replacedWithinMs?: number },
+  { connections, replacedWithinMs = 0, remote = [] }: EnvWorkersOptions,
 ): EnvWorkerConnection {
-  const addresses = given.map((one, i) => (typeof one === "string" ? { name: `env-worker-${i}`, url: one } : one));
+  const own = given.map((one, i) => (typeof one === "string" ? { name: `env-worker-${i}`, url: one } : one));
+  const addresses = [...own, ...remote];
   if (addresses.length === 0) throw new PrlError("PRL_PROCESS_NOT_READY", "there is no env worker");
   const workers = new EnvWorkerSet(addresses, { connections, waitMs: replacedWithinMs });
   return {
     tasks: (wanted, signal) => listTasks(workers, wanted, { replacedWithinMs, signal }),
     run: (request, signal) => runOn(workers, request, signal),
     scoreGroup: (request, signal) => scoreOn(workers, request, signal),
-    update: (now) => workers.update(now),
+    update: (now) => workers.update([...now, ...remote]),
     load() {
       const inFlight = workers.inFlight();
       const rollouts = Object.values(inFlight).reduce((sum, count) => sum + count, workers.waiting);
@@ -105,7 +113,7 @@ async function listTasks(
   const latest = performance.now() + TASKS_DEADLINE_MS;
   try {
     for (let tried = 1; ; tried++) {
-      const worker = await workers.take(signal);
+      const worker = await workers.take(source, signal);
       try {
         return await pageOf(worker, `/tasks?${query.toString()}`, what, signal);
       } catch (cause) {
@@ -128,7 +136,7 @@ async function runOn(workers: EnvWorkerSet, request: RunRequest, signal: AbortSi
   if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", messageOf(signal.reason));
   let worker: EnvWorker;
   try {
-    worker = await workers.take(signal);
+    worker = await workers.take(request.env, signal);
   } catch (error) {
     return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", messageOf(error));
   }
@@ -163,7 +171,7 @@ async function scoreOn(workers: EnvWorkerSet, request: ScoreGroupRequest, signal
   const late = AbortSignal.timeout(request.deadline_ms + RUN_GRACE_MS);
   let worker: EnvWorker | undefined;
   try {
-    worker = await workers.take(signal);
+    worker = await workers.take(request.env, signal);
     return await orderScores(worker.rollouts, request, AbortSignal.any([signal, late]));
   } catch (error) {
     if (error instanceof PrlError && worker !== undefined) throw error;

@@ -20,6 +20,7 @@ export const command: Command = {
     STANDALONE_DETAILS +
     "`prl rl` starts it with --config. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
     "with env = {id | path, args}.\n" +
+    "With orchestrator.remote_env_workers.listen it serves an orchestrator on another machine, over TLS and with PRL_ENV_WORKER_TOKEN.\n" +
     "The address is in <run-dir>/run/env-worker-<i>.json as soon as the worker takes requests.\n",
   options: eitherWay(CHILD_OPTIONS),
   run,
@@ -30,8 +31,10 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const part = { component: COMPONENT, command: command.name } as const;
   const { config, index, member } = await partInput(part, args, io, readEnvWorkerConfig);
   const worker = await startEnvWorker(config);
+  const isRemote = config.listen !== undefined && config.listen !== null;
   try {
-    await member.ready({ url: worker.url });
+    // An orchestrator on another machine knows the address from its config; one beside this process has no token for it.
+    await member.ready(isRemote ? {} : { url: worker.url });
     const names = config.sources.map(({ name, split }) => `${name} (${split})`).join(", ");
     io.stderr.write(`env-worker ${index}: ${names} at ${worker.url}\n`);
     await aborted(signal);

@@ -2,7 +2,14 @@
 
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { batchRanks, type ChildConfigs, readChildConfig } from "../../../config/index.ts";
+import {
+  allRolloutsElsewhere,
+  allSources,
+  batchRanks,
+  type ChildConfigs,
+  readChildConfig,
+} from "../../../config/index.ts";
+import { workerIdentity } from "../../../environments/records.ts";
 import { releaseLock, takeLock } from "../../../files/run-lock.ts";
 import { VLLM_KEY } from "../../../inference/internal.ts";
 import { apiKeyFrom } from "../../../inference-client/index.ts";
@@ -19,6 +26,7 @@ import {
   readLoggedLines,
   readOrchestratorState,
   readSnapshot,
+  remoteEnvWorkers,
   runEvaluations,
   runOrchestrator,
 } from "../../../orchestrator/index.ts";
@@ -111,10 +119,16 @@ async function connect(input: Input, metrics: Metrics, signal: AbortSignal) {
     metrics,
     times: { swapMs: client.swap_timeout_s * 1000, patienceMs },
   });
+  const { remote_env_workers: elsewhere } = config.orchestrator;
+  const sources = allSources(config.orchestrator);
+  const remote =
+    elsewhere.connect.length === 0
+      ? []
+      : await remoteEnvWorkers(elsewhere, await workerIdentity({ ...config, sources }), { env: process.env, signal });
   const workers = connectEnvWorkers(
-    await someEnvWorkers(runDir, signal),
+    allRolloutsElsewhere(elsewhere) ? [] : await someEnvWorkers(runDir, signal),
     // A group larger than the limit runs, too.
-    { connections: 2 * mostRollouts, replacedWithinMs: REPLACED_WITHIN_MS },
+    { connections: 2 * mostRollouts, replacedWithinMs: REPLACED_WITHIN_MS, remote },
   );
   const place = { runDir, runId: config.run_id, attempt };
   const transports = openOrchestratorTransports(place, config, trainer ?? {});

@@ -5,6 +5,7 @@ import { concurrencyBlock } from "./concurrency.ts";
 import { curriculumBlock } from "./curriculum.ts";
 import { engineClientBlock } from "./engine-client.ts";
 import { filterBlock } from "./filters.ts";
+import { remoteEnvWorkersBlock } from "./remote-env-workers.ts";
 import { samplingOfAll, samplingOfOne } from "../sampling.ts";
 import {
   automatic,
@@ -170,6 +171,7 @@ export const orchestratorBlock = z
       .positive()
       .default(256)
       .describe("Number of rollouts under way for which one such process is enough"),
+    remote_env_workers: remoteEnvWorkersBlock,
     max_inflight: z
       .int()
       .positive()

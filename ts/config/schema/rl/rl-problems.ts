@@ -8,6 +8,7 @@ import { rolloutsPerBatch } from "../orchestrator/batch-size.ts";
 import { concurrencyProblem } from "../orchestrator/concurrency.ts";
 import { curriculumProblem, gateProblem } from "../orchestrator/curriculum.ts";
 import { filterProblems } from "../orchestrator/filters.ts";
+import { engineProblems, placementProblems } from "../orchestrator/remote-env-workers.ts";
 import { backendProblems } from "../trainer/backend.ts";
 import { baseDtypeProblem } from "../trainer/lora.ts";
 import { lossProblems } from "../trainer/loss.ts";
@@ -15,7 +16,7 @@ import { routerProblems } from "../trainer/router.ts";
 import { optimProblems, scheduleProblem } from "../trainer/trainer.ts";
 import type { Problem } from "../problem.ts";
 import type { RlInput } from "./rl-keys.ts";
-import { nameProblems, takenNames } from "./source-names.ts";
+import { nameOf, nameProblems, takenNames } from "./source-names.ts";
 
 const SOURCE = ["orchestrator", "train", "source"];
 const LAST_PORT = 65_535;
@@ -30,6 +31,7 @@ export function rlProblems(config: RlInput): Problem[] {
     ...curriculumProblems(orchestrator),
     ...advantageProblems(orchestrator),
     ...inflightProblems(orchestrator),
+    ...workerPlacementProblems(config),
     ...clientProblems(config),
     ...stalenessProblems(config),
     ...serverPortProblems(config.inference),
@@ -124,6 +126,16 @@ function* inflightProblems(orchestrator: Orchestrator): Generator<Problem> {
     const path = ["orchestrator", "max_env_workers"];
     yield { path, message: `${mostWorkers} is less than env_workers ${workers}` };
   }
+}
+
+function* workerPlacementProblems({ orchestrator, inference }: RlInput): Generator<Problem> {
+  const { remote_env_workers: remote, train, eval: evaluation, client } = orchestrator;
+  yield* placementProblems(remote, [...train.source, ...(evaluation?.source ?? [])].map(nameOf));
+  const own = { path: ["inference", "server", "host"], host: inference.server.host };
+  const others = client.base_url.map((url) => {
+    return { path: ["orchestrator", "client", "base_url"], host: new URL(url).hostname };
+  });
+  yield* engineProblems(remote, others.length > 0 ? others : [own]);
 }
 
 function* clientProblems({ orchestrator: { client }, inference }: RlInput): Generator<Problem> {

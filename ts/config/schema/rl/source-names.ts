@@ -34,6 +34,6 @@ export function* takenNames(path: string[], sources: readonly Source[]): Generat
   }
 }
 
-function nameOf({ name, env }: Source): string {
+export function nameOf({ name, env }: Source): string {
   return name ?? defaultSourceName(env);
 }
