@@ -30,6 +30,7 @@ import { typeRules } from "./type-rules/index.ts";
 import { exactNumbers } from "./exact-numbers/index.ts";
 import { stringPrograms } from "./string-programs/index.ts";
 import { textLayout } from "./text-layout/index.ts";
+import { unitTestWriter } from "./unit-test-writer/index.ts";
 import { textFormats } from "./text-formats/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
@@ -64,4 +65,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   graphPrograms,
   stringPrograms,
   planningPrograms,
+  unitTestWriter,
 ];
