@@ -11,6 +11,7 @@ import { distributed } from "./distributed/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
+import { miniLanguageInterpreter } from "./mini-language-interpreter/index.ts";
 import { networks } from "./networks/index.ts";
 import { encoders } from "./encoders/index.ts";
 import { graphPrograms } from "./graph-programs/index.ts";
@@ -66,4 +67,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   stringPrograms,
   planningPrograms,
   unitTestWriter,
+  miniLanguageInterpreter,
 ];
