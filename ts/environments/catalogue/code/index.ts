@@ -28,6 +28,7 @@ import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
 import { testing } from "./testing/index.ts";
 import { typeRules } from "./type-rules/index.ts";
+import { examplesOnlyFunction } from "./examples-only-function/index.ts";
 import { exactNumbers } from "./exact-numbers/index.ts";
 import { stringPrograms } from "./string-programs/index.ts";
 import { textLayout } from "./text-layout/index.ts";
@@ -68,4 +69,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   planningPrograms,
   unitTestWriter,
   miniLanguageInterpreter,
+  examplesOnlyFunction,
 ];

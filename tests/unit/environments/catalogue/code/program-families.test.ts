@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { dataStructures } from "../../../../../ts/environments/catalogue/code/data-structures/index.ts";
 import { encoders } from "../../../../../ts/environments/catalogue/code/encoders/index.ts";
+import { examplesOnlyFunction } from "../../../../../ts/environments/catalogue/code/examples-only-function/index.ts";
 import { exactNumbers } from "../../../../../ts/environments/catalogue/code/exact-numbers/index.ts";
 import { graphPrograms } from "../../../../../ts/environments/catalogue/code/graph-programs/index.ts";
 import { machines } from "../../../../../ts/environments/catalogue/code/machines/index.ts";
@@ -57,6 +58,7 @@ const ROWS = [
   stringPrograms,
   planningPrograms,
   miniLanguageInterpreter,
+  examplesOnlyFunction,
 ].flatMap(({ rows }) => rows.map((row) => [row.id, row] as const));
 
 describe("the gold programs", () => {
