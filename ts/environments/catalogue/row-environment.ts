@@ -15,7 +15,7 @@ import { endless } from "../model/tasks.ts";
 import { asMessages, contentOf, drawInstances, type LevelRange } from "./drawn.ts";
 import { answerIn, asReply, scoreReply } from "./reply-answer.ts";
 import { callsIn, conversationOf, played, schemasOf, scoreScript, worldRollout } from "./play.ts";
-import { scoreProgram } from "./score-program.ts";
+import { type Earned, earnedByProgram } from "./score-program.ts";
 import { type AnyRow, type Category, isProgramRow, isWorldRow } from "./row.ts";
 
 /** A row with its place in the catalogue. */
@@ -115,12 +115,14 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
   const contentKey = (task: RowTask): unknown => [task.row, contentOf(rowOf(task), task.instance)];
   const runsPrograms = parts.rows.some(({ row }) => isProgramRow(row));
   const time = runsPrograms ? { timeoutMs: PROGRAM_TIMEOUT_MS } : {};
-  const scores = new WeakMap<Trace, Promise<number>>();
-  /** Reward and metric share one run of a program. */
-  const earnedBy = (context: Scored): Promise<number> => {
+  // A mixture has rows without parts, and a metric has a value for every task.
+  const reportsParts = parts.rows.every(({ row }) => isProgramRow(row) && row.reportsParts === true);
+  const scores = new WeakMap<Trace, Promise<Earned>>();
+  /** Reward and metrics share one run of a program. */
+  const earnedBy = (context: Scored): Promise<Earned> => {
     const known = scores.get(context.trace);
     if (known !== undefined) return known;
-    const made = scoreOf(rowOf(context.task), context);
+    const made = earnedOf(rowOf(context.task), context);
     scores.set(context.trace, made);
     return made;
   };
@@ -142,13 +144,16 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
     metrics: {
       format: ({ task, trace }) => isReadable(rowOf(task), task.instance, trace),
       level: ({ task }) => task.level,
-      share: { weight: 0, ...time, score: earnedBy },
+      share: { weight: 0, ...time, score: async (context) => (await earnedBy(context)).score },
+      ...(reportsParts
+        ? { passed: { weight: 0, ...time, score: async (context: Scored) => (await earnedBy(context)).parts } }
+        : {}),
     },
     rewards: {
       correct: reward(
         1,
         async (context) => {
-          const earned = await earnedBy(context);
+          const { score: earned } = await earnedBy(context);
           return context.config.partial || earned === 1 ? earned : 0;
         },
         time,
@@ -204,10 +209,12 @@ interface Scored extends Pick<SandboxAccess, "sandboxes"> {
   readonly signal: AbortSignal;
 }
 
-async function scoreOf(row: AnyRow, { task, trace, sandboxes, signal }: Scored): Promise<number> {
-  if (isWorldRow(row)) return scoreScript(row, task.instance, callsIn(trace.messages));
-  if (!isProgramRow(row)) return scoreReply(row, task.instance, trace.lastReply);
-  return scoreProgram(row, task.instance, trace.lastReply, { pool: sandboxes, signal });
+async function earnedOf(row: AnyRow, { task, trace, sandboxes, signal }: Scored): Promise<Earned> {
+  if (isProgramRow(row)) return earnedByProgram(row, task.instance, trace.lastReply, { pool: sandboxes, signal });
+  const score = isWorldRow(row)
+    ? scoreScript(row, task.instance, callsIn(trace.messages))
+    : scoreReply(row, task.instance, trace.lastReply);
+  return { score, parts: {} };
 }
 
 /** Tasks of the sources, drawn by weight. */

@@ -59,6 +59,8 @@ export interface ProgramRow<Instance extends object = object> extends RowBase<In
   readonly exam: (instance: Instance) => Exam;
   /** Answers that try to earn something without the skill: each must earn nothing. */
   readonly cheats: (instance: Instance) => readonly string[];
+  /** Every exam names its `parts`, so the row's own environment reports them. */
+  readonly reportsParts?: boolean;
 }
 
 /** How a program is examined. Only inputs enter the sandbox: what is expected stays in this process. */
@@ -75,6 +77,12 @@ export interface Exam {
   readonly timeLimitMs: number;
   /** Share of the tests that a program without the skill passes; what is above it counts, squared. Default: all tests or nothing. */
   readonly base?: number;
+  /** From 0 to 1 by the tests that passed, in their order, and 1 only where all did. Default: by `base`. */
+  readonly credit?: (passed: readonly boolean[]) => number;
+  /** The first so many tests run alone; if one fails, the program earns nothing and the others do not run. Default: 0. */
+  readonly gate?: number;
+  /** What each test examines, such as a feature or a fault. The metric `passed/<part>` is the share of a part's tests that passed. */
+  readonly parts?: readonly (readonly string[])[];
 }
 
 /** One call of a tool. */

@@ -35,7 +35,7 @@ export interface FunctionRow<Spec extends object> {
   readonly javascript?: (spec: Spec) => string;
   /** Rules with a change that a careless reader makes. */
   readonly slips: (spec: Spec) => readonly Spec[];
-  /** Credit is the squared share of the classes whose calls are all right; else all or nothing. */
+  /** Credit is the squared share of the classes whose calls are all right, and each class is a reported part; else all or nothing. */
   readonly shares?: boolean;
   readonly timeLimitMs?: number;
 }
@@ -62,6 +62,8 @@ const ALL_CALLS = "answers_of_all_calls";
 const PREPARED = new WeakMap<object, Prepared>();
 
 interface Prepared {
+  /** Names of the classes. */
+  readonly classes: readonly string[];
   readonly shown: readonly (readonly Json[])[];
   readonly hidden: readonly (readonly (readonly Json[])[])[];
   /** Canonical results of the hidden calls, by class. */
@@ -75,6 +77,7 @@ export function functionRow<Spec extends object>(row: FunctionRow<Spec>): Progra
     id: row.id,
     asks: row.asks,
     place: "code",
+    ...(row.shares === true ? { reportsParts: true } : {}),
     make: (rng, level) => {
       const spec = row.make(rng, level);
       if (spec === null) return null;
@@ -97,12 +100,13 @@ function callsOf<Spec extends object>(row: FunctionRow<Spec>, instance: Instance
   const known = PREPARED.get(instance);
   if (known !== undefined) return known;
   const { spec, seed } = instance;
-  const classes = Object.values(row.calls(spec, createRng(seed)));
+  const named = row.calls(spec, createRng(seed));
+  const classes = Object.values(named);
   const shown = classes.slice(0, SHOWN).map((calls) => at(calls, 0));
   const seen = new Set(shown.map(textOf));
   const hidden = classes.map((calls) => calls.filter((call) => !seen.has(textOf(call))));
   const results = hidden.map((calls) => calls.map((call) => textOf(row.solve(spec, call))));
-  const prepared = { shown, hidden, results };
+  const prepared = { classes: Object.keys(named), shown, hidden, results };
   PREPARED.set(instance, prepared);
   return prepared;
 }
@@ -116,7 +120,8 @@ function shownOf<Spec extends object>(
 
 function examOf<Spec extends object>(row: FunctionRow<Spec>, instance: Instance<Spec>): Exam {
   const { spec, language } = instance;
-  const tests = callsOf(row, instance).hidden.map((calls) => ({
+  const prepared = callsOf(row, instance);
+  const tests = prepared.hidden.map((calls) => ({
     input: [calls],
     output: calls.map((call) => row.solve(spec, call)),
   }));
@@ -126,7 +131,7 @@ function examOf<Spec extends object>(row: FunctionRow<Spec>, instance: Instance<
     functionName: ALL_CALLS,
     tests,
     timeLimitMs: row.timeLimitMs ?? TIME_LIMIT_MS,
-    ...(row.shares === true ? { base: 0 } : {}),
+    ...(row.shares === true ? { base: 0, parts: prepared.classes.map((name) => [name]) } : {}),
   };
 }
 

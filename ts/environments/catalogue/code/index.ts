@@ -11,6 +11,7 @@ import { distributed } from "./distributed/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
+import { miniLanguageInterpreter } from "./mini-language-interpreter/index.ts";
 import { networks } from "./networks/index.ts";
 import { encoders } from "./encoders/index.ts";
 import { graphPrograms } from "./graph-programs/index.ts";
@@ -27,9 +28,11 @@ import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
 import { testing } from "./testing/index.ts";
 import { typeRules } from "./type-rules/index.ts";
+import { examplesOnlyFunction } from "./examples-only-function/index.ts";
 import { exactNumbers } from "./exact-numbers/index.ts";
 import { stringPrograms } from "./string-programs/index.ts";
 import { textLayout } from "./text-layout/index.ts";
+import { unitTestWriter } from "./unit-test-writer/index.ts";
 import { textFormats } from "./text-formats/index.ts";
 
 export const FAMILIES: readonly Family<AnyRow>[] = [
@@ -64,4 +67,7 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   graphPrograms,
   stringPrograms,
   planningPrograms,
+  unitTestWriter,
+  miniLanguageInterpreter,
+  examplesOnlyFunction,
 ];

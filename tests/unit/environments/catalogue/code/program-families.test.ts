@@ -4,9 +4,11 @@ import { describe, expect, test } from "vitest";
 
 import { dataStructures } from "../../../../../ts/environments/catalogue/code/data-structures/index.ts";
 import { encoders } from "../../../../../ts/environments/catalogue/code/encoders/index.ts";
+import { examplesOnlyFunction } from "../../../../../ts/environments/catalogue/code/examples-only-function/index.ts";
 import { exactNumbers } from "../../../../../ts/environments/catalogue/code/exact-numbers/index.ts";
 import { graphPrograms } from "../../../../../ts/environments/catalogue/code/graph-programs/index.ts";
 import { machines } from "../../../../../ts/environments/catalogue/code/machines/index.ts";
+import { miniLanguageInterpreter } from "../../../../../ts/environments/catalogue/code/mini-language-interpreter/index.ts";
 import { planningPrograms } from "../../../../../ts/environments/catalogue/code/planning-programs/index.ts";
 import { stringPrograms } from "../../../../../ts/environments/catalogue/code/string-programs/index.ts";
 import { textFormats } from "../../../../../ts/environments/catalogue/code/text-formats/index.ts";
@@ -55,6 +57,8 @@ const ROWS = [
   graphPrograms,
   stringPrograms,
   planningPrograms,
+  miniLanguageInterpreter,
+  examplesOnlyFunction,
 ].flatMap(({ rows }) => rows.map((row) => [row.id, row] as const));
 
 describe("the gold programs", () => {

@@ -1,0 +1,38 @@
+/** Suites in a sandbox: what they earn, and the parts that are reported. */
+import { afterAll, describe, expect, test } from "vitest";
+
+import { unitTestWriter } from "../../../../../ts/environments/catalogue/code/unit-test-writer/index.ts";
+import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
+import { asReply } from "../../../../../ts/environments/catalogue/reply-answer.ts";
+import { type Earned, earnedByProgram } from "../../../../../ts/environments/catalogue/score-program.ts";
+import { SandboxSource } from "../../../../../ts/environments/sandboxes/sandboxes.ts";
+import { createRng } from "../../../../../ts/random/rng.ts";
+
+const sandboxes = new SandboxSource();
+afterAll(async () => sandboxes.close());
+const [row] = unitTestWriter.rows;
+if (row === undefined) throw new Error("the family has no row");
+const { instance } = drawInstance(row, 2, createRng(4));
+const earned = (suite: string): Promise<Earned> =>
+  earnedByProgram(row, instance, asReply(suite, "code"), { pool: () => sandboxes.pool() });
+
+describe("unit-test-writer", () => {
+  test("reports each kind of mutant and of right implementation", async () => {
+    const { score, parts } = await earned(row.gold(instance));
+    expect(score).toBe(1);
+    expect(new Set(Object.values(parts))).toEqual(new Set([1]));
+    expect(Object.keys(parts)).toEqual(expect.arrayContaining(["right", "right-odd", "common"]));
+  });
+
+  test("runs no mutant once a right implementation is refused", async () => {
+    const { score, parts } = await earned(`${row.gold(instance)}\n\ndef test_last():\n    assert False`);
+    expect(score).toBe(0);
+    expect(new Set(Object.values(parts))).toEqual(new Set([0]));
+  });
+
+  test("reports parts of a reply without a suite", async () => {
+    const { score, parts } = await earnedByProgram(row, instance, "I do not know.", { pool: () => sandboxes.pool() });
+    expect(score).toBe(0);
+    expect(parts["right"]).toBe(0);
+  });
+});
