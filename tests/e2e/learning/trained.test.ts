@@ -49,7 +49,7 @@ describe.runIf(process.env["PRL_TEST_LONG"] === "1")("reinforcement learning rai
   });
 
   test("catalogue-mix: on at least fifteen of its twenty tasks", { timeout: 60 * MINUTE_MS }, async () => {
-    const summary = await trained("catalogue-mix", 60, 59);
+    const summary = await trained("catalogue-mix", 160, 59);
     const tasks = Object.entries(summary.eval).filter(([source]) => source !== "greedy");
     expect(tasks).toHaveLength(20);
     for (const [source, { before, after }] of tasks)
