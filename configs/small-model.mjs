@@ -14,6 +14,9 @@ export function byteCharacters() {
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(visible(byte) ? byte : next++));
 }
 
+/** How byte-level BPE cuts a text into words (GPT-2's pattern). */
+export const WORD = /'(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
+
 /** A token that the text is cut at before anything else. */
 export function addedToken(id, content, special = true) {
   return { id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special };

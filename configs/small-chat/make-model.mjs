@@ -11,7 +11,7 @@
  */
 import { loadEnvironment } from "prl-lm/environments";
 
-import { addedToken, byteCharacters, writeSmallModel } from "../small-model.mjs";
+import { addedToken, byteCharacters, WORD, writeSmallModel } from "../small-model.mjs";
 
 const ENVIRONMENTS = ["alphabet-sort", "tool-lookup"];
 const CONVERSATIONS = 1000;
@@ -44,9 +44,6 @@ const CHAT_TEMPLATE = [
   "{%- endfor -%}",
   "{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}",
 ].join("");
-
-/** How byte-level BPE cuts a text into words (GPT-2's pattern). */
-const WORD = /'(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
 
 /** The texts that a conversation adds to the template. */
 function textsOf({ messages, tools = [] }) {

@@ -2,6 +2,7 @@
  * Separates generated tasks by their content: `train`, `eval` and demonstrations share no task, for any seed, and within each a task
  * does not come twice.
  */
+import { PrlError } from "../errors.ts";
 import { taskHash, type Split } from "./task-hash.ts";
 
 export type Use = Split | "demonstrations";
@@ -13,15 +14,25 @@ const CLASSES = 8;
 const REMEMBERED = 1 << 16;
 /** After this many known rows in a row the generator counts as exhausted: its tasks begin anew. */
 const MOST_SKIPPED = 200;
+/** After this many rows of other uses before the first one, the generator is taken to have none of this use. */
+const MOST_OTHERS = 2_000;
 
-/** The rows of an endless generator that belong to a use. `content` is equal for equal tasks. */
+/**
+ * The rows of an endless generator that belong to a use. `content` is equal for equal tasks. Throws PRL_ENVIRONMENT_INVALID
+ * where none belongs to it.
+ */
 export function* ofSplit<Row>(rows: Iterable<Row>, use: Use, content: (row: Row) => unknown): Generator<Row> {
   const known = new Set<string>();
   let skipped = 0;
+  let others = 0;
   for (const row of rows) {
     const hash = taskHash(content(row));
     const residue = Number.parseInt(hash.slice(0, 8), 16) % CLASSES;
-    if ((USE_OF_CLASS[residue] ?? "demonstrations") !== use) continue;
+    if ((USE_OF_CLASS[residue] ?? "demonstrations") !== use) {
+      others += 1;
+      if (known.size === 0 && others === MOST_OTHERS) throw withoutTasks(use);
+      continue;
+    }
     if (known.has(hash)) {
       skipped += 1;
       if (skipped < MOST_SKIPPED) continue;
@@ -33,4 +44,12 @@ export function* ofSplit<Row>(rows: Iterable<Row>, use: Use, content: (row: Row)
     if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest);
     yield row;
   }
+}
+
+function withoutTasks(use: Use): PrlError {
+  const found = `of ${MOST_OTHERS} generated tasks none belongs to ${use}, because there are too few different ones`;
+  return new PrlError(
+    "PRL_ENVIRONMENT_INVALID",
+    `${found}; ask for harder or more varied tasks in the environment's args`,
+  );
 }

@@ -86,6 +86,23 @@ describe("the multi-environment example", () => {
   });
 });
 
+describe("the catalogue-mix example", () => {
+  const path = (part: string) => fileURLToPath(new URL(`../../../../configs/catalogue-mix/${part}`, import.meta.url));
+
+  it("trains and evaluates the twenty tasks that its warm start demonstrates", async () => {
+    const { train, eval: evaluation } = (await loadConfig([path("rl.toml")])).config.orchestrator;
+    const { data } = (await loadConfig([path("sft.toml")], [], { kind: "sft" })).config;
+    const trained = train.source.map(({ env }) => env);
+    const [greedy, ...alone] = [...(evaluation?.source ?? [])].reverse().map(({ env }) => env);
+    expect(new Set(trained.map(({ id }) => id)).size).toBe(20);
+    expect(alone.reverse()).toEqual(trained);
+    expect(data.mix?.map(({ env }) => env)).toEqual(trained);
+    expect(greedy?.args["tasks"]).toEqual(trained.map(({ id }) => ({ id })));
+    for (const env of [...trained, ...(greedy === undefined ? [] : [greedy])])
+      (await environmentOf(env)).configure(env.args);
+  });
+});
+
 describe("the distillation example", () => {
   const path = (part: string) => fileURLToPath(new URL(`../../../../configs/distillation/${part}`, import.meta.url));
 
