@@ -221,7 +221,7 @@ mod tests {
         ]);
         for yes in [
             "box.test:80",
-            "PyPI.org.:443",
+            "Box.Test.:443",
             "a.example.com:8443",
             "a.b.example.com:8443",
             "files.example.org:80",
