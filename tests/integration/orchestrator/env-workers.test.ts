@@ -162,6 +162,14 @@ describe("workers that fail", () => {
     expect(episode).toMatchObject({ ok: false, errors: [{ class: "infra", code: "PRL_EPISODE_INVALID" }] });
   });
 
+  test.each([401, 409])("one that answers %i has another in its place, which is an infra error", async (status) => {
+    const url = await serve(createServer((_request, response) => response.writeHead(status).end("another")));
+    const { episode } = await connect([url]).run(request("http://x", anyTask), never);
+    const [error] = episode.errors;
+    expect(error).toMatchObject({ class: "infra", code: "PRL_PROCESS_DIED" });
+    expect(error?.message).toContain("it refuses this orchestrator: another");
+  });
+
   test("tasks: a refusal, a dead worker and an abort are different errors", async () => {
     const workers = connect([await realWorker()]);
     await expect(

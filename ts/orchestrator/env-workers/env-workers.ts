@@ -205,9 +205,14 @@ function ask(worker: Dispatcher, path: string, request: RunRequest): PendingResp
   return new PendingResponse(worker, { method: "POST", path, headers: JSON_HEADERS, body, mostBytes: MOST_BYTES });
 }
 
+/** Statuses of a worker that lets this orchestrator in no longer: one with another token or config has come in the place of the one that was asked. */
+const ANOTHER_WORKER = new Set([401, 409]);
+
+/** Errors: PRL_ENVIRONMENT_FAILED for a refusal, PRL_EPISODE_INVALID; any other error is of a worker that gets no rollouts for now. */
 async function episodeIn({ status, body }: Answer, id: string): Promise<ReceivedEpisode> {
   if (status !== 200) {
     const answer = Buffer.from(body).toString();
+    if (ANOTHER_WORKER.has(status)) throw new Error(`it refuses this orchestrator: ${answer}`);
     throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused rollout ${id}: ${answer}`);
   }
   await yieldInTurn();
