@@ -14,7 +14,7 @@ import type { SandboxAccess } from "../sandboxes/sandboxes.ts";
 import { endless } from "../model/tasks.ts";
 import { asMessages, contentOf, drawInstances, type LevelRange } from "./drawn.ts";
 import { answerIn, asReply, scoreReply } from "./reply-answer.ts";
-import { callsIn, conversationOf, played, schemasOf, scoreScript, worldRollout } from "./play.ts";
+import { callsIn, conversationOf, played, schemasOf, worldRollout } from "./play.ts";
 import { type Earned, earnedByProgram } from "./score-program.ts";
 import { type AnyRow, type Category, isProgramRow, isWorldRow } from "./row.ts";
 
@@ -116,7 +116,7 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
   const runsPrograms = parts.rows.some(({ row }) => isProgramRow(row));
   const time = runsPrograms ? { timeoutMs: PROGRAM_TIMEOUT_MS } : {};
   // A mixture has rows without parts, and a metric has a value for every task.
-  const reportsParts = parts.rows.every(({ row }) => isProgramRow(row) && row.reportsParts === true);
+  const reportsParts = parts.rows.every(({ row }) => hasParts(row));
   const scores = new WeakMap<Trace, Promise<Earned>>();
   /** Reward and metrics share one run of a program. */
   const earnedBy = (context: Scored): Promise<Earned> => {
@@ -181,6 +181,11 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
   });
 }
 
+function hasParts(row: AnyRow): boolean {
+  if (isWorldRow(row)) return row.parts !== undefined;
+  return isProgramRow(row) && row.reportsParts === true;
+}
+
 /** The right answer as a reply, or as the conversation that carries it out. */
 function goldOf(row: AnyRow, { prompt, instance }: RowTask): string | Message[] {
   if (isWorldRow(row)) return conversationOf(row, instance, prompt, row.gold(instance));
@@ -211,10 +216,9 @@ interface Scored extends Pick<SandboxAccess, "sandboxes"> {
 
 async function earnedOf(row: AnyRow, { task, trace, sandboxes, signal }: Scored): Promise<Earned> {
   if (isProgramRow(row)) return earnedByProgram(row, task.instance, trace.lastReply, { pool: sandboxes, signal });
-  const score = isWorldRow(row)
-    ? scoreScript(row, task.instance, callsIn(trace.messages))
-    : scoreReply(row, task.instance, trace.lastReply);
-  return { score, parts: {} };
+  if (!isWorldRow(row)) return { score: scoreReply(row, task.instance, trace.lastReply), parts: {} };
+  const { world } = played(row, task.instance, callsIn(trace.messages));
+  return { score: row.grade(task.instance, world), parts: row.parts?.(task.instance, world) ?? {} };
 }
 
 /** Tasks of the sources, drawn by weight. */

@@ -121,6 +121,8 @@ export interface WorldRow<Instance extends object = object, World = unknown> ext
   readonly blankets: (instance: Instance) => Readonly<Record<string, Script>>;
   /** From 0 to 1, and 1 only for a full answer; 0 for the untouched world. */
   readonly grade: (instance: Instance, world: World) => number;
+  /** What else is measured in the world that is left, each from 0 to 1: the row's own environment reports them as `passed/<part>`. */
+  readonly parts?: (instance: Instance, world: World) => Readonly<Record<string, number>>;
 }
 
 export type AnyRow = Row | ProgramRow | WorldRow;

@@ -3,6 +3,7 @@ import type { Family, WorldRow } from "../row.ts";
 import { businessRecords } from "./business-records/index.ts";
 import { carefulOperations } from "./careful-operations/index.ts";
 import { committedPlans } from "./committed-plans/index.ts";
+import { flakyToolsRecovery } from "./flaky-tools-recovery/index.ts";
 import { partners } from "./partners/index.ts";
 import { systems } from "./systems/index.ts";
 
@@ -12,4 +13,5 @@ export const FAMILIES: readonly Family<WorldRow>[] = [
   systems,
   partners,
   committedPlans,
+  flakyToolsRecovery,
 ];

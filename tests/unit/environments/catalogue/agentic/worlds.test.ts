@@ -87,6 +87,8 @@ describe("rows with a world", () => {
           tool_errors: 0,
           format: script.length > 0 ? 1 : 0,
         });
+        const parts = Object.keys(episode.traces[0]?.metrics ?? {}).filter((name) => name.startsWith("passed/"));
+        expect(parts.length > 0).toBe(row.parts !== undefined);
       }
     },
   );
