@@ -5,6 +5,7 @@ logits of all tokens, torch's fused AdamW; the same mixed precision and recomput
 
 Prints one JSON object: seconds of a step (best and median), tokens per second, MFU and the most bytes that torch allocated.
 
+    python torch_trainer.py device                                # cuda or cpu
     python torch_trainer.py make --model DIR --shape SHAPE.json   # a model of that shape with random weights
     python torch_trainer.py ours --model DIR --batch FILE --rounds 5
 
@@ -36,8 +37,8 @@ OPTIM = {"type": "adamw", "lr": 1e-6, "betas": [0.9, 0.999], "eps": 1e-8, "weigh
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("side", choices=["ours", "plain", "make"])
-    parser.add_argument("--model", required=True)
+    parser.add_argument("side", choices=["ours", "plain", "make", "device"])
+    parser.add_argument("--model")
     parser.add_argument("--batch")
     parser.add_argument("--shape")
     parser.add_argument("--rounds", type=int, default=5)
@@ -69,7 +70,7 @@ class Ours:
         lora = {"rank": args.lora, "alpha": 32, "use_rslora": False, "dropout": 0, "target_modules": None, "seed": 1, "base": "x"}
         options: dict[str, Any] = {"model_dir": args.model, "base_dir": args.model, "reference_dir": None, "resume": None}
         options |= {"loss": {"type": "default"}, "optim": OPTIM, "lora": lora if args.lora else None, "compile": args.compile}
-        options |= {"context": 1, "replicas": 1}
+        options |= {"context": 1, "replicas": 1, "router": {"aux_loss_coef": 0, "frozen": False}}
         self.trainer = Trainer(options_of({**options, "dtype": args.dtype, "recompute": not args.keep}))
         self.batch = args.batch
 
@@ -161,7 +162,10 @@ def operations(model: str, batch: str, lora: bool) -> tuple[int, float]:
     lengths = columns["cu_seqlens"].long().diff().double()
     hidden, layers, width = config["hidden_size"], config["num_hidden_layers"], config["head_dim"]
     query, keys = config["num_attention_heads"] * width, config["num_key_value_heads"] * width
-    matrices = layers * (hidden * (2 * query + 2 * keys) + 3 * hidden * config["intermediate_size"])
+    experts = config.get("num_experts_per_tok", 1)
+    width_of_feed_forward = config["moe_intermediate_size"] if "num_experts" in config else config["intermediate_size"]
+    router = hidden * config.get("num_experts", 0)
+    matrices = layers * (hidden * (2 * query + 2 * keys) + 3 * hidden * experts * width_of_feed_forward + router)
     tokens, trained = int(lengths.sum()), float((columns["loss_mask"] != 0).sum())
     backward = 2 if lora else 3
     attention = 3 * 4 * layers * query * float((lengths * lengths / 2).sum())
@@ -170,9 +174,12 @@ def operations(model: str, batch: str, lora: bool) -> tuple[int, float]:
 
 def main() -> None:
     args = arguments()
+    if args.side == "device":
+        print(json.dumps({"device": "cuda" if torch.cuda.is_available() else "cpu"}))
+        return
     if args.side == "make":
         make(args.shape, args.model)
-        print(json.dumps({"on_gpu": torch.cuda.is_available()}))
+        print(json.dumps({"made": args.model}))
         return
     one_process = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29501"}
     os.environ.update({name: os.environ.get(name, value) for name, value in one_process.items()})

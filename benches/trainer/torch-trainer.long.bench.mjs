@@ -1,5 +1,6 @@
-// A step of the torch trainer beside one that is written with transformers and FSDP2 alone, on the same batches: Qwen3-0.6B with random weights
-// on a GPU, a small model on processors. Give --python an interpreter with torch, transformers and safetensors.
+// A step of the torch trainer beside one that is written with transformers and FSDP2 alone, on the same batches: a model with random weights in
+// the shape of Qwen3-0.6B on a GPU (PRL_BENCH_SHAPE: another of `ON_GPU`), a small model on processors. Give --python an interpreter with
+// torch, transformers and safetensors.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +19,26 @@ const LARGE = {
   max_position_embeddings: 40_960,
   rope_theta: 1_000_000,
 };
+const ON_GPU = {
+  "0.6b": LARGE,
+  "4b": { ...LARGE, hidden_size: 2560, intermediate_size: 9728, num_hidden_layers: 36, num_attention_heads: 32 },
+  // Six of the 48 layers of Qwen3-30B-A3B: 4.4 billion parameters, so that one GPU holds masters and moments.
+  "moe-6-layers": {
+    ...LARGE,
+    model_type: "qwen3_moe",
+    architectures: ["Qwen3MoeForCausalLM"],
+    hidden_size: 2048,
+    intermediate_size: 6144,
+    moe_intermediate_size: 768,
+    num_experts: 128,
+    num_experts_per_tok: 8,
+    norm_topk_prob: true,
+    num_hidden_layers: 6,
+    num_attention_heads: 32,
+    num_key_value_heads: 4,
+    tie_word_embeddings: false,
+  },
+};
 const SMALL = { ...LARGE, hidden_size: 256, intermediate_size: 768, num_hidden_layers: 6, vocab_size: 8192 };
 /** Bins of as many tokens: one long sequence, and eight. */
 const BINS = { "one-sequence": [1, 1], "eight-sequences": [8, 8] };
@@ -25,13 +46,16 @@ const BINS = { "one-sequence": [1, 1], "eight-sequences": [8, 8] };
 const dir = mkdtempSync(join(tmpdir(), "prl-bench-"));
 try {
   const model = join(dir, "model");
-  const onGpu = make(LARGE, model)?.on_gpu === true;
-  if (!onGpu) make(SMALL, model);
+  const wanted = process.env.PRL_BENCH_SHAPE ?? "0.6b";
+  const large = ON_GPU[wanted];
+  if (large === undefined) throw new Error(`PRL_BENCH_SHAPE=${wanted}: one of ${Object.keys(ON_GPU).join(", ")}`);
+  const onGpu = rival("torch_trainer.py", ["device"])?.device === "cuda";
+  const shape = onGpu ? large : SMALL;
+  make(shape, model);
   const tokens = onGpu ? 16_384 : 1024;
   for (const [name, [perBin, parts]] of Object.entries(BINS)) {
     const batch = join(dir, `${name}.safetensors`);
-    const { vocab_size: vocabulary } = onGpu ? LARGE : SMALL;
-    await writeBenchBatch(batch, { length: tokens / parts, perBin, bins: onGpu ? 4 : 2, vocabulary });
+    await writeBenchBatch(batch, { length: tokens / parts, perBin, bins: onGpu ? 4 : 2, vocabulary: shape.vocab_size });
     const run = (side, more = []) =>
       rival("torch_trainer.py", [side, "--model", model, "--batch", batch, "--rounds", "3", ...more]);
     const ours = run("ours", onGpu ? ["--compile"] : []);

@@ -3,10 +3,19 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { publishVersion } from "../integration/inference/tiny-model.ts";
 import { prl, readJson, readJsonLines, workspace } from "../support/prl.ts";
 import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../support/training/torch-python.ts";
 
 const config = (name: string) => join(import.meta.dirname, "configs", name);
+const EXPERTS = {
+  architectures: ["Qwen3MoeForCausalLM"],
+  model_type: "qwen3_moe",
+  num_experts: 8,
+  num_experts_per_tok: 2,
+  moe_intermediate_size: 16,
+  norm_topk_prob: true,
+};
 const missing = withoutPython(NEEDED_PACKAGES);
 const interpreter = TORCH_PYTHON ?? "";
 
@@ -27,6 +36,11 @@ async function losses(name: string): Promise<Map<unknown, number>> {
   const lines = await readJsonLines<Record<string, number>>(join(runDir(name), "metrics.jsonl"));
   const trained = lines.filter((line) => "optim/grad_norm" in line);
   return new Map(trained.map((line) => [line["step"], line["loss/mean"] ?? Number.NaN]));
+}
+
+async function metric(name: string, key: string): Promise<number[]> {
+  const lines = await readJsonLines<Record<string, number>>(join(runDir(name), "metrics.jsonl"));
+  return lines.flatMap((line) => line[key] ?? []);
 }
 
 function expectNear(found: Map<unknown, number>, wanted: Map<unknown, number>): void {
@@ -60,6 +74,30 @@ describe.skipIf(missing !== "")(`PyTorch as the trainer${missing === "" ? "" : `
     expect(batch.filter((file) => file.startsWith("rank_"))).toEqual(["rank_0.safetensors"]);
     await succeed([...args, "--trainer.ranks", "1", "--resume", "1"]);
     expectNear(await losses("shared"), whole);
+  });
+
+  test("a synchronous run of a mixture of experts replays its routers, and has the engine's losses", async () => {
+    const { dir: model } = await publishVersion(place.dir, 0, EXPERTS);
+    const args = ["rl", config("experts.toml"), "--model.name", model, "--trainer.router_aux_loss_coef", "0.01"];
+    await succeed([...args, "--run.name", "engine"]);
+    const torch = ["--trainer.backend", "torch", "--trainer.python", interpreter, "--max-steps", "1"];
+    await succeed([...args, ...torch, "--run.name", "torch"]);
+    const wanted = new Map([...(await losses("engine"))].slice(0, 1));
+    expectNear(await losses("torch"), wanted);
+    await succeed([
+      ...args,
+      ...torch,
+      "--run.name",
+      "shared",
+      "--trainer.ranks",
+      "2",
+      "--trainer.parallel.context",
+      "2",
+    ]);
+    expectNear(await losses("shared"), wanted);
+    const balance = await Promise.all(["torch", "shared"].map((name) => metric(name, "router_aux_loss")));
+    expect(balance[0]).toHaveLength(1);
+    expect(balance[1]?.[0]).toBeCloseTo(balance[0]?.[0] ?? Number.NaN, 5);
   });
 
   test.each([

@@ -43,9 +43,13 @@ const MODELS: Readonly<Record<string, Record<string, unknown>>> = {
   windowed: { architectures: ["MistralForCausalLM"], model_type: "mistral", sliding_window: 4 },
 };
 
+const KINDS = ["plain", "streams", "replayed"] as const;
+/** What samples have: the columns of every batch, those of all loss streams, or recorded experts. */
+type Kind = (typeof KINDS)[number];
+
 interface LossCase {
   name: string;
-  batch: "plain" | "streams";
+  batch: Kind;
   loss: { type: string } & Record<string, unknown>;
 }
 
@@ -71,6 +75,9 @@ const LOSSES: LossCase[] = [
     loss: { type: "gspo", kl: { estimator, coef: 0.3, unbiased: true } },
   })),
 ];
+
+/** For the model with experts. */
+const REPLAYED: LossCase = { name: "replayed", batch: "replayed", loss: { type: "default" } };
 
 const OPTIMIZERS: Readonly<Record<string, NonNullable<TrainerOptions["optim"]>>> = {
   adamw: { type: "adamw", lr: 1e-3, weight_decay: 0.1, decay_1d: false },
@@ -101,7 +108,8 @@ export async function writeTorchFixtures(root: string): Promise<void> {
     await mkdir(join(root, name));
     const { dir } = await publishVersion(join(root, name), 0, shape);
     const batches = await writeBatches(join(root, name), dir);
-    const losses = name === "tied" ? LOSSES : LOSSES.filter((one) => one.name === "plain default");
+    const losses = name === "tied" ? [...LOSSES] : LOSSES.filter((one) => one.name === "plain default");
+    if (name === "experts") losses.push(REPLAYED);
     for (const one of losses) cases.push(await lossCase({ dir, path: batches[one.batch], ...one }));
     const lora = ADAPTERS[name];
     if (lora !== undefined) {
@@ -126,10 +134,11 @@ export async function writeTorchFixtures(root: string): Promise<void> {
   await writeFile(join(root, "cases.json"), JSON.stringify(cases));
 }
 
-/** Batches of several bins, sampled by two versions, of which one has all loss streams. */
-async function writeBatches(root: string, modelDir: string): Promise<Record<"plain" | "streams", string>> {
-  const paths = { plain: join(root, "plain.safetensors"), streams: join(root, "streams.safetensors") };
-  for (const kind of ["plain", "streams"] as const) {
+/** Batches of several bins, sampled by two versions. */
+async function writeBatches(root: string, modelDir: string): Promise<Record<Kind, string>> {
+  const at = (kind: Kind) => join(root, `${kind}.safetensors`);
+  const paths = { plain: at("plain"), streams: at("streams"), replayed: at("replayed") };
+  for (const kind of KINDS) {
     const [batch] = await batchesFor(modelDir, kind, 1);
     if (batch === undefined) throw new RangeError("no batch");
     await writeBatch(paths[kind], batch, { runId: "run", attempt: 1, step: 1, rank: 0, envNames: ENVIRONMENTS });
@@ -138,7 +147,7 @@ async function writeBatches(root: string, modelDir: string): Promise<Record<"pla
 }
 
 /** The batch of each rank; log-probabilities of its sequences are about those of the model. */
-export async function batchesFor(modelDir: string, kind: "plain" | "streams", ranks: number): Promise<Batch[]> {
+export async function batchesFor(modelDir: string, kind: Kind, ranks: number): Promise<Batch[]> {
   const model = await loadModel(modelDir, { threads: 1 });
   try {
     const samples = await Promise.all([5, 9, 14, 20, 23, 31].map((length, i) => sampleOf(model, length, i, kind)));
@@ -151,7 +160,7 @@ export async function batchesFor(modelDir: string, kind: "plain" | "streams", ra
 
 type Model = Awaited<ReturnType<typeof loadModel>>;
 
-async function sampleOf(model: Model, length: number, index: number, kind: "plain" | "streams"): Promise<Sample> {
+async function sampleOf(model: Model, length: number, index: number, kind: Kind): Promise<Sample> {
   const rng = createRng(100 * index + length);
   const prompt = 1 + (index % 4);
   const tokenIds = Uint32Array.from({ length }, () => rng.integer(VOCAB_SIZE));
@@ -174,7 +183,17 @@ async function sampleOf(model: Model, length: number, index: number, kind: "plai
       refKlWeights: isOf(0.4),
       referenceLogprobs: near(1.5),
     }),
+    ...(kind === "replayed" && { routedExperts: { layers: 1, topK: 2, ids: expertsOf(length, rng) } }),
   };
+}
+
+/** Two of the four experts for every token but the last, which no sampler computes. */
+function expertsOf(length: number, rng: ReturnType<typeof createRng>): Uint8Array {
+  const rows = Array.from({ length: length - 1 }, () => {
+    const first = rng.integer(4);
+    return [first, (first + 1 + rng.integer(3)) % 4];
+  });
+  return Uint8Array.from([...rows.flat(), 255, 255]);
 }
 
 async function batchAt(path: string): Promise<TrainBatch> {

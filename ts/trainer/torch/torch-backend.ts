@@ -110,6 +110,7 @@ function openArguments({ model, settings, loss, referenceDir }: BackendJob, dtyp
     recompute: settings.activations === "recompute",
     compile: settings.compile,
     ...settings.parallel,
+    router: { aux_loss_coef: settings.router_aux_loss_coef ?? 0, frozen: settings.freeze_moe_router ?? false },
     resume: model.isResumed ? model.modelDir : null,
   };
 }

@@ -19,7 +19,6 @@ describe("router replay", () => {
   });
 
   it.each([
-    ["torch", { trainer: { ...replay.trainer, backend: "torch" } }, "trainer.enable_router_replay"],
     ["vLLM", { ...replay, inference: { backend: "vllm" } }, "trainer.enable_router_replay"],
     ["recycled tokens", { ...replay, orchestrator: { recycle: "stale" } }, "orchestrator.recycle"],
     [
@@ -34,10 +33,12 @@ describe("router replay", () => {
 });
 
 describe("keys of the router's training", () => {
-  it("leave the router alone by default, and are refused by name with torch", () => {
+  it("leave the router alone by default", () => {
     expect(parse({}).data?.trainer).toMatchObject({ router_aux_loss_coef: 0, freeze_moe_router: false });
-    const { error } = parse({ trainer: { backend: "torch", router_aux_loss_coef: 0.001, freeze_moe_router: true } });
-    const paths = error?.issues.map(({ path }) => path.join("."));
-    expect(paths).toEqual(["trainer.router_aux_loss_coef", "trainer.freeze_moe_router"]);
+  });
+
+  it.each(["engine", "torch"])("are taken by %s", (backend) => {
+    const keys = { ...replay.trainer, router_aux_loss_coef: 0.001, freeze_moe_router: true };
+    expect(parse({ trainer: { backend, ...keys } }).data?.trainer).toMatchObject(keys);
   });
 });

@@ -14,19 +14,8 @@ interface Parts {
 
 const PATH = ["trainer", "enable_router_replay"];
 
-/** What cannot record experts, replay them, or train routers as the keys say. */
-export function* routerProblems(parts: Parts): Generator<Problem> {
-  const { trainer } = parts;
-  if (trainer.backend === "torch") {
-    const message = 'is not there with trainer.backend = "torch": set trainer.backend = "engine"';
-    for (const key of ["enable_router_replay", "router_aux_loss_coef", "freeze_moe_router"] as const) {
-      if (trainer[key] !== false && trainer[key] !== 0) yield { path: ["trainer", key], message };
-    }
-  }
-  yield* replayProblems(parts);
-}
-
-function* replayProblems({ trainer, inference, orchestrator }: Parts): Generator<Problem> {
+/** What cannot record experts as the keys say. */
+export function* routerProblems({ trainer, inference, orchestrator }: Parts): Generator<Problem> {
   if (!trainer.enable_router_replay) {
     if (!inference.enable_return_routed_experts) return;
     const message = "is for router replay, which is off: set trainer.enable_router_replay = true";

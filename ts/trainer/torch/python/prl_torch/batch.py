@@ -11,6 +11,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 UNSAMPLED = 0xFFFFFFFF
+UNRECORDED = -1
 
 
 class BatchError(Exception):
@@ -45,6 +46,8 @@ class Columns:
     ce_weights: Tensor | None
     ref_kl_weights: Tensor | None
     reference_logprobs: Tensor | None
+    routed_experts: Tensor | None
+    """Of each token, [T, routers, experts of a token]; UNRECORDED where the sampler recorded none."""
 
     def sequence_of_tokens(self) -> Tensor:
         """The sequence of each token."""
@@ -85,8 +88,6 @@ def read_batch(path: str, on_policy_version: int | None, device: torch.device) -
     with safe_open(path, framework="pt") as file:
         metadata: dict[str, str] = file.metadata()
         tensors = {name: file.get_tensor(name) for name in tuple(file.keys())}
-    if "routed_experts" in tensors:
-        raise BatchError(f"{path} has routed_experts, and the torch trainer cannot replay routers yet")
     cu_seqlens = tensors["cu_seqlens"].long()
     on_policy = _sampled_wholly_by(on_policy_version, tensors["policy_version_spans"].long(), cu_seqlens)
     offsets = tensors["bin_seq_offsets"].long().tolist()
@@ -122,7 +123,17 @@ def _bin(tensors: dict[str, Tensor], cu_seqlens: Tensor, on_policy: Tensor, firs
         ce_weights=optional("ce_weights"),
         ref_kl_weights=optional("ref_kl_weights"),
         reference_logprobs=optional("reference_logprobs"),
+        routed_experts=_experts(tensors.get("routed_experts"), start, end),
     )
+
+
+def _experts(column: Tensor | None, start: int, end: int) -> Tensor | None:
+    """In a file all bits of an id are set where none is recorded."""
+    if column is None:
+        return None
+    none = torch.iinfo(column.dtype).max
+    ids = column[start:end].long()
+    return ids.where(ids != none, torch.full_like(ids, UNRECORDED))
 
 
 def _to(columns: Columns, device: torch.device) -> Columns:

@@ -205,10 +205,14 @@ def layers_of(lm: PreTrainedModel) -> list[nn.Module]:
     return list(layers)
 
 
+def all_parameters(policy: nn.Module) -> dict[str, nn.Parameter]:
+    """Parameters by their names in transformers; a tied head is the embedding, and not listed."""
+    return {name.removeprefix(PREFIX): parameter for name, parameter in policy.named_parameters()}
+
+
 def trained_parameters(policy: nn.Module) -> dict[str, nn.Parameter]:
-    """Parameters that train, by their names in transformers; a tied head is the embedding, and not listed."""
-    named = policy.named_parameters()
-    return {name.removeprefix(PREFIX): parameter for name, parameter in named if parameter.requires_grad}
+    """Those of them that train."""
+    return {name: parameter for name, parameter in all_parameters(policy).items() if parameter.requires_grad}
 
 
 def published_config(folder: str, dtype: str) -> str:

@@ -25,7 +25,8 @@ from .measure.memory import PhaseMemory
 from .measure.trace import Trace
 from .names import pieces_of
 from .optimizer import NonFiniteError, OptimConfig, Optimizer, local, optim_config, whole
-from .policy import Loading, Policy, layers_of, load_policy, published_config, shard, trained_parameters
+from .policy import Loading, ModelError, Policy, all_parameters, layers_of, load_policy, published_config, shard, trained_parameters
+from .routers import RouterOptions, Routers, router_options
 from .statistics import Statistics
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -50,6 +51,7 @@ class Options:
     """Ranks that share each bin."""
     replicas: int
     """Groups of ranks each of which has all weights."""
+    router: RouterOptions
     resume: str | None
     """The folder of a checkpoint, whose optimizer's state is read."""
 
@@ -69,6 +71,7 @@ def options_of(message: dict[str, Any]) -> Options:
         is_compiled=message["compile"],
         context=message["context"],
         replicas=message["replicas"],
+        router=router_options(message["router"]),
         resume=message["resume"],
     )
 
@@ -90,8 +93,13 @@ class Trainer:
         self.device = device_of_rank()
         self.context = Context.of_world(options.context)
         self.targets: list[str] = []
-        self.policy = self._load(options.model_dir, options.adapter)
-        self.reference = None if options.reference_dir is None else self._load(options.reference_dir, None)
+        self.policy = self._read(options.model_dir, options.adapter)
+        self.routers = self._routers()
+        shard(self.policy, self._mesh(), DTYPES[options.dtype])
+        self.reference = None
+        if options.reference_dir is not None:
+            self.reference = self._read(options.reference_dir, None)
+            shard(self.reference, self._mesh(), DTYPES[options.dtype])
         self.parameters = self._trained()
         ends = (self.policy.lm.get_input_embeddings().weight, self.policy.head.weight)
         outside = {name for name, value in self.parameters.items() if any(value is end for end in ends)}
@@ -102,7 +110,7 @@ class Trainer:
         if options.resume is not None:
             read_optimizer(options.resume, self.optimizer)
 
-    def _load(self, folder: str, adapter: AdapterOptions | None) -> Policy:
+    def _read(self, folder: str, adapter: AdapterOptions | None) -> Policy:
         dtype = DTYPES[self.options.dtype]
         # Weights that train are f32 whatever they are computed with.
         kept = torch.float32 if adapter is None else dtype
@@ -112,8 +120,15 @@ class Trainer:
             self.targets = adapt(layers_of(policy.lm), adapter, policy.lm.config.model_type)
             begin(peft_names(trained_parameters(policy)), adapter, self.targets)
             policy.to(self.device)
-        shard(policy, self._mesh(), dtype)
         return policy
+
+    def _routers(self) -> Routers:
+        routers, options = Routers(self.policy.lm, self.context), self.options.router
+        if (options.frozen or options.aux_loss_coef > 0) and not routers.modules:
+            raise ModelError(f"{self.options.model_dir}: {self.policy.lm.config.model_type} has no routers whose training can be changed")
+        if options.frozen:
+            routers.freeze()
+        return routers
 
     def _mesh(self) -> DeviceMesh:
         """Neighbours share the weights, because those are gathered for every layer; copies meet once a step."""
@@ -143,20 +158,14 @@ class Trainer:
         batch = read_batch(path, on_policy_version, self.device)
         counts = self._counts(batch)
         statistics = Statistics(batch.environments, self.device)
-        finite, seconds = True, 0.0
+        rows = self._rows(batch)
+        finite, seconds, balance = True, 0.0, 0.0
         for columns, spent in map(self._with_reference, batch.bins):
             seconds += spent
             self._seed_dropout()
-            logprobs, entropies = self._scores(self.policy, columns)
-            logprobs.retain_grad()
-            loss, sums = self.options.loss(columns, logprobs, counts)
-            # The ranks that share a bin have found the same.
-            if self.context.index == 0:
-                statistics.add(columns, logprobs, entropies, loss, sums)
-            # FSDP takes the mean over the ranks, and the parts of a loss add up.
-            (loss * dist.get_world_size()).backward()
-            slope = logprobs.grad
-            finite = finite and bool(loss.isfinite()) and slope is not None and bool(slope.isfinite().all())
+            with self.routers.replaying(columns.routed_experts):
+                is_finite, unbalance = self._backward(columns, counts, statistics, rows)
+            finite, balance = finite and is_finite, balance + unbalance
         total, metrics = statistics.finish()
         if not self._on_all(finite):
             self.optimizer.clear()
@@ -169,7 +178,35 @@ class Trainer:
             metrics["perf/memory/forward_backward"] = self._sum_over_ranks(during)
         if self.reference is not None:
             metrics["time/reference_logprobs"] = seconds
+        if rows is not None:
+            metrics["router_aux_loss"] = self._sum_over_ranks(balance)
         return {"loss": total, "metrics": metrics}
+
+    def _backward(self, columns: Columns, counts: Counts, statistics: Statistics, rows: float | None) -> tuple[bool, float]:
+        """Adds the gradients of a bin: whether they are finite, and this rank's share of the loss that balances the experts."""
+        if rows is not None:
+            self.routers.observe(len(columns.input_ids))
+        logprobs, entropies = self._scores(self.policy, columns)
+        logprobs.retain_grad()
+        loss, sums = self.options.loss(columns, logprobs, counts)
+        # The ranks that share a bin have found the same.
+        if self.context.index == 0:
+            statistics.add(columns, logprobs, entropies, loss, sums)
+        total, unbalance = loss, 0.0
+        if rows is not None:
+            share = self.routers.balance().loss() * (len(columns.input_ids) / rows)
+            total = loss + self.options.router.aux_loss_coef * share
+            unbalance = float(share.detach()) if self.context.index == 0 else 0.0
+        # FSDP takes the mean over the ranks, and the parts of a loss add up.
+        (total * dist.get_world_size()).backward()
+        slope = logprobs.grad
+        return bool(total.isfinite()) and slope is not None and bool(slope.isfinite().all()), unbalance
+
+    def _rows(self, batch: Batch) -> float | None:
+        """Tokens of the bins of all ranks, by which the loss that balances the experts weighs them; None: there is no such loss."""
+        if self.options.router.aux_loss_coef == 0:
+            return None
+        return self._sum_over_ranks(float(batch.tokens()) if self.context.index == 0 else 0.0)
 
     def step(self, lr: float) -> dict[str, Any]:
         """One optimizer step over the accumulated gradients."""
@@ -220,7 +257,7 @@ class Trainer:
     def _write(self, folder: str, dtype: str) -> dict[str, Any]:
         if self.options.adapter is not None:
             return {"files": write_adapter(folder, self.parameters, adapter_config(self.options.adapter, self.targets))}
-        files = write_weights(folder, self.parameters, DTYPES[dtype])
+        files = write_weights(folder, all_parameters(self.policy), DTYPES[dtype])
         if dist.get_rank() == 0:
             (Path(folder) / "config.json").write_text(published_config(self.options.base_dir, dtype))
         return {"files": files}
