@@ -32,7 +32,7 @@ sys.path.pop(0)  # scripts beside this one are named after the libraries that th
 WORKER = HERE.parents[1] / "ts/trainer/torch/python"
 PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "4090": 165e12, "3090": 71e12}
 """Dense bfloat16, operations per second."""
-OPTIM = {"type": "adamw", "lr": 1e-6, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.01, "max_norm": 1.0, "decay_1d": True, "nesterov": False}
+OPTIM = {"type": "adamw", "lr": 1e-6, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.01, "max_norm": 1.0, "decay_1d": True, "nesterov": False, "state_dtype": "float32"}
 
 
 def arguments() -> argparse.Namespace:

@@ -10,13 +10,15 @@
  * | gathered    | e (embedding, head, and the largest layer; two layers where there are several ranks) and that layer's gradients; of   |
  * |             | several ranks also 4 bytes for each of these gradients, which are added in f32                                      |
  * | gradients   | 4 S / R                                                                                                           |
- * | optimizer   | AdamW 8 S / R, SGD 4 S / R, Muon 4 S / R and 4 more for what it leaves to AdamW                                    |
+ * | optimizer   | AdamW 8 S / R, SGD 4 S / R, Muon 4 S / R and 4 more for what it leaves to AdamW; half of it with                   |
+ * |             | `optim.state_dtype = "bfloat16"`                                                                                  |
  * | activations | what autograd keeps of each layer (below), or e T H of each when they are recomputed                              |
  * | work        | the largest of three, which are not there at once:                                                                |
  * |  of logits  | three chunks of at most 2^24 logits in f32, the head's gradient 4 E, and in bfloat16 a copy of the head, 4 E;      |
  * |             | in bfloat16 on a GPU four chunks of at most 2^28 logits, and the gradient 4 E where the head trains               |
  * |  of a layer | its backward pass 2 e T F, and what autograd keeps of it when it is recomputed                                     |
- * |  of a step  | 16 bytes for each number of the largest shard, when gathered weights and activations are gone; AdamW needs none    |
+ * |  of a step  | 16 bytes for each number of the largest shard, when gathered weights and activations are gone; AdamW needs none,   |
+ * |             | and with moments in bfloat16 40 bytes for each of at most 2^23 numbers                                            |
  * | reserve     | 1 GiB for the CUDA context and NCCL, and 5 % for fragmentation                                                    |
  *
  * Of a layer autograd keeps the norms' inputs in f32 and their outputs, q, k and v (repeated for all heads), the output of attention, a mask of T x T,
@@ -47,6 +49,8 @@ export interface TorchWorkload {
   readonly dtype: "float32" | "bfloat16";
   readonly recompute: boolean;
   readonly optimizer: "adamw" | "sgd" | "muon";
+  /** Format of its moments between steps. */
+  readonly stateDtype: "float32" | "bfloat16";
   /** Null: all weights train. */
   readonly adapter: AdapterShape | null;
   /** The loss has a reference model. */
@@ -85,6 +89,9 @@ const CONTEXT = 2 ** 30;
 const FRAGMENTATION = 0.05;
 /** Of SGD and Muon. */
 const STEP_BYTES = 16;
+/** `CHUNK` of prl_torch/optimizer/moments.py: its elements in f32, and the noise that rounds them. */
+const ROUNDED_AT_ONCE = 2 ** 23;
+const ROUNDING_BYTES = 40;
 
 export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMemory {
   const { adapter, hasReference, dtype, onGpu } = workload;
@@ -103,11 +110,13 @@ export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMe
   const gradients = (F32 * trained) / ranks;
   const optimizer = optimizerBytes(shape, workload, trained) / ranks;
   const kept = activationBytes(shape, workload);
-  const largest = adapter === null && workload.optimizer !== "adamw" ? Math.max(embedding, tensor) : 0;
+  const largest = adapter === null ? Math.max(embedding, tensor) / ranks : 0;
+  const rounding = workload.stateDtype === "bfloat16" ? ROUNDING_BYTES * Math.min(largest, ROUNDED_AT_ONCE) : 0;
+  const step = Math.max(rounding, workload.optimizer === "adamw" ? 0 : STEP_BYTES * largest);
   const kinds = {
     logits: logitBytes(shape, workload),
     layer: layerWork(shape, workload),
-    optimizer: (STEP_BYTES * largest) / ranks - gathered - kept,
+    optimizer: step - gathered - kept,
   };
   const work = Math.max(...Object.values(kinds));
   const [workOf = "logits"] = (["logits", "layer", "optimizer"] as const).filter((kind) => kinds[kind] === work);
@@ -133,12 +142,17 @@ export function elementBytes(dtype: "float32" | "bfloat16"): number {
   return dtype === "bfloat16" ? 2 : F32;
 }
 
-function optimizerBytes(shape: ModelShape, { optimizer, adapter }: TorchWorkload, trained: number): number {
-  if (optimizer === "adamw") return 2 * F32 * trained;
-  if (optimizer === "sgd") return F32 * trained;
+function optimizerBytes(
+  shape: ModelShape,
+  { optimizer, adapter, stateDtype }: TorchWorkload,
+  trained: number,
+): number {
+  const e = elementBytes(stateDtype);
+  if (optimizer === "adamw") return 2 * e * trained;
+  if (optimizer === "sgd") return e * trained;
   const { embedding, isTied } = sizesOf(shape);
   const leftToAdamw = adapter === null ? embedding * (isTied ? 1 : 2) : 0;
-  return F32 * (trained + leftToAdamw);
+  return e * (trained + leftToAdamw);
 }
 
 /** Whether attention and head use what only GPUs have. */

@@ -41,6 +41,7 @@ export function torchWorkload(
     dtype,
     recompute: trainer.activations === "recompute",
     optimizer: trainer.optim.type,
+    stateDtype: trainer.optim.state_dtype,
     adapter: lora === null ? null : { rank: lora.rank, targets: lora.target_modules },
     hasReference: referenceOf(trainer.loss) !== null,
     onGpu,

@@ -42,6 +42,7 @@ const base: TorchWorkload = {
   dtype: "bfloat16",
   recompute: false,
   optimizer: "adamw",
+  stateDtype: "float32",
   adapter: null,
   hasReference: false,
   onGpu: true,
@@ -93,6 +94,7 @@ describe("the torch trainer's memory", () => {
     expect(memory({ ranks: 4 }).total).toBeLessThan(total);
     expect(memory({ ranks: 8, replicas: 2 }).total).toBe(memory({ ranks: 4 }).total);
     expect(memory({ optimizer: "sgd" }).total).toBeLessThan(total);
+    expect(memory({ stateDtype: "bfloat16" }).optimizer).toBe(memory().optimizer / 2);
     expect(memory({ tokens: 8192 }).total).toBeGreaterThan(total);
     expect(memory({ hasReference: true }).total).toBeGreaterThan(total);
   });

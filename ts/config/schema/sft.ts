@@ -55,7 +55,7 @@ export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   }
   const base = baseDtypeProblem(config.model, config.backend);
   if (base !== null) context.addIssue({ code: "custom", path: ["model", "base_dtype"], message: base });
-  for (const { path, message } of optimProblems(config.optim, config.scheduler, config.backend)) {
+  for (const { path, message } of optimProblems(config.optim, config.scheduler)) {
     context.addIssue({ code: "custom", path, message });
   }
   for (const { path, message } of lengthProblems(["eval"], config.eval, config.seq_len)) {

@@ -38,9 +38,6 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
   if (job.baseDtype !== null) {
     throw new PrlError("PRL_CONFIG_INVALID", 'model.base_dtype is not read by backend = "torch": leave it out');
   }
-  if (settings.optim.state_dtype === "bfloat16") {
-    throw new PrlError("PRL_CONFIG_INVALID", 'optim.state_dtype is not read by backend = "torch": leave it out');
-  }
   const dtype = await weightDtype(job.dtype, model.baseDir);
   const threads = Math.max(1, Math.floor((settings.threads ?? availableParallelism()) / ranks));
   const group = await WorkerGroup.start({

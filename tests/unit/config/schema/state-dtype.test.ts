@@ -1,4 +1,4 @@
-/** `optim.state_dtype`: the format of the optimizer's moments, which the torch trainer does not read. */
+/** `optim.state_dtype`: the format of the optimizer's moments. */
 import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
@@ -17,18 +17,14 @@ function problems(optim: object, backend: "engine" | "torch"): string[][] {
 }
 
 describe("optim.state_dtype", () => {
-  test("is float32 unless bfloat16 is asked for, with every optimizer of the engine", () => {
+  test("is float32 unless bfloat16 is asked for, with every optimizer of both backends", () => {
     expect(rlConfigSchema.parse(RL).trainer.optim.state_dtype).toBe("float32");
     expect(sftConfigSchema.parse(SFT).optim.state_dtype).toBe("float32");
     for (const type of ["adamw", "sgd", "muon"]) {
-      expect(problems({ type, state_dtype: "bfloat16" }, "engine")).toEqual([[], []]);
+      for (const backend of ["engine", "torch"] as const) {
+        expect(problems({ type, state_dtype: "bfloat16" }, backend)).toEqual([[], []]);
+      }
     }
-  });
-
-  test("bfloat16 is refused by name with torch as the trainer", () => {
-    const text = 'optim.state_dtype: is not read by backend = "torch", which keeps moments in float32: leave it out';
-    expect(problems({ state_dtype: "bfloat16" }, "torch")).toEqual([[`trainer.${text}`], [text]]);
-    expect(problems({ state_dtype: "float32" }, "torch")).toEqual([[], []]);
   });
 
   test("another format is refused", () => {

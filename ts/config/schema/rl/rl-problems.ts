@@ -193,7 +193,7 @@ function* learningProblems(config: RlInput): Generator<Problem> {
   if (checkpoints !== null) yield { path: ["ckpt"], message: checkpoints };
   const schedule = scheduleProblem(trainer.scheduler, max_steps);
   if (schedule !== null) yield { path: ["trainer", "scheduler"], message: schedule };
-  for (const { path, message } of optimProblems(trainer.optim, trainer.scheduler, trainer.backend)) {
+  for (const { path, message } of optimProblems(trainer.optim, trainer.scheduler)) {
     yield { path: ["trainer", ...path], message };
   }
 }

@@ -78,9 +78,8 @@ export type OptimBlock = z.infer<typeof optimBlock>;
 
 /** Problems between keys of optimizer and scheduler, by key of either block. */
 export function optimProblems(
-  { type, momentum, nesterov, lr, state_dtype: state }: OptimBlock,
+  { type, momentum, nesterov, lr }: OptimBlock,
   scheduler: SchedulerConfig,
-  backend: "engine" | "torch",
 ): { path: string[]; message: string }[] {
   const found: { path: string[]; message: string }[] = [];
   const unread = (key: string) =>
@@ -89,10 +88,6 @@ export function optimProblems(
   if (nesterov && type !== "sgd") unread("nesterov");
   if (nesterov && type === "sgd" && (momentum ?? 0) === 0) {
     found.push({ path: ["optim", "nesterov"], message: "looks ahead along a momentum: set momentum above 0" });
-  }
-  if (state === "bfloat16" && backend === "torch") {
-    const message = 'is not read by backend = "torch", which keeps moments in float32: leave it out';
-    found.push({ path: ["optim", "state_dtype"], message });
   }
   if (scheduler.min_lr > lr) {
     const message = `${scheduler.min_lr} is more than the peak learning rate ${lr}`;

@@ -22,7 +22,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from .names import Piece, pieces_of
-from .optimizer import Optimizer, local, shard_of, whole
+from .optimizer.optimizer import Optimizer
+from .optimizer.shards import local, shard_of, whole
 
 OPTIMIZER_FORMAT = "prl.optimizer.1"
 FIRST, SECOND = "first.", "second."
@@ -65,7 +66,7 @@ def write_optimizer(folder: str, optimizer: Optimizer) -> None:
     metadata = {"format": OPTIMIZER_FORMAT, "method": optimizer.config.type, "steps": str(optimizer.steps)}
     sources = []
     for prefix, moments in ((FIRST, optimizer.first), (SECOND, optimizer.second)):
-        for name, shard in moments.items():
+        for name, shard in moments.stored.items():
             parameter = optimizer.parameters[name]
             pieces = [Piece(prefix + piece.name, piece.at) for piece in pieces_of(name, parameter)]
             sources.append(Source(pieces, partial(whole, shard, parameter)))
@@ -81,14 +82,14 @@ def read_optimizer(folder: str, optimizer: Optimizer) -> None:
                 pieces = [Piece(prefix + piece.name, piece.at) for piece in pieces_of(name, parameter)]
                 if all(piece.name not in files for piece in pieces):
                     continue
-                values = torch.empty(parameter.shape)
+                values = torch.empty(parameter.shape, dtype=moments.dtype)
                 for piece in pieces:
                     file, place = files.pop(piece.name, None), piece.of(values)
                     found = None if file is None else file.get_tensor(piece.name)
-                    if found is None or found.shape != place.shape:
+                    if found is None or found.shape != place.shape or found.dtype != moments.dtype:
                         raise CheckpointError(f"{folder}: {piece.name} of the optimizer does not fit the model")
                     place.copy_(found)
-                moments[name] = shard_of(values.to(parameter.device), parameter).clone()
+                moments.stored[name] = shard_of(values.to(parameter.device), parameter).clone()
         if files:
             raise CheckpointError(f"{folder}: {min(files)} of the optimizer does not fit the model")
 

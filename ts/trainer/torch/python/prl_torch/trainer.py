@@ -24,7 +24,8 @@ from .loss import Loss
 from .measure.memory import PhaseMemory
 from .measure.trace import Trace
 from .names import pieces_of
-from .optimizer import NonFiniteError, OptimConfig, Optimizer, local, optim_config, whole
+from .optimizer.optimizer import NonFiniteError, OptimConfig, Optimizer, optim_config
+from .optimizer.shards import local, whole
 from .policy import Loading, ModelError, Policy, all_parameters, layers_of, load_policy, published_config, shard, trained_parameters
 from .routers import RouterOptions, Routers, router_options
 from .statistics import Statistics

@@ -18,7 +18,7 @@ from .attention.packed import AttentionError
 from .batch import BatchError
 from .connection import Connection
 from .folders import CheckpointError
-from .optimizer import NonFiniteError
+from .optimizer.optimizer import NonFiniteError
 from .policy import ModelError
 from .trainer import Trainer, options_of
 

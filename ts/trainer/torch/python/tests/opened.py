@@ -15,6 +15,7 @@ ADAMW: dict[str, Any] = {
     "max_norm": 1.0,
     "decay_1d": True,
     "nesterov": False,
+    "state_dtype": "float32",
 }
 
 

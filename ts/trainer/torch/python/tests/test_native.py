@@ -13,7 +13,7 @@ from torch import Tensor
 
 from prl_torch.folders import read_optimizer
 from prl_torch.names import pieces_of
-from prl_torch.optimizer import local, whole
+from prl_torch.optimizer.shards import local, whole
 
 VERSION = 4
 LOSS_RTOL = 1e-5
@@ -80,11 +80,11 @@ def test_three_steps_end_with_the_weights_of_the_native_trainer(case: dict[str, 
         # B begins at 0, so that all of it is movement.
         assert relative(values, wanted[name]) < (MOVE_RTOL if adapted else GRADIENT_RTOL), name
     # The native trainer's state is that of this one.
-    mine = {name: value.clone() for name, value in trainer.optimizer.first.items()}
+    mine = {name: value.clone() for name, value in trainer.optimizer.first.stored.items()}
     read_optimizer(folder, trainer.optimizer)
     assert trainer.optimizer.steps == 3
     for name, value in mine.items():
-        assert relative(value, trainer.optimizer.first[name]) < GRADIENT_RTOL, name
+        assert relative(value, trainer.optimizer.first.stored[name]) < GRADIENT_RTOL, name
 
 
 def test_packed_sequences_never_see_each_other() -> None:

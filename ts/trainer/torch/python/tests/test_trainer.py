@@ -13,7 +13,8 @@ from opened import open_trainer
 from safetensors.torch import load_file, save_file
 
 from prl_torch.batch import BatchError
-from prl_torch.optimizer import NonFiniteError, local
+from prl_torch.optimizer.optimizer import NonFiniteError
+from prl_torch.optimizer.shards import local
 from prl_torch.policy import ModelError
 
 VERSION = 4

@@ -8,16 +8,18 @@ iterates in f32, where torch's own iterates in bfloat16, and gathers one paramet
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.optim.adamw import adamw
 
-from .names import pieces_of
+from ..names import pieces_of
+from .moments import CHUNK, Moments
+from .shards import copies_of, local, shard_of, whole
 
 NORM_EPS = 1e-6
 QUINTIC = (3.4445, -4.7750, 2.0315)
@@ -43,36 +45,8 @@ class OptimConfig:
     decay_1d: bool
     momentum: float
     nesterov: bool
-
-
-def local(tensor: Tensor) -> Tensor:
-    """This rank's shard."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
-
-
-def copies_of(parameter: Tensor) -> int:
-    """On how many ranks each shard of the parameter is."""
-    if not isinstance(parameter, DTensor):
-        return 1
-    sizes = zip(parameter.device_mesh.shape, parameter.placements, strict=True)
-    return math.prod(size for size, placement in sizes if placement.is_replicate())
-
-
-def whole(shard: Tensor, parameter: Tensor) -> Tensor:
-    """All shards of what is cut as `parameter` is, on every rank. All ranks must call it."""
-    if not isinstance(parameter, DTensor):
-        return shard
-    mesh, placements = parameter.device_mesh, parameter.placements
-    cut = DTensor.from_local(shard, mesh, placements, run_check=False, shape=parameter.shape, stride=parameter.stride())
-    return cut.full_tensor()
-
-
-def shard_of(tensor: Tensor, parameter: Tensor) -> Tensor:
-    """This rank's shard of a tensor that it has whole, cut as `parameter` is."""
-    if not isinstance(parameter, DTensor):
-        return tensor
-    cut = distribute_tensor(tensor, parameter.device_mesh, parameter.placements, src_data_rank=None)
-    return cut.to_local()
+    state_dtype: str
+    """Of the moments between steps."""
 
 
 class Optimizer:
@@ -84,8 +58,8 @@ class Optimizer:
         self.parameters = parameters
         self.outside = outside
         self.steps = 0
-        self.first: dict[str, Tensor] = {}
-        self.second: dict[str, Tensor] = {}
+        dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16}[config.state_dtype]
+        self.first, self.second = (Moments(order, dtype, parameters) for order in (1, 2))
 
     def step(self, lr: float) -> float:
         """One step, after which the gradients are gone; their norm before clipping. Errors: NonFiniteError."""
@@ -138,22 +112,30 @@ class Optimizer:
         assert gradient is not None
         return local(gradient)
 
-    def _moments(self, moments: dict[str, Tensor], name: str, values: Tensor) -> Tensor:
-        if name not in moments:
-            moments[name] = torch.zeros_like(values)
-        return moments[name]
-
     def _adamw(self, names: list[str], lr: float, decay: float) -> None:
         """One kernel for many parameters, which needs no memory for what is between gradient and weight."""
+        if self.config.state_dtype == "float32":
+            parts = [[(name, None) for name in names]]
+        else:
+            # The moments in f32 are copies here: those of one part at a time are memory enough.
+            parts = [[(name, part)] for name in names for part in _parts(self._gradient(name).numel())]
+        for members in parts:
+            self._adamw_of(members, lr, decay)
+
+    def _adamw_of(self, members: list[tuple[str, slice | None]], lr: float, decay: float) -> None:
+        def parts(of: Callable[[str], Tensor]) -> list[Tensor]:
+            return [of(name) if part is None else of(name).view(-1)[part] for name, part in members]
+
         beta1, beta2 = self.config.betas
-        values = [local(self.parameters[name]) for name in names]
+        values = parts(lambda name: local(self.parameters[name]))
+        first, second = ([kept.take(name, part) for name, part in members] for kept in (self.first, self.second))
         # torch counts a step before it takes it.
-        steps = torch.full((len(names),), self.steps - 1.0, device=values[0].device).unbind()
+        steps = torch.full((len(members),), self.steps - 1.0, device=values[0].device).unbind()
         adamw(
             values,
-            [self._gradient(name) for name in names],
-            [self._moments(self.first, name, value) for name, value in zip(names, values, strict=True)],
-            [self._moments(self.second, name, value) for name, value in zip(names, values, strict=True)],
+            parts(self._gradient),
+            first,
+            second,
             [],
             list(steps),
             fused=True,
@@ -165,13 +147,17 @@ class Optimizer:
             weight_decay=decay,
             eps=self.config.eps,
         )
+        for kept, changed in ((self.first, first), (self.second, second)):
+            for (name, part), moment in zip(members, changed, strict=True):
+                kept.put(name, moment, self.steps, part)
 
     def _sgd(self, name: str, values: Tensor, gradient: Tensor, rates: tuple[float, float]) -> None:
         lr, decay = rates
         momentum = self.config.momentum
         gradient = gradient + decay * values
-        buffer = self._moments(self.first, name, values)
+        buffer = self.first.take(name)
         buffer.mul_(0.0 if self.steps == 1 else momentum).add_(gradient)
+        self.first.put(name, buffer, self.steps)
         update = gradient if momentum == 0 else buffer
         if self.config.nesterov:
             update = gradient + momentum * buffer
@@ -179,12 +165,17 @@ class Optimizer:
 
     def _muon(self, name: str, parameter: nn.Parameter, gradient: Tensor, lr: float) -> None:
         momentum, values = self.config.momentum, local(parameter)
-        buffer = self._moments(self.first, name, values).lerp_(gradient, 1 - momentum)
+        buffer = self.first.take(name).lerp_(gradient, 1 - momentum)
+        self.first.put(name, buffer, self.steps)
         update = whole(torch.lerp(gradient, buffer, momentum), parameter)
         for piece in pieces_of(name, parameter):
             matrix = piece.of(update)
             matrix.copy_(RMS_OF_ADAMW * math.sqrt(max(matrix.shape)) * _orthogonal(matrix))
         values.mul_(1 - lr * self.config.weight_decay).sub_(lr * shard_of(update, parameter))
+
+
+def _parts(elements: int) -> list[slice]:
+    return [slice(start, min(start + CHUNK, elements)) for start in range(0, elements, CHUNK)]
 
 
 def _orthogonal(matrix: Tensor) -> Tensor:
@@ -212,4 +203,5 @@ def optim_config(block: dict[str, Any]) -> OptimConfig:
         decay_1d=block["decay_1d"],
         momentum=block.get("momentum", 0.95 if method == "muon" else 0.0),
         nesterov=block["nesterov"],
+        state_dtype=block["state_dtype"],
     )
