@@ -1,4 +1,4 @@
-/** Functions of the user's that block their process where no deadline of JavaScript reaches: the launcher's heartbeat ends that, by name. */
+/** Functions of the user's, and an engine, that stand still where no deadline of JavaScript reaches: the launcher ends that, by name. */
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
@@ -24,13 +24,21 @@ test("a filter, a loss and a reward that stand still", async () => {
   const filters = JSON.stringify([{ type: "custom", path: STAND_STILL, deadline_s: 1 }]);
   const args = JSON.stringify({ blocks: join(place.dir, "blocked") });
   const loss = ["--trainer.loss.type", "custom", "--trainer.loss.path", STAND_STILL, "--trainer.loss.deadline_s", "1"];
-  const [filter, customLoss, reward] = await Promise.all([
+  const [engine, filter, customLoss, reward] = await Promise.all([
+    // No step is so short: to the trainer its engine seems to stand still.
+    run("engine", "--trainer.call-timeout-s", "0.001", "--deployment.max-restarts", "1"),
     run("filter", "--orchestrator.filters", filters, "--deployment.max-restarts", "0"),
     run("loss", ...loss),
     run("reward", "--orchestrator.train.source.0.env.args", args),
   ]);
   const errorOf = async (name: string) =>
     (await readJson<{ error: { code: string; message: string } }>(join(runDir(name), "summary.json"))).error;
+
+  expect(engine.code, engine.stderr).toBe(1);
+  const died = await errorOf("engine");
+  expect(died.code).toBe("PRL_PROCESS_DIED");
+  expect(died.message).toMatch(/^trainer-0 .*SIGKILL/u);
+  expect(died.message).toMatch(/the engine was not ready with .* within 0\.001 s \(trainer\.call_timeout_s\)/u);
 
   expect(filter.code, filter.stderr).toBe(1);
   const { code, message } = await errorOf("filter");

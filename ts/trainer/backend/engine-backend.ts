@@ -7,6 +7,7 @@ import { adapterOptions } from "../adapter-options.ts";
 import { type ConfiguredLoss, configuredLoss } from "../rl/configured-loss.ts";
 import { openReference, type ReferencePolicy } from "../rl/reference.ts";
 import type { BackendJob, TrainerBackend } from "./backend.ts";
+import { watchCalls } from "./call-watch.ts";
 
 /** File of the optimizer in a checkpoint's trainer half; the weights are beside it as a model folder. */
 const OPTIMIZER_FILE = "optimizer.safetensors";
@@ -31,7 +32,10 @@ export async function openEngineBackend(job: BackendJob): Promise<TrainerBackend
       referenceDir === null ? null : await openReference(referenceDir, { threads, dtype, ...baseDtype });
     if (reference !== null) open.push(reference);
     if (model.isResumed) await trainer.loadOptimizer(join(model.modelDir, OPTIMIZER_FILE));
-    return backendOf(trainer, reference, () => closeAll(open));
+    return watchCalls(
+      backendOf(trainer, reference, () => closeAll(open)),
+      settings.call_timeout_s,
+    );
   } catch (error) {
     await closeAll(open);
     throw error;

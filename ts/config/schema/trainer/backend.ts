@@ -70,7 +70,7 @@ export const backendKeys = {
   call_timeout_s: seconds()
     .default(LONGEST_CALL)
     .describe(
-      "torch: longest time for all bins of a step, or for a checkpoint (seconds); then the ranks that are not ready are named with their places in the code",
+      "Longest time for all bins of a step, or for a checkpoint (seconds). Then torch's ranks that are not ready are named with their places in the code, and the run ends; a process of the engine is killed, and another one takes its place",
     ),
 };
 
@@ -90,7 +90,7 @@ export function batchRanks({ ranks, parallel }: Pick<Trainer, "ranks" | "paralle
 
 /** Problems of the keys above, by key. */
 export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys>): Generator<Problem> {
-  const { backend, ranks, python, compile, profile_step, rank_timeout_s: silence, call_timeout_s: longest } = keys;
+  const { backend, ranks, python, compile, profile_step, rank_timeout_s: silence } = keys;
   for (const [key, count] of Object.entries(keys.parallel)) {
     if (ranks % count !== 0) yield { key: "parallel", message: `${key} = ${count} does not divide ranks = ${ranks}` };
   }
@@ -100,7 +100,6 @@ export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys
   if (compile) yield { key: "compile", message: UNREAD };
   if (profile_step !== null) yield { key: "profile_step", message: UNREAD };
   if (silence !== SILENCE) yield { key: "rank_timeout_s", message: UNREAD };
-  if (longest !== LONGEST_CALL) yield { key: "call_timeout_s", message: UNREAD };
 }
 
 /** Problems by key of `[trainer]`. */
