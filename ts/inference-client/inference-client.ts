@@ -185,19 +185,20 @@ export class InferenceClient {
   async #completed(options: GenerateOptions, params: Record<string, unknown>): Promise<Completion> {
     const { onTokens } = options;
     const ask = () => (onTokens ? this.#stream(options, params, onTokens) : this.#post(options, params));
-    if (this.#api === "prl") {
-      const answer = await ask();
-      return { ...this.#completion(answer), ...this.#experts(answer, options) };
-    }
+    const completion = (answer: WireResponse, versions?: [number, number][]): Completion => ({
+      ...this.#completion(answer, versions),
+      ...this.#experts(answer, options),
+    });
+    if (this.#api === "prl") return completion(await ask());
     if (this.#api === "frozen") return this.#completion(await ask(), [[0, 0]]);
     const before = this.#tellsWeights ? null : await this.#weights(options);
     const answer = await ask();
     const spans = answer.choices?.[0]?.weight_versions ?? null;
     this.#tellsWeights ||= spans !== null;
-    if (this.#tellsWeights) return this.#completion(answer, this.#versionsOf(spans ?? []));
+    if (this.#tellsWeights) return completion(answer, this.#versionsOf(spans ?? []));
     const after = await this.#weights(options);
     if (before === null || before !== after) throw this.#notOurs([before, after]);
-    return this.#completion(answer, [[0, Number.parseInt(before, 10)]]);
+    return completion(answer, [[0, Number.parseInt(before, 10)]]);
   }
 
   #versionsOf(spans: readonly { version: string; start: number }[]): [number, number][] {

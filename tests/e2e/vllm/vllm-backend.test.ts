@@ -5,12 +5,21 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import { publishVersion } from "../../integration/inference/tiny-model.ts";
 import { childPids, isAlive, prl, readJsonLines, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { type VllmPython, vllmPython } from "../../support/vllm/vllm-python.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;
+const EXPERTS = {
+  architectures: ["Qwen3MoeForCausalLM"],
+  model_type: "qwen3_moe",
+  num_experts: 8,
+  num_experts_per_tok: 2,
+  moe_intermediate_size: 16,
+  norm_topk_prob: true,
+};
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeEach(async () => {
@@ -60,6 +69,24 @@ test("one line changes what samples: the same batches and weights, and no proces
   await gone(started.pid, started.worker);
   const events = await readJsonLines<Record<string, unknown>>(join(runDir("vllm"), "events.jsonl"));
   expect(events.filter(({ type }) => type === "canary").map(({ version }) => version)).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("experts of a mixture come back, and are replayed as those of the engine", async () => {
+  const python = await vllmPython(place.dir);
+  const { dir: model } = await publishVersion(place.dir, 0, EXPERTS);
+  const args = (name: string, ...more: string[]) =>
+    argsOf(name, "--model.name", model, "--trainer.enable_router_replay", "true", ...more);
+  expect((await prl(args("engine"), options())).code).toBe(0);
+  const { code, stderr } = await prl(args("vllm", ...onVllm(python)), options());
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(await resultOf("vllm")).toEqual(await resultOf("engine"));
+  const [started] = await python.starts();
+  expect(started?.args).toContain("--enable-return-routed-experts");
+  expect(started?.env).toMatchObject({ VLLM_USE_V2_MODEL_RUNNER: "1" });
+  const { dir: partly } = await publishVersion(join(place.dir, "partly"), 0, { ...EXPERTS, mlp_only_layers: [0] });
+  const refused = await prl([...args("partly", ...onVllm(python)), "--model.name", partly], options());
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain("layers without a router, whose experts vLLM cannot leave out");
 });
 
 test("two servers with a key: only callers that show it get samples, and no file has it", async () => {

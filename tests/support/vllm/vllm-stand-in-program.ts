@@ -14,7 +14,7 @@ const VALUED =
     " ",
   );
 const SWITCHES =
-  "enable-scale-out disable-uvicorn-access-log enable-prefix-caching no-enable-prefix-caching enforce-eager no-enable-chunked-prefill enable-expert-parallel".split(
+  "enable-scale-out disable-uvicorn-access-log enable-prefix-caching no-enable-prefix-caching enforce-eager no-enable-chunked-prefill enable-expert-parallel enable-return-routed-experts".split(
     " ",
   );
 
@@ -58,6 +58,7 @@ const server = new VllmStandIn(model, {
   devMode: process.env["VLLM_SERVER_DEV_MODE"] === "1",
   scaleOut: values["enable-scale-out"] === true,
   logprobsMode: text("logprobs-mode") ?? "raw_logprobs",
+  returnsExperts: values["enable-return-routed-experts"] === true,
   ...(apiKey !== undefined && { apiKey }),
 });
 if (stubborn === undefined) {

@@ -9,7 +9,7 @@ import { Readable } from "node:stream";
 
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 
-import type { Model } from "../../../ts/native/index.ts";
+import { expertsToText, type Model, type RoutedExperts } from "../../../ts/native/index.ts";
 
 interface Sampling {
   max_tokens?: number | null;
@@ -22,6 +22,7 @@ interface Sampling {
   ignore_eos?: boolean;
   stop_token_ids?: number[];
   min_tokens?: number;
+  routed_experts_prompt_start?: number;
 }
 
 interface GenerateBody {
@@ -69,6 +70,8 @@ export interface StandInOptions {
   withoutLogprobs?: boolean;
   /** Samples with log-probabilities that are no numbers: -9999, as those of minus infinity. */
   nanLogprobs?: boolean;
+  /** `--enable-return-routed-experts`. Default false. */
+  returnsExperts?: boolean;
   /** Says that it took new weights, and goes on with those that it has. */
   keepsWeights?: boolean;
 }
@@ -207,7 +210,7 @@ export class VllmStandIn {
     if (problem !== null) return refused(reply, ...problem);
     const id = `generate-tokens-${body.request_id ?? this.#ids++}`;
     if (body.stream === true) return this.#stream(id, body, reply);
-    let whole: Sampled = { ids: [], logprobs: [], spans: [], reason: null };
+    let whole = NOTHING;
     for await (const next of this.#sample(id, body.token_ids, body.sampling_params, body.cache_salt))
       whole = joined(whole, next);
     return {
@@ -221,7 +224,7 @@ export class VllmStandIn {
       kv_transfer_params: null,
       ec_transfer_params: null,
       output_mode: "tokens",
-      choices: [this.#choice(body, whole, whole.spans)],
+      choices: [this.#choice(body, whole, whole)],
     };
   }
 
@@ -236,30 +239,35 @@ export class VllmStandIn {
   }
 
   async *#events(id: string, body: GenerateBody): AsyncGenerator {
-    let whole: Sampled = { ids: [], logprobs: [], spans: [], reason: null };
+    let whole = NOTHING;
     for await (const next of this.#sample(id, body.token_ids, body.sampling_params, body.cache_salt)) {
       whole = joined(whole, next);
-      const spans = next.reason === null ? null : whole.spans;
-      yield { request_id: id, usage: null, output_mode: "tokens", choices: [this.#choice(body, next, spans)] };
+      const end = next.reason === null ? null : whole;
+      yield { request_id: id, usage: null, output_mode: "tokens", choices: [this.#choice(body, next, end)] };
     }
     if (body.stream_options?.include_usage === true)
       yield { request_id: id, usage: usageOf(body.token_ids, whole.ids), output_mode: "tokens", choices: [] };
   }
 
-  #choice({ sampling_params: sampling }: GenerateBody, { ids, logprobs, reason }: Sampled, spans: Span[] | null) {
+  /** `end`: with the last tokens, all of the sample. */
+  #choice({ sampling_params: sampling }: GenerateBody, { ids, logprobs, reason }: Sampled, end: Sampled | null) {
     const content = ids.map((token_id, t) => {
       const logprob = this.#options.nanLogprobs === true ? -9999 : logprobs[t];
       const entry = { token_id, logprob, rank: 1 };
       return { ...entry, top_logprobs: [entry] };
     });
     const hasLogprobs = typeof sampling.logprobs === "number" && this.#options.withoutLogprobs !== true;
-    const reported = (this.#options.release ?? RELEASE) === RELEASE ? { weight_versions: spans } : {};
+    const reported = (this.#options.release ?? RELEASE) === RELEASE ? { weight_versions: end?.spans ?? null } : {};
+    const experts = end?.experts ?? [];
+    const [first] = experts;
     return {
       index: 0,
       finish_reason: reason,
       stop_reason: null,
       token_ids: ids,
-      routed_experts: null,
+      routed_experts: first
+        ? expertsToText({ ...first, ids: Uint8Array.from(experts.flatMap((one) => [...one.ids])) })
+        : null,
       sampling_mask: null,
       ...reported,
       logprobs: hasLogprobs ? { content } : null,
@@ -323,10 +331,11 @@ export class VllmStandIn {
       seed: sampling.seed ?? 0,
       ignoreEos: sampling.ignore_eos ?? false,
       ...(cacheSalt !== undefined && { cacheSalt }),
+      ...(this.#options.returnsExperts === true && { routedExpertsFrom: sampling.routed_experts_prompt_start ?? 0 }),
     };
     try {
       for await (const increment of this.#model.generate([request], { signal: abort.signal })) {
-        const { tokenIds, logprobs, policyVersions, finishReason } = increment;
+        const { tokenIds, logprobs, policyVersions, finishReason, routedExperts } = increment;
         const end = length + tokenIds.length;
         const spans = policyVersions.map(([first, version], i) => ({
           version: this.#notes.get(version) ?? "default",
@@ -335,14 +344,15 @@ export class VllmStandIn {
         }));
         length = end;
         ended = finishReason;
-        yield { ids: [...tokenIds], logprobs: [...logprobs], spans, reason: finishReason };
+        const experts = routedExperts === undefined ? [] : [routedExperts];
+        yield { ids: [...tokenIds], logprobs: [...logprobs], spans, reason: finishReason, experts };
       }
     } catch (error) {
       if (!abort.signal.aborted) throw error;
     } finally {
       this.#running.delete(id);
     }
-    if (ended === null) yield { ids: [], logprobs: [], spans: [], reason: "abort" };
+    if (ended === null) yield { ...NOTHING, reason: "abort" };
   }
 
   async #promptLogprobs(prompt: number[], { prompt_logprobs: wanted }: Sampling): Promise<unknown> {
@@ -375,7 +385,11 @@ interface Sampled {
   logprobs: number[];
   spans: Span[];
   reason: "stop" | "length" | "abort" | null;
+  /** Rows of the tokens, one array after the other. */
+  experts: RoutedExperts[];
 }
+
+const NOTHING: Sampled = { ids: [], logprobs: [], spans: [], reason: null, experts: [] };
 
 /** One after the other; spans of the same weights are one. */
 function joined(before: Sampled, next: Sampled): Sampled {
@@ -389,7 +403,7 @@ function joined(before: Sampled, next: Sampled): Sampled {
     [...before.ids, ...next.ids],
     [...before.logprobs, ...next.logprobs],
   ];
-  return { ids, logprobs, spans, reason: next.reason };
+  return { ids, logprobs, spans, reason: next.reason, experts: [...before.experts, ...next.experts] };
 }
 
 const TYPES: Record<number, string> = { 400: "BadRequestError", 403: "PermissionDeniedError", 404: "NotFoundError" };

@@ -64,6 +64,8 @@ export function serveCommand(config: InferenceProcessConfig, settings: ServeSett
       ...(isCpu && { PYTHONPATH: [PYTHON, ...pythonPath].join(delimiter) }),
       ...(gpus !== null && { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
       VLLM_API_KEY: apiKey ?? undefined,
+      // Only this one returns experts.
+      ...(inference.enable_return_routed_experts && { VLLM_USE_V2_MODEL_RUNNER: "1" }),
       // It would win over the argument.
       VLLM_CPU_KVCACHE_SPACE: undefined,
       ...(threads !== null && { OMP_NUM_THREADS: threads, VLLM_CPU_OMP_THREADS_BIND: "nobind" }),
@@ -99,6 +101,7 @@ function modelArguments({ inference, seed }: InferenceProcessConfig, settings: S
     [inference.prefix_cache ? "--enable-prefix-caching" : "--no-enable-prefix-caching", true],
     ["--enforce-eager", vllm.enforce_eager ?? isCpu],
     ["--enable-expert-parallel", vllm.enable_expert_parallel],
+    ["--enable-return-routed-experts", inference.enable_return_routed_experts],
     // vLLM 0.32 on a processor ends with an error when a seeded request's prompt is computed in parts.
     ["--no-enable-chunked-prefill", isCpu],
   ];

@@ -19,7 +19,11 @@ describe("router replay", () => {
   });
 
   it.each([
-    ["vLLM", { ...replay, inference: { backend: "vllm" } }, "trainer.enable_router_replay"],
+    [
+      "a vLLM without prefix cache",
+      { ...replay, inference: { backend: "vllm", prefix_cache: false } },
+      "inference.prefix_cache",
+    ],
     ["recycled tokens", { ...replay, orchestrator: { recycle: "stale" } }, "orchestrator.recycle"],
     [
       "servers that return experts for nothing",

@@ -16,6 +16,7 @@ const BY_KEY: Readonly<Record<string, string>> = {
   "gpu-memory-utilization": "inference.vllm.gpu_memory_utilization",
   "enable-prefix-caching": "inference.prefix_cache",
   "kv-cache-memory-bytes": "inference.kv_cache_bytes",
+  "enable-return-routed-experts": "trainer.enable_router_replay",
   "enforce-eager": "inference.vllm.enforce_eager",
   seed: "seed",
 };

@@ -12,8 +12,6 @@ interface Parts {
   orchestrator: Pick<z.output<typeof orchestratorBlock>, "client" | "recycle">;
 }
 
-const PATH = ["trainer", "enable_router_replay"];
-
 /** What cannot record experts as the keys say. */
 export function* routerProblems({ trainer, inference, orchestrator }: Parts): Generator<Problem> {
   if (!trainer.enable_router_replay) {
@@ -22,8 +20,9 @@ export function* routerProblems({ trainer, inference, orchestrator }: Parts): Ge
     yield { path: ["inference", "enable_return_routed_experts"], message };
     return;
   }
-  if (inference.backend === "vllm" || orchestrator.client.api === "vllm") {
-    yield { path: PATH, message: 'needs the experts of the embedded engine: set inference.backend = "engine"' };
+  if (inference.backend === "vllm" && !inference.prefix_cache) {
+    const message = "vLLM returns experts only where it keeps the KV cache of prompts: set prefix_cache = true";
+    yield { path: ["inference", "prefix_cache"], message };
   }
   if (orchestrator.recycle !== "off") {
     const message = 'needs the experts of all sampled tokens, which recycled ones are without: set recycle = "off"';
