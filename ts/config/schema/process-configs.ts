@@ -35,6 +35,7 @@ const trainerSchema = z.strictObject({
   weight_broadcast: weightBroadcastBlock,
   rollout_transport: rolloutTransportBlock,
   monitors: monitorsBlock,
+  colocated: z.boolean().describe("It shares its GPU with the inference servers, and takes turns with them"),
 });
 export type TrainerChildConfig = z.output<typeof trainerSchema>;
 

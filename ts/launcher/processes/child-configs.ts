@@ -22,6 +22,8 @@ export interface InferenceChildConfig {
   weight_broadcast: RlConfig["weight_broadcast"];
   /** The server samples nothing before the orchestrator has brought the run's weights. */
   start_paused: boolean;
+  /** The server shares its GPU with the trainer, and takes turns with it. */
+  colocated: boolean;
 }
 
 export interface EnvWorkerChildConfig {
@@ -76,6 +78,7 @@ export function rlChildConfigs(config: RlConfig, start: RunStart, socket: string
       inference: config.inference,
       weight_broadcast: config.weight_broadcast,
       start_paused: true,
+      colocated: config.deployment.type === "colocated",
     },
     "env-worker": envWorkerConfig(config, start, socket),
     sandboxd: { socket, daemon: { ...daemonSettings(config.sandbox), ...metricsAddress(config.monitors) } },
@@ -124,6 +127,7 @@ function trainerConfig(config: RlConfig, start: RunStart): ChildConfigs["trainer
     weight_broadcast: config.weight_broadcast,
     rollout_transport: config.rollout_transport,
     monitors: config.monitors,
+    colocated: config.deployment.type === "colocated",
   };
 }
 

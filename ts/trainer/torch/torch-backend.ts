@@ -85,6 +85,9 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
       async saveCheckpoint(dir) {
         await save("save_checkpoint", dir);
       },
+      async offload() {
+        await group.call("offload", () => ({ everything: settings.offload !== "cache" }));
+      },
       close: () => group.close(),
     };
   } catch (error) {

@@ -24,6 +24,7 @@ from .loss import Loss
 from .measure.memory import PhaseMemory
 from .measure.trace import Trace
 from .names import pieces_of
+from .offload import Place
 from .optimizer import NonFiniteError, OptimConfig, Optimizer, local, optim_config, whole
 from .policy import Loading, Policy, layers_of, load_policy, published_config, shard, trained_parameters
 from .statistics import Statistics
@@ -99,8 +100,12 @@ class Trainer:
         self.bins = 0
         self.trace = Trace()
         self.memory = PhaseMemory()
+        self.place = Place(self.device, self._models(), self.optimizer)
         if options.resume is not None:
             read_optimizer(options.resume, self.optimizer)
+
+    def _models(self) -> list[Policy]:
+        return [self.policy] if self.reference is None else [self.policy, self.reference]
 
     def _load(self, folder: str, adapter: AdapterOptions | None) -> Policy:
         dtype = DTYPES[self.options.dtype]
@@ -137,6 +142,7 @@ class Trainer:
         Adds the gradients of this rank's batch. `trace_dir`: gets a trace of this call and of the step after it. Errors: NonFiniteError, on
         every rank, when the loss or a gradient is not finite on one of them; all gradients are dropped then.
         """
+        self.place.enter()
         if trace_dir is not None:
             self.trace.begin(trace_dir)
         held = self.memory.begin()
@@ -173,6 +179,7 @@ class Trainer:
 
     def step(self, lr: float) -> dict[str, Any]:
         """One optimizer step over the accumulated gradients."""
+        self.place.enter()
         self.bins = 0
         self.memory.begin()
         norm = self.optimizer.step(lr)
@@ -183,6 +190,7 @@ class Trainer:
 
     def logprobs(self, input_ids: list[int], cu_seqlens: list[int], temperature: float) -> dict[str, Any]:
         """The log-probability of each token, 0 for the first of a sequence, with the weights as they are published."""
+        self.place.enter()
         ids = torch.tensor(input_ids, device=self.device)
         bounds = torch.tensor(cu_seqlens, device=self.device)
         scored = torch.ones(len(ids), dtype=torch.bool, device=self.device)
@@ -208,6 +216,13 @@ class Trainer:
         write_optimizer(folder, self.optimizer)
         return written
 
+    def offload(self, everything: bool) -> dict[str, Any]:
+        """
+        Leaves the GPU to others: weights and optimizer go to the machine's memory where `everything`, and memory that holds nothing is given back. The
+        next call that computes takes it again. Gradients must not be accumulated.
+        """
+        return self.place.leave(everything)
+
     def gradients(self) -> dict[str, Tensor]:
         """The accumulated gradients by the names of a folder, before clipping; for tests."""
         found: dict[str, Tensor] = {}
@@ -218,6 +233,7 @@ class Trainer:
         return found
 
     def _write(self, folder: str, dtype: str) -> dict[str, Any]:
+        self.place.enter()
         if self.options.adapter is not None:
             return {"files": write_adapter(folder, self.parameters, adapter_config(self.options.adapter, self.targets))}
         files = write_weights(folder, self.parameters, DTYPES[dtype])
