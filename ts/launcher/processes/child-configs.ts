@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 
-import { allSources, type ChildConfigs, type RlConfig, type WorkerSource } from "../../config/index.ts";
+import { allSources, type ChildConfigs, mergesAdapter, type RlConfig, type WorkerSource } from "../../config/index.ts";
 import { daemonSettings } from "../../environments/run-start.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
@@ -127,6 +127,7 @@ function trainerConfig(config: RlConfig, start: RunStart): ChildConfigs["trainer
     weight_broadcast: config.weight_broadcast,
     rollout_transport: config.rollout_transport,
     monitors: config.monitors,
+    merges_adapter: mergesAdapter(config),
     colocated: config.deployment.type === "colocated",
   };
 }

@@ -35,6 +35,8 @@ export interface BackendJob {
   baseDtype: BaseDtype | null;
   /** The model that a KL term pulls towards; null: none. */
   referenceDir: string | null;
+  /** Versions of an adapter are whole models with the adapter merged into them; PyTorch only. Default: they are adapters. */
+  mergesAdapter?: boolean;
   /** Null: cross-entropy alone, by the weights of the batch. */
   loss: RlConfig["trainer"]["loss"] | null;
   settings: Pick<

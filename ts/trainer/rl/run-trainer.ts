@@ -49,6 +49,8 @@ export interface TrainerJob {
   /** Digest of the weights in the folder that `model.name` means; null or absent: checkpoints are not bound to it. */
   baseWeights?: string | null;
   config: RlConfig["trainer"];
+  /** As in `BackendJob`. */
+  mergesAdapter?: boolean;
   /** Null trains until the signal. */
   maxSteps: number | null;
   /** Step of the checkpoint whose trainer half `modelDir` is; 0 for a new run. */
@@ -131,17 +133,12 @@ class TrainerRun {
     const traceDir = traceDirOf(step, config.profile_step, this.#job.profileDir);
     const outcome = await this.#steps.take(step, { batches, onPolicyVersion: step - 1, traceDir }, lr, this.saving);
     const trainedAt = performance.now();
+    if (turn !== null) this.#metrics.event("gpu_step", { step, seconds: (trainedAt - receivedAt) / 1000 });
     // What the half of a checkpoint is written from must not leave the GPU before.
     const early = turn === null ? null : await this.#prepareHalf(step);
     const savedAt = performance.now();
     await this.#publish(step, step === maxSteps);
     const publishedAt = performance.now();
-    if (turn !== null)
-      this.#metrics.event("gpu_step", {
-        step,
-        seconds: (trainedAt - receivedAt) / 1000,
-        left: publishedAt - trainedAt,
-      });
     await this.#job.onTrained?.(step);
     const half = turn === null ? await this.#prepareHalf(step) : early;
     const tokens = batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
@@ -253,7 +250,8 @@ function checkReplay(batches: readonly { routedExperts?: unknown }[], isOn: bool
   throw new PrlError("PRL_ENGINE_INPUT", `the batch of step ${step} ${problem}`);
 }
 
-function backendJob({ config, modelDir, baseDir, startStep, referenceDir = null }: TrainerJob): BackendJob {
+function backendJob(job: TrainerJob): BackendJob {
+  const { config, modelDir, baseDir, startStep, referenceDir = null, mergesAdapter = false } = job;
   const { model, seed, loss, ...settings } = config;
   const { lora, name, dtype, baseDtype } = {
     lora: model?.lora ?? null,
@@ -262,7 +260,7 @@ function backendJob({ config, modelDir, baseDir, startStep, referenceDir = null 
     baseDtype: model?.base_dtype ?? null,
   };
   const trained = { lora, name, baseDir, modelDir, seed, isResumed: startStep > 0 };
-  return { model: trained, dtype, baseDtype, referenceDir, loss, settings };
+  return { model: trained, dtype, baseDtype, referenceDir, mergesAdapter, loss, settings };
 }
 
 /** The digest of the reference that the run's checkpoints are bound to. It is computed once and compared with the last checkpoint's. */

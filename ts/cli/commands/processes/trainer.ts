@@ -74,6 +74,7 @@ async function train(input: Input, taken: TakenOver | null, metrics: Metrics, si
     referenceDir: config.reference_dir,
     baseWeights: config.base_weights,
     config: config.trainer,
+    mergesAdapter: config.merges_adapter,
     maxSteps: config.max_steps,
     startStep: taken?.start.step ?? config.start_step,
     ...(taken !== null && { earlier: { ...taken, scratch } }),

@@ -6,6 +6,7 @@ import hashlib
 import os
 import resource
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
-from .adapter import AdapterOptions, adapt, adapter_config, adapter_options, begin, peft_names
+from .adapter import AdapterOptions, adapt, adapter_config, adapter_options, begin, changes_of, peft_names
 from .attention.context import Context
 from .batch import Batch, BatchError, Columns, Counts, read_batch
 from .folders import read_optimizer, write_adapter, write_optimizer, write_weights
@@ -26,7 +27,7 @@ from .measure.trace import Trace
 from .names import pieces_of
 from .offload import Place
 from .optimizer import NonFiniteError, OptimConfig, Optimizer, local, optim_config, whole
-from .policy import Loading, Policy, layers_of, load_policy, published_config, shard, trained_parameters
+from .policy import PREFIX, Loading, Policy, layers_of, load_policy, published_config, shard, trained_parameters
 from .statistics import Statistics
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -51,6 +52,8 @@ class Options:
     """Ranks that share each bin."""
     replicas: int
     """Groups of ranks each of which has all weights."""
+    merged: bool
+    """Whether an adapter is published as a whole model, for servers that take no adapters."""
     resume: str | None
     """The folder of a checkpoint, whose optimizer's state is read."""
 
@@ -70,6 +73,7 @@ def options_of(message: dict[str, Any]) -> Options:
         is_compiled=message["compile"],
         context=message["context"],
         replicas=message["replicas"],
+        merged=message["merged"],
         resume=message["resume"],
     )
 
@@ -207,7 +211,12 @@ class Trainer:
         return {"logprobs": result.tolist()}
 
     def save(self, folder: str) -> dict[str, Any]:
-        """Writes config and weights in the published format, or the adapter, which is in f32."""
+        """Writes config and weights in the published format, with the adapter in them or without one, or the adapter, which is in f32."""
+        if self.options.merged:
+            self.place.enter()
+            named = {name.removeprefix(PREFIX): value for name, value in self.policy.named_parameters() if ".lora_" not in name}
+            changes = {name.removeprefix(PREFIX): change for name, change in changes_of(self.policy).items()}
+            return self._whole_model(folder, self.options.dtype, named, changes)
         return self._write(folder, self.options.dtype)
 
     def save_checkpoint(self, folder: str) -> dict[str, Any]:
@@ -236,7 +245,12 @@ class Trainer:
         self.place.enter()
         if self.options.adapter is not None:
             return {"files": write_adapter(folder, self.parameters, adapter_config(self.options.adapter, self.targets))}
-        files = write_weights(folder, self.parameters, DTYPES[dtype])
+        return self._whole_model(folder, dtype, self.parameters, {})
+
+    def _whole_model(
+        self, folder: str, dtype: str, parameters: dict[str, nn.Parameter], changes: dict[str, Callable[[], Tensor]]
+    ) -> dict[str, Any]:
+        files = write_weights(folder, parameters, DTYPES[dtype], changes)
         if dist.get_rank() == 0:
             (Path(folder) / "config.json").write_text(published_config(self.options.base_dir, dtype))
         return {"files": files}

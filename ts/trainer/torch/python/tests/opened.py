@@ -32,6 +32,7 @@ def open_trainer(model: str, **changed: Any) -> Trainer:
         "compile": False,
         "context": 1,
         "replicas": 1,
+        "merged": False,
         "resume": None,
     }
     return Trainer(options_of({**message, **changed}))
