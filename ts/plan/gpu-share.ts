@@ -70,10 +70,10 @@ export function* shareProblems(share: GpuShare, served: number | null): Generato
   if (peak + asleep > memory) {
     yield `in its turn the trainer needs ${gib(peak)}, and a sleeping vLLM leaves ${gib(memory - asleep)} of ${gib(memory)}: use trainer.activations = "recompute", a shorter seq_len, an adapter ([model.lora]), or deployment.type = "single_node" with a GPU for each`;
   }
-  if (served !== null && served + kept > memory) {
-    yield `in their turn the servers need ${gib(served)}, and the trainer leaves ${gib(memory - kept)} of ${gib(memory)}: use a smaller inference.kv_cache_bytes, or trainer.offload = "all"`;
-  } else if (utilization * memory + kept > memory) {
+  if (utilization * memory + kept > memory) {
     yield `inference.vllm.gpu_memory_utilization = ${utilization} takes ${gib(utilization * memory)}, and the trainer leaves ${gib(memory - kept)} of ${gib(memory)} in the servers' turn: leave it out, and the share is worked out`;
+  } else if (served !== null && served + kept > memory) {
+    yield `in their turn the servers need ${gib(served)}, and the trainer leaves ${gib(memory - kept)} of ${gib(memory)}: use a smaller inference.kv_cache_bytes, or trainer.offload = "all"`;
   }
 }
 

@@ -1,10 +1,8 @@
 /** Runs whose trainer and servers take turns on one GPU (`deployment.type = "colocated"`), on processors: what they do in which turn. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
+import { prl, readJsonLines, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { vllmPython } from "../../support/vllm/vllm-python.ts";
 import { outside, turnsOf } from "./turns.ts";
@@ -31,24 +29,6 @@ const COLOCATED = ["--deployment.type", "colocated"];
 const NO_EVALUATION = ["--orchestrator.eval", "None"];
 const runDir = (name: string) => join(place.dir, "outputs", name);
 const resultOf = (name: string) => runResult(runDir(name), STEPS);
-const eventsOf = (name: string) => readJsonLines<Record<string, unknown>>(join(runDir(name), "events.jsonl"));
-
-async function until<T>(find: () => Promise<T | null>): Promise<T> {
-  for (const end = Date.now() + 100_000; Date.now() < end; await sleep(10)) {
-    const found = await find();
-    if (found !== null) return found;
-  }
-  throw new Error("it did not come");
-}
-
-/** Waits until the trainer has the turn of a step. */
-const untilTurn = (name: string, step: number) =>
-  until(async () => {
-    const turn = await readJson<{ turn: string; step: number }>(join(runDir(name), "run/gpu-turn.json")).catch(
-      () => null,
-    );
-    return turn?.turn === "trainer" && turn.step === step ? turn : null;
-  });
 
 /** Every step was computed in the trainer's turn, each turn has one step, and the rollouts of a batch had ended before at level 0. */
 async function expectTurns(name: string): Promise<void> {
@@ -81,4 +61,72 @@ test("at level 1 the next batch is begun before the turn and goes on after it, a
   );
   expect([code, stderr]).toEqual([0, ""]);
   await expectTurns("ahead");
+});
+
+/** The calls of a step that hand the GPU over and back, without those that ask for the state. */
+const STEP_CALLS = [
+  "POST /pause?mode=keep",
+  "POST /sleep?level=LEVEL&mode=keep",
+  "POST /wake_up?tags=weights",
+  "POST /pause?mode=keep",
+  "POST /update_weight_version",
+  "POST /collective_rpc",
+  "POST /reset_prefix_cache?reset_running_requests=true",
+  "POST /update_weight_version",
+  "POST /wake_up?tags=kv_cache",
+  "POST /resume",
+];
+
+test.each([
+  [0, 1],
+  [1, 2],
+])(
+  "vLLM at async level %i and sleep level %i: its flags, its calls, and no token in the trainer's turn",
+  async (level, depth) => {
+    const python = await vllmPython(place.dir, { version: "0.32.0" });
+    const env = { CUDA_VISIBLE_DEVICES: "3,4" };
+    const onVllm = ["--inference.backend", "vllm", "--inference.python", python.path];
+    const levels = ["--max-async-level", String(level), "--deployment.sleep-level", String(depth)];
+    const args = argsOf("vllm", ...onVllm, ...levels, ...NO_EVALUATION, ...COLOCATED);
+    const { code, stderr } = await prl(args, { ...options(), env });
+    expect([code, stderr]).toEqual([0, ""]);
+    const [server, ...more] = await python.starts();
+    expect(more).toEqual([]);
+    expect(server?.args).toContain("--enable-sleep-mode");
+    // The trainer's, not the last one.
+    expect(server?.env["CUDA_VISIBLE_DEVICES"]).toBe("3");
+    expect(server?.env["VLLM_SERVER_DEV_MODE"]).toBe("1");
+    await expectTurns("vllm");
+    const calls = await python.calls();
+    const changing = calls.filter(({ call }) => call.startsWith("POST /") && !/inference|completions/u.test(call));
+    const first = changing.findIndex(({ call }) => call.startsWith("POST /sleep")) - 1;
+    const wanted = STEP_CALLS.map((call) => call.replace("LEVEL", String(depth)));
+    expect(changing.slice(first).map(({ call }) => call)).toEqual(Array.from({ length: STEPS }, () => wanted).flat());
+    // Between the answer to the pause and the call that wakes the KV cache nothing is sampled.
+    const { trainer } = await turnsOf(runDir("vllm"));
+    const sampled = calls.filter(({ call }) => /^(begin|tokens) /u.test(call));
+    expect(sampled.length).toBeGreaterThan(0);
+    expect(sampled.filter(({ time }) => trainer.some(({ from, to }) => from < time && time < to))).toEqual([]);
+    if (level === 1) {
+      // What one turn of the servers began went on in a later one.
+      const turnOf = (time: number) => trainer.filter(({ from }) => from < time).length;
+      const turns = new Map<string, Set<number>>();
+      for (const { time, call } of sampled) {
+        const [, id = ""] = call.split(" ");
+        turns.set(id, (turns.get(id) ?? new Set()).add(turnOf(time)));
+      }
+      expect([...turns.values()].some(({ size }) => size > 1)).toBe(true);
+    }
+    if (level === 0) {
+      expect((await prl(argsOf("apart", ...NO_EVALUATION), options())).code).toBe(0);
+      expect(await resultOf("vllm")).toEqual(await resultOf("apart"));
+    }
+  },
+);
+
+test("a vLLM for processors, which cannot sleep, is refused before there is a run directory", async () => {
+  const python = await vllmPython(place.dir);
+  const onVllm = ["--inference.backend", "vllm", "--inference.python", python.path];
+  const { code, stderr } = await prl(argsOf("none", ...onVllm, ...COLOCATED), options());
+  expect([code, stderr]).toEqual([2, expect.stringContaining("a vLLM for processors cannot sleep")]);
 });

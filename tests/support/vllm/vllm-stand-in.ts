@@ -336,7 +336,8 @@ export class VllmStandIn {
     }
     const strange = prompt.find((id) => id >= vocabSize);
     if (strange !== undefined) return [400, `Token id ${strange} is out of vocabulary`];
-    this.dead ||= this.#isEmpty;
+    // What arrives while it sleeps waits.
+    this.dead ||= this.#isEmpty && this.#asleep.size === 0;
     if (this.dead) return [500, "EngineCore encountered an issue. See stack trace (above) for the root cause."];
     return null;
   }

@@ -58,8 +58,9 @@ export class GpuTurns {
       await this.#give("start", step);
     }
     if (this.#now?.turn === "start") {
-      await trainerReady(this.#now.since);
-      await this.#give("servers", step);
+      const { since, step: trained } = this.#now;
+      await trainerReady(since);
+      await this.#give("servers", trained);
       return;
     }
     if (this.#now?.turn !== "trainer") return;
