@@ -151,7 +151,7 @@ export class VllmStandIn {
     if (this.#options.devMode ?? true) this.#sleepRoutes();
   }
 
-  /** As EngineCore of 0.32 does: a partial wake-up leaves the scheduler paused, a full one resumes it, whoever paused it. */
+  /** As EngineCore of 0.32 does: a partial wake-up leaves the scheduler paused, a full one resumes it, also after a pause. */
   #sleepRoutes(): void {
     const app = this.#app;
     type Sleep = { Querystring: { level?: string; mode?: string } };

@@ -57,7 +57,7 @@ test("the share is in hundredths, leaves room for what stays of the trainer, and
   }
 });
 
-test("what stays on the GPU with offload = cache is weights and optimizer, and waits nowhere else", async () => {
+test("with offload = cache weights and optimizer stay on the GPU, and wait nowhere else", async () => {
   const [all, cache] = [await planOf(), await planOf("--trainer.offload", "cache")].map(({ plan }) => plan.share);
   const { masters = 0, optimizer = 0 } = (await planOf()).plan.trainer.bytes;
   expect((cache?.trainer_rest ?? 0) - (all?.trainer_rest ?? 0)).toBe(masters + optimizer);
