@@ -134,8 +134,9 @@ class TrainerRun {
     const outcome = await this.#steps.take(step, { batches, onPolicyVersion: step - 1, traceDir }, lr, this.saving);
     const trainedAt = performance.now();
     if (turn !== null) this.#metrics.event("gpu_step", { step, seconds: (trainedAt - receivedAt) / 1000 });
-    // What the half of a checkpoint is written from must not leave the GPU before.
+    // What the half of a checkpoint is written from must not leave the GPU before it is written.
     const early = turn === null ? null : await this.#prepareHalf(step);
+    await early?.finish;
     const savedAt = performance.now();
     await this.#publish(step, step === maxSteps);
     const publishedAt = performance.now();
