@@ -100,7 +100,7 @@ test("it opens its model and trains in its turn only, and has left the GPU, chec
   for (const step of [1, 2]) {
     await writeGpuTurn(runDir, { attempt: 1, turn: "servers", step: step - 1 });
     // A batch alone is no turn.
-    await rollouts.send(step, await batch(), ["b"]);
+    await rollouts.send(step, batch(), ["b"]);
     await sleep(100);
     expect(calls.filter((call) => call.startsWith("forward"))).toHaveLength(step - 1);
     await writeGpuTurn(runDir, { attempt: 1, turn: "trainer", step });

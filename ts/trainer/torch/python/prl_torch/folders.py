@@ -44,8 +44,8 @@ def write_weights(
     folder: str, parameters: dict[str, nn.Parameter], dtype: torch.dtype, changes: dict[str, Callable[[], Tensor]] | None = None
 ) -> list[str]:
     """
-    Writes `model.safetensors`, or a file for each rank and an index; the names of the weight files. `changes` are added to parameters, in f32,
-    by their names.
+    Writes `model.safetensors`, or a file for each rank and an index; the names of the weight files. `changes` are added to parameters,
+    in f32, by their names.
     """
     added = changes or {}
     sources = [

@@ -227,8 +227,8 @@ class Trainer:
 
     def offload(self, everything: bool) -> dict[str, Any]:
         """
-        Leaves the GPU to others: weights and optimizer go to the machine's memory where `everything`, and memory that holds nothing is given back. The
-        next call that computes takes it again. Gradients must not be accumulated.
+        Leaves the GPU to others: weights and optimizer go to the machine's memory where `everything`, and memory that holds nothing is
+        given back. The next call that computes takes it again. Gradients must not be accumulated.
         """
         return self.place.leave(everything)
 
