@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   PRL_CORES_UNSUPPORTED: "a run cannot be kept on separate cores here",
   PRL_PROCESS_DIED: "a process of the run ended unexpectedly",
   PRL_PROCESS_NOT_READY: "a process of the run did not become ready in time",
+  PRL_GPU_TURN: "trainer and inference servers that share a GPU did not hand it over in time",
   PRL_PYTHON_MISSING: "a Python environment is not set up, or lacks packages",
   PRL_PYTHON_SETUP: "a Python environment could not be made",
   PRL_TORCH_WORKER: "a process of the torch trainer failed",

@@ -65,6 +65,20 @@ export class InferenceAdmin {
     await this.#calls.post("/prefetch_weights", weights, signal, this.#calls.deadlines.updateMs);
   }
 
+  /** Frees the memory of the KV cache, with level 2 of the weights too; requests are kept. Additional error: PRL_INFERENCE_UNSUPPORTED for level 2. */
+  async sleep(level: number, signal?: AbortSignal): Promise<void> {
+    await this.#calls.post(`/sleep?level=${level}&mode=keep`, undefined, signal);
+  }
+
+  /** Takes the memory again; does nothing when the engine is awake. */
+  async wakeUp(what: "weights" | "kv_cache", signal?: AbortSignal): Promise<void> {
+    await this.#calls.post(`/wake_up?tags=${what}`, undefined, signal);
+  }
+
+  async isSleeping(signal?: AbortSignal): Promise<boolean> {
+    return isSleeping(this.#calls, signal);
+  }
+
   async resetPrefixCache(signal?: AbortSignal): Promise<void> {
     await this.#calls.post("/reset_prefix_cache", undefined, signal);
   }
@@ -115,4 +129,11 @@ export class InferenceAdmin {
   async close(): Promise<void> {
     await Promise.all([this.#calls.close(), this.#scoring.close()]);
   }
+}
+
+/** As a server of either kind answers. */
+export async function isSleeping(calls: ControlCalls, signal: AbortSignal | undefined): Promise<boolean> {
+  const path = "/is_sleeping";
+  const { is_sleeping: isAsleep } = calls.parse(path, await calls.get(path, signal)) as { is_sleeping?: boolean };
+  return isAsleep === true;
 }

@@ -5,6 +5,8 @@
  * - Weights come from a folder that both machines see: `/collective_rpc reload_weights`, then the results of the old weights are dropped, then
  *   `/update_weight_version` notes `<version> <digest>`. During the load the note says so: a failed reload has removed the old weights,
  *   and the weights of a server without our note are unknown.
+ * - A server that was started with --enable-sleep-mode sleeps: level 1 keeps the weights in the machine's memory, level 2 drops them, so that the
+ *   note says "loading" until a version was loaded. It schedules requests again as soon as weights and KV cache are awake, without /resume.
  * - From 0.32 on vLLM reports which note sampled which tokens (`weight_versions`): requests survive a swap, and their keys and
  *   values are computed anew. Older servers (0.29 has `/weight_info`, 0.26 does not) are asked for the note before and after each request
  *   (`InferenceClient`), so there a request must not survive a swap, and `pause` waits for running requests in every mode.
@@ -15,7 +17,7 @@ import { PromptScorer } from "./prompt-scorer.ts";
 import { readWeightInfo, weightNote } from "./weight-note.ts";
 import type { EngineLoad } from "./engine-load.ts";
 import { type AdminOptions, ControlCalls, type ServedModel } from "./control-calls.ts";
-import type { EngineHealth, InferenceAdmin, WeightVersion } from "./embedded.ts";
+import { type EngineHealth, type InferenceAdmin, isSleeping, type WeightVersion } from "./embedded.ts";
 
 /** Requests to a server besides rollouts. */
 type Admin = Pick<
@@ -24,6 +26,9 @@ type Admin = Pick<
   | "pause"
   | "updateWeights"
   | "resume"
+  | "sleep"
+  | "wakeUp"
+  | "isSleeping"
   | "promptLogprobs"
   | "health"
   | "load"
@@ -68,6 +73,26 @@ export class VllmAdmin implements Admin {
 
   async resume(signal?: AbortSignal): Promise<void> {
     await this.#calls.post("/resume", undefined, signal);
+  }
+
+  /** Requests are kept as `pause` keeps them. Additional error: PRL_INFERENCE_UNSUPPORTED for a server that cannot sleep. */
+  async sleep(level: number, signal?: AbortSignal): Promise<void> {
+    if (level > 1) await this.#note(LOADING, signal);
+    try {
+      await this.#calls.post(`/sleep?level=${level}&mode=keep`, undefined, signal);
+    } catch (cause) {
+      if (!hasStatus(cause, NOT_FOUND)) throw cause;
+      throw this.#unsupported("has no /sleep: start vLLM with --enable-sleep-mode", cause);
+    }
+  }
+
+  async wakeUp(what: "weights" | "kv_cache", signal?: AbortSignal): Promise<void> {
+    await this.#calls.post(`/wake_up?tags=${what}`, undefined, signal);
+  }
+
+  /** Also true when it is paused only. */
+  async isSleeping(signal?: AbortSignal): Promise<boolean> {
+    return isSleeping(this.#calls, signal);
   }
 
   /** Additional error: PRL_INFERENCE_UNSUPPORTED for weights that do not come from a folder. */

@@ -18,6 +18,10 @@ export const inferenceConfigSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe("Requests wait for the first /resume, before which the orchestrator brings the weights"),
+  colocated: z
+    .boolean()
+    .default(false)
+    .describe("It shares its GPU with the trainer of a run: it starts in the servers' turn, and a vLLM can sleep"),
 });
 
 export type InferenceProcessConfig = z.output<typeof inferenceConfigSchema>;

@@ -4,3 +4,5 @@ export { routedWorkers } from "./engines/routed-workers.ts";
 export { lostRollout } from "./env-workers/env-workers.ts";
 export { connectParts, type OrchestratorParts } from "./orchestrator-parts.ts";
 export type { GroupState } from "./scheduling/lifecycle.ts";
+export { GpuTurns } from "./engines/gpu-turns.ts";
+export { putToSleep } from "./engines/engines.ts";

@@ -19,6 +19,7 @@ import { RunState } from "./checkpoint/run-state.ts";
 import type { OrchestratorSnapshot } from "./checkpoint/snapshot.ts";
 import { Gates } from "./curriculum/gates.ts";
 import type { EngineFleet } from "./engines/engine-fleet.ts";
+import type { GpuTurns } from "./engines/gpu-turns.ts";
 import { WeightWatcher } from "./engines/weight-watcher.ts";
 import type { EnvWorkers } from "./env-workers/env-workers.ts";
 import { Evaluations } from "./evaluation/evaluations.ts";
@@ -58,6 +59,8 @@ export interface OrchestratorJob {
   workers: EnvWorkers;
   rollouts: RolloutSender;
   weights: WeightFollower;
+  /** The engines share their GPU with the trainer, and it is their turn. Null or absent: they do not share it. */
+  turns?: GpuTurns | null;
   /** Ranks that batches are packed for; default: one rank. */
   trainRanks?: TrainRanks;
   metrics: Metrics;
@@ -80,7 +83,7 @@ export interface OrchestratorParts {
 
 /** @param fail called with an error that ends the run */
 export function connectParts(job: OrchestratorJob, fail: (error: unknown) => void): OrchestratorParts {
-  const { config, metrics, runDir, signal } = job;
+  const { config, metrics, runDir, signal, turns = null } = job;
   const { train, recycle } = config.orchestrator;
   const lag = watchLoopLag();
   const records = makeRecords(job);
@@ -105,7 +108,13 @@ export function connectParts(job: OrchestratorJob, fail: (error: unknown) => voi
   const place = job.snapshots === true ? { runDir, run, attempt } : null;
   const runState = new RunState({ ...records, checkpoints, pool, version: watcher.version, place });
   const commit: RunState["commit"] = (step, line) => runState.commit(step, line);
-  const assembler = new BatchAssembler({ ...records, commit, log, pool, rollouts: job.rollouts, runDir, signal });
+  const handOver = async (step: number, commits: () => Promise<void>): Promise<void> => {
+    if (turns === null) return commits();
+    await follower.followed(step - 1, signal);
+    await turns.toTrainer(step, { engines: job.engines, commit: commits, signal });
+  };
+  const { rollouts } = job;
+  const assembler = new BatchAssembler({ ...records, commit, handOver, log, pool, rollouts, runDir, signal });
   const follower = new PolicyFollower({
     begunWith: job.resume?.step ?? 0,
     checkpoints,

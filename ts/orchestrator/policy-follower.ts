@@ -5,6 +5,7 @@
  * Versions come one after the other. A checkpoint holds the state before anything is dispatched under its version. The follower knows nothing
  * of groups and batches, and runs beside their assembly.
  */
+import { Changes } from "../async/changes.ts";
 import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
 import { pruneRollouts } from "../transports/index.ts";
@@ -34,8 +35,14 @@ export interface PolicyFollowerOptions {
   onFailure: (error: unknown) => void;
 }
 
+/** A wait ends with the next change; without one it looks again after this long. */
+const LOOK_MS = 60_000;
+
 export class PolicyFollower {
   readonly #options: PolicyFollowerOptions;
+  readonly #changes = new Changes();
+  /** The newest version that is in place and whose evaluation, where swaps wait for it, has ended. */
+  #followed = -1;
   #versions: Promise<void> = Promise.resolve();
 
   constructor(options: PolicyFollowerOptions) {
@@ -53,6 +60,15 @@ export class PolicyFollower {
   follow(): void {
     this.#versions = this.#follow();
     this.#versions.catch(this.#options.onFailure);
+  }
+
+  /**
+   * Resolves when nothing of this version has to be sampled before the next one is there, or the signal is aborted. It needs no deadline, because the version and
+   * its evaluation have theirs.
+   */
+  async followed(version: number, signal: AbortSignal): Promise<void> {
+    while (this.#followed < version && !signal.aborted) await this.#changes.next(LOOK_MS, signal);
+    signal.throwIfAborted();
   }
 
   /** Resolves when the last version is in place, evaluated and saved. Rejects with the first error of these. */
@@ -81,14 +97,23 @@ export class PolicyFollower {
     for (let version = Math.max(1, begunWith); version < first; version++) await evaluations.whenDue(version);
     for (let version = first; version <= lastVersion; version++) {
       if (version > first) {
-        if (!(await this.#adopt(version))) continue;
+        if (!(await this.#adopt(version))) {
+          this.#follows(version);
+          continue;
+        }
         this.#saveWhenDue(version);
         await pruneRollouts(runDir, version, keepRollouts, checkpointRoot);
       }
       onVersion(watcher.version);
       // The last version is evaluated after everything else, with the engines to itself.
       if (version > 0 && version < lastVersion) await evaluations.whenDue(version);
+      this.#follows(version);
     }
+  }
+
+  #follows(version: number): void {
+    this.#followed = version;
+    this.#changes.announce();
   }
 
   /** False when the version was superseded before it was received. */

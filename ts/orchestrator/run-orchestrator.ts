@@ -24,6 +24,7 @@ export async function runOrchestrator(given: OrchestratorJob): Promise<void> {
   const job = { ...given, workers: routedWorkers(given.workers, given.engines), signal };
   const run = new OrchestratorRun(job, fail);
   job.engines.start(fail);
+  job.turns?.watch(fail);
   try {
     await run.run();
   } catch (error) {
@@ -32,6 +33,7 @@ export async function runOrchestrator(given: OrchestratorJob): Promise<void> {
   } finally {
     failure.abort(new PrlError("PRL_RUN_INTERRUPTED", "the orchestrator has ended"));
     await run.stop();
+    job.turns?.stop();
     await job.engines.stop();
   }
 }
@@ -65,9 +67,13 @@ class OrchestratorRun {
 
   /** Ends what an earlier process of the attempt has begun. */
   async #takeOver(): Promise<void> {
-    const { logged = NO_LINES, resume, rollouts, snapshot = null } = this.#job;
+    const { engines, logged = NO_LINES, resume, rollouts, signal, snapshot = null, turns = null } = this.#job;
     const { checkpoints, log } = this.#parts;
-    await rollouts.recover((snapshot?.state ?? resume)?.step ?? 0);
+    const step = (snapshot?.state ?? resume)?.step ?? 0;
+    // The turn of a batch that was committed may not have begun; it is ended before anything is sampled.
+    if (turns !== null && step > turns.trained) {
+      await turns.toTrainer(step, { engines, commit: () => rollouts.recover(step), signal });
+    } else await rollouts.recover(step);
     if (snapshot === null) return;
     const { line, state } = snapshot;
     if (!logged.steps.has(state.step)) log.shippedEarlier(state.step, line);

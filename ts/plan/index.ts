@@ -7,3 +7,4 @@ export { type RunCosts, runCosts, type TrainedTokens } from "./run-costs.ts";
 export type { BatchPlan, TimePlan } from "./step-plan.ts";
 export type { TrainerPlan } from "./trainer-plan.ts";
 export type { VersionPlan } from "./version-plan.ts";
+export { type GpuShare, sharesGpu, shareText, startShare } from "./gpu-share.ts";

@@ -39,7 +39,7 @@ const BLOCK_TOKENS = 16;
 export function inferencePlan(
   config: RlConfig,
   model: DescribedModel,
-  given: { dtype: "float32" | "bfloat16"; assumptions: Assumptions; device: Device | null },
+  given: { dtype: "float32" | "bfloat16"; assumptions: Assumptions; device: Device | null; share?: number | null },
 ): InferencePlan {
   const { inference, orchestrator } = config;
   const { base_url: addresses, api } = orchestrator.client;
@@ -69,7 +69,11 @@ export function inferencePlan(
 export function vllmWorkload(
   config: RlConfig,
   model: DescribedModel,
-  { dtype, assumptions }: { dtype: "float32" | "bfloat16"; assumptions: Assumptions },
+  {
+    dtype,
+    assumptions,
+    share = null,
+  }: { dtype: "float32" | "bfloat16"; assumptions: Assumptions; share?: number | null },
 ): VllmWorkload {
   const { inference, orchestrator } = config;
   const { vllm } = inference;
@@ -78,7 +82,7 @@ export function vllmWorkload(
     tensorParallel: isStarted ? vllm.tensor_parallel_size : assumptions.serverGpus,
     dtype,
     quantization: vllm.quantization,
-    share: vllm.gpu_memory_utilization,
+    share: share ?? vllm.gpu_memory_utilization,
     kvBytes: inference.kv_cache_bytes,
     longest: longestSequence(config, model),
     sequences: inference.max_num_seqs,

@@ -21,6 +21,7 @@ import {
 } from "./inference-plan.ts";
 import { type BatchPlan, batchPlan, type TimePlan, timePlan } from "./step-plan.ts";
 import { gib, type TrainerPlan, torchWorkload, trainerPlan, trainerProblems } from "./trainer-plan.ts";
+import { type GpuShare, gpuShare, shareProblems, withMemory } from "./gpu-share.ts";
 import { type VersionPlan, versionPlan } from "./version-plan.ts";
 
 export interface ModelPlan {
@@ -57,6 +58,8 @@ export interface Plan {
   readonly time: TimePlan;
   readonly versions: VersionPlan;
   readonly processes: ProcessPlan;
+  /** Trainer and vLLM take turns on one GPU; null: they do not. */
+  readonly share: GpuShare | null;
   /** Bytes that the parts on processors need together, and bytes of this machine. */
   readonly machine: { readonly needed: number; readonly available: number };
   /** Every assumption, in words. */
@@ -86,10 +89,12 @@ export async function makePlan(
   const longest = longestSequence(config, model);
   const assumptions = assumptionsFor(config, options, longest);
   const dtype = config.model.dtype === "auto" ? model.dtype : config.model.dtype;
-  const { device } = assumptions;
+  const device = assumptions.device === null ? null : withMemory(assumptions.device, config);
   const torch = torchWorkload(config, dtype, device !== null);
   const trainer = trainerPlan(config, model, torch);
-  const inference = inferencePlan(config, model, { dtype, assumptions, device });
+  const share = device === null ? null : gpuShare(config, model, { trainer, memory: device.memory, dtype });
+  const serving = { dtype, assumptions, share: share?.utilization ?? null };
+  const inference = inferencePlan(config, model, { ...serving, device });
   const batch = batchPlan(config, assumptions);
   const versions = versionPlan(config, model, { dtype, assumptions });
   const onGpu = { trainer: trainer.place === "gpu" ? device : null, server: inference.place === "gpu" ? device : null };
@@ -99,13 +104,14 @@ export async function makePlan(
     batch,
     inference,
     trainer: { workload: torch, device: onGpu.trainer },
-    server: { workload: vllmWorkload(config, model, { dtype, assumptions }), device: onGpu.server },
+    server: { workload: vllmWorkload(config, model, serving), device: onGpu.server },
     versionBytes: versions.sparse ?? versions.full,
+    handover: share?.handover ?? null,
   });
-  const processes = await processPlan(config, { trainer, inference, batch });
-  const needed = machineBytes(trainer, inference);
+  const processes = await processPlan(config, { trainer, inference, batch, share });
+  const needed = machineBytes(trainer, inference) + (share?.host ?? 0);
   const machine = { needed, available: surroundings.machineBytes ?? availableBytes() };
-  const parts = { trainer, inference, processes, time, machine };
+  const parts = { trainer, inference, processes, time, machine, share };
   return {
     device: trainer.place === "gpu" || inference.place === "gpu" ? (device?.id ?? null) : null,
     model: modelPlan(config, model, dtype),
@@ -115,11 +121,13 @@ export async function makePlan(
     time,
     versions,
     processes,
+    share,
     machine,
     assumptions: assumptionLines(config, assumptions, { ...parts, longest }),
     problems: [
       ...(onGpu.trainer === null ? [] : trainerProblems(trainer, model.shape, torch, onGpu.trainer)),
       ...(onGpu.server === null ? [] : inferenceProblems(inference, onGpu.server)),
+      ...(share === null ? [] : shareProblems(share, inference.total)),
       ...placeProblems(config, parts),
       ...(model.isRun
         ? []
@@ -147,9 +155,9 @@ function modelPlan(
 
 async function processPlan(
   { orchestrator, sandbox }: RlConfig,
-  parts: { trainer: TrainerPlan; inference: InferencePlan; batch: BatchPlan },
+  parts: { trainer: TrainerPlan; inference: InferencePlan; batch: BatchPlan; share: GpuShare | null },
 ): Promise<ProcessPlan> {
-  const { trainer, inference, batch } = parts;
+  const { trainer, inference, batch, share } = parts;
   const { train, env_workers: least, max_env_workers: most, rollouts_per_env_worker: each } = orchestrator;
   const all = train.source.reduce((sum, { ratio }) => sum + ratio, 0);
   let inSandboxes = 0;
@@ -161,7 +169,7 @@ async function processPlan(
   const trainerGpus = trainer.place === "gpu" ? trainer.ranks : 0;
   const inferenceGpus = inference.is_started ? inference.servers * inference.gpus_per_server : 0;
   return {
-    gpus: trainerGpus + inferenceGpus,
+    gpus: share === null ? trainerGpus + inferenceGpus : 1,
     trainer_gpus: trainerGpus,
     inference_gpus: inferenceGpus,
     env_workers: Math.max(least, Math.min(most ?? Infinity, Math.max(WITH_SPARE, Math.ceil(batch.in_flight / each)))),
@@ -183,9 +191,9 @@ function availableBytes(): number {
 
 function* placeProblems(
   config: RlConfig,
-  parts: { processes: ProcessPlan; time: TimePlan; machine: Plan["machine"] },
+  parts: { processes: ProcessPlan; time: TimePlan; machine: Plan["machine"]; share: GpuShare | null },
 ): Generator<string> {
-  const { processes, time, machine } = parts;
+  const { processes, time, machine, share } = parts;
   const { gpus_per_node: gpus } = config.deployment;
   if (processes.gpus > gpus) {
     const { trainer_gpus: train, inference_gpus: infer } = processes;
@@ -195,7 +203,9 @@ function* placeProblems(
     yield `the processes on processors need ${gib(machine.needed)} together, and this machine has ${gib(machine.available)}: use a smaller inference.max_num_seqs or max_model_len, or a smaller model`;
   }
   const { request_timeout_s: deadline } = config.orchestrator;
-  if (time.rollout !== null && time.rollout > deadline) {
-    yield `a rollout lasts ${Math.round(time.rollout)} s, longer than orchestrator.request_timeout_s = ${deadline}: raise it, or use shorter completions`;
+  // A rollout of the next batch waits while the trainer has its turn.
+  const turn = share === null || config.max_async_level === 0 ? 0 : (time.train ?? 0) + share.handover;
+  if (time.rollout !== null && time.rollout + turn > deadline) {
+    yield `a rollout lasts ${Math.round(time.rollout + turn)} s, longer than orchestrator.request_timeout_s = ${deadline}: raise it, or use shorter completions`;
   }
 }

@@ -3,7 +3,8 @@
  *
  * Rollouts are sampled I at a time: as many as may be under way by the rule of ARCHITECTURE.md ("Steps, versions and staleness") while the
  * trainer works, and as the servers hold. A rollout lasts its completion's decoding steps, its prompt and its environment; a batch of n rollouts
- * lasts n / I of them. Training and sampling overlap unless `max_async_level` is 0: then the step is their sum.
+ * lasts n / I of them. Training and sampling overlap unless `max_async_level` is 0 or they take turns on one GPU: then the step is their sum, with the
+ * changes of the turn.
  */
 import { batchRanks, type RlConfig } from "../config/index.ts";
 import type { DescribedModel } from "../models/index.ts";
@@ -39,6 +40,8 @@ export interface TimePlan {
   readonly sample: number | null;
   /** One way of one version; `sample` and `train` are without it. */
   readonly transfer: number;
+  /** Both changes of the turn on a GPU that trainer and servers share; null: they share none. */
+  readonly handover: number | null;
   readonly step: number | null;
 }
 
@@ -67,6 +70,8 @@ export interface TimeParts {
   readonly server: { readonly workload: VllmWorkload; readonly device: Device | null };
   /** Bytes of a version, as it travels. */
   readonly versionBytes: number;
+  /** As in `TimePlan`. */
+  readonly handover: number | null;
 }
 
 export function timePlan(config: RlConfig, parts: TimeParts): TimePlan {
@@ -84,7 +89,9 @@ export function timePlan(config: RlConfig, parts: TimeParts): TimePlan {
   const underWay = Math.min(batch.in_flight, parts.inference.servers * parts.inference.mean_sequences);
   const sample = rollout === null || underWay === 0 ? null : waves(config, batch.rollouts / underWay) * rollout;
   const transfer = parts.versionBytes / assumptions.transfer;
-  const step = train === null || sample === null ? null : stepSeconds(config, train + transfer, sample + transfer);
+  const { handover } = parts;
+  const both = train === null || sample === null ? null : { train: train + transfer, sample: sample + transfer };
+  const step = both === null ? null : stepSeconds(config, both, handover);
   return {
     bf16_operations: work.bf16,
     f32_operations: work.f32,
@@ -94,6 +101,7 @@ export function timePlan(config: RlConfig, parts: TimeParts): TimePlan {
     rollout,
     sample,
     transfer,
+    handover,
     step,
   };
 }
@@ -103,8 +111,13 @@ function waves({ max_async_level: level }: RlConfig, count: number): number {
   return level === 0 ? Math.ceil(count) : count;
 }
 
-/** Training and sampling one after the other at level 0, else side by side. */
-function stepSeconds({ max_async_level: level }: RlConfig, train: number, sample: number): number {
+/** Training and sampling one after the other at level 0 and in turns on one GPU, else side by side. */
+function stepSeconds(
+  { max_async_level: level }: RlConfig,
+  { train, sample }: { train: number; sample: number },
+  handover: number | null,
+): number {
+  if (handover !== null) return train + sample + handover;
   return level === 0 ? train + sample : Math.max(train, sample);
 }
 

@@ -1,5 +1,5 @@
 /** The versions of a plan: what travels from the trainer to the servers, and what lies on disk. */
-import type { RlConfig } from "../config/index.ts";
+import { mergesAdapter, type RlConfig } from "../config/index.ts";
 import { adapterParameters, countParameters, type DescribedModel } from "../models/index.ts";
 import type { Assumptions } from "./assumptions.ts";
 import { elementBytes } from "./torch-memory.ts";
@@ -19,17 +19,20 @@ export interface VersionPlan {
 
 const F32 = 4;
 
-/** An adapter's versions are in f32 and never sparse; neither are folders in the run directory. */
+/** An adapter's versions are in f32 and never sparse, unless it is merged; neither are folders in the run directory. */
 export function versionPlan(
-  { model: { lora }, weight_broadcast: broadcast, trainer }: RlConfig,
+  config: RlConfig,
   { shape }: DescribedModel,
   given: { dtype: "float32" | "bfloat16"; assumptions: Assumptions },
 ): VersionPlan {
+  const { model, weight_broadcast: broadcast, trainer } = config;
+  const { lora } = model;
   const { total } = countParameters(shape);
   const trained = lora === null ? total : adapterParameters(shape, { rank: lora.rank, targets: lora.target_modules });
   const { transfer, sparse: share } = given.assumptions;
-  const full = trained * (lora === null ? elementBytes(given.dtype) : F32);
-  const isSparse = lora === null && broadcast.type === "grpc" && given.dtype === "bfloat16";
+  const isWhole = lora === null || mergesAdapter(config);
+  const full = isWhole ? total * elementBytes(given.dtype) : trained * F32;
+  const isSparse = isWhole && broadcast.type === "grpc" && given.dtype === "bfloat16";
   const sparse = isSparse ? full * share : null;
   const { type: optimizer, state_dtype: state } = trainer.optim;
   const checkpoint = trained * (F32 + (optimizer === "adamw" ? 2 : 1) * elementBytes(state));

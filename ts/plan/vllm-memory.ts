@@ -46,7 +46,7 @@ const HUGE_GPU = 160 * 2 ** 30;
 const BLOCK_TOKENS = 16;
 const F32 = 4;
 /** CUDA context and NCCL, and CUDA graphs. */
-const RESERVE = 1.5 * 2 ** 30;
+export const SERVER_RESERVE = 1.5 * 2 ** 30;
 
 /** Bytes of one token in the KV cache of one GPU. */
 export function kvBytesPerToken(shape: ModelShape, tensorParallel: number, dtype: "float32" | "bfloat16"): number {
@@ -60,16 +60,16 @@ export function vllmMemory(shape: ModelShape, device: Device, workload: VllmWork
   const work = stepBytes(shape, stepTokens(device), workload) + F32 * 2 * sequences * shape.vocab_size;
   const limit = device.memory * (share ?? DEFAULT_SHARE);
   const perToken = kvBytesPerToken(shape, tensorParallel, dtype);
-  const left = workload.kvBytes ?? limit - weights - work - RESERVE;
+  const left = workload.kvBytes ?? limit - weights - work - SERVER_RESERVE;
   const blocks = Math.max(0, Math.floor(left / (perToken * BLOCK_TOKENS)));
   const cache = blocks * BLOCK_TOKENS * perToken;
   const perSequence = Math.ceil(longest / BLOCK_TOKENS);
   return {
     weights,
     work,
-    reserve: RESERVE,
+    reserve: SERVER_RESERVE,
     kv_cache: cache,
-    total: weights + work + RESERVE + cache,
+    total: weights + work + SERVER_RESERVE + cache,
     limit: workload.kvBytes === null ? limit : device.memory,
     kv_bytes_per_token: perToken,
     kv_tokens: blocks * BLOCK_TOKENS,

@@ -29,6 +29,15 @@ export {
   type RolloutSender,
   waitForFile,
 } from "./rollouts.ts";
+export {
+  type GpuTurn,
+  gpuTurnPath,
+  readGpuTurn,
+  trainerTurn,
+  type TrainerTurn,
+  untilServersTurn,
+  writeGpuTurn,
+} from "./gpu-turn.ts";
 export { pruneRollouts } from "./rollout-retention.ts";
 export {
   filesystemWeights,

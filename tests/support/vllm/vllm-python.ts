@@ -21,6 +21,8 @@ export interface VllmPython {
   /** The interpreter, for `inference.python`. */
   path: string;
   starts(): Promise<VllmStart[]>;
+  /** What the stand-ins were asked, in the order of time (seconds since 1970). */
+  calls(): Promise<{ time: number; call: string }[]>;
 }
 
 /** Makes it in `dir`. `settings` are those of the stand-in program. */
@@ -30,8 +32,9 @@ export async function vllmPython(
 ): Promise<VllmPython> {
   const path = join(dir, "python-with-vllm");
   const record = join(dir, "vllm-starts.jsonl");
+  const calls = join(dir, "vllm-calls.jsonl");
   const loader = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  const variables = Object.entries({ STAND_IN_RECORD: record, ...settings });
+  const variables = Object.entries({ STAND_IN_RECORD: record, STAND_IN_CALLS: calls, ...settings });
   const probed = JSON.stringify({ python: "3.12.1", packages: { vllm: version } });
   const lines = [
     "#!/bin/sh",
@@ -40,5 +43,9 @@ export async function vllmPython(
     `exec '${process.execPath}' --import '${loader}' '${PROGRAM}' "$@"`,
   ];
   await writeFile(path, `${lines.join("\n")}\n`, { mode: 0o755 });
-  return { path, starts: () => readJsonLines<VllmStart>(record).catch(() => []) };
+  return {
+    path,
+    starts: () => readJsonLines<VllmStart>(record).catch(() => []),
+    calls: () => readJsonLines<{ time: number; call: string }>(calls).catch(() => []),
+  };
 }

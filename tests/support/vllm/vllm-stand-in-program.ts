@@ -14,13 +14,13 @@ const VALUED =
     " ",
   );
 const SWITCHES =
-  "enable-scale-out disable-uvicorn-access-log enable-prefix-caching no-enable-prefix-caching enforce-eager no-enable-chunked-prefill enable-expert-parallel enable-return-routed-experts".split(
+  "enable-scale-out disable-uvicorn-access-log enable-prefix-caching no-enable-prefix-caching enforce-eager no-enable-chunked-prefill enable-expert-parallel enable-return-routed-experts enable-sleep-mode".split(
     " ",
   );
 
 /** What a test asks of it: `STAND_IN_<name>`. */
 const { STAND_IN_RECORD: record, STAND_IN_FAILS: fails, STAND_IN_SILENT: silent } = process.env;
-const { STAND_IN_STUBBORN: stubborn } = process.env;
+const { STAND_IN_STUBBORN: stubborn, STAND_IN_CALLS: calls } = process.env;
 
 const [module, command, ...rest] = process.argv.slice(3);
 if (module !== "vllm.entrypoints.cli.main" || command !== "serve")
@@ -59,6 +59,10 @@ const server = new VllmStandIn(model, {
   scaleOut: values["enable-scale-out"] === true,
   logprobsMode: text("logprobs-mode") ?? "raw_logprobs",
   returnsExperts: values["enable-return-routed-experts"] === true,
+  sleepMode: values["enable-sleep-mode"] === true,
+  ...(calls !== undefined && {
+    onCall: (call: string) => appendFileSync(calls, `${JSON.stringify({ time: Date.now() / 1000, call })}\n`),
+  }),
   ...(apiKey !== undefined && { apiKey }),
 });
 if (stubborn === undefined) {

@@ -72,6 +72,10 @@ export interface StandInOptions {
   nanLogprobs?: boolean;
   /** `--enable-return-routed-experts`. Default false. */
   returnsExperts?: boolean;
+  /** `--enable-sleep-mode`. Default false. */
+  sleepMode?: boolean;
+  /** Called with each call but /metrics and /weight_info, and when a request for samples begins and ends. */
+  onCall?: (call: string) => void;
   /** Says that it took new weights, and goes on with those that it has. */
   keepsWeights?: boolean;
 }
@@ -91,6 +95,8 @@ export class VllmStandIn {
   /** While set, everything that asks the engine fails like this. */
   dead = false;
   #paused = false;
+  /** What is asleep. */
+  readonly #asleep = new Set<string>();
   #resumed: Promise<void> = Promise.resolve();
   #resume: () => void = () => undefined;
   #ids = 0;
@@ -117,7 +123,9 @@ export class VllmStandIn {
       done(null, text === "" ? {} : JSON.parse(String(text)));
     });
     app.addHook("onRequest", async ({ method, url }) => {
-      if (!url.startsWith("/metrics") && !url.startsWith("/weight_info")) this.calls.push(`${method} ${url}`);
+      if (url.startsWith("/metrics") || url.startsWith("/weight_info")) return;
+      this.calls.push(`${method} ${url}`);
+      this.#options.onCall?.(`${method} ${url}`);
     });
     app.addHook("onRequest", async ({ url, headers }, reply) => {
       const { apiKey } = this.#options;
@@ -143,21 +151,53 @@ export class VllmStandIn {
     app.post<{ Body: GenerateBody }>("/inference/v1/generate", ({ body }, reply) => this.#generate(body, reply));
     app.post<{ Body: CompletionBody }>("/v1/completions", ({ body }, reply) => this.#completions(body, reply));
     if (this.#options.devMode ?? true) this.#devRoutes();
+    if (this.#options.devMode ?? true) this.#sleepRoutes();
+  }
+
+  /** As EngineCore of 0.32 does: a partial wake-up leaves the scheduler paused, a full one resumes it, also after a pause. */
+  #sleepRoutes(): void {
+    const app = this.#app;
+    type Sleep = { Querystring: { level?: string; mode?: string } };
+    app.post<Sleep>("/sleep", async ({ query: { level = "1", mode = "abort" } }, reply) => {
+      if (this.#options.sleepMode !== true) return refused(reply, 500, "Sleep mode is not enabled in the model config");
+      if (mode !== "wait" && mode !== "keep" && mode !== "abort") return reply.code(422).send({ detail: [] });
+      await this.#pause(mode);
+      if (this.#asleep.size > 0) return { status: "sleeping", level: Number(level) };
+      await this.#model.sleep();
+      this.#asleep.add("weights").add("kv_cache");
+      if (level === "2") this.#isEmpty = true;
+      return { status: "sleeping", level: Number(level) };
+    });
+    app.post<{ Querystring: { tags?: string | string[] } }>("/wake_up", async ({ query: { tags } }) => {
+      const woken = tags === undefined ? ["weights", "kv_cache"] : [tags].flat();
+      for (const tag of woken) if (this.#asleep.delete(tag) && tag === "kv_cache") await this.#model.wakeUp();
+      if (this.#asleep.size === 0) await this.#goOn();
+      return { status: this.#asleep.size === 0 ? "awake" : "sleeping", tags_woken: tags ?? null };
+    });
+    app.get("/is_sleeping", () => ({ is_sleeping: this.#paused || this.#asleep.size > 0 }));
+  }
+
+  async #pause(mode: "wait" | "keep" | "abort"): Promise<void> {
+    if (!this.#paused) this.#resumed = new Promise((resolve) => (this.#resume = resolve));
+    this.#paused = true;
+    await this.#model.pause(mode);
+  }
+
+  async #goOn(): Promise<void> {
+    await this.#model.resume();
+    this.#paused = false;
+    this.#resume();
   }
 
   #devRoutes(): void {
     const app = this.#app;
     app.post<{ Querystring: { mode?: string } }>("/pause", async ({ query: { mode = "abort" } }, reply) => {
       if (mode !== "wait" && mode !== "keep" && mode !== "abort") return reply.code(422).send({ detail: [] });
-      if (!this.#paused) this.#resumed = new Promise((resolve) => (this.#resume = resolve));
-      this.#paused = true;
-      await this.#model.pause(mode);
+      await this.#pause(mode);
       return { status: "paused" };
     });
     app.post("/resume", async () => {
-      await this.#model.resume();
-      this.#paused = false;
-      this.#resume();
+      await this.#goOn();
       return { status: "resumed" };
     });
     app.get("/server_info", () => {
@@ -304,7 +344,8 @@ export class VllmStandIn {
     }
     const strange = prompt.find((id) => id >= vocabSize);
     if (strange !== undefined) return [400, `Token id ${strange} is out of vocabulary`];
-    this.dead ||= this.#isEmpty;
+    // What arrives while it sleeps waits.
+    this.dead ||= this.#isEmpty && this.#asleep.size === 0;
     if (this.dead) return [500, "EngineCore encountered an issue. See stack trace (above) for the root cause."];
     return null;
   }
@@ -319,6 +360,7 @@ export class VllmStandIn {
     this.#running.set(id, abort);
     // New requests wait where the engine is paused.
     while (this.#paused) await this.#resumed;
+    this.#options.onCall?.(`begin ${id}`);
     let ended: Sampled["reason"] = null;
     let length = 0;
     const request = {
@@ -342,6 +384,7 @@ export class VllmStandIn {
           start: length + first,
           end: policyVersions[i + 1] === undefined ? end : length + (policyVersions[i + 1]?.[0] ?? 0),
         }));
+        this.#options.onCall?.(`tokens ${id}`);
         length = end;
         ended = finishReason;
         const experts = routedExperts === undefined ? [] : [routedExperts];

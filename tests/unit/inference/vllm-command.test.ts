@@ -61,6 +61,14 @@ test("on a processor: its threads, a bounded KV cache, whole prompts, nothing co
   );
 });
 
+test("in turns with the trainer it can sleep, and computes on the trainer's GPU", () => {
+  const given = { model_dir: "/models/m", inference: { backend: "vllm" }, colocated: true };
+  const { args } = serveCommand(parseInferenceProcessConfig(given, "test"), { ...SETTINGS, isCpu: false });
+  expect(args).toContain("--enable-sleep-mode");
+  expect(commandOf({}, false).args).not.toContain("--enable-sleep-mode");
+  expect(gpusOf(0, sized(1, 1), ["GPU-a", "GPU-b"], true)).toEqual(["GPU-a"]);
+});
+
 test("a key travels in the environment, where no list of processes shows it", () => {
   const { args, env } = commandOf({}, false, "secret");
   expect(args.join(" ")).not.toContain("secret");

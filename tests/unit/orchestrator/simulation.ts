@@ -225,6 +225,9 @@ function makeParts(options: SimulationOptions, runDir: string) {
           isPaused = false;
           calls[e]?.push("resume");
         },
+        sleep: async () => Promise.reject(new Error("it never sleeps")),
+        wakeUp: async () => Promise.reject(new Error("it never sleeps")),
+        isSleeping: async () => Promise.reject(new Error("it never sleeps")),
         async promptLogprobs(tokenIds, signal) {
           const version = versions[e] ?? -1;
           await act(`canary ${e} ${version}`, signal);

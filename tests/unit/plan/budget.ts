@@ -4,7 +4,8 @@ import type { Plan } from "../../../ts/plan/index.ts";
 
 const seconds = (value: number | null): string => (value === null ? "not estimated" : formatSeconds(value));
 
-export function budgetLines({ model, trainer, inference, time, batch, versions, processes }: Plan): string[] {
+export function budgetLines(plan: Plan): string[] {
+  const { model, trainer, inference, time, batch, versions, processes, share } = plan;
   const kinds = (bytes: Readonly<Record<string, number>>): string =>
     Object.entries(bytes)
       .map(([name, value]) => `${name.replace("kv_cache", "KV cache")} ${formatBytes(value)}`)
@@ -17,6 +18,11 @@ export function budgetLines({ model, trainer, inference, time, batch, versions, 
     `trainer     ${formatBytes(trainer.total)} ${of(trainer.place)}: ${kinds(trainer.bytes)}`,
     `loading     ${formatBytes(trainer.loading ?? undefined)} of each GPU, ${formatBytes(trainer.loading_host ?? undefined)} of the machine`,
     `inference   ${servers}`,
+    ...(share === null
+      ? []
+      : [
+          `turns       vLLM --gpu-memory-utilization ${share.utilization}, asleep ${formatBytes(share.server_rest)}; the trainer away ${formatBytes(share.trainer_rest)}; ${formatBytes(share.host)} wait in the machine's memory; ${seconds(time.handover)} a step`,
+        ]),
     `sequences   ${sequences} in a server, or ${formatCount(inference.mean_sequences)} of the mean length`,
     `step        ${seconds(time.step)} for ${formatCount(batch.tokens)} tokens: training ${seconds(time.train)}, sampling ${seconds(time.sample)}`,
     `a version   ${formatBytes(versions.full)}, ${formatSeconds(versions.full_seconds)} to travel`,

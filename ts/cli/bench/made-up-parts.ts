@@ -24,6 +24,9 @@ export function madeUpEngines(metrics: Metrics): EngineFleet {
       return { skipped: false };
     },
     resume: async () => undefined,
+    sleep: async () => undefined,
+    wakeUp: async () => undefined,
+    isSleeping: async () => false,
     promptLogprobs: async (tokenIds: ArrayLike<number>) => new Float32Array(tokenIds.length),
     health: async () => ({
       status: "ok",

@@ -1,10 +1,15 @@
 /** `[deployment]`: the hardware for the parts of a run, and how often parts are started again. Its GPU keys are for engines that compute on GPUs; the embedded one does not. */
 import { z } from "zod";
 
+import { seconds } from "./fields.ts";
+
 const gpus = (description: string) => z.int().nonnegative().nullable().default(null).describe(description);
 
 /** Below it a heartbeat that is late would be a failure. */
 const LEAST_SILENCE_S = 3;
+
+/** Loading a model again and training the steps since a checkpoint fit into it. */
+const LONGEST_TURN_S = 3600;
 
 /** What the launcher makes good before it gives up. */
 const restartKeys = {
@@ -34,7 +39,31 @@ export const sftDeploymentBlock = z.strictObject(restartKeys).prefault({}).descr
 
 export const deploymentBlock = z
   .strictObject({
-    type: z.enum(["single_node"]).default("single_node").describe("Where the run works; single_node: on one machine"),
+    type: z
+      .enum(["single_node", "colocated"])
+      .default("single_node")
+      .describe(
+        "Where the run works; single_node: on one machine; colocated: trainer and inference servers take turns on one GPU of it, the servers sleep while the trainer steps",
+      ),
+    sleep_level: z
+      .int()
+      .min(1)
+      .max(2)
+      .default(1)
+      .describe(
+        "colocated: what a vLLM does with its weights while it sleeps; 1: keeps them in the machine's memory, 2: drops them and reads the next version anew; the embedded engine has 1",
+      ),
+    turn_timeout_s: seconds()
+      .default(LONGEST_TURN_S)
+      .describe(
+        "colocated: longest time that the servers sleep for a step of the trainer (seconds), its restarts included; then the run ends",
+      ),
+    gpu_memory_bytes: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe("colocated: memory of the GPU that is shared (bytes); unset: what nvidia-smi says"),
     num_train_gpus: gpus("GPUs of the trainer (also --trainer-gpus); the embedded engine uses none; unset: none"),
     num_infer_gpus: gpus(
       "GPUs of the inference servers together (also --inference-gpus); the embedded engine uses none; unset: none",

@@ -35,6 +35,8 @@ const trainerSchema = z.strictObject({
   weight_broadcast: weightBroadcastBlock,
   rollout_transport: rolloutTransportBlock,
   monitors: monitorsBlock,
+  merges_adapter: z.boolean().describe("Versions of an adapter are whole models, because the servers take no adapters"),
+  colocated: z.boolean().describe("It shares its GPU with the inference servers, and takes turns with them"),
 });
 export type TrainerChildConfig = z.output<typeof trainerSchema>;
 

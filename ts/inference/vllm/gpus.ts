@@ -1,6 +1,6 @@
 /**
- * Which GPUs each vLLM of a run computes on: the last ones of the machine, because the ranks of a trainer take the first ones. GPUs are
- * named as `CUDA_VISIBLE_DEVICES` names them.
+ * Which GPUs each vLLM of a run computes on: the last ones of the machine, because the ranks of a trainer take the first ones; the first one where it
+ * takes turns with the trainer. GPUs are named as `CUDA_VISIBLE_DEVICES` names them.
  */
 import { readdir } from "node:fs/promises";
 
@@ -40,6 +40,7 @@ export function gpusOf(
   index: number,
   { replicas, vllm }: Pick<InferenceProcessConfig["inference"], "replicas" | "vllm">,
   visible: readonly string[] | null,
+  isShared = false,
 ): string[] | null {
   const { tensor_parallel_size: tensor, data_parallel_size: data } = vllm;
   const each = tensor * data;
@@ -51,6 +52,7 @@ export function gpusOf(
     const message = `inference: ${sizes} needs ${needed} GPUs, and ${all.length} can be used (CUDA_VISIBLE_DEVICES)`;
     throw new PrlError("PRL_CONFIG_INVALID", message);
   }
+  if (isShared) return all.slice(0, 1);
   const first = all.length - needed + index * each;
   return all.slice(first, first + each);
 }

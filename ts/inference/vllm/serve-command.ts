@@ -79,7 +79,7 @@ function placeArguments({ model_dir: dir, inference }: InferenceProcessConfig, {
   return [...place, "--enable-scale-out", "--logprobs-mode", "processed_logprobs", "--disable-uvicorn-access-log"];
 }
 
-function modelArguments({ inference, seed }: InferenceProcessConfig, settings: ServeSettings): string[] {
+function modelArguments({ inference, seed, colocated }: InferenceProcessConfig, settings: ServeSettings): string[] {
   const { vllm, max_model_len: longest } = inference;
   const { dtype, isCpu, maxPositions } = settings;
   const length = Math.min(longest ?? maxPositions, maxPositions);
@@ -102,6 +102,8 @@ function modelArguments({ inference, seed }: InferenceProcessConfig, settings: S
     ["--enforce-eager", vllm.enforce_eager ?? isCpu],
     ["--enable-expert-parallel", vllm.enable_expert_parallel],
     ["--enable-return-routed-experts", inference.enable_return_routed_experts],
+    // It frees the GPU for the trainer's turn.
+    ["--enable-sleep-mode", colocated],
     // vLLM 0.32 on a processor ends with an error when a seeded request's prompt is computed in parts.
     ["--no-enable-chunked-prefill", isCpu],
   ];

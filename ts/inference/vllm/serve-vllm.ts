@@ -80,7 +80,7 @@ async function commandOf(config: InferenceProcessConfig, port: number, { index, 
     weightDtype(inference.model?.dtype ?? "auto", dir),
   ]);
   const pythonPath = (env["PYTHONPATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  const gpus = isCpu ? null : gpusOf(index, inference, await visibleGpus(env));
+  const gpus = isCpu ? null : gpusOf(index, inference, await visibleGpus(env), config.colocated);
   const settings = { port, dtype, isCpu, gpus, maxPositions, pythonPath, apiKey: keyOf(config, env) ?? null };
   return { interpreter, ...serveCommand(config, settings) };
 }

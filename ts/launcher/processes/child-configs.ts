@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 
-import { allSources, type ChildConfigs, type RlConfig, type WorkerSource } from "../../config/index.ts";
+import { allSources, type ChildConfigs, mergesAdapter, type RlConfig, type WorkerSource } from "../../config/index.ts";
 import { daemonSettings } from "../../environments/run-start.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
@@ -22,6 +22,8 @@ export interface InferenceChildConfig {
   weight_broadcast: RlConfig["weight_broadcast"];
   /** The server samples nothing before the orchestrator has brought the run's weights. */
   start_paused: boolean;
+  /** The server shares its GPU with the trainer, and takes turns with it. */
+  colocated: boolean;
 }
 
 export interface EnvWorkerChildConfig {
@@ -76,6 +78,7 @@ export function rlChildConfigs(config: RlConfig, start: RunStart, socket: string
       inference: config.inference,
       weight_broadcast: config.weight_broadcast,
       start_paused: true,
+      colocated: config.deployment.type === "colocated",
     },
     "env-worker": envWorkerConfig(config, start, socket),
     sandboxd: { socket, daemon: { ...daemonSettings(config.sandbox), ...metricsAddress(config.monitors) } },
@@ -124,6 +127,8 @@ function trainerConfig(config: RlConfig, start: RunStart): ChildConfigs["trainer
     weight_broadcast: config.weight_broadcast,
     rollout_transport: config.rollout_transport,
     monitors: config.monitors,
+    merges_adapter: mergesAdapter(config),
+    colocated: config.deployment.type === "colocated",
   };
 }
 

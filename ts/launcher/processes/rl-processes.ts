@@ -9,6 +9,7 @@ import { rlChildConfigs, type RunStart, writeConfig } from "./child-configs.ts";
 import { samplesElsewhere } from "./cores.ts";
 import { Fleet, FLEET_TIMES, type FleetOptions, type FleetTimes, type Restart } from "./fleet.ts";
 import { runKeyVariables } from "./run-key.ts";
+import { gpuTurnPath } from "../../transports/index.ts";
 import { selfCommand } from "../../self-command.ts";
 import { RestartBudget } from "./restarts/restart-budget.ts";
 import { type LostProcess, runStateHolders } from "./state-holders.ts";
@@ -107,6 +108,8 @@ export async function runRlProcesses(supervisor: Supervisor, run: RlRun, events:
   // The run directory's path may be too long for a socket, so sockets get a temporary folder.
   const socketDir = base.needsSandboxes && config.sandbox.addresses.length === 0 ? await newSocketDir() : null;
   const socket = socketDir === null ? null : join(socketDir, "sandboxd.sock");
+  // Until the orchestrator gives a turn, neither trainer nor servers take the GPU that they share.
+  await rm(gpuTurnPath(base.runDir), { force: true });
   const paths = await writeConfigs(run, socket);
   const env = await runKeyVariables(config);
   const fleets = fleetSizes(config, socket !== null).map((size) => {
@@ -139,7 +142,7 @@ export async function runRlProcesses(supervisor: Supervisor, run: RlRun, events:
       budget: restartBudget(config.deployment),
       ready: async ([trainer]) => {
         const all = trainer === undefined ? replaceable : [trainer, ...replaceable];
-        await supervisor.ready(all, Math.max(READY_DEADLINE_MS, vllmStartMs(config)));
+        await supervisor.ready(all, readyMs(config));
       },
       onReady: () => {
         wasReady = true;
@@ -225,6 +228,12 @@ function fleetSizes(config: RlConfig, hasSandboxDaemon: boolean): FleetSize[] {
 /** How long a vLLM of the run may take to start; 0 without one. */
 function vllmStartMs({ inference: { backend, vllm } }: RlConfig): number {
   return backend === "vllm" ? vllm.start_timeout_s * 1000 + OWN_REPORT_MS : 0;
+}
+
+/** How long everything may take to start; servers that share their GPU with the trainer start after it. */
+function readyMs(config: RlConfig): number {
+  const servers = Math.max(READY_DEADLINE_MS, vllmStartMs(config));
+  return config.deployment.type === "colocated" ? READY_DEADLINE_MS + servers : servers;
 }
 
 /** A vLLM that ends before it could answer has died early, however long its start takes. */

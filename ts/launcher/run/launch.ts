@@ -155,7 +155,7 @@ async function launch(
   options: LaunchOptions,
   body: (session: RunSession, model: BaseModel, begun: BegunRun, recovery: Recovery) => Promise<void>,
 ): Promise<RunEnd> {
-  const { config, directory, needsSandboxes, resumed, warnings } = prepared;
+  const { config, directory, needsSandboxes, resumed, warnings, notes = [] } = prepared;
   const checkpoints = checkpointRoot(config, directory.path, directory.name);
   const resume = resumed?.checkpoint ?? null;
   const session = await whileHeld(directory.path, async () => {
@@ -167,6 +167,7 @@ async function launch(
   return endWith(session, async () => {
     session.enter("base model");
     for (const warning of warnings) session.note(`Warning: ${warning}`);
+    for (const note of notes) session.note(note);
     await warnOfFileLimit(session);
     const model = await untilInterrupted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
     noteDamage(session, model.damage, "base model");

@@ -23,6 +23,7 @@ import { refuseCheckpoints } from "../../transports/index.ts";
 import type { DownloadProgress, PullOptions } from "../../models/index.ts";
 import { checkModel } from "../models/base-model.ts";
 import { checkInferenceBackend } from "../checks/inference-backend.ts";
+import { checkGpuShare } from "../checks/gpu-share.ts";
 import { checkInferenceHost } from "../checks/check-inference-host.ts";
 import {
   checkEvaluations,
@@ -75,6 +76,8 @@ export interface PreparedRl {
   resumed: ResumedRun | null;
   /** Warnings about values that are allowed and most likely not meant. */
   warnings: string[];
+  /** What was worked out, in words. */
+  notes?: string[];
 }
 
 /**
@@ -112,7 +115,9 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     };
   });
   const trainer = await withInterpreter(config.trainer, ["trainer"], provenance);
-  const { inference, onGpus, warning } = await checkInferenceBackend(config, provenance);
+  const { inference: found, onGpus, warning } = await checkInferenceBackend(config, provenance);
+  const sharing = { onGpus, provenance, signal: options.signal };
+  const { inference, note } = await checkGpuShare({ ...config, inference: found }, sharing);
   const threaded = withThreads({ ...config, trainer, inference }, onGpus);
   const names = config.orchestrator.train.source.map((source) => source.name);
   const { directory, resumed } = await directoryOf("rl", threaded, names, options);
@@ -127,7 +132,8 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   });
   const needsSandboxes = environments.some(({ sandbox }) => sandbox);
   const warnings = [...absent, ...rlWarnings(config, provenance), ...(warning === null ? [] : [warning])];
-  return { config: resolved, warmStart, directory, needsSandboxes, resumed, warnings };
+  const notes = note === null ? [] : [note];
+  return { config: resolved, warmStart, directory, needsSandboxes, resumed, warnings, notes };
 }
 
 /** The part of the config that names a run and finds the one to resume. */

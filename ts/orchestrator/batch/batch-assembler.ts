@@ -30,6 +30,8 @@ export interface BatchAssemblerOptions {
   assembled: AssembledBatches;
   /** Commits a batch whose files are durable and not visible to the trainer yet. */
   commit: RunState["commit"];
+  /** Calls `commit` when the trainer may have the step's batch. */
+  handOver: (step: number, commit: () => Promise<void>) => Promise<void>;
   builder: Pick<BatchBuilder, "build" | "baselines">;
   log: StepLog;
   pool: GroupPool;
@@ -117,7 +119,7 @@ export class BatchAssembler {
     batch: TrainBatch,
     { startedAt, packSeconds }: { startedAt: number; packSeconds: number },
   ): Promise<void> {
-    const { commit, log, pool, rollouts, runDir, staleness, starvation } = this.#options;
+    const { commit, handOver, log, pool, rollouts, runDir, staleness, starvation } = this.#options;
     const { step } = staleness;
     const dropped = log.takeDropped();
     const progress = plus(progressOf(groups, true), dropped.progress);
@@ -136,8 +138,10 @@ export class BatchAssembler {
     made.catch(() => undefined);
     await rollouts.send(step, batch.batches, batch.envNames, async () => {
       const line = await made;
-      pool.ships(groups);
-      await commit(step, line);
+      await handOver(step, async () => {
+        pool.ships(groups);
+        await commit(step, line);
+      });
     });
     pool.shipped(groups);
     log.shipped(step, await made, seconds());

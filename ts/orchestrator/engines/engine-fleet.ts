@@ -19,6 +19,9 @@
  * it to the next ones it keeps serving: what reaches it meanwhile waits there. Rollouts on an engine that leaves service are
  * given up (`EngineLease.signal`), to be sampled elsewhere with the same seed. What cannot be mended ends the run: a canary out of band, a
  * request that an engine refuses, no engine in service for `patienceMs`, an engine that answers but fails `MOST_FAILURES` swaps in a row.
+ *
+ * Between `sleep` and the next `adopt` the engines sleep, whatever their state: none gets rollouts, none is swapped, a late probe says nothing about
+ * them, and one that appears is put to sleep.
  */
 import { messageOf, PrlError } from "../../errors.ts";
 import { LinkedAbort } from "../../async/linked-abort.ts";
@@ -37,7 +40,7 @@ import {
   type PlacedEngine,
   unreachable,
 } from "./engine-member.ts";
-import { sourceOf, updateEngine } from "./engines.ts";
+import { putToSleep, sourceOf, updateEngine } from "./engines.ts";
 
 /** A rollout's place on an engine. */
 export interface EngineLease {
@@ -71,6 +74,8 @@ export interface EngineFleetOptions {
   maxMeanAbs: number;
   metrics: Metrics;
   times?: Partial<EngineTimes>;
+  /** Engines that share their GPU with the trainer: how many there are, and the level at which they sleep. Default: they never sleep. */
+  turns?: { readonly engines: number; readonly level: number };
 }
 
 const LATE_PROBES = 3;
@@ -97,6 +102,7 @@ export class EngineFleet {
   #target: AvailableWeights | null = null;
   /** Why an engine will never have the target. */
   #passedOver: PrlError | null = null;
+  #isAsleep = false;
   #fail: (error: unknown) => void = () => undefined;
   #probes: NodeJS.Timeout | undefined;
 
@@ -145,7 +151,11 @@ export class EngineFleet {
     const added = placed.filter((one) => !kept.some((member) => isSame(one, member)));
     for (const member of gone) this.#leave(member, "gone", "its process has ended");
     this.#members = [...kept, ...added.map(newMember)].toSorted((a, b) => a.name.localeCompare(b.name));
-    for (const member of this.#members) if (member.state === "joining") void this.#swap(member);
+    for (const member of this.#members) {
+      if (this.#isAsleep) void this.#silence(member);
+      else if (member.state === "joining") void this.#swap(member);
+    }
+    if (added.length > 0) this.#changes.announce();
   }
 
   /**
@@ -156,7 +166,7 @@ export class EngineFleet {
     const member = await this.#untilServing(signal, () =>
       chooseEngine(
         key,
-        this.#members.filter(({ state }) => state === "serving"),
+        this.#members.filter(({ state }) => state === "serving" && !this.#isAsleep),
       ),
     );
     member.inFlight += 1;
@@ -194,27 +204,82 @@ export class EngineFleet {
     const previous = this.#target;
     this.#target = weights;
     this.#passedOver = null;
+    this.#isAsleep = false;
     const wanted = keyOf(weights);
     const latest = performance.now() + this.#times.swapMs;
     const awaited = this.#members.filter(({ state }) => state !== "out");
     for (;;) {
-      const moving = awaited.filter((member) => isThere(member) && member.state !== "out" && member.held !== wanted);
+      const moving = awaited.filter((member) => isThere(member) && member.state !== "out" && needs(member, wanted));
       const left = latest - performance.now();
       if (moving.length === 0 || left <= 0) break;
       for (const member of moving) void this.#swap(member);
       await this.#changes.next(left, signal);
       this.#throwIfEnded(signal);
     }
-    const hasThem = ({ state, held }: Member): boolean => state === "serving" && held === wanted;
+    const hasThem = (member: Member): boolean => member.state === "serving" && !needs(member, wanted);
     if (this.#passedOver !== null && !this.#members.some(hasThem)) {
       await previous?.release();
       throw this.#passedOver;
     }
     await this.#untilServing(signal, () => this.#members.find(hasThem));
     for (const member of this.#members) {
-      if (member.state === "serving" && member.held !== wanted) this.#leave(member, "joining", "its swap is late");
+      if (member.state === "serving" && needs(member, wanted)) this.#leave(member, "joining", "its swap is late");
     }
     await previous?.release();
+  }
+
+  /**
+   * Puts all engines to sleep, also those that are not in service, and waits until so many as there are to be have said that they sleep: one that
+   * is started meanwhile is awaited. Errors: PRL_GPU_TURN when one is not asleep in time, and what an engine refuses the call with.
+   */
+  async sleep(signal: AbortSignal): Promise<void> {
+    const { engines = 0 } = this.#options.turns ?? {};
+    this.#isAsleep = true;
+    const latest = performance.now() + this.#times.swapMs + this.#times.patienceMs;
+    for (;;) {
+      this.#throwIfEnded(signal);
+      const awake = this.#members.filter((member) => !member.isAsleep);
+      if (awake.length === 0 && this.#members.length >= engines) return;
+      const left = latest - performance.now();
+      if (left <= 0) throw this.#notAsleep(awake);
+      const refusals = await Promise.all(awake.map((member) => this.#silence(member)));
+      const refusal = refusals.find((error) => error instanceof PrlError && !PASSING.has(error.code));
+      if (refusal !== undefined) throw refusal;
+      if (this.#members.length < engines || this.#members.some((member) => !member.isAsleep))
+        await this.#changes.next(Math.min(left, this.#times.probeMs), signal);
+    }
+  }
+
+  /** Puts a member to sleep as soon as its swap has ended; what hindered it, or null. */
+  async #silence(member: Member): Promise<unknown> {
+    await member.swapping;
+    if (member.isAsleep || !this.#isAsleep || !isThere(member) || member.swapping !== null) return null;
+    const { level = 1 } = this.#options.turns ?? {};
+    // A vLLM without weights does not say any more which it held.
+    if (level > 1) member.held = null;
+    let refusal: unknown = null;
+    const silenced = putToSleep(member.engine, level, member.life.signal).then(
+      () => {
+        member.isAsleep = true;
+      },
+      (error: unknown) => {
+        refusal = error;
+      },
+    );
+    // It is no swap, and none may begin before it has ended.
+    member.swapping = silenced.finally(() => {
+      member.swapping = null;
+      this.#changes.announce();
+    });
+    await member.swapping;
+    return isThere(member) ? refusal : null;
+  }
+
+  #notAsleep(awake: readonly Member[]): PrlError {
+    const seconds = Math.round((this.#times.swapMs + this.#times.patienceMs) / 1000);
+    const names = awake.map(({ engine }) => engine.url).join(", ") || "one was not started again";
+    const message = `the trainer's turn cannot begin: an inference server was not asleep within ${seconds} s (${names}); see its log, then go on with --resume`;
+    return new PrlError("PRL_GPU_TURN", message);
   }
 
   /** Waits until `find` finds one, as long as patience lasts since an engine was last in service. */
@@ -224,8 +289,9 @@ export class EngineFleet {
       this.#throwIfEnded(signal);
       const found = find();
       if (found !== undefined) return found;
-      // A swap under way has its own deadlines.
-      if (this.#members.some(({ swapping }) => swapping !== null)) latest = performance.now() + this.#times.patienceMs;
+      // A swap under way has its own deadlines, and so has the trainer's turn.
+      const isAwaited = this.#isAsleep || this.#members.some(({ swapping }) => swapping !== null);
+      if (isAwaited) latest = performance.now() + this.#times.patienceMs;
       const left = latest - performance.now();
       if (left <= 0) {
         const seconds = Math.round(this.#times.patienceMs / 1000);
@@ -257,16 +323,18 @@ export class EngineFleet {
 
   async #bring(member: Member): Promise<void> {
     const { metrics, maxMeanAbs } = this.#options;
-    while (this.#target !== null && isThere(member)) {
+    while (this.#target !== null && isThere(member) && !this.#isAsleep) {
       const target = this.#target;
       const wanted = keyOf(target);
-      if (member.held === wanted) break;
+      if (!needs(member, wanted)) break;
       try {
         // An engine that was started anew since the last probe has lost its rollouts.
         if (member.held !== null) this.#compare(member, await member.engine.admin.health(member.life.signal));
         member.held = null;
+        member.isAsleep = false;
         const weights = { manifest: target.manifest, source: this.#sourceFor(member, target) };
-        await updateEngine(member.engine, weights, { maxMeanAbs, metrics, signal: member.life.signal });
+        const sleeps = this.#options.turns !== undefined;
+        await updateEngine(member.engine, weights, { maxMeanAbs, metrics, signal: member.life.signal, sleeps });
         member.held = wanted;
         member.failures = 0;
       } catch (error) {
@@ -275,7 +343,7 @@ export class EngineFleet {
         return;
       }
     }
-    if (member.held === null || !isThere(member)) return;
+    if (member.held === null || member.isAsleep || !isThere(member)) return;
     if (member.state !== "serving") metrics.event("engine_in", { engine: member.engine.url, weights: member.held });
     member.state = "serving";
     member.lateProbes = 0;
@@ -363,7 +431,9 @@ export class EngineFleet {
     if (member.state === "out") return;
     member.lateProbes += 1;
     const isGone = error instanceof PrlError && error.code === "PRL_INFERENCE_UNREACHABLE";
-    if (isGone || member.lateProbes >= LATE_PROBES) this.#leave(member, "out", messageOf(error));
+    // While it frees its memory it may answer late.
+    const isLate = member.lateProbes >= LATE_PROBES && !this.#isAsleep;
+    if (isGone || isLate) this.#leave(member, "out", messageOf(error));
   }
 
   #leave(member: Member, state: "joining" | "out" | "gone", reason: string): void {
@@ -377,6 +447,11 @@ export class EngineFleet {
     if (state === "gone") member.life.abort(error);
     this.#changes.announce();
   }
+}
+
+/** Whether the weights are to be brought to it, or it is to be woken for them. */
+function needs({ held, isAsleep }: Member, wanted: string): boolean {
+  return held !== wanted || isAsleep;
 }
 
 function isPassedOver(error: unknown): error is PrlError {

@@ -21,6 +21,8 @@ export interface Member extends PlacedEngine {
   /** The weights that it was given, as `<version> <digest>`; null when that is not known. */
   held: string | null;
   inFlight: number;
+  /** It was put to sleep, and no version was brought to it since. */
+  isAsleep: boolean;
   /** Called when the engine leaves service, one per rollout on it; with one signal for all, each rollout would walk over the others' listeners. */
   readonly leases: Set<(error: PrlError) => void>;
   /** Aborted when the member leaves the fleet. */
@@ -38,6 +40,7 @@ export function newMember(placed: PlacedEngine): Member {
     state: "joining",
     held: null,
     inFlight: 0,
+    isAsleep: false,
     leases: new Set(),
     life: new AbortController(),
     swapping: null,

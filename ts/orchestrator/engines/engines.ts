@@ -21,7 +21,16 @@ export interface Engine {
 /** Requests to a server besides rollouts. */
 export type EngineAdmin = Pick<
   InferenceAdmin,
-  "prefetchWeights" | "pause" | "updateWeights" | "resume" | "promptLogprobs" | "health" | "load"
+  | "prefetchWeights"
+  | "pause"
+  | "updateWeights"
+  | "resume"
+  | "sleep"
+  | "wakeUp"
+  | "isSleeping"
+  | "promptLogprobs"
+  | "health"
+  | "load"
 >;
 
 /** Largest and mean |difference| of log-probabilities, in nats. */
@@ -35,6 +44,8 @@ export interface UpdateOptions {
   maxMeanAbs: number;
   metrics: Metrics;
   signal: AbortSignal;
+  /** The engine may be asleep. Default: it never sleeps. */
+  sleeps?: boolean;
 }
 
 /** Most engines that pull from one node. */
@@ -42,7 +53,8 @@ const FAN_OUT = 2;
 
 /**
  * Moves an engine to a version: weights that travel arrive while it samples; then it pauses with requests kept, swaps, resumes and scores the canary. An engine whose
- * update failed stays paused: it must not continue to sample with weights other than the wanted ones.
+ * update failed stays paused: it must not continue to sample with weights other than the wanted ones. One that is asleep wakes up for it: the weights'
+ * memory first, and that of the KV cache, with which it may sample again, when the new weights are in place.
  *
  * @throws PrlError `PRL_CANARY_OUT_OF_BAND`, and those of the calls
  */
@@ -55,10 +67,23 @@ export async function updateEngine(
   const { signal } = options;
   const weights = { version: manifest.version, digest: manifest.digest, source };
   if ("grpc" in source) await admin.prefetchWeights(weights, signal);
+  const isAsleep = options.sleeps === true && (await admin.isSleeping(signal));
+  if (isAsleep) await admin.wakeUp("weights", signal);
   await admin.pause("keep", signal);
   await admin.updateWeights(weights, signal);
+  if (isAsleep) await admin.wakeUp("kv_cache", signal);
   await admin.resume(signal);
   if (manifest.canary !== null) await checkCanary(engine, manifest.version, manifest.canary, options);
+}
+
+/**
+ * Puts an engine to sleep with its requests kept: it computes nothing before it has a version again (`updateEngine`).
+ *
+ * @throws PrlError those of the calls
+ */
+export async function putToSleep({ admin }: Pick<Engine, "admin">, level: number, signal: AbortSignal): Promise<void> {
+  await admin.pause("keep", signal);
+  await admin.sleep(level, signal);
 }
 
 async function checkCanary(

@@ -7,6 +7,7 @@
 import type { Metrics } from "../../monitors/index.ts";
 import type { WeightFollower } from "../../transports/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
+import type { GpuTurns } from "./gpu-turns.ts";
 
 /** A training step may be long; beyond this the trainer counts as dead. */
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
@@ -16,6 +17,8 @@ export interface WeightWatcherOptions {
   engines: Pick<EngineFleet, "adopt">;
   metrics: Metrics;
   signal: AbortSignal;
+  /** The engines share their GPU with the trainer. Null or absent: they do not. */
+  turns?: Pick<GpuTurns, "toServers"> | null;
   /** Called when a version is published and not on its way yet. */
   onPending?: () => void;
 }
@@ -45,11 +48,12 @@ export class WeightWatcher {
 
   /** Resolves when the version is in place. Rejects as `receive` of the weights and `adopt` of the engines do. */
   async adopt(version: number): Promise<void> {
-    const { weights, engines, metrics, signal, onPending } = this.#options;
+    const { weights, engines, metrics, signal, turns, onPending } = this.#options;
     const received = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
     onPending?.();
     this.#newest = version;
     const startedAt = performance.now();
+    await turns?.toServers(version, signal);
     await engines.adopt(received, signal);
     await received.acknowledge();
     this.#version = version;

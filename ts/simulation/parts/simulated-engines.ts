@@ -53,6 +53,10 @@ export class SimulatedEngines {
         return { skipped: false };
       },
       resume: async () => server.resume(),
+      // Simulated servers have their GPUs to themselves.
+      sleep: async () => undefined,
+      wakeUp: async () => undefined,
+      isSleeping: async () => false,
       promptLogprobs: async (tokenIds) => new Float32Array(tokenIds.length),
       health: async () => {
         const { running, waiting } = server.load();

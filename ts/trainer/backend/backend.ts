@@ -35,6 +35,8 @@ export interface BackendJob {
   baseDtype: BaseDtype | null;
   /** The model that a KL term pulls towards; null: none. */
   referenceDir: string | null;
+  /** Versions of an adapter are whole models with the adapter merged into them; PyTorch only. Default: they are adapters. */
+  mergesAdapter?: boolean;
   /** Null: cross-entropy alone, by the weights of the batch. */
   loss: RlConfig["trainer"]["loss"] | null;
   settings: Pick<
@@ -50,7 +52,7 @@ export interface BackendJob {
     | "rank_timeout_s"
     | "call_timeout_s"
   > &
-    Partial<Pick<RlConfig["trainer"], "router_aux_loss_coef" | "freeze_moe_router">>;
+    Partial<Pick<RlConfig["trainer"], "offload" | "router_aux_loss_coef" | "freeze_moe_router">>;
 }
 
 export interface TrainerBackend extends Pick<Trainer, "isa" | "dtype" | "vocabSize" | "logprobs" | "close"> {
@@ -69,6 +71,8 @@ export interface TrainerBackend extends Pick<Trainer, "isa" | "dtype" | "vocabSi
   save(dir: string): Promise<SavedWeights>;
   /** Writes the f32 weights, or the adapter, as such a folder, and the optimizer's state: all that training continues from. */
   saveCheckpoint(dir: string): Promise<void>;
+  /** Leaves the GPU as far as `trainer.offload` says; the next call takes it again. Absent: it has none. */
+  offload?(): Promise<void>;
 }
 
 /** Folder of traces in a run directory. */

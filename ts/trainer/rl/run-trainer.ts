@@ -3,7 +3,8 @@
  *
  * Steps count from 1; batch `s` trains v(s-1) into v(s). The weights that it starts from, v0 or those of a checkpoint, are published before
  * it waits for the first batch. A step whose loss or gradient is not finite changes nothing and is counted; too many in a row end the run. A trainer that
- * takes the place of a lost one does the steps since a checkpoint again (`replay.ts`).
+ * takes the place of a lost one does the steps since a checkpoint again (`replay.ts`). One that shares its GPU with the inference servers takes it in its
+ * turn only, and has left it before a version is visible, because that ends the turn.
  * It knows the batch and weight formats (ARCHITECTURE.md) and no algorithm beyond the loss.
  */
 
@@ -19,6 +20,7 @@ import {
   prepareHalf,
   type ReceivedBatch,
   type RolloutReceiver,
+  type TrainerTurn,
   type WeightSender,
 } from "../../transports/index.ts";
 import { assertBaseWeights, type BaseWeights, weightsDigest, writeBaseWeights } from "../base-weights.ts";
@@ -47,6 +49,8 @@ export interface TrainerJob {
   /** Digest of the weights in the folder that `model.name` means; null or absent: checkpoints are not bound to it. */
   baseWeights?: string | null;
   config: RlConfig["trainer"];
+  /** As in `BackendJob`. */
+  mergesAdapter?: boolean;
   /** Null trains until the signal. */
   maxSteps: number | null;
   /** Step of the checkpoint whose trainer half `modelDir` is; 0 for a new run. */
@@ -61,6 +65,8 @@ export interface TrainerJob {
   weights: WeightSender;
   metrics: Metrics;
   signal: AbortSignal;
+  /** It shares its GPU with the inference servers. Null or absent: it does not. */
+  turn?: TrainerTurn | null;
   /** Opens what computes the steps. Default: the backend that the config names. */
   open?: (job: BackendJob) => Promise<TrainerBackend>;
   /** Called when a step is trained and its weights are published. */
@@ -72,6 +78,7 @@ export interface TrainerJob {
 /** Trains until `maxSteps` or the signal. */
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const base = { model: job.baseWeights ?? null, reference: await boundReference(job) };
+  await job.turn?.wait(null, job.signal);
   const trainer = await (job.open ?? openBackend)(backendJob(job));
   const run = new TrainerRun(job, trainer, base);
   try {
@@ -110,13 +117,15 @@ class TrainerRun {
   async begin(): Promise<void> {
     const { earlier, startStep } = this.#job;
     await this.#publish(startStep, true);
+    await this.#leave();
     const { isa, dtype } = this.#trainer;
     await this.#job.onReady({ isa, dtype, version: earlier?.published.version ?? startStep });
   }
 
   async step(step: number): Promise<void> {
-    const { checkpoints, config, maxSteps } = this.#job;
+    const { checkpoints, config, maxSteps, turn = null, signal } = this.#job;
     const startedAt = performance.now();
+    await turn?.wait(step, signal);
     const batches = await this.#receive(step);
     checkReplay(batches, config.enable_router_replay, step);
     const receivedAt = performance.now();
@@ -124,10 +133,15 @@ class TrainerRun {
     const traceDir = traceDirOf(step, config.profile_step, this.#job.profileDir);
     const outcome = await this.#steps.take(step, { batches, onPolicyVersion: step - 1, traceDir }, lr, this.saving);
     const trainedAt = performance.now();
+    if (turn !== null) this.#metrics.event("gpu_step", { step, seconds: (trainedAt - receivedAt) / 1000 });
+    // What the half of a checkpoint is written from must not leave the GPU before it is written.
+    const early = turn === null ? null : await this.#prepareHalf(step);
+    await early?.finish;
+    const savedAt = performance.now();
     await this.#publish(step, step === maxSteps);
     const publishedAt = performance.now();
     await this.#job.onTrained?.(step);
-    const half = await this.#prepareHalf(step);
+    const half = turn === null ? await this.#prepareHalf(step) : early;
     const tokens = batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
     const seconds = (from: number, to: number) => (to - from) / 1000;
     this.#metrics.log(step, {
@@ -139,8 +153,8 @@ class TrainerRun {
       "perf/peak_memory": outcome.metrics["perf/peak_memory"] ?? peakMemory(),
       "time/wait_for_batch": seconds(startedAt, receivedAt),
       "time/forward_backward": seconds(receivedAt, trainedAt) - (outcome.metrics["time/reference_logprobs"] ?? 0),
-      "time/broadcast_weights": seconds(trainedAt, publishedAt),
-      "time/save_ckpt": seconds(publishedAt, performance.now()),
+      "time/broadcast_weights": seconds(savedAt, publishedAt),
+      "time/save_ckpt": seconds(trainedAt, savedAt) + seconds(publishedAt, performance.now()),
       "time/step": seconds(startedAt, performance.now()),
       ...(checkpoints === null ? {} : await checkpointDisk(checkpoints.root)),
     });
@@ -177,7 +191,17 @@ class TrainerRun {
       return;
     }
     const canary = await scoreCanary(trainer, this.#canaryIds);
-    await weights.publish(version, (dir) => trainer.save(dir), canary, { full });
+    const save = async (dir: string) => {
+      const saved = await trainer.save(dir);
+      await this.#leave();
+      return saved;
+    };
+    await weights.publish(version, save, canary, { full });
+  }
+
+  /** Leaves a GPU that is shared. */
+  async #leave(): Promise<void> {
+    if (this.#job.turn) await this.#trainer.offload?.();
   }
 
   /** Begins to write the half of a checkpoint that is due; null when none is, or when it is there. */
@@ -227,7 +251,8 @@ function checkReplay(batches: readonly { routedExperts?: unknown }[], isOn: bool
   throw new PrlError("PRL_ENGINE_INPUT", `the batch of step ${step} ${problem}`);
 }
 
-function backendJob({ config, modelDir, baseDir, startStep, referenceDir = null }: TrainerJob): BackendJob {
+function backendJob(job: TrainerJob): BackendJob {
+  const { config, modelDir, baseDir, startStep, referenceDir = null, mergesAdapter = false } = job;
   const { model, seed, loss, ...settings } = config;
   const { lora, name, dtype, baseDtype } = {
     lora: model?.lora ?? null,
@@ -236,7 +261,7 @@ function backendJob({ config, modelDir, baseDir, startStep, referenceDir = null 
     baseDtype: model?.base_dtype ?? null,
   };
   const trained = { lora, name, baseDir, modelDir, seed, isResumed: startStep > 0 };
-  return { model: trained, dtype, baseDtype, referenceDir, loss, settings };
+  return { model: trained, dtype, baseDtype, referenceDir, mergesAdapter, loss, settings };
 }
 
 /** The digest of the reference that the run's checkpoints are bound to. It is computed once and compared with the last checkpoint's. */

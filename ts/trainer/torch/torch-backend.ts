@@ -50,7 +50,8 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
   const save = async (call: "save" | "save_checkpoint", dir: string) => {
     const { files } = filesSchema.parse(await group.call(call, () => ({ folder: dir })));
     await writeCompanions(dir);
-    return model.lora === null ? savedWeights(dir, files) : savedAdapter(dir);
+    const isWhole = model.lora === null || (call === "save" && job.mergesAdapter === true);
+    return isWhole ? savedWeights(dir, files) : savedAdapter(dir);
   };
   try {
     const info = infoSchema.parse(await group.call("open", () => openArguments(job, dtype)));
@@ -82,6 +83,9 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
       async saveCheckpoint(dir) {
         await save("save_checkpoint", dir);
       },
+      async offload() {
+        await group.call("offload", () => ({ everything: settings.offload !== "cache" }));
+      },
       close: () => group.close(),
     };
   } catch (error) {
@@ -94,7 +98,8 @@ async function configOf(dir: string): Promise<unknown> {
   return JSON.parse(await readFile(join(dir, "config.json"), "utf8"));
 }
 
-function openArguments({ model, settings, loss, referenceDir }: BackendJob, dtype: string): Record<string, unknown> {
+function openArguments(job: BackendJob, dtype: string): Record<string, unknown> {
+  const { model, settings, loss, referenceDir } = job;
   const { dir, lora = null } = adapterOptions(model);
   return {
     model_dir: dir,
@@ -108,6 +113,7 @@ function openArguments({ model, settings, loss, referenceDir }: BackendJob, dtyp
     compile: settings.compile,
     ...settings.parallel,
     router: { aux_loss_coef: settings.router_aux_loss_coef ?? 0, frozen: settings.freeze_moe_router ?? false },
+    merged: job.mergesAdapter === true && model.lora !== null,
     resume: model.isResumed ? model.modelDir : null,
   };
 }

@@ -1,6 +1,6 @@
 /** A plan as text: tables of bytes, then times, traffic, processes, assumptions and problems. */
 import { formatBytes, formatCount, formatSeconds, renderTable } from "../../../monitors/index.ts";
-import type { Plan } from "../../../plan/index.ts";
+import { type Plan, shareText } from "../../../plan/index.ts";
 import { wrap } from "../../output.ts";
 import { printable } from "../../runs/text.ts";
 
@@ -17,6 +17,7 @@ export function planLines(plan: Plan): string[] {
     "",
     ...inferenceLines(plan),
     "",
+    ...(plan.share === null ? [] : [...wrap(shareText(plan.share), WIDEST), ""]),
     ...stepLines(plan),
     "",
     "Assumed",
@@ -97,10 +98,13 @@ function inferenceLines({ inference }: Plan): string[] {
   ];
 }
 
-function stepLines({ batch, time, versions, processes }: Plan): string[] {
+function stepLines(plan: Plan): string[] {
+  const { batch, time, versions, processes } = plan;
   const seconds = (value: number | null): string => (value === null ? "not estimated" : formatSeconds(value));
   const { trainer_gpus: train, inference_gpus: infer } = processes;
+  const gpus = plan.share === null ? `${train} + ${infer}` : "trainer and vLLM in turns";
   const bins = `${formatCount(batch.bins_per_rank)} bin${batch.bins_per_rank === 1 ? "" : "s"} on each rank`;
+  const turns = time.handover === null ? "" : `, changes of the turn ${formatSeconds(time.handover)}`;
   const token =
     time.token === null
       ? ""
@@ -108,7 +112,7 @@ function stepLines({ batch, time, versions, processes }: Plan): string[] {
   return [
     row("batch", `${formatCount(batch.rollouts)} rollouts, ${formatCount(batch.tokens)} tokens, ${bins}`),
     row("in flight", `${formatCount(batch.in_flight)} rollouts`),
-    row("step", `${seconds(time.step)}: training ${seconds(time.train)}, sampling ${seconds(time.sample)}`),
+    row("step", `${seconds(time.step)}: training ${seconds(time.train)}, sampling ${seconds(time.sample)}${turns}`),
     row("rollout", `${seconds(time.rollout)}${token}`),
     ...(time.train === null ? [] : [row("operations", operationsText(time))]),
     row("a version", versionText(versions)),
@@ -118,7 +122,7 @@ function stepLines({ batch, time, versions, processes }: Plan): string[] {
     ),
     row(
       "processes",
-      `${processes.gpus} GPU${processes.gpus === 1 ? "" : "s"} (${train} + ${infer}), ${processes.env_workers} env workers, ${formatCount(processes.sandboxes)} sandboxes`,
+      `${processes.gpus} GPU${processes.gpus === 1 ? "" : "s"} (${gpus}), ${processes.env_workers} env workers, ${formatCount(processes.sandboxes)} sandboxes`,
     ),
   ];
 }

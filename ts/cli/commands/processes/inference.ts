@@ -20,7 +20,7 @@ import {
 } from "../../../inference/index.ts";
 import { loadModel } from "../../../native/index.ts";
 import { REASONING_PARSERS, TOOL_CALL_PARSERS } from "../../../renderers/internal.ts";
-import { openInferencePuller, type WeightPuller } from "../../../transports/index.ts";
+import { openInferencePuller, untilServersTurn, type WeightPuller } from "../../../transports/index.ts";
 import { numberOption, parseOptions, refusePositionals } from "../../arguments/args.ts";
 import { BENCH_OPTION, isBench } from "../../bench/option.ts";
 import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../../processes/standalone.ts";
@@ -266,12 +266,19 @@ async function runChild(args: readonly string[], io: CommandIo): Promise<number>
   const { signal } = io;
   const part = { component: COMPONENT } as const;
   const { config, runDir, index, member } = await partInput(part, args, io, readInferenceProcessConfig);
+  const mayStart = async (): Promise<void> => {
+    if (config.colocated) await untilServersTurn(runDir, signal);
+  };
   if (config.inference.backend === "vllm") {
     const options = { index, env: io.env, signal, log: (text: string) => void io.stderr.write(text) };
     const join = ({ url, dtype }: VllmServer) => member.ready({ url, dtype, version: config.version });
-    return untilStopped(io, () => serveVllm(config, options, join));
+    return untilStopped(io, async () => {
+      await mayStart();
+      await serveVllm(config, options, join);
+    });
   }
   return untilStopped(io, async () => {
+    await mayStart();
     const model = await orStopped(signal, loadModel(config.model_dir, await engineOptions(config)));
     let puller: WeightPuller | null = null;
     try {

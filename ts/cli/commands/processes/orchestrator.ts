@@ -33,6 +33,7 @@ import {
 import { openOrchestratorTransports } from "../../../transports/index.ts";
 import { BENCH_OPTION, isBench } from "../../bench/option.ts";
 import { CHILD_OPTIONS, type ChildInput, openChildMetrics, untilStopped } from "../../processes/child.ts";
+import { beginTurns } from "../../processes/gpu-turns.ts";
 import { readyTrainer, REPLACED_WITHIN_MS, someEnvWorkers, vllmStartMs } from "../../processes/ready-processes.ts";
 import { eitherWay, partInput, RESUMABLE_USAGE, STANDALONE_DETAILS } from "../../processes/standalone.ts";
 import { type Command, type CommandIo } from "../../command.ts";
@@ -79,7 +80,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 
 /** Waits for the other processes, connects to them and does the run. */
 async function orchestrate(input: Input, taken: TakenOver, metrics: Metrics, signal: AbortSignal): Promise<void> {
-  const parts = await connect(input, metrics, signal);
+  const parts = await connect(input, taken, metrics, signal);
   const { directory, servers, replicas, engines, workers, rollouts, weights } = parts;
   const ended = new AbortController();
   try {
@@ -104,13 +105,14 @@ async function orchestrate(input: Input, taken: TakenOver, metrics: Metrics, sig
 type Parts = Awaited<ReturnType<typeof connect>>;
 
 /** Connects to inference servers, env workers and trainer as soon as they are ready. */
-async function connect(input: Input, metrics: Metrics, signal: AbortSignal) {
+async function connect(input: Input, { snapshot }: TakenOver, metrics: Metrics, signal: AbortSignal) {
   const { config, runDir, attempt } = input;
   const { client, canary, max_inflight: mostRollouts } = config.orchestrator;
   const isOwn = client.base_url.length === 0;
   const replicas = isOwn ? config.inference.replicas : 0;
-  const trainer = await readyTrainer(input, replicas, signal);
   const directory = new EngineDirectory(client.api, apiKeyFrom(client.api_key_var, VLLM_KEY).apiKey);
+  const turns = await beginTurns(input, { directory, committed: snapshot?.state.step ?? null, metrics, signal });
+  const trainer = await readyTrainer(input, replicas, signal);
   // A vLLM that is started again may take longer than the patience with servers of other kinds.
   const patienceMs = Math.max(client.patience_s * 1000, isOwn ? vllmStartMs(config.inference) : 0);
   const servers = isOwn ? null : await directory.running(client.base_url, patienceMs, signal);
@@ -118,6 +120,7 @@ async function connect(input: Input, metrics: Metrics, signal: AbortSignal) {
     maxMeanAbs: canary.max_mean_abs,
     metrics,
     times: { swapMs: client.swap_timeout_s * 1000, patienceMs },
+    ...(turns !== null && { turns: { engines: replicas, level: config.deployment.sleep_level } }),
   });
   const { remote_env_workers: elsewhere } = config.orchestrator;
   const sources = allSources(config.orchestrator);
@@ -132,7 +135,7 @@ async function connect(input: Input, metrics: Metrics, signal: AbortSignal) {
   );
   const place = { runDir, runId: config.run_id, attempt };
   const transports = openOrchestratorTransports(place, config, trainer ?? {});
-  return { directory, servers, replicas, engines, workers, ...transports };
+  return { directory, servers, replicas, engines, turns, workers, ...transports };
 }
 
 /** What an earlier process of the attempt has left; a process of the launcher's takes it over. */
@@ -156,7 +159,7 @@ async function doRun(
   signal: AbortSignal,
 ): Promise<void> {
   const { config, runDir, attempt } = input;
-  const { engines, workers, rollouts, weights } = parts;
+  const { engines, turns, workers, rollouts, weights } = parts;
   const modelName = config.inference.model?.name ?? basename(config.model_dir);
   const shared = { runDir, config, engines, workers, weights, metrics, signal, modelName };
   if (config.evaluate_only !== null) return runEvaluations({ ...shared, versions: config.evaluate_only });
@@ -170,6 +173,7 @@ async function doRun(
     logged,
     checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
     rollouts,
+    turns,
     trainRanks: { ranks: batchRanks(config.trainer), cost },
   });
 }

@@ -9,6 +9,7 @@ import { PROFILE_FOLDER, runTrainer, takeOver, type TakenOver, untilAdopted } fr
 import {
   openTrainerTransports,
   pruneRollouts,
+  trainerTurn,
   type TrainerTransports,
   type WeightSender,
 } from "../../../transports/index.ts";
@@ -66,12 +67,14 @@ async function train(input: Input, taken: TakenOver | null, metrics: Metrics, si
   const { config, runDir, member } = input;
   const { rollouts, weights, addresses } = await openTransports(input, taken !== null);
   const scratch = join(runDir, "run", "trained-again");
+  const turn = config.colocated ? trainerTurn(runDir, input.attempt) : null;
   await runTrainer({
     modelDir: taken?.start.modelDir ?? config.model_dir,
     baseDir: config.base_dir,
     referenceDir: config.reference_dir,
     baseWeights: config.base_weights,
     config: config.trainer,
+    mergesAdapter: config.merges_adapter,
     maxSteps: config.max_steps,
     startStep: taken?.start.step ?? config.start_step,
     ...(taken !== null && { earlier: { ...taken, scratch } }),
@@ -81,6 +84,7 @@ async function train(input: Input, taken: TakenOver | null, metrics: Metrics, si
     weights: taken === null ? weights : afterTheLast(weights, input, taken.published.version),
     metrics,
     signal,
+    turn,
     onTrained: (step) => pruneRollouts(runDir, step, config.rollout_transport.keep, config.checkpoints),
     onReady: (info) => member.ready({ ...info, ...addresses }),
   });

@@ -11,6 +11,7 @@ type Inference = z.output<typeof inferenceBlock>;
 
 interface Surroundings {
   model: { lora: unknown };
+  trainer: { backend: "engine" | "torch" };
   weight_broadcast: z.output<typeof weightBroadcastBlock>;
   orchestrator: { client: { base_url: readonly string[] } };
 }
@@ -34,7 +35,7 @@ function* engineProblems({ python, vllm }: Inference): Generator<Problem> {
 
 function* vllmProblems(
   { kv_cache_bytes: kvBytes, max_waiting: waiting, server, vllm }: Inference,
-  { model, weight_broadcast: broadcast, orchestrator }: Surroundings,
+  { model, trainer, weight_broadcast: broadcast, orchestrator }: Surroundings,
 ): Generator<Problem> {
   if (kvBytes !== null && vllm.gpu_memory_utilization !== null) {
     const message = "says how large the KV cache is, and inference.vllm.gpu_memory_utilization too: give one of them";
@@ -50,8 +51,9 @@ function* vllmProblems(
     const message = `${server.host}: the control routes of vLLM ask for no key, so that it listens on ${LOOPBACK} only`;
     yield { path: ["inference", "server", "host"], message };
   }
-  if (model.lora !== null) {
-    const message = 'backend = "vllm" gets whole models, not adapters (model.lora): set backend = "engine"';
+  if (model.lora !== null && trainer.backend === "engine") {
+    const message =
+      'backend = "vllm" gets whole models, and the engine publishes adapters (model.lora): set trainer.backend = "torch", which merges them, or backend = "engine"';
     yield { path: ["inference", "backend"], message };
   }
   if (broadcast.type === "grpc") {
@@ -66,4 +68,15 @@ function* vllmProblems(
     const advice = ownArgument(argument);
     if (advice !== null) yield { path: ["inference", "vllm", "extra_args", index], message: `${argument}: ${advice}` };
   }
+}
+
+/** Whether versions of an adapter are published merged into the model: vLLM takes no adapters from us. */
+export function mergesAdapter({
+  model,
+  inference,
+}: {
+  model: { lora: unknown };
+  inference: Pick<Inference, "backend">;
+}): boolean {
+  return model.lora !== null && inference.backend === "vllm";
 }

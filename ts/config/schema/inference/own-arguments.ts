@@ -23,6 +23,7 @@ const BY_KEY: Readonly<Record<string, string>> = {
 /** The run needs their values as they are. */
 const NEEDED: ReadonlySet<string> = new Set([
   "enable-scale-out",
+  "enable-sleep-mode",
   "logprobs-mode",
   "uds",
   "worker-cls",

@@ -15,6 +15,7 @@ import { lossProblems } from "../trainer/loss.ts";
 import { routerProblems } from "../trainer/router.ts";
 import { optimProblems, scheduleProblem } from "../trainer/trainer.ts";
 import type { Problem } from "../problem.ts";
+import { colocatedProblems } from "./colocated.ts";
 import type { RlInput } from "./rl-keys.ts";
 import { nameOf, nameProblems, takenNames } from "./source-names.ts";
 
@@ -37,6 +38,7 @@ export function rlProblems(config: RlInput): Problem[] {
     ...serverPortProblems(config.inference),
     ...inferenceProblems(config.inference, config),
     ...learningProblems(config),
+    ...colocatedProblems(config),
     ...routerProblems(config),
     ...adapterProblems(config),
     ...sequenceProblems(config),

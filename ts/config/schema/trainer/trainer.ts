@@ -126,6 +126,12 @@ export const trainerBlock = z
     threads: automatic("Threads of the trainer; unset: the launcher splits the cores", MOST_THREADS),
     dtype,
     activations,
+    offload: z
+      .enum(["all", "cache"])
+      .default("all")
+      .describe(
+        'torch with deployment.type = "colocated": what leaves the GPU between two steps; all: weights and optimizer go to the machine\'s memory; cache: they stay, and only memory that holds nothing is given back',
+      ),
     enable_router_replay: z
       .boolean()
       .default(false)

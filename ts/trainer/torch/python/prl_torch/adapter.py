@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from .folders import CheckpointError
+from .optimizer.shards import local, whole
 
 PREFIX = "base_model.model."
 CONFIG_FILE = "adapter_config.json"
@@ -103,6 +106,17 @@ def adapt(layers: list[nn.Module], options: AdapterOptions, kind: str) -> list[s
             adapted = AdaptedLinear(linear, options)
             layer.get_submodule(path.rpartition(".")[0]).register_module(target, adapted)
     return list(targets)
+
+
+def changes_of(model: nn.Module) -> dict[str, Callable[[], Tensor]]:
+    """What the adapters add to the weights of their projections, by the names of these. All ranks must call a function."""
+    adapted = {name: module for name, module in model.named_modules() if isinstance(module, AdaptedLinear)}
+    return {f"{name}.weight": partial(_change, module) for name, module in adapted.items()}
+
+
+def _change(linear: AdaptedLinear) -> Tensor:
+    a, b = (whole(local(one.weight.detach()), one.weight) for one in (linear.lora_A, linear.lora_B))
+    return linear.scale * (b @ a)
 
 
 def peft_names(parameters: dict[str, nn.Parameter]) -> dict[str, nn.Parameter]:

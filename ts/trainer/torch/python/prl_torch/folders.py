@@ -41,9 +41,15 @@ class Source:
     make: Callable[[], Tensor]
 
 
-def write_weights(folder: str, parameters: dict[str, nn.Parameter], dtype: torch.dtype) -> list[str]:
-    """Writes `model.safetensors`, or a file for each rank and an index; the names of the weight files."""
-    sources = [Source(pieces_of(name, value), partial(_whole_values, value, dtype)) for name, value in parameters.items()]
+def write_weights(
+    folder: str, parameters: dict[str, nn.Parameter], dtype: torch.dtype, changes: dict[str, Callable[[], Tensor]] | None = None
+) -> list[str]:
+    """
+    Writes `model.safetensors`, or a file for each rank and an index; the names of the weight files. `changes` are added to parameters,
+    in f32, by their names.
+    """
+    added = changes or {}
+    sources = [Source(pieces_of(name, value), partial(_whole_values, value, dtype, added.get(name))) for name, value in parameters.items()]
     files, places = _write_shares(Path(folder), "model", sources, {"format": "pt"})
     if len(files) > 1 and dist.get_rank() == 0:
         size = sum(parameter.numel() * dtype.itemsize for parameter in parameters.values())
@@ -111,8 +117,9 @@ def _open_moments(folder: str, optimizer: Optimizer, stack: ExitStack) -> dict[s
     return found
 
 
-def _whole_values(parameter: nn.Parameter, dtype: torch.dtype) -> Tensor:
-    return whole(local(parameter.detach()), parameter).to(dtype)
+def _whole_values(parameter: nn.Parameter, dtype: torch.dtype, change: Callable[[], Tensor] | None = None) -> Tensor:
+    values = whole(local(parameter.detach()), parameter)
+    return values.to(dtype) if change is None else (values.float() + change()).to(dtype)
 
 
 def _write_shares(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import resource
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
-from .adapter import AdapterOptions, adapt, adapter_config, adapter_options, begin, peft_names
+from .adapter import AdapterOptions, adapt, adapter_config, adapter_options, begin, changes_of, peft_names
 from .attention.context import Context
 from .batch import Batch, BatchError, Columns, Counts, read_batch
 from .folders import read_optimizer, write_adapter, write_optimizer, write_weights
@@ -24,9 +25,10 @@ from .loss import Loss
 from .measure.memory import PhaseMemory
 from .measure.trace import Trace
 from .names import pieces_of
+from .offload import Place
 from .optimizer.optimizer import NonFiniteError, OptimConfig, Optimizer, optim_config
 from .optimizer.shards import local, whole
-from .policy import Loading, ModelError, Policy, all_parameters, layers_of, load_policy, published_config, shard, trained_parameters
+from .policy import PREFIX, Loading, ModelError, Policy, all_parameters, layers_of, load_policy, published_config, shard, trained_parameters
 from .routers import RouterOptions, Routers, router_options
 from .statistics import Statistics
 
@@ -53,6 +55,8 @@ class Options:
     replicas: int
     """Groups of ranks each of which has all weights."""
     router: RouterOptions
+    merged: bool
+    """Whether an adapter is published as a whole model, for servers that take no adapters."""
     resume: str | None
     """The folder of a checkpoint, whose optimizer's state is read."""
 
@@ -73,6 +77,7 @@ def options_of(message: dict[str, Any]) -> Options:
         context=message["context"],
         replicas=message["replicas"],
         router=router_options(message["router"]),
+        merged=message["merged"],
         resume=message["resume"],
     )
 
@@ -108,8 +113,12 @@ class Trainer:
         self.bins = 0
         self.trace = Trace()
         self.memory = PhaseMemory()
+        self.place = Place(self.device, self._models(), self.optimizer)
         if options.resume is not None:
             read_optimizer(options.resume, self.optimizer)
+
+    def _models(self) -> list[Policy]:
+        return [self.policy] if self.reference is None else [self.policy, self.reference]
 
     def _read(self, folder: str, adapter: AdapterOptions | None) -> Policy:
         dtype = DTYPES[self.options.dtype]
@@ -153,6 +162,7 @@ class Trainer:
         Adds the gradients of this rank's batch. `trace_dir`: gets a trace of this call and of the step after it. Errors: NonFiniteError, on
         every rank, when the loss or a gradient is not finite on one of them; all gradients are dropped then.
         """
+        self.place.enter()
         if trace_dir is not None:
             self.trace.begin(trace_dir)
         held = self.memory.begin()
@@ -211,6 +221,7 @@ class Trainer:
 
     def step(self, lr: float) -> dict[str, Any]:
         """One optimizer step over the accumulated gradients."""
+        self.place.enter()
         self.bins = 0
         self.memory.begin()
         norm = self.optimizer.step(lr)
@@ -221,6 +232,7 @@ class Trainer:
 
     def logprobs(self, input_ids: list[int], cu_seqlens: list[int], temperature: float) -> dict[str, Any]:
         """The log-probability of each token, 0 for the first of a sequence, with the weights as they are published."""
+        self.place.enter()
         ids = torch.tensor(input_ids, device=self.device)
         bounds = torch.tensor(cu_seqlens, device=self.device)
         scored = torch.ones(len(ids), dtype=torch.bool, device=self.device)
@@ -237,7 +249,12 @@ class Trainer:
         return {"logprobs": result.tolist()}
 
     def save(self, folder: str) -> dict[str, Any]:
-        """Writes config and weights in the published format, or the adapter, which is in f32."""
+        """Writes config and weights in the published format, with the adapter in them or without one, or the adapter, which is in f32."""
+        if self.options.merged:
+            self.place.enter()
+            named = {name: value for name, value in all_parameters(self.policy).items() if ".lora_" not in name}
+            changes = {name.removeprefix(PREFIX): change for name, change in changes_of(self.policy).items()}
+            return self._whole_model(folder, self.options.dtype, named, changes)
         return self._write(folder, self.options.dtype)
 
     def save_checkpoint(self, folder: str) -> dict[str, Any]:
@@ -245,6 +262,13 @@ class Trainer:
         written = self._write(folder, "float32")
         write_optimizer(folder, self.optimizer)
         return written
+
+    def offload(self, everything: bool) -> dict[str, Any]:
+        """
+        Leaves the GPU to others: weights and optimizer go to the machine's memory where `everything`, and memory that holds nothing is
+        given back. The next call that computes takes it again. Gradients must not be accumulated.
+        """
+        return self.place.leave(everything)
 
     def gradients(self) -> dict[str, Tensor]:
         """The accumulated gradients by the names of a folder, before clipping; for tests."""
@@ -256,9 +280,15 @@ class Trainer:
         return found
 
     def _write(self, folder: str, dtype: str) -> dict[str, Any]:
+        self.place.enter()
         if self.options.adapter is not None:
             return {"files": write_adapter(folder, self.parameters, adapter_config(self.options.adapter, self.targets))}
-        files = write_weights(folder, all_parameters(self.policy), DTYPES[dtype])
+        return self._whole_model(folder, dtype, all_parameters(self.policy), {})
+
+    def _whole_model(
+        self, folder: str, dtype: str, parameters: dict[str, nn.Parameter], changes: dict[str, Callable[[], Tensor]]
+    ) -> dict[str, Any]:
+        files = write_weights(folder, parameters, DTYPES[dtype], changes)
         if dist.get_rank() == 0:
             (Path(folder) / "config.json").write_text(published_config(self.options.base_dir, dtype))
         return {"files": files}

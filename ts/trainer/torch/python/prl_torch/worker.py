@@ -41,6 +41,7 @@ def calls_of(trainer: Trainer) -> dict[str, Callable[..., dict[str, Any]]]:
         "logprobs": trainer.logprobs,
         "save": trainer.save,
         "save_checkpoint": trainer.save_checkpoint,
+        "offload": trainer.offload,
     }
 
 

@@ -67,6 +67,48 @@ def test_a_step_that_is_not_finite_changes_nothing() -> None:
         assert torch.equal(local(value.detach()), weights[name]), name
 
 
+def test_a_trainer_that_leaves_its_device_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+    stays, leaves = open_trainer(MODEL), open_trainer(MODEL)
+    for step in range(3):
+        for trainer in (stays, leaves):
+            trainer.forward_backward(BATCH, VERSION)
+            trainer.step(1e-3)
+        found = leaves.offload(everything=step != 1)
+        assert (found["allocated"] is None) == (leaves.device.type == "cpu")
+        assert leaves.place.is_away == (step != 1)
+        devices = {local(value.detach()).device.type for value in leaves.parameters.values()}
+        assert devices == {"cpu" if step != 1 else leaves.device.type}
+        assert leaves.logprobs([5, 7, 9], [0, 3], 1.0) == stays.logprobs([5, 7, 9], [0, 3], 1.0)
+    for name, trainer in (("stays", stays), ("leaves", leaves)):
+        trainer.save_checkpoint(str(tmp_path / name))
+    for file in ("model.safetensors", "optimizer.safetensors"):
+        expected = load_file(tmp_path / "stays" / file)
+        found = load_file(tmp_path / "leaves" / file)
+        assert found.keys() == expected.keys()
+        assert all(torch.equal(found[name], expected[name]) for name in expected), file
+
+
+def test_an_adapter_is_published_merged_into_the_model_and_kept_apart_in_checkpoints(tmp_path: Path) -> None:
+    lora = {"rank": 4, "alpha": 8, "use_rslora": False, "dropout": 0.0, "target_modules": ["q_proj", "down_proj"], "seed": 3, "base": "m"}
+    trainer = open_trainer(MODEL, lora=lora, merged=True)
+    trainer.forward_backward(BATCH, VERSION)
+    trainer.step(1e-1)
+    trainer.save(str(tmp_path / "whole"))
+    trainer.save_checkpoint(str(tmp_path / "half"))
+    assert (tmp_path / "half" / "adapter_model.safetensors").exists()
+    assert not (tmp_path / "whole" / "adapter_config.json").exists()
+    base, whole = load_file(Path(MODEL) / "model.safetensors"), load_file(tmp_path / "whole" / "model.safetensors")
+    base = {name: value for name, value in base.items() if name in whole or name != "lm_head.weight"}
+    assert whole.keys() == base.keys()
+    changed = {name for name in base if not torch.equal(whole[name], base[name].to(whole[name].dtype))}
+    adapted = {name for name in base if "q_proj.weight" in name or "down_proj.weight" in name}
+    assert changed == adapted
+    # A model that is loaded from it scores as the trainer does with its adapter.
+    again = open_trainer(str(tmp_path / "whole"))
+    ours, theirs = (one.logprobs([5, 7, 9, 11], [0, 4], 1.0)["logprobs"] for one in (trainer, again))
+    assert torch.allclose(torch.tensor(ours), torch.tensor(theirs), atol=1e-5)
+
+
 def test_a_token_outside_the_vocabulary_is_refused() -> None:
     with pytest.raises(BatchError, match="not in the model's vocabulary"):
         open_trainer(MODEL).logprobs([5, 100_000], [0, 2], 1.0)
