@@ -7,6 +7,7 @@ import { flakyToolsRecovery } from "./flaky-tools-recovery/index.ts";
 import { partners } from "./partners/index.ts";
 import { refundDeskDialogue } from "./refund-desk-dialogue/index.ts";
 import { restGoalAgent } from "./rest-goal-agent/index.ts";
+import { ruleSheetMatch } from "./rule-sheet-match/index.ts";
 import { systems } from "./systems/index.ts";
 
 export const FAMILIES: readonly Family<WorldRow>[] = [
@@ -18,4 +19,5 @@ export const FAMILIES: readonly Family<WorldRow>[] = [
   flakyToolsRecovery,
   restGoalAgent,
   refundDeskDialogue,
+  ruleSheetMatch,
 ];
