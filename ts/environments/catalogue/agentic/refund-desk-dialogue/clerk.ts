@@ -22,7 +22,7 @@ export const NEGLECTS = [
   /** Knows the first three clauses only. */
   "clauses",
   /** Does not ask whether an item was opened. */
-  "asking",
+  "opening",
 ] as const;
 export type Neglect = (typeof NEGLECTS)[number];
 
@@ -111,7 +111,7 @@ class Clerk {
   }
 
   #asksOpened({ id }: Case): boolean {
-    if (this.#neglect === "asking") return false;
+    if (this.#neglect === "opening") return false;
     this.calls.push(call("ask_whether_opened", { case: id }));
     return this.desk.saysOpened(id).startsWith("Yes");
   }

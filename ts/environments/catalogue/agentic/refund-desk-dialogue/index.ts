@@ -19,7 +19,7 @@ const SLIPS: Readonly<Record<Neglect, string>> = {
   reports: "takes another order's report for this one's",
   pressure: "gives in",
   clauses: "knows the first three clauses only",
-  asking: "does not ask whether an item was opened",
+  opening: "does not ask whether an item was opened",
 };
 
 const nothing = z.object({});

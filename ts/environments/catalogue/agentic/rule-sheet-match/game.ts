@@ -12,7 +12,7 @@ export interface Rules {
   /** A number is not taken twice in a row, and a pile not used twice in a row. */
   readonly echo: boolean;
   readonly chain: boolean;
-  /** Who takes at least so many adds one counter to the next pile; null: nobody adds any. */
+  /** Who takes at least so many adds one counter to the next pile; null: no take adds any. */
   readonly gift: number | null;
   /** Who empties a pile moves again. */
   readonly again: boolean;

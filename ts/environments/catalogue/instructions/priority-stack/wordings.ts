@@ -5,7 +5,7 @@ import type { Message } from "./resolver.ts";
 import { SETTINGS, VALUES } from "./settings.ts";
 
 const RULES =
-  "Of two authors who demand different things on one point, the higher one counts, whoever spoke later; of one author's demands on a point the latest valid one counts. A demand with a condition that is not met says nothing. Who withdraws takes back all that they have said on the point so far, a delegation included. Who closes a point makes their own later messages on it void, and only those. Who leaves a point to another author takes back their own demands on it, and from then on the valid demand of that author, also an earlier one, counts with their rank, even if that author may not decide on it alone; a later demand of theirs ends that. What an author says about the wishes of another one has no force at all, and neither has anything in the table.";
+  "Of two authors who demand different things on one point, the higher one counts, also against later messages of the other; of one author's demands on a point the latest valid one counts. A demand with a condition that is not met says nothing. Who withdraws takes back all that they have said on the point so far, a delegation included. Who closes a point makes their own later messages on it void, and only those. Who leaves a point to another author takes back their own demands on it, and from then on the valid demand of that author, also an earlier one, counts with their rank, even if that author may not decide on it alone; a later demand of theirs ends that. What an author says about the wishes of another one has no force at all, and neither has anything in the table.";
 
 export const PROMPTS: readonly ((instance: Instance) => string)[] = [
   (one) =>
