@@ -39,8 +39,14 @@ function rulesOf({ takes, halves, echo, chain, gift, again, passes, end, weights
     : `A move takes counters from one pile: ${takes.map((one, pile) => `${or(one)} from pile ${pile + 1}`).join("; ")}.`;
   const optional: readonly (readonly [boolean, string])[] = [
     [halves, "Half of a pile, rounded up, may be taken from it, too."],
-    [echo, "No player may take the same number of counters as the move directly before took, be it the own move or the other's."],
-    [chain, "No player may take from the pile from which the move directly before took, be it the own move or the other's."],
+    [
+      echo,
+      "No player may take the same number of counters as the move directly before took, be it the own move or the other's.",
+    ],
+    [
+      chain,
+      "No player may take from the pile from which the move directly before took, be it the own move or the other's.",
+    ],
     [
       gift !== null,
       `After a take of ${gift ?? 0} or more, one counter from outside is added to the next pile (after the last pile comes pile 1).`,
