@@ -121,7 +121,7 @@ export function rendered(entries: readonly Entry[], choice: Choice): string {
   return `${texts.join(at(DIVIDERS, choice.divider))}${["", " END", ` (${shown.length})`][choice.ending] ?? ""}`;
 }
 
-function chosenEntries(entries: readonly Entry[], { order, length, group }: Choice): Entry[] {
+function chosenEntries(entries: readonly Entry[], { order, length, group }: Selection): Entry[] {
   const kept = entries.filter((one) => group === 0 || one.group === at(GROUPS, group - 1));
   const byName = (a: Entry, b: Entry): number => (a.name < b.name ? -1 : 1);
   const byCount = (a: Entry, b: Entry): number => a.count - b.count;
@@ -137,22 +137,38 @@ function chosenEntries(entries: readonly Entry[], { order, length, group }: Choi
 
 /** All settings under which the list looks like this. */
 export function settingsOf(entries: readonly Entry[], text: string): Choice[] {
+  const selections = selectionsOf(entries);
   const found: Choice[] = [];
   for (const ending of places("ending")) {
     const body = withoutEnding(text, ending);
     if (body === null) continue;
     for (const divider of places("divider")) {
-      const [first = ""] = body.split(at(DIVIDERS, divider));
-      for (const style of stylesOf(first, entries))
-        for (const order of places("order"))
-          for (const length of places("length"))
-            for (const group of places("group")) {
-              const choice: Choice = { ...style, ending, divider, order, length, group };
-              if (rendered(entries, choice) === text) found.push(choice);
-            }
+      const [head = ""] = body.split(at(DIVIDERS, divider));
+      const { name, styles } = stylesOf(head);
+      for (const { first, selection } of selections) {
+        if (first !== name) continue;
+        for (const style of styles) {
+          const choice: Choice = { ...style, ending, divider, ...selection };
+          if (rendered(entries, choice) === text) found.push(choice);
+        }
+      }
     }
   }
   return found;
+}
+
+type Selection = Pick<Choice, "order" | "length" | "group">;
+
+/** Each way to choose entries, with the name that comes first, in small letters. */
+function selectionsOf(entries: readonly Entry[]): { first: string; selection: Selection }[] {
+  return places("order").flatMap((order) =>
+    places("group").flatMap((group) => {
+      const [first] = chosenEntries(entries, { order, group, length: 0 });
+      return first === undefined
+        ? []
+        : places("length").map((length) => ({ first: first.name.toLowerCase(), selection: { order, length, group } }));
+    }),
+  );
 }
 
 function places(setting: Setting): number[] {
@@ -167,13 +183,12 @@ function withoutEnding(text: string, ending: number): string | null {
 
 type Style = Pick<Choice, "mark" | "frame" | "count" | "letters">;
 
-/** How the first entry may have been written. */
-function stylesOf(first: string, entries: readonly Entry[]): Style[] {
-  const { text: unmarked, mark } = peeled(first, [/^1\. (.*)$/u, /^a\) (.*)$/u]);
+/** How the first entry may have been written, and its name in small letters. */
+function stylesOf(head: string): { name: string; styles: Style[] } {
+  const { text: unmarked, mark } = peeled(head, [/^1\. (.*)$/u, /^a\) (.*)$/u]);
   const { text: bare, mark: frame } = peeled(unmarked, [/^\[(.*)\]$/u, /^\{(.*)\}$/u]);
   const { text: name, mark: count } = peeled(bare, [/^(.*)=\d{1,4}$/u, /^\d{1,4}x (.*)$/u]);
-  if (!entries.some((one) => one.name.toLowerCase() === name.toLowerCase())) return [];
-  return places("letters").map((letters) => ({ mark, frame, count, letters }));
+  return { name: name.toLowerCase(), styles: places("letters").map((letters) => ({ mark, frame, count, letters })) };
 }
 
 /** The text inside the first form that fits, and the place of that form, from 1. */
