@@ -16,6 +16,7 @@ const FOLDERS: ReadonlyMap<Category, () => Promise<{ readonly FAMILIES: readonly
   ["science", () => import("./science/index.ts")],
   ["research", () => import("./research/index.ts")],
   ["agentic", () => import("./agentic/index.ts")],
+  ["instructions", () => import("./instructions/index.ts")],
 ]);
 
 /** Owner of the mixtures' ids. */

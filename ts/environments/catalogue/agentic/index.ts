@@ -5,6 +5,9 @@ import { carefulOperations } from "./careful-operations/index.ts";
 import { committedPlans } from "./committed-plans/index.ts";
 import { flakyToolsRecovery } from "./flaky-tools-recovery/index.ts";
 import { partners } from "./partners/index.ts";
+import { refundDeskDialogue } from "./refund-desk-dialogue/index.ts";
+import { restGoalAgent } from "./rest-goal-agent/index.ts";
+import { ruleSheetMatch } from "./rule-sheet-match/index.ts";
 import { systems } from "./systems/index.ts";
 
 export const FAMILIES: readonly Family<WorldRow>[] = [
@@ -14,4 +17,7 @@ export const FAMILIES: readonly Family<WorldRow>[] = [
   partners,
   committedPlans,
   flakyToolsRecovery,
+  restGoalAgent,
+  refundDeskDialogue,
+  ruleSheetMatch,
 ];

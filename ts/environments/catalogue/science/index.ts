@@ -5,6 +5,7 @@ import { chemistry } from "./chemistry/index.ts";
 import { countedModels } from "./counted-models/index.ts";
 import { earthAndSky } from "./earth-and-sky/index.ts";
 import { fields } from "./fields/index.ts";
+import { hiddenLawTable } from "./hidden-law-table/index.ts";
 import { measurement } from "./measurement/index.ts";
 import { mechanics } from "./mechanics/index.ts";
 
@@ -16,4 +17,5 @@ export const FAMILIES: readonly Family[] = [
   biology,
   earthAndSky,
   countedModels,
+  hiddenLawTable,
 ];

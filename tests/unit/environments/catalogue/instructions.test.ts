@@ -1,0 +1,3 @@
+import { gateOf } from "./gate.ts";
+
+await gateOf("instructions");
