@@ -20,7 +20,7 @@ use super::snapshots::Snapshot;
 use super::standby::Standby;
 use crate::cgroup::{Group, Observed};
 use crate::counts::BoxEnd;
-use crate::egress::{Egress, NetworkPlan};
+use crate::egress::{Egress, Handover, NetworkPlan};
 use crate::error::SandboxError;
 use crate::error::Unwritten;
 use crate::plan::{LimitsOfGroup, Plan};
@@ -75,6 +75,8 @@ pub(crate) struct SandboxBox {
     init: Init,
     uid: Uid,
     ways_out: Mutex<WaysOut>,
+    /// The connections of its programs that wait for its caller.
+    handover: Option<Arc<Handover>>,
     /// Whether the box has another network than the one in which `ways_out` were opened.
     moved: AtomicBool,
     processes_limit: AtomicU64,
@@ -156,6 +158,7 @@ impl SandboxBox {
             init,
             uid,
             ways_out,
+            handover: plan.network.handover(),
             moved: AtomicBool::new(false),
             paired: AtomicBool::new(false),
             nursed: AtomicBool::new(false),
@@ -211,6 +214,16 @@ impl SandboxBox {
     /// The variables that its network adds to the environment of its programs.
     pub(crate) fn network_variables(&self) -> Vec<(&'static str, String)> {
         lock(&self.ways_out).1.clone()
+    }
+
+    /// The connections of its programs to its caller.
+    ///
+    /// # Errors
+    /// `Invalid`: its request has no forward by the caller.
+    pub(crate) fn handover(&self) -> Result<Arc<Handover>, SandboxError> {
+        self.handover
+            .clone()
+            .ok_or_else(|| SandboxError::Invalid(format!("box {} has no forward by the caller", self.request.id)))
     }
 
     /// Notes that the box has a new network.
@@ -285,6 +298,8 @@ impl SandboxBox {
             tracing::error!(%error, "cannot wait for a box's init");
         }
         self.processes.finish();
+        // No connection outlives the box, although calls may still hold this object.
+        lock(&self.ways_out).0 = Egress::default();
         if let Err(error) = self.group.remove().await {
             tracing::error!(%error, "cannot remove a box's cgroup");
         }
@@ -311,6 +326,14 @@ impl SandboxBox {
     pub(crate) async fn gone(&self) {
         let mut gone = self.gone.subscribe();
         let _never = gone.wait_for(|gone| *gone).await.is_err();
+    }
+
+    /// Returns the reason for its end as an error, when it ends.
+    pub(crate) async fn over(&self) -> SandboxError {
+        let mut end = self.end.subscribe();
+        let ended = end.wait_for(Option::is_some).await;
+        let ended = ended.ok().and_then(|end| end.clone());
+        self.error_of(&ended.unwrap_or(End::Closed))
     }
 
     pub(crate) fn error_of(&self, end: &End) -> SandboxError {

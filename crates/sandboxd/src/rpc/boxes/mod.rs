@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::boxes_server::Boxes;
 use prl_sandbox_proto::{
-    ArchiveReply, AttachRequest, Box as BoxInfo, BoxRequest, Chunk, CloseReply, CloseRequest, CreateRequest,
+    ArchiveReply, Arrival, AttachRequest, Box as BoxInfo, BoxRequest, Chunk, CloseReply, CloseRequest, CreateRequest,
     DeleteSnapshotRequest, DialRequest, Directory, Empty, EvaluateReply, EvaluateRequest, ExecRequest, FileInfo,
-    InputReply, InputRequest, ListDirectoryRequest, ListReply, ListRequest, MoveRequest, PathRequest, Process,
+    InputReply, InputRequest, ListDirectoryRequest, ListReply, ListRequest, MoveRequest, PathRequest, Piece, Process,
     ProcessEvent, ProcessList, ReadFileRequest, RemoveRequest, RenewReply, RenewRequest, ResizeRequest, RunOnceResult,
     SetLifetimeRequest, SignalRequest, SnapshotInfo, SnapshotList, SnapshotRequest, StartRequest, WatchEvent,
     WatchRequest, WriteFileRequest,
@@ -23,7 +23,7 @@ use making::{check, make, shared};
 
 use super::demand;
 use super::once::{Publisher, once};
-use crate::boxes::{Call, Claim, End, SandboxBox, attach, dial, exec, files, processes, repl};
+use crate::boxes::{Call, Claim, End, SandboxBox, accept, attach, dial, exec, files, processes, repl};
 use crate::egress::add_missing;
 use crate::error::SandboxError;
 use crate::plan;
@@ -427,6 +427,28 @@ impl Boxes for BoxService {
         let stream = dial::connect(&held, first.port).await?;
         let chunks = dial::relay(held, stream, first.data, incoming);
         Ok(Response::new(Box::pin(chunks)))
+    }
+
+    type AcceptStream = BoxStream<Arrival>;
+
+    async fn accept(&self, request: Request<BoxRequest>) -> Result<Response<Self::AcceptStream>, Status> {
+        let (held, _) = self.opened(request, |request| &request.r#box)?;
+        let (sender, arrivals) = mpsc::channel(WAITING_CHUNKS);
+        accept::accept(Arc::clone(&held), sender)?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(arrivals))))
+    }
+
+    type CarryStream = BoxStream<Piece>;
+
+    async fn carry(&self, request: Request<Streaming<Piece>>) -> Result<Response<Self::CarryStream>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut incoming = request.into_inner();
+        let first = tokio::time::timeout(FIRST_MESSAGE, incoming.message()).await;
+        let first = first.map_err(|_| Status::deadline_exceeded("no first message"))??;
+        let first = first.ok_or_else(|| SandboxError::Invalid("a carry without a message".to_owned()))?;
+        let held = self.named(&tenant, &first.r#box)?;
+        let pieces = accept::carry(&held, &first, incoming)?;
+        Ok(Response::new(Box::pin(pieces)))
     }
 }
 
