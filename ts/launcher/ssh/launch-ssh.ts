@@ -210,12 +210,14 @@ async function ordersOf(plan: HostPlan, sources: OrderSources): Promise<[Part, P
   return Promise.all(orders);
 }
 
-function configsOf({ config, runDir }: Part, warmStart: string | null): Record<string, string> {
+function configsOf({ name, config, runDir }: Part, warmStart: string | null): Record<string, string> {
+  // Parts on one host share the file, except for workers, each of which listens on another port.
+  const file = config.orchestrator.remote_env_workers.listen === null ? FILES.config : `${name}.toml`;
   const { warm_start: stage } = config;
   const own =
     stage === null ? config : { ...config, warm_start: { ...stage, sft: join(runDir, "ssh", FILES.warmStart) } };
   return {
-    [FILES.config]: tomlWithOrigins(own, new Map()),
+    [file]: tomlWithOrigins(own, new Map()),
     ...(warmStart !== null && { [FILES.warmStart]: warmStart }),
   };
 }
