@@ -1,7 +1,7 @@
 //! The bytes of one carried connection (`Boxes.Carry`), the same at both ends: a local stream on one side, pieces on the
 //! other.
 //!
-//! Many connections share one line between a client and a daemon, and programs that nobody trusts are at the end of some. So
+//! Many connections share one line between a client and a daemon, and untrusted programs are at the end of some. So
 //! pieces are always taken off the line at once, and a receiver that does not read stops only its sender: each side sends at
 //! most [`WINDOW_BYTES`] that the other has not reported as taken, and keeps no more than that for a slow destination. Each
 //! direction ends separately, as in TCP.

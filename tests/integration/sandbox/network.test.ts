@@ -47,7 +47,7 @@ test("one service on its own port, in runs and in boxes", async () => {
   await box.close();
 });
 
-/** A daemon that has a network of its own, so that it reaches nothing of ours, as on another machine. */
+/** A daemon in a new network, where it reaches nothing of ours, as on another machine. */
 async function daemonElsewhere(dir: string): Promise<{ daemon: ChildProcess; address: string }> {
   const socket = join(dir, "sandboxd.sock");
   const args = ["--net", sandboxDaemonPath(), "--socket", socket, "--park", "0"];

@@ -3,7 +3,6 @@ import { allSources, placeOf, type Provenance, type RlConfig } from "../../confi
 import { workerIdentity } from "../../environments/records.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 import { locateModel } from "../../models/index.ts";
-import { remoteEnvWorkers } from "../../orchestrator/index.ts";
 import { LISTEN_MISPLACED } from "../clusters/parts-config.ts";
 
 /** How long workers that are started at the same time may take. */
@@ -30,6 +29,8 @@ export async function checkRemoteEnvWorkers(config: RlConfig, check: RemoteWorke
   if (remote.connect.length === 0) return;
   const { dir } = await locateModel(config.model.name);
   if (dir === null) return;
+  // Most runs have no such workers, and their launcher needs nothing of the orchestrator.
+  const { remoteEnvWorkers } = await import("../../orchestrator/index.ts");
   const sources = allSources(config.orchestrator);
   const expected = await workerIdentity({ seed: config.seed, model_dir: dir, sources });
   const asked = remote.connect.map((url) =>

@@ -107,7 +107,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     }
     await checkListeners(config, provenance);
     makePlaces(config, provenance);
-    // A check alone starts nothing, and asks nobody.
+    // A check alone asks no other machine.
     if (options.hold === true) await checkRemoteEnvWorkers(config, code);
     return {
       warmStart: warm?.config ?? null,

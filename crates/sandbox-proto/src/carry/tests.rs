@@ -107,7 +107,7 @@ fn chunks() -> impl Strategy<Value = Vec<Vec<u8>>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Each side gets the bytes of the other and their end, however they are cut, whoever ends first, and however little the
+    /// Each side gets the bytes of the other and their end, however they are cut, whichever ends first, and however little the
     /// local streams keep. Never is more than a window on the way.
     #[test]
     fn both_sides_get_what_the_other_sent(up in chunks(), down in chunks(), buffer in 1_usize..70_000, in_turn: bool) {

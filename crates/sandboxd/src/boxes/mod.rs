@@ -1,6 +1,5 @@
 //! Sandboxes that are held open for many calls: their programs, files, processes and ports, and how long they live.
 
-pub(crate) mod accept;
 pub(crate) mod attach;
 pub(crate) mod dial;
 pub(crate) mod exec;

@@ -76,7 +76,7 @@ pub(crate) struct SandboxBox {
     uid: Uid,
     ways_out: Mutex<WaysOut>,
     /// The connections of its programs that wait for its caller.
-    handover: Option<Arc<Handover>>,
+    pub(crate) handover: Option<Arc<Handover>>,
     /// Whether the box has another network than the one in which `ways_out` were opened.
     moved: AtomicBool,
     processes_limit: AtomicU64,
@@ -216,16 +216,6 @@ impl SandboxBox {
         lock(&self.ways_out).1.clone()
     }
 
-    /// The connections of its programs to its caller.
-    ///
-    /// # Errors
-    /// `Invalid`: its request has no forward by the caller.
-    pub(crate) fn handover(&self) -> Result<Arc<Handover>, SandboxError> {
-        self.handover
-            .clone()
-            .ok_or_else(|| SandboxError::Invalid(format!("box {} has no forward by the caller", self.request.id)))
-    }
-
     /// Notes that the box has a new network.
     pub(crate) fn moved(&self) {
         self.moved.store(true, Ordering::Release);
@@ -326,14 +316,6 @@ impl SandboxBox {
     pub(crate) async fn gone(&self) {
         let mut gone = self.gone.subscribe();
         let _never = gone.wait_for(|gone| *gone).await.is_err();
-    }
-
-    /// Returns the reason for its end as an error, when it ends.
-    pub(crate) async fn over(&self) -> SandboxError {
-        let mut end = self.end.subscribe();
-        let ended = end.wait_for(Option::is_some).await;
-        let ended = ended.ok().and_then(|end| end.clone());
-        self.error_of(&ended.unwrap_or(End::Closed))
     }
 
     pub(crate) fn error_of(&self, end: &End) -> SandboxError {

@@ -1,5 +1,5 @@
-//! The connections of a box that its caller serves: they wait here until the caller takes them, and are reset when nobody
-//! does.
+//! The connections of a box that its caller serves: they wait here until the caller takes them, and are reset when it
+//! does not.
 //!
 //! The daemon connects to nothing for them. The caller learns of each one by `Accept` and takes it by `Carry`; only a caller
 //! who may name the box gets that far.
@@ -144,7 +144,7 @@ impl Handover {
     }
 }
 
-/// Withdraws a connection that nobody took.
+/// Withdraws a connection that was not taken.
 struct Offered<'a> {
     handover: &'a Handover,
     connection: u64,
@@ -196,9 +196,9 @@ mod tests {
         assert_eq!(arrival.map(|arrival| arrival.listen), Some(80));
     }
 
-    /// Nobody accepts, and one more connection than there are places.
+    /// No caller accepts, and there is one more connection than there are places.
     #[tokio::test]
-    async fn connections_that_nobody_takes_are_reset() {
+    async fn connections_that_are_not_taken_are_reset() {
         tokio::time::pause();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("bind");
         let address = listener.local_addr().expect("address");

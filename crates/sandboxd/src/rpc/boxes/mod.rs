@@ -1,5 +1,6 @@
 //! The service of held sandboxes.
 
+mod accepting;
 mod making;
 
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use making::{check, make, shared};
 
 use super::demand;
 use super::once::{Publisher, once};
-use crate::boxes::{Call, Claim, End, SandboxBox, accept, attach, dial, exec, files, processes, repl};
+use crate::boxes::{Call, Claim, End, SandboxBox, attach, dial, exec, files, processes, repl};
 use crate::egress::add_missing;
 use crate::error::SandboxError;
 use crate::plan;
@@ -434,7 +435,7 @@ impl Boxes for BoxService {
     async fn accept(&self, request: Request<BoxRequest>) -> Result<Response<Self::AcceptStream>, Status> {
         let (held, _) = self.opened(request, |request| &request.r#box)?;
         let (sender, arrivals) = mpsc::channel(WAITING_CHUNKS);
-        accept::accept(Arc::clone(&held), sender)?;
+        accepting::accept(Arc::clone(&held), sender)?;
         Ok(Response::new(Box::pin(ReceiverStream::new(arrivals))))
     }
 
@@ -447,7 +448,7 @@ impl Boxes for BoxService {
         let first = first.map_err(|_| Status::deadline_exceeded("no first message"))??;
         let first = first.ok_or_else(|| SandboxError::Invalid("a carry without a message".to_owned()))?;
         let held = self.named(&tenant, &first.r#box)?;
-        let pieces = accept::carry(&held, &first, incoming)?;
+        let pieces = accepting::carry(&held, &first, incoming)?;
         Ok(Response::new(Box::pin(pieces)))
     }
 }

@@ -204,26 +204,21 @@ async fn connections_end_with_the_callers_handle_and_with_the_box() -> Outcome {
         let other = connect(&[tcp(&daemon)?], token("secret")).await?.open(id).await?;
         let waiting = tokio::spawn({
             let other = other.clone();
-            async move {
-                python(&other, WAITER, &[], "1")
-                    .await
-                    .map_err(|error| error.to_string())
-            }
+            async move { other.exec(exec(&["python3", "-c", WAITER], "1"), &never()).await }
         });
         let (mut stream, _) = timeout(PATIENCE, listener.accept()).await??;
         let mut byte = [0];
         stream.read_exact(&mut byte).await?;
         if id == "dropped" {
             drop(held);
-            assert_eq!(timeout(PATIENCE, waiting).await??, Ok("reset\n".to_owned()));
+            assert_eq!(stdout(&timeout(PATIENCE, waiting).await???), "reset\n");
         } else {
             held.close().await?;
-            assert!(
-                timeout(PATIENCE, waiting).await??.is_err(),
-                "its program ended with the box"
-            );
+            let ended = timeout(PATIENCE, waiting).await??;
+            let went_on = ended.is_ok_and(|outcome| outcome.result.exit_code.is_some());
+            assert!(!went_on, "its program ended with the box");
         }
-        // The service sees that nobody is there any more, by an end or a reset.
+        // The service sees an end or a reset.
         let mut rest = Vec::new();
         let ended = timeout(PATIENCE, stream.read_to_end(&mut rest)).await?;
         assert!(rest.is_empty(), "{ended:?}");

@@ -10,19 +10,19 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Status, Streaming};
 
-use super::{Call, SandboxBox};
-use crate::egress::Line;
+use crate::boxes::{Call, End, SandboxBox};
+use crate::egress::{Handover, Line};
 use crate::error::SandboxError;
 
 /// Sends the connections of the box to its caller, until the caller leaves, another one takes over, or the box ends.
 ///
 /// # Errors
 /// `Invalid`: the box has no forward by the caller.
-pub(crate) fn accept(
+pub(super) fn accept(
     held: Arc<SandboxBox>,
     arrivals: mpsc::Sender<Result<Arrival, Status>>,
 ) -> Result<(), SandboxError> {
-    let handover = held.handover()?;
+    let handover = handover(&held)?;
     let acceptor = handover.begin();
     tokio::spawn(async move {
         let pass_on = async {
@@ -38,7 +38,7 @@ pub(crate) fn accept(
         };
         let ended = tokio::select! {
             ended = pass_on => ended,
-            ended = held.over() => Some(ended),
+            () = held.gone() => Some(held.error_of(&held.ended().unwrap_or(End::Closed))),
             () = arrivals.closed() => None,
         };
         drop(held);
@@ -54,12 +54,12 @@ pub(crate) fn accept(
 ///
 /// # Errors
 /// `NotFound`: no such connection waits: it was taken, given up, or waited too long.
-pub(crate) fn carry(
+pub(super) fn carry(
     held: &Call,
     first: &Piece,
     incoming: Streaming<Piece>,
 ) -> Result<impl Stream<Item = Result<Piece, Status>> + use<>, SandboxError> {
-    let handover = held.handover()?;
+    let handover = handover(held)?;
     if !first.data.is_empty() || first.taken > 0 || first.end {
         return Err(SandboxError::Invalid(
             "the first message of a carry names box and connection only".to_owned(),
@@ -73,4 +73,9 @@ pub(crate) fn carry(
         )));
     }
     Ok(ReceiverStream::new(pieces).map(Ok))
+}
+
+fn handover(held: &SandboxBox) -> Result<Arc<Handover>, SandboxError> {
+    let handover = held.handover.clone();
+    handover.ok_or_else(|| SandboxError::Invalid(format!("box {} has no forward by the caller", held.request.id)))
 }
