@@ -619,6 +619,8 @@ export interface NativeForward {
   listen: number
   /** host:port or unix:/path. */
   to: string
+  /** This process connects to `to`, not the daemon. Only for held sandboxes. */
+  byCaller: boolean
 }
 
 /** One prompt to continue. */

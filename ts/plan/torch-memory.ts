@@ -142,11 +142,7 @@ export function elementBytes(dtype: "float32" | "bfloat16"): number {
   return dtype === "bfloat16" ? 2 : F32;
 }
 
-function optimizerBytes(
-  shape: ModelShape,
-  { optimizer, adapter, stateDtype }: TorchWorkload,
-  trained: number,
-): number {
+function optimizerBytes(shape: ModelShape, { optimizer, adapter, stateDtype }: TorchWorkload, trained: number): number {
   const e = elementBytes(stateDtype);
   if (optimizer === "adamw") return 2 * e * trained;
   if (optimizer === "sgd") return e * trained;

@@ -27,6 +27,7 @@ export type {
   Files,
   Isolation,
   LimitName,
+  Forward,
   Network,
   ProgramOptions,
   RunCause,

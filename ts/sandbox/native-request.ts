@@ -58,7 +58,7 @@ export function toNativeRequest(request: RunRequest, key: string, poolIsolation:
     env: strings(request.env, "env"),
     cwd: request.cwd ?? "",
     limits: nativeLimits(request.limits),
-    network: nativeNetwork(request.network),
+    network: nativeNetwork(request.network, "run"),
     queueMs: optionalCount(request.queueMs, "queueMs", 0),
     minIsolation: stricter(request.minIsolation, poolIsolation),
     labels: strings(request.labels, "labels"),

@@ -3,7 +3,7 @@
 import { PrlError } from "../errors.ts";
 import { shortened } from "../options.ts";
 import type { NativeRunLimits, NativeRunRequest, NativeNetwork } from "../native/index.ts";
-import type { FileContent, Files, Isolation, Network, RunLimits } from "./types.ts";
+import type { FileContent, Files, Forward, Isolation, Network, RunLimits } from "./types.ts";
 
 /** Permission bits of a file without given ones: the daemon's default. */
 const DEFAULT_MODE = 0;
@@ -24,6 +24,7 @@ const LIMITS: Readonly<Record<keyof RunLimits, true>> = {
   collectBytes: true,
 };
 const NETWORK: Readonly<Record<keyof Exclude<Network, string>, true>> = { allow: true, forward: true };
+const FORWARD: Readonly<Record<keyof Forward, true>> = { listen: true, to: true, by: true };
 
 export function wrong(where: string, message: string): PrlError {
   return new PrlError("PRL_SANDBOX_REQUEST", `sandbox request, ${where}: ${message}`);
@@ -102,7 +103,8 @@ export function nativeLimits(limits: RunLimits = {}, where = "limits"): NativeRu
   };
 }
 
-export function nativeNetwork(network: Network = "none"): NativeNetwork {
+/** @param of the network of a run has no forward by the caller, who only waits for the result */
+export function nativeNetwork(network: Network = "none", of: "run" | "box"): NativeNetwork {
   if (network === "none") return { allow: null, forward: [] };
   if (typeof network !== "object" || network === null) {
     throw wrong("network", `expected "none" or { allow, forward }, got ${JSON.stringify(network)}`);
@@ -112,12 +114,21 @@ export function nativeNetwork(network: Network = "none"): NativeNetwork {
   if (allow !== null && !(Array.isArray(allow) && allow.every((entry) => typeof entry === "string"))) {
     throw wrong("network.allow", 'expected a list of "host", "host:port" or "*.host:port"');
   }
-  const forward = (network.forward ?? []).map(({ listen, to }, i) => {
-    const where = `network.forward[${i}]`;
-    if (typeof to !== "string") throw wrong(`${where}.to`, 'expected "host:port" or "unix:/path"');
-    return { listen: port(listen, `${where}.listen`), to };
-  });
+  const forward = (network.forward ?? []).map((one, i) => nativeForward(one, `network.forward[${i}]`, of));
   return { allow: allow === null ? null : [...allow], forward };
+}
+
+function nativeForward(forward: Forward, where: string, of: "run" | "box"): NativeNetwork["forward"][number] {
+  knownKeys(forward, FORWARD, `${where}.`);
+  const { listen, to, by = "daemon" } = forward;
+  if (typeof to !== "string") throw wrong(`${where}.to`, 'expected "host:port" or "unix:/path"');
+  if (by !== "daemon" && by !== "caller") {
+    throw wrong(`${where}.by`, `expected "daemon" or "caller", got ${JSON.stringify(by)}`);
+  }
+  if (by === "caller" && of === "run") {
+    throw wrong(`${where}.by`, '"caller" needs a box, which this process holds (pool.create); a run has none');
+  }
+  return { listen: port(listen, `${where}.listen`), to, byCaller: by === "caller" };
 }
 
 export function port(value: number, where: string): number {

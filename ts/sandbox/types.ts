@@ -51,6 +51,18 @@ export type FileContent = string | Uint8Array;
 /** Relative path to content, with permission bits when they matter. */
 export type Files = Readonly<Record<string, FileContent | { content: FileContent; mode: number }>>;
 
+/** A port of a sandbox's loopback and the one service behind it. */
+export interface Forward {
+  listen: number;
+  /** `host:port` or `unix:/path`, as the side sees it that connects. */
+  to: string;
+  /**
+   * Who connects. `caller`: this process, which gets each connection through the daemon, for services that the daemon's machine does not reach;
+   * only in a box, as long as this process holds it. Default: `daemon`.
+   */
+  by?: "daemon" | "caller";
+}
+
 /** The network that a sandbox reaches besides its own loopback, with name resolution. */
 export type Network =
   | "none"
@@ -60,8 +72,8 @@ export type Network =
        * ALL_PROXY name. Private addresses only by themselves: `10.0.0.1:80`.
        */
       allow?: readonly string[];
-      /** Ports of the loopback that reach one service each: `host:port` or `unix:/path`, as the daemon sees it. */
-      forward?: readonly { listen: number; to: string }[];
+      /** Ports of the loopback that reach one service each. */
+      forward?: readonly Forward[];
     };
 
 /** The runtime of a program: `exec` always executes it, the others are warm interpreters; more are profiles of `preload`. */

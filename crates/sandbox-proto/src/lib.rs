@@ -1,5 +1,5 @@
-//! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages and, with the feature `rpc`, client and server stubs; and
-//! `grpc.health.v1`, which the daemon serves too.
+//! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages and, with the feature `rpc`, client and server stubs and what
+//! both sides do with the bytes of a carried connection; and `grpc.health.v1`, which the daemon serves too.
 //!
 //! `pb.rs` and `health_pb.rs` are generated from `proto/` and committed, so that a build needs no protobuf compiler.
 //! `tests/codegen.rs` checks that they match and writes them anew with `PRL_BLESS=1`.
@@ -16,8 +16,12 @@ pub mod pb;
 #[path = "health_pb.rs"]
 pub mod health;
 
+#[cfg(feature = "rpc")]
+mod carry;
 mod load;
 
+#[cfg(feature = "rpc")]
+pub use carry::{Broken, WAITING_PIECES, WINDOW_BYTES, carry};
 pub use load::{LOAD_KEY, Load};
 pub use pb::*;
 

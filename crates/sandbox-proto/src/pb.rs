@@ -165,7 +165,7 @@ pub struct Network {
     /// address is refused unless the address itself is allowed by "address:port".
     #[prost(string, repeated, tag = "2")]
     pub allow: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Ports of the box's loopback, each of which leads to one service that the daemon can reach.
+    /// Ports of the box's loopback, each of which leads to one service that the daemon, or the caller, can reach.
     #[prost(message, repeated, tag = "3")]
     pub forward: ::prost::alloc::vec::Vec<Forward>,
 }
@@ -216,9 +216,53 @@ pub struct Forward {
     /// 0 is refused.
     #[prost(uint32, tag = "1")]
     pub listen: u32,
-    /// "host:port" or "unix:/path"; a daemon on TCP accepts only addresses that --allow-forward names.
+    /// "host:port" or "unix:/path"; a daemon on TCP accepts only addresses that --allow-forward names. Empty when the caller connects:
+    /// the daemon need not know where to.
     #[prost(string, tag = "2")]
     pub to: ::prost::alloc::string::String,
+    #[prost(enumeration = "forward::By", tag = "3")]
+    pub by: i32,
+}
+/// Nested message and enum types in `Forward`.
+pub mod forward {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum By {
+        /// The daemon connects to `to`.
+        Daemon = 0,
+        /// The caller connects: each connection is handed to it (`Boxes.Accept`). Only in a held box.
+        Caller = 1,
+    }
+    impl By {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Daemon => "DAEMON",
+                Self::Caller => "CALLER",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "DAEMON" => Some(Self::Daemon),
+                "CALLER" => Some(Self::Caller),
+                _ => None,
+            }
+        }
+    }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RunOnceResult {
@@ -1714,6 +1758,31 @@ pub struct DialRequest {
     #[prost(bytes = "bytes", tag = "3")]
     pub data: ::prost::bytes::Bytes,
 }
+/// Taken within 10 s, or reset.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Arrival {
+    #[prost(uint64, tag = "1")]
+    pub connection: u64,
+    /// The port of the box that the program connected to.
+    #[prost(uint32, tag = "2")]
+    pub listen: u32,
+}
+/// Neither side may send more than 256 KiB of data that the other has not reported as `taken`.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Piece {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub connection: u64,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub data: ::prost::bytes::Bytes,
+    /// Bytes of the other direction that were written to their destination since the last report.
+    #[prost(uint32, tag = "4")]
+    pub taken: u32,
+    /// This direction has no more data.
+    #[prost(bool, tag = "5")]
+    pub end: bool,
+}
 /// Generated client implementations.
 #[cfg(feature = "rpc")]
 pub mod boxes_client {
@@ -2399,6 +2468,59 @@ pub mod boxes_client {
             req.extensions_mut().insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Dial"));
             self.inner.streaming(req, path, codec).await
         }
+        /// Sends one `Arrival` for each connection that a program of the box has made to a forward by the caller, also for those that still
+        /// wait from before. A later call for the same box takes over, and ends the earlier one with ALREADY_EXISTS. It does not hold
+        /// the lease.
+        pub async fn accept(
+            &mut self,
+            request: impl tonic::IntoRequest<super::BoxRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::Arrival>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Accept",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Accept"));
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Takes one of these connections and carries its bytes both ways. The first message of the caller names box and connection. A stream that
+        /// ends before both sides have sent `end` means that the connection broke, and the program's side is reset.
+        pub async fn carry(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<Message = super::Piece>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::Piece>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Carry",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Carry"));
+            self.inner.streaming(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -2572,6 +2694,31 @@ pub mod boxes_server {
             &self,
             request: tonic::Request<tonic::Streaming<super::DialRequest>>,
         ) -> std::result::Result<tonic::Response<Self::DialStream>, tonic::Status>;
+        /// Server streaming response type for the Accept method.
+        type AcceptStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::Arrival, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Sends one `Arrival` for each connection that a program of the box has made to a forward by the caller, also for those that still
+        /// wait from before. A later call for the same box takes over, and ends the earlier one with ALREADY_EXISTS. It does not hold
+        /// the lease.
+        async fn accept(
+            &self,
+            request: tonic::Request<super::BoxRequest>,
+        ) -> std::result::Result<tonic::Response<Self::AcceptStream>, tonic::Status>;
+        /// Server streaming response type for the Carry method.
+        type CarryStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::Piece, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Takes one of these connections and carries its bytes both ways. The first message of the caller names box and connection. A stream that
+        /// ends before both sides have sent `end` means that the connection broke, and the program's side is reset.
+        async fn carry(
+            &self,
+            request: tonic::Request<tonic::Streaming<super::Piece>>,
+        ) -> std::result::Result<tonic::Response<Self::CarryStream>, tonic::Status>;
     }
     #[derive(Debug)]
     pub struct BoxesServer<T> {
@@ -3820,6 +3967,96 @@ pub mod boxes_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = DialSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Accept" => {
+                    #[allow(non_camel_case_types)]
+                    struct AcceptSvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::ServerStreamingService<super::BoxRequest>
+                    for AcceptSvc<T> {
+                        type Response = super::Arrival;
+                        type ResponseStream = T::AcceptStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::BoxRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::accept(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = AcceptSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Carry" => {
+                    #[allow(non_camel_case_types)]
+                    struct CarrySvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::StreamingService<super::Piece>
+                    for CarrySvc<T> {
+                        type Response = super::Piece;
+                        type ResponseStream = T::CarryStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<tonic::Streaming<super::Piece>>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::carry(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CarrySvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

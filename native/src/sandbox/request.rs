@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
+use prl_sandbox_proto::forward::By;
 use prl_sandbox_proto::network::Mode;
 use prl_sandbox_proto::{
     CreateRequest, ExecRequest, Forward, InputFile, Isolation, Limits, Network, Pty, RunOnceRequest, RunTestsRequest,
@@ -53,6 +54,8 @@ pub struct NativeForward {
     pub listen: u32,
     /// host:port or unix:/path.
     pub to: String,
+    /// This process connects to `to`, not the daemon. Only for held sandboxes.
+    pub by_caller: bool,
 }
 
 /// What a sandbox can reach besides its own loopback.
@@ -289,6 +292,7 @@ impl From<NativeNetwork> for Network {
         let forward = network.forward.into_iter().map(|forward| Forward {
             listen: forward.listen,
             to: forward.to,
+            by: if forward.by_caller { By::Caller } else { By::Daemon }.into(),
         });
         Self {
             mode: mode.into(),

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { argumentsWith, filesWith } from "../../support/hidden-key.ts";
+import { certificates, hasOpenssl } from "../../support/certificates.ts";
 import { missingSsh, type SshHosts, sshHosts } from "../../support/clusters/ssh-hosts.ts";
 import { type Finished, prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
@@ -106,6 +107,25 @@ describe.skipIf(isMissing)(`two hosts over ssh${isMissing ? ` (not installed: ${
     expect(await filesWith(dir, key)).toEqual([{ path: join(dir, "ssh/key"), isPrivate: true }]);
     for (const host of ["a", "b"] as const) expect(await filesWith(hosts.runDir(host, "far"), key)).toEqual([]);
   });
+
+  test.skipIf(!hasOpenssl())(
+    "env workers on a host with their role, over TLS and with a token, come to the same result",
+    async () => {
+      expect((await run("rl", ...config("local", STEPS))).code).toBe(0);
+      const { ca, cert, key } = await certificates(hosts.dir);
+      const roles = { a: ["trainer", "orchestrator"], b: ["inference", "env-worker"] };
+      const file = await hosts.file(roles, { change: { b: { tls_cert: cert, tls_key: key } } });
+      const trusted = ["--orchestrator.remote_env_workers.tls_ca", ca];
+      const { code, stderr } = await run("launch", "ssh", file, ...config("placed", STEPS, ...trusted));
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(await runResult(hosts.runDir("a", "placed"), STEPS)).toEqual(await runResult(runDir("local"), STEPS));
+      const plan = await readJson<{ part: string; host: string }[]>(join(runDir("placed"), "ssh/plan.json"));
+      expect(plan.map(({ part, host }) => `${part} ${host}`)).toContain("env-worker-0 b");
+      expect(await readFile(join(runDir("placed"), "logs/latest/env-worker-0.log"), "utf8")).toContain(
+        "at https://127.0.0.1:",
+      );
+    },
+  );
 
   test("a wrong key and a host that cannot be reached are named, and nothing is started or made", async () => {
     const change = { a: { port: 1 }, b: { identity: join(hosts.dir, "a/host_key") } };

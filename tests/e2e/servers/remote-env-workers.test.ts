@@ -83,9 +83,18 @@ test("come to the batches and weights of local workers, also when one is killed 
   expect(await readJson(join(runDir("remote"), "summary.json"))).toMatchObject({ status: "completed", steps: STEPS });
 });
 
-test("a wrong token ends the run by name", async () => {
+test("a wrong token is refused by name for every worker, before there is a run", async () => {
   worker(0);
   worker(1);
   const { code, stderr } = await prl(remoteArgs("refused"), { ...options("wrong"), deadlineMs: 300_000 });
-  expect([code, stderr]).toEqual([1, expect.stringContaining("PRL_ENV_WORKER_AUTH")]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("[PRL_ENV_WORKER_AUTH]")]);
+  for (const port of ports) expect(stderr).toContain(`https://127.0.0.1:${port} refuses the token`);
+  await expect(readdir(join(place.dir, "outputs"))).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("an address to listen on is refused in the config of a run", async () => {
+  const args = [...remoteArgs("listening"), `${BLOCK}.listen`, `127.0.0.1:${ports[0]}`];
+  const { code, stderr } = await prl(args, options("right"));
+  expect([code, stderr]).toEqual([2, expect.stringContaining("remote_env_workers.listen")]);
+  await expect(readdir(join(place.dir, "outputs"))).rejects.toMatchObject({ code: "ENOENT" });
 });

@@ -10,6 +10,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startEnvWorker } from "../../../ts/environments/env-worker.ts";
 import { type WorkerIdentity, workerIdentity } from "../../../ts/environments/records.ts";
+import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
+import { checkRemoteEnvWorkers } from "../../../ts/launcher/checks/remote-env-workers.ts";
 import { connectEnvWorkers, remoteEnvWorkers } from "../../../ts/orchestrator/index.ts";
 import { certificates, hasOpenssl } from "../../support/certificates.ts";
 
@@ -94,6 +96,32 @@ describe.skipIf(!hasOpenssl())("an env worker for another machine", () => {
       code: "PRL_ENV_WORKER_MISMATCH",
       message: expect.stringContaining(message) as string,
     });
+  });
+
+  test("is checked for a run: one that fits is taken, and all that cannot take part are named", async () => {
+    const gone = await startEnvWorker({ ...CONFIG, listen: listen("127.0.0.1:0") }, TOKEN);
+    await gone.stop();
+    const check = (seed: number, connect: string[]) =>
+      checkRemoteEnvWorkers(
+        rlConfigSchema.parse({
+          model: { name: MODEL },
+          seed,
+          orchestrator: {
+            train: { source: [{ name: "reverse", env: { id: "reverse-text" } }] },
+            remote_env_workers: { connect, tls_ca: pems.ca },
+          },
+        }),
+        { provenance: undefined, signal: never, env: TOKEN, patienceMs: 300 },
+      );
+    expect(await check(1, [worker.url])).toBeUndefined();
+    expect(await check(1, [])).toBeUndefined();
+    await expect(check(1, [worker.url, gone.url])).rejects.toMatchObject({
+      code: "PRL_ENV_WORKER_UNREACHABLE",
+      message: expect.stringMatching(/remote_env_workers\.connect.*did not answer.*start it there/u) as string,
+    });
+    const refused = await check(2, [worker.url, gone.url]).catch((error: unknown) => String(error));
+    expect(refused).toContain(`${new URL(worker.url).origin} does not fit the run: its seed is 1`);
+    expect(refused).toContain(`${new URL(gone.url).origin} did not answer`);
   });
 
   test("that another program answers for is not used, and one that does not answer is given up", async () => {

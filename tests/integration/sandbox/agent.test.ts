@@ -1,4 +1,9 @@
 /** Agent programs in sandboxes: they reach the policy and nothing else, and their ends have different causes. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 
@@ -12,6 +17,7 @@ import {
   z,
 } from "../../../ts/environments/index.ts";
 import { PrlError } from "../../../ts/errors.ts";
+import { sandboxDaemonPath } from "../../../ts/native/index.ts";
 import { call, END, policy, renderer, tokenizer } from "../../support/agent-rollout.ts";
 
 const source = new SandboxSource();
@@ -59,7 +65,12 @@ for (let turn = 0; turn < 50; turn++) {
 }
 `;
 
-async function run(options: AgentProgramOptions<Row>, client: PolicyClient, limits: Limits = {}) {
+async function run(
+  options: AgentProgramOptions<Row>,
+  client: PolicyClient,
+  limits: Limits = {},
+  sandboxes: SandboxSource = source,
+) {
   const environment = defineEnvironment<object, Row>({
     name: "agent-test",
     version: "1.0.0",
@@ -85,7 +96,7 @@ async function run(options: AgentProgramOptions<Row>, client: PolicyClient, limi
     },
   });
   expect(environment.requires).toMatchObject({ sandbox: { model: true } });
-  const { episode, columns } = await environment.configure({}, { sandboxes: source }).run({
+  const { episode, columns } = await environment.configure({}, { sandboxes }).run({
     episodeId: "e",
     groupId: "g",
     source: "s",
@@ -189,5 +200,58 @@ while True:
     const client = { generate: () => Promise.reject(new PrlError("PRL_INFERENCE_FAILED", "no luck")) };
     const { episode } = await run(python, client);
     expect(episode.errors).toMatchObject([{ class: "provider", code: "PRL_INFERENCE_FAILED", message: "no luck" }]);
+  });
+});
+
+/** A daemon on TCP as on another machine: it opens no service of its machine for anybody. */
+async function daemonOnTcp(dir: string): Promise<{ addresses: string[]; stop: () => Promise<void> }> {
+  const tokens = join(dir, "tokens");
+  await writeFile(tokens, "here:token-of-here\n", { mode: 0o600 });
+  const args = ["--listen", "127.0.0.1:0", "--token-file", tokens, "--park", "0"];
+  const daemon = spawn(sandboxDaemonPath(), args, { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(daemon.stdout, "data")) as [Buffer];
+  const { address } = JSON.parse(line.toString()) as { address: string };
+  return {
+    addresses: [address],
+    stop: async () => {
+      daemon.kill("SIGTERM");
+      await once(daemon, "exit");
+    },
+  };
+}
+
+describe("an agent program in a sandbox of another daemon", () => {
+  test("talks to the policy through the daemon, which is not open to a program without the rollout's key", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "prl-agent-elsewhere-"));
+    const { addresses, stop } = await daemonOnTcp(dir);
+    const elsewhere = new SandboxSource({ addresses, token: "token-of-here" });
+    expect([elsewhere.connectedBy, source.connectedBy]).toEqual(["caller", "daemon"]);
+    try {
+      const said = [`${call("run", { command: "echo 42 > out.txt" })}${END}`, `Done.${END}`];
+      const { client, prompts } = policy(said);
+      const done = await run(python, client, {}, elsewhere);
+      expect(done.episode.errors).toEqual([]);
+      expect(done.trace).toMatchObject({ reward: 1, stop_condition: "agent_completed" });
+      expect(prompts).toHaveLength(2);
+      // Tries the way with no key and with a wrong one, then with the rollout's.
+      const intruder = PYTHON_AGENT.replace(
+        "messages = [",
+        `
+for key in [{}, {"authorization": "Bearer wrong"}]:
+    body = json.dumps({"model": "policy", "messages": [{"role": "user", "content": "let me in"}]}).encode()
+    try: urllib.request.urlopen(urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body, key))
+    except urllib.error.HTTPError as error: print(error.code)
+messages = [`,
+      );
+      const tried = policy([`Done.${END}`]);
+      const refused = await run({ ...python, files: { "agent.py": intruder } }, tried.client, {}, elsewhere);
+      expect(refused.trace).toMatchObject({ info: { agent: { stdout: "401\n401\nsaid: Done.\n" } } });
+      expect(tried.prompts).toHaveLength(1);
+      expect(tried.prompts[0]).not.toContain("let me in");
+    } finally {
+      await elsewhere.close();
+      await stop();
+      await rm(dir, { recursive: true });
+    }
   });
 });

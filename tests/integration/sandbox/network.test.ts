@@ -1,8 +1,14 @@
 /** What a sandbox reaches, as asked for from TypeScript. */
 
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sandboxDaemonPath } from "../../../ts/native/index.ts";
 import { SandboxPool } from "../../../ts/sandbox/index.ts";
 
 let pool: SandboxPool;
@@ -40,6 +46,46 @@ test("one service on its own port, in runs and in boxes", async () => {
   expect((await box.exec(get("http://127.0.0.1:7000/box"))).stdout.toString()).toBe("hello /box\n");
   await box.close();
 });
+
+/** A daemon in a new network, where it reaches nothing of ours, as on another machine. */
+async function daemonElsewhere(dir: string): Promise<{ daemon: ChildProcess; address: string }> {
+  const socket = join(dir, "sandboxd.sock");
+  const args = ["--net", sandboxDaemonPath(), "--socket", socket, "--park", "0"];
+  const daemon = spawn("unshare", args, { stdio: ["ignore", "pipe", "inherit"] });
+  await once(daemon.stdout ?? daemon, "data"); // It announces itself.
+  return { daemon, address: `unix:${socket}` };
+}
+
+const ownNetworks = spawnSync("unshare", ["--net", "true"]).status === 0;
+
+test.skipIf(!ownNetworks)(
+  `a service that the daemon cannot reach is reached by its caller${ownNetworks ? "" : " (skipped: unshare --net is not allowed here)"}`,
+  async () => {
+    const dir = await mkdtemp(join(tmpdir(), "prl-elsewhere-"));
+    const { daemon, address } = await daemonElsewhere(dir);
+    const far = await SandboxPool.connect({ addresses: [address] });
+    try {
+      const to = `127.0.0.1:${port}`;
+      const forward = [
+        { listen: 7000, to, by: "caller" as const },
+        { listen: 7001, to, by: "daemon" as const },
+      ];
+      const box = await far.create({ network: { forward } });
+      expect((await box.exec(get("http://127.0.0.1:7000/caller"))).stdout.toString()).toBe("hello /caller\n");
+      const unreached = await box.exec(get("http://127.0.0.1:7001/daemon"));
+      expect(unreached.stdout.toString()).toMatch(/^refused/);
+      await box.close();
+      await expect(far.runOnce({ command: ["true"], network: { forward } })).rejects.toMatchObject({
+        code: "PRL_SANDBOX_REQUEST",
+      });
+    } finally {
+      await far.close();
+      daemon.kill("SIGTERM");
+      await once(daemon, "exit");
+      await rm(dir, { recursive: true });
+    }
+  },
+);
 
 test("a program reaches the allowed hosts by the proxy, and nothing else", async () => {
   const ask = (to: string): string[] => [

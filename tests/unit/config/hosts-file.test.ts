@@ -30,6 +30,8 @@ test("fills defaults, and begins relative paths at the folder of the file", asyn
     identity: join(homedir(), ".ssh/key"),
     roles: ["trainer", "orchestrator", "inference"],
     command: ["prl"],
+    tls_cert: null,
+    tls_key: null,
     dir: "/data",
     env: {},
   });
@@ -48,6 +50,8 @@ test.each([
   [`${HOST}user = "-l root"\n`, "hosts.toml:6: host.0.user: takes the name of a user"],
   [`${HOST}env = { "A B" = "x" }\n`, "host.0.env"],
   [`${HOST}command = ["a\\nb"]\n`, "hosts.toml:6: host.0.command.0: is one line"],
+  [HOST.replace('"inference"', '"env-worker"'), "host.0.tls_cert: is unset, and the host has the role env-worker"],
+  [`${HOST}tls_key = "/etc/key.pem"\n`, "host.0.tls_cert: is unset, and tls_key needs it"],
   [HOST + HOST, "hosts.toml:7: host.1.name: is the name of host 0 too"],
   ["host = 3", "hosts.toml:1: host: expected"],
   ["[[host]", "hosts.toml:1:8:"],
@@ -55,6 +59,11 @@ test.each([
   const { message: said, code } = await prlErrorOf(read(text));
   expect(code).toMatch(/^PRL_CONFIG_(INVALID|SYNTAX)$/u);
   expect(said).toContain(message);
+});
+
+test("wants no certificate for an env worker that is reached by loopback", async () => {
+  const loopback = `${HOST.replace('"inference"', '"env-worker"')}internal_address = "127.0.0.1"\n`;
+  expect((await read(loopback)).hosts.host[0]?.roles).toContain("env-worker");
 });
 
 test("describes every key", () => {

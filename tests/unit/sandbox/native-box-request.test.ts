@@ -27,6 +27,14 @@ describe("a box crossing the border", () => {
     });
   });
 
+  test("says which services its caller connects to", () => {
+    const forward = [{ listen: 80, to: "127.0.0.1:9", by: "caller" as const }];
+    expect(toNativeCreate({ network: { forward } }, "b", null).network).toEqual({
+      allow: null,
+      forward: [{ listen: 80, to: "127.0.0.1:9", byCaller: true }],
+    });
+  });
+
   test("begins with a snapshot or its id", () => {
     const snapshot = { id: "s", bytes: 1, createdAt: new Date(0), labels: {} };
     expect(toNativeCreate({ from: snapshot }, "b", null).fromSnapshot).toBe("s");

@@ -88,9 +88,13 @@ describe("a request crossing the border", () => {
     const forward = [{ listen: 5432, to: "db:5432" }];
     expect(of({ command: ["true"], network: { allow: ["*.example.org:443"], forward } }).network).toEqual({
       allow: ["*.example.org:443"],
-      forward,
+      forward: [{ listen: 5432, to: "db:5432", byCaller: false }],
     });
-    expect(of({ command: ["true"], network: { forward } }).network).toEqual({ allow: null, forward });
+    const own = forward.map((one) => ({ ...one, by: "daemon" as const }));
+    expect(of({ command: ["true"], network: { forward: own } }).network).toEqual({
+      allow: null,
+      forward: [{ listen: 5432, to: "db:5432", byCaller: false }],
+    });
   });
 
   test.each([
@@ -100,6 +104,9 @@ describe("a request crossing the border", () => {
     [{ forward: [{ listen: 0, to: "x:1" }] }, "network.forward[0].listen"],
     [{ forward: [{ listen: 70_000, to: "x:1" }] }, "network.forward[0].listen"],
     [{ forward: [{ listen: 80 }] }, "network.forward[0].to"],
+    [{ forward: [{ listen: 80, to: "x:1", via: 1 }] }, "network.forward[0].via"],
+    [{ forward: [{ listen: 80, to: "x:1", by: "me" }] }, "network.forward[0].by"],
+    [{ forward: [{ listen: 80, to: "x:1", by: "caller" }] }, "network.forward[0].by"],
   ])("refuses the network %j and names the key", (network, key) => {
     expect(refusal({ command: ["true"], network })).toMatchObject({
       code: "PRL_SANDBOX_REQUEST",

@@ -87,11 +87,12 @@ export class SandboxSource {
     this.limits = settings.limits ?? {};
   }
 
-  /** Whether its daemons may be on other machines, which cannot reach our loopback. */
-  get isRemote(): boolean {
-    return (this.#settings.addresses ?? []).some(
-      (address) => !/^(unix:|(https?:\/\/)?(127\.|localhost))/u.test(address),
-    );
+  /**
+   * Who connects the programs of its sandboxes with a service on our loopback. A daemon behind a Unix socket is on this machine, and connects by
+   * itself, which is cheaper. One on TCP may be elsewhere, even behind a loopback address, and opens only what its operator names.
+   */
+  get connectedBy(): "daemon" | "caller" {
+    return (this.#settings.addresses ?? []).every((address) => /^(unix:|\/)/u.test(address)) ? "daemon" : "caller";
   }
 
   /** Errors: those of `SandboxPool.start` and `SandboxPool.connect`; the next call tries again. */
@@ -228,14 +229,10 @@ export class RolloutSandboxes {
   }
 
   async #towardsModel(network: Network = "none"): Promise<Network> {
-    if (this.#source.isRemote)
-      throw new PrlError(
-        "PRL_ENVIRONMENT_UNSUPPORTED",
-        `environment "${this.#environment}": programs in sandboxes of other machines cannot reach the policy yet`,
-      );
     const { address } = await sharedInterceptionServer();
     const own = network === "none" ? {} : network;
-    return { ...own, forward: [...(own.forward ?? []), { listen: MODEL_PORT, to: address }] };
+    const model = { listen: MODEL_PORT, to: address, by: this.#source.connectedBy };
+    return { ...own, forward: [...(own.forward ?? []), model] };
   }
 
   /** Waits at the same time count once. */

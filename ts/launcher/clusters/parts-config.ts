@@ -8,6 +8,9 @@ export interface PartsRefusal {
 }
 
 export const LOOPBACK = "127.0.0.1";
+/** Of `orchestrator.remote_env_workers.listen`. */
+export const LISTEN_MISPLACED =
+  "is where a single `prl env-server @` listens, and this config is for all parts of a run: leave it out, and give it to the worker on its machine (--orchestrator.remote-env-workers.listen)";
 
 /**
  * `where` names the machines (`a job on 2 nodes`), `instead` says how the run may have what is refused.
@@ -23,6 +26,9 @@ export function* partsProblems(
   if (inference.backend === "vllm") {
     const text = `the control routes of vLLM ask for no key, so that it listens on ${LOOPBACK} only and cannot serve ${where}: ${instead}, or name servers that run already (orchestrator.client)`;
     yield { key: ["inference", "backend"], text };
+  }
+  if (orchestrator.remote_env_workers.listen !== null) {
+    yield { key: ["orchestrator", "remote_env_workers", "listen"], text: LISTEN_MISPLACED };
   }
   if (deployment.num_cores !== null) {
     const text = `is the launcher's, which ${where} does not have: ${cores}`;

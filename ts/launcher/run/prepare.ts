@@ -46,6 +46,7 @@ import { lockEnvironments } from "./run-environments.ts";
 import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
 import { assertUnlocked, takeLock } from "../../files/run-lock.ts";
 import { checkListeners } from "../checks/listen-check.ts";
+import { checkRemoteEnvWorkers, refuseListen } from "../checks/remote-env-workers.ts";
 import { checkRouter } from "../checks/router.ts";
 import { checkEngineMemory, rlWarnings, sftWarnings } from "../checks/start-checks.ts";
 import { untilInterrupted } from "./stage.ts";
@@ -91,6 +92,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     const place = placeOf(["trainer", "data", "fake"], provenance);
     throw new PrlError("PRL_CONFIG_INVALID", `${place}: a run trains on what it samples: ${advice}`);
   }
+  refuseListen(config, provenance);
   await checkInferenceHost(config, provenance);
   const code = { provenance, signal: options.signal };
   const { warmStart, environments, absent } = await interruptible(options, async () => {
@@ -108,6 +110,8 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     }
     await checkListeners(config, provenance);
     makePlaces(config, provenance);
+    // A check alone asks no other machine.
+    if (options.hold === true) await checkRemoteEnvWorkers(config, code);
     return {
       warmStart: warm?.config ?? null,
       environments: [...sources, ...(warm?.environment ?? [])],

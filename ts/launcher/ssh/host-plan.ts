@@ -2,8 +2,8 @@
  * Which part of a run is on which host, and the config that each part gets.
  *
  * Batches go from the orchestrator to the trainer as files where both are on one host, and by grpc otherwise. Weights go as files where all parts are
- * on one host, and by grpc otherwise. All ports are known before anything starts, because every part gets them in its config. What cannot work
- * so is refused by key.
+ * on one host, and by grpc otherwise. Env workers are beside the orchestrator, or on the hosts with their role, where it reaches them over TLS. All ports
+ * are known before anything starts, because every part gets them in its config. What cannot work so is refused by key.
  */
 import { join, relative } from "node:path";
 
@@ -39,6 +39,8 @@ export interface HostPlan {
   /** Host that writes the run's metrics and events; the trainer's own are added where it is on another one. */
   readonly orchestrator: Host;
   readonly trainer: Host;
+  /** Env workers are on hosts that have their role, so that they and the orchestrator need a token. */
+  readonly hasRemoteWorkers: boolean;
 }
 
 export interface PlanSources {
@@ -47,7 +49,7 @@ export interface PlanSources {
   readonly provenance?: Provenance | undefined;
 }
 
-/** Ports behind `first_port`: batches, weights, then the servers. */
+/** Ports behind `first_port`: batches, weights, then the servers, then the env workers of hosts with their role. */
 const WEIGHTS_PORT = 1;
 const SERVERS_PORT = 2;
 
@@ -58,27 +60,34 @@ export function planHosts(config: RlConfig, sources: PlanSources): HostPlan {
   const orchestrator = oneWith("orchestrator", sources);
   const samplers = hosts.host.filter(({ roles }) => roles.includes("inference"));
   if (samplers.length === 0) throw noHost("inference", sources);
-  const place = { trainer, orchestrator, samplers };
+  const workerHosts = hosts.host.filter(({ roles }) => roles.includes("env-worker"));
+  const place = { trainer, orchestrator, samplers, workerHosts };
   refuseFirst(hostProblems(config, hosts, place), provenance);
   const name = config.run.name ?? "";
   const derived = networked(config, hosts, place);
-  const part = (host: Host, rest: Omit<Part, "host" | "runDir" | "config" | "name">): Part => ({
+  const part = (host: Host, rest: Omit<Part, "host" | "runDir" | "config" | "name">, own = derived): Part => ({
     ...rest,
     name: `${rest.component}-${rest.index}`,
     host,
     runDir: join(host.dir, host.name, name),
-    config: ofHost(derived, host),
+    config: ofHost(own, host),
   });
   const servers = Array.from({ length: config.inference.replicas }, (_, index) =>
-    part(serverHost(samplers, index), { component: "inference", command: "inference", index, kind: "serve" }),
+    part(inTurns(samplers, index), { component: "inference", command: "inference", index, kind: "serve" }),
   );
-  const workers = Array.from({ length: ownEnvWorkers(config.orchestrator) }, (_, index) =>
-    part(orchestrator, { component: "env-worker", command: "env-server", index, kind: "serve" }),
-  );
+  const worker = { component: "env-worker", command: "env-server", kind: "serve" } as const;
+  const workers =
+    workerHosts.length === 0
+      ? Array.from({ length: ownEnvWorkers(config.orchestrator) }, (_, index) =>
+          part(orchestrator, { ...worker, index }),
+        )
+      : remoteWorkers(config, hosts, workerHosts).map(({ host, listen }, index) =>
+          part(host, { ...worker, index }, listening(derived, host, listen)),
+        );
   const work = (component: "trainer" | "orchestrator", host: Host) =>
     part(host, { component, command: component, index: 0, kind: "work" });
   const parts = [...servers, ...workers, work("trainer", trainer), work("orchestrator", orchestrator)];
-  return { parts, orchestrator, trainer };
+  return { parts, orchestrator, trainer, hasRemoteWorkers: workerHosts.length > 0 };
 }
 
 /** Where the other hosts reach the parts of a host. */
@@ -86,10 +95,38 @@ export function reachedAt({ address, internal_address: internal }: Host): string
   return internal ?? address;
 }
 
-function serverHost(samplers: readonly Host[], index: number): Host {
-  const host = samplers[index % samplers.length];
-  if (host === undefined) throw new Error("no host has the role inference"); // It was refused before.
+function inTurns(hosts: readonly Host[], index: number): Host {
+  const host = hosts[index % hosts.length];
+  if (host === undefined) throw new Error("no host has the role"); // It was refused before.
   return host;
+}
+
+interface RemoteWorker {
+  readonly host: Host;
+  /** `host:port` */
+  readonly listen: string;
+  readonly url: string;
+}
+
+/** `env_workers` of them in turns, and at least one on each host with the role. */
+function remoteWorkers(
+  { inference, orchestrator }: RlConfig,
+  { first_port: first }: HostsFile,
+  hosts: readonly Host[],
+): RemoteWorker[] {
+  const length = hosts.length === 0 ? 0 : Math.max(orchestrator.env_workers, hosts.length);
+  return Array.from({ length }, (_, index) => {
+    const host = inTurns(hosts, index);
+    const listen = `${bracketed(reachedAt(host))}:${first + SERVERS_PORT + inference.replicas + index}`;
+    return { host, listen, url: `${host.tls_cert === null ? "http" : "https"}://${listen}` };
+  });
+}
+
+/** The config of an env worker on a host with that role. */
+function listening(config: RlConfig, { tls_cert, tls_key }: Host, listen: string): RlConfig {
+  const { orchestrator } = config;
+  const remote = { ...orchestrator.remote_env_workers, connect: [], listen, tls_cert, tls_key };
+  return { ...config, orchestrator: { ...orchestrator, remote_env_workers: remote } };
 }
 
 function oneWith(role: HostRole, sources: PlanSources): Host {
@@ -111,12 +148,13 @@ interface Places {
   readonly trainer: Host;
   readonly orchestrator: Host;
   readonly samplers: readonly Host[];
+  readonly workerHosts: readonly Host[];
 }
 
 function* hostProblems(
   config: RlConfig,
   hosts: HostsFile,
-  { trainer, orchestrator, samplers }: Places,
+  { trainer, orchestrator, samplers, workerHosts }: Places,
 ): Generator<PartsRefusal> {
   const where = "a run over ssh";
   yield* partsProblems(config, { where, instead: "use prl rl", cores: "set trainer.threads and inference.threads" });
@@ -124,6 +162,11 @@ function* hostProblems(
   if (clean) {
     const text = `deletes on this machine only, not on the hosts: choose another run.name, or go on with --resume`;
     yield { key: ["clean"], text };
+  }
+  const [workers] = workerHosts;
+  if (workers !== undefined && config.orchestrator.remote_env_workers.connect.length > 0) {
+    const text = `names env workers that run already, and ${workers.name} has the role env-worker, whose workers the run starts: leave out one of them`;
+    yield { key: ["orchestrator", "remote_env_workers", "connect"], text };
   }
   if (trainer !== orchestrator && !isShared(ckpt.path, hosts.shared)) {
     const there = hosts.shared.length === 0 ? "names none" : `names ${hosts.shared.join(", ")}`;
@@ -151,14 +194,17 @@ function isShared(path: string | null, shared: readonly string[]): boolean {
 }
 
 /** The config of all parts: where they listen and how batches and weights travel. */
-function networked(config: RlConfig, { first_port: first }: HostsFile, places: Places): RlConfig {
-  const { trainer, orchestrator, samplers } = places;
+function networked(config: RlConfig, hosts: HostsFile, places: Places): RlConfig {
+  const { first_port: first } = hosts;
+  const { trainer, orchestrator, samplers, workerHosts } = places;
   const isOneHost = trainer === orchestrator && samplers.every((host) => host === trainer);
+  const remote = config.orchestrator.remote_env_workers;
+  const urlsOfWorkers = remoteWorkers(config, hosts, workerHosts).map(({ url }) => url);
   const connect = (port: number) => `${bracketed(reachedAt(trainer))}:${port}`;
   const { rollout_transport: batches, weight_broadcast: weights } = config;
   const serversPort = first + SERVERS_PORT;
   const urls = Array.from({ length: config.inference.replicas }, (_, index) => {
-    return `http://${bracketed(reachedAt(serverHost(samplers, index)))}:${serversPort + index}`;
+    return `http://${bracketed(reachedAt(inTurns(samplers, index)))}:${serversPort + index}`;
   });
   return {
     ...config,
@@ -171,7 +217,11 @@ function networked(config: RlConfig, { first_port: first }: HostsFile, places: P
         ? weights
         : { ...weights, type: "grpc", port: first + WEIGHTS_PORT, connect: connect(first + WEIGHTS_PORT) },
     inference: { ...config.inference, server: { ...config.inference.server, port: serversPort } },
-    orchestrator: { ...config.orchestrator, client: { ...config.orchestrator.client, base_url: urls } },
+    orchestrator: {
+      ...config.orchestrator,
+      client: { ...config.orchestrator.client, base_url: urls },
+      remote_env_workers: urlsOfWorkers.length === 0 ? remote : { ...remote, connect: urlsOfWorkers },
+    },
   };
 }
 

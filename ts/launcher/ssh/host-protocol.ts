@@ -7,7 +7,7 @@
 import { z } from "zod";
 
 /** Both sides must have the same number; it changes with every change of the forms below. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 export const BEAT_MS = 1_000;
 /** Without a beat for this long, the launcher or its machine is gone. */
 export const SILENCE_MS = 30_000;
@@ -37,7 +37,7 @@ export const partOrderSchema = z.strictObject({
   /** Absolute path on the host. */
   runDir: text.regex(/^\//u),
   /** Files of configs, by their names in `<runDir>/ssh/`. The first one is the run's. */
-  configs: z.record(text.regex(/^[a-z-]+\.toml$/u), text),
+  configs: z.record(text.regex(/^[a-z][a-z0-9-]*\.toml$/u), text),
   attempt: z.int().positive(),
   resume: z.union([z.literal("latest"), z.int().positive()]).nullable(),
   /** Variables of the part, the run's key among them. */

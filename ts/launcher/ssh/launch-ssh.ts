@@ -5,6 +5,7 @@
  * on a host when this process or the connection is gone. Logs, metrics and events come back into the run directory here, which is a run directory
  * like any other.
  */
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -16,6 +17,7 @@ import {
   type RlConfig,
   tomlWithOrigins,
 } from "../../config/index.ts";
+import { workerToken as workerTokenOf } from "../../environments/records.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 import { ifThere } from "../../files/file-presence.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
@@ -82,7 +84,9 @@ export async function launchSsh(given: RlConfig, options: SshOptions): Promise<R
     const warmStart = await warmStartText(config);
     const { logs, directory } = session;
     const collector = new Collector(path, logs);
-    const orders = await ordersOf(plan, { ...options, key, attempt: directory.attempt, path, warmStart });
+    // It follows from the run's key, and does not tell it.
+    const workerToken = workerTokenOf(env) ?? createHash("sha256").update(`env-worker ${key}`).digest("hex");
+    const orders = await ordersOf(plan, { ...options, key, workerToken, attempt: directory.attempt, path, warmStart });
     await runParts(session, options, ({ signal }) => {
       const events = eventsOf(session);
       const { hosts, hurry } = options;
@@ -180,6 +184,8 @@ async function warmStartText(config: RlConfig): Promise<string | null> {
 interface OrderSources {
   readonly resume: ResumeRequest | undefined;
   readonly key: string;
+  /** PRL_ENV_WORKER_TOKEN of the orchestrator and the env workers. */
+  readonly workerToken: string;
   readonly attempt: number;
   /** The run directory here. */
   readonly path: string;
@@ -190,24 +196,28 @@ async function ordersOf(plan: HostPlan, sources: OrderSources): Promise<[Part, P
   const isTogether = plan.trainer === plan.orchestrator;
   const owners = new Map<string, LineOwner>([["orchestrator-0", isTogether ? "all" : "others"]]);
   if (!isTogether) owners.set("trainer-0", "trainer");
-  const { path, resume, key, attempt, warmStart } = sources;
+  const { path, resume, key, workerToken, attempt, warmStart } = sources;
   const orders = plan.parts.map(async (part): Promise<[Part, PartOrder]> => {
     const { name, component, command, index, kind, runDir, host } = part;
     const owner = owners.get(name);
     const follow = owner === undefined ? {} : await receivedBytes(path, owner);
-    const env = { ...host.env, PRL_TRANSPORT_TOKEN: key };
+    const isWorkers = plan.hasRemoteWorkers && (component === "env-worker" || component === "orchestrator");
+    const tokens = { PRL_TRANSPORT_TOKEN: key, ...(isWorkers && { PRL_ENV_WORKER_TOKEN: workerToken }) };
+    const env = { ...host.env, ...tokens };
     const place = { do: "part", protocol: PROTOCOL, name, component, command, index, kind, runDir } as const;
     return [part, { ...place, configs: configsOf(part, warmStart), attempt, resume: resume ?? null, env, follow }];
   });
   return Promise.all(orders);
 }
 
-function configsOf({ config, runDir }: Part, warmStart: string | null): Record<string, string> {
+function configsOf({ name, config, runDir }: Part, warmStart: string | null): Record<string, string> {
+  // Parts on one host share the file, except for workers, each of which listens on another port.
+  const file = config.orchestrator.remote_env_workers.listen === null ? FILES.config : `${name}.toml`;
   const { warm_start: stage } = config;
   const own =
     stage === null ? config : { ...config, warm_start: { ...stage, sft: join(runDir, "ssh", FILES.warmStart) } };
   return {
-    [FILES.config]: tomlWithOrigins(own, new Map()),
+    [file]: tomlWithOrigins(own, new Map()),
     ...(warmStart !== null && { [FILES.warmStart]: warmStart }),
   };
 }

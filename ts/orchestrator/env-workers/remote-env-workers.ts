@@ -76,7 +76,12 @@ async function greet(
       if (problem === null) return;
       if (performance.now() + pause > latest) {
         const seconds = patienceMs / 1000;
-        throw new PrlError("PRL_ENV_WORKER_UNREACHABLE", `${url} did not answer for ${seconds} s: ${problem}`);
+        const advice =
+          "start it there with `prl env-server @` and the run's config, or take it out of orchestrator.remote_env_workers.connect";
+        throw new PrlError(
+          "PRL_ENV_WORKER_UNREACHABLE",
+          `${url} did not answer for ${seconds} s (${problem}): ${advice}`,
+        );
       }
       await sleep(pause, undefined, { signal });
     }

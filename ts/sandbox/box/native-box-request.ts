@@ -64,7 +64,7 @@ export function toNativeCreate(request: BoxRequest, id: string, poolIsolation: I
     lifetimeMs: optionalCount(request.ttlMs, "ttlMs", 1),
     labels: strings(request.labels, "labels"),
     limits: nativeLimits(request.limits),
-    network: nativeNetwork(request.network),
+    network: nativeNetwork(request.network, "box"),
     runtime: request.profile ?? "",
     image: request.image ?? "",
     fromSnapshot: from === undefined ? "" : typeof from === "string" ? from : from.id,

@@ -1,5 +1,6 @@
 //! Held sandboxes: state between execs, on the one daemon that made them.
 
+mod accept;
 mod archive;
 mod exec;
 mod files;

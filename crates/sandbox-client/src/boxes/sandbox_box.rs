@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use prl_sandbox_proto::{Box as BoxInfo, CloseRequest, CreateRequest, ListRequest, SetLifetimeRequest};
 use tokio::time::timeout;
+use tokio_util::sync::DropGuard;
 use tonic::{Response, Status};
 
+use super::accept::{Services, accept};
 use crate::call::{Manner, QUERY_DEADLINE, Repeat, ask};
 use crate::client::{Client, Shared};
 use crate::connection::{Boxes, Connection};
@@ -42,6 +44,8 @@ pub(crate) struct Held {
     is_closed: AtomicBool,
     /// Why it is gone; set once.
     ended: OnceLock<RunOutcome>,
+    /// Ends, with the last handle, what serves the connections of its programs.
+    accepting: OnceLock<DropGuard>,
 }
 
 /// The daemons that keep snapshots, by the snapshots' ids.
@@ -67,6 +71,9 @@ impl SnapshotPlaces {
 impl Client {
     /// Makes a held sandbox. `request.id` must be chosen by the caller, and never be used again.
     ///
+    /// Forwards by the caller lead to services that this process reaches (`to` is `host:port` or `unix:/path`); they work as long as this
+    /// handle or a clone of it exists.
+    ///
     /// If a daemon is full, stops or does not answer, another one is tried. A box from a snapshot is made on the daemon that keeps the
     /// snapshot. The box's lease is renewed from now on.
     ///
@@ -79,6 +86,7 @@ impl Client {
             return Err(ClientError::Request("the box has no id".to_owned()));
         }
         check_size(&request)?;
+        let services = Services::take(&mut request)?;
         let queue_ms = *request.queue_ms.get_or_insert(DEFAULT_QUEUE_MS);
         let deadline = Duration::from_millis(queue_ms) + GRACE;
         let only = match request.from_snapshot.as_str() {
@@ -96,7 +104,7 @@ impl Client {
             tried.push(Arc::clone(&node));
             let is_choice = only.is_none() && shared.has_alternatives();
             match create_on(&node, &request, deadline, is_choice).await {
-                Ok(info) => return Ok(self.hold(node, info, &request)),
+                Ok(info) => return Ok(self.hold(node, info, &request, services)),
                 Err(error) if is_passed_over(&error) => {
                     let takes_work = error.code() == Infra::Overloaded.code();
                     if is_choice && !takes_work {
@@ -110,10 +118,13 @@ impl Client {
         Err(last)
     }
 
-    fn hold(&self, node: Arc<Node>, info: BoxInfo, request: &CreateRequest) -> SandboxBox {
+    fn hold(&self, node: Arc<Node>, info: BoxInfo, request: &CreateRequest, services: Services) -> SandboxBox {
         let wall_ms = request.limits.as_ref().and_then(|limits| limits.wall_ms);
         let held = Held::new(&self.shared, node, info, wall_ms.unwrap_or(DEFAULT_WALL_MS));
         self.shared.leases.keep(&held);
+        if !services.is_empty() {
+            held.accept(services);
+        }
         SandboxBox { held }
     }
 
@@ -254,7 +265,24 @@ impl Held {
             wall_ms,
             is_closed: AtomicBool::new(false),
             ended: OnceLock::new(),
+            accepting: OnceLock::new(),
         })
+    }
+
+    /// Serves the connections that its programs make to forwards by the caller, as long as a handle of the box exists.
+    fn accept(self: &Arc<Self>, services: Services) {
+        let (end, closing) = (CancellationToken::new(), self.shared.closing.clone());
+        let ended = end.clone();
+        let accepting = accept(Arc::downgrade(self), services);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = accepting => {}
+                () = ended.cancelled() => {}
+                () = closing.cancelled() => {}
+            }
+        });
+        // A box is made once, so none was set before.
+        let _ = self.accepting.set(end.drop_guard());
     }
 
     pub(crate) fn id(&self) -> &str {

@@ -20,7 +20,7 @@ use super::snapshots::Snapshot;
 use super::standby::Standby;
 use crate::cgroup::{Group, Observed};
 use crate::counts::BoxEnd;
-use crate::egress::{Egress, NetworkPlan};
+use crate::egress::{Egress, Handover, NetworkPlan};
 use crate::error::SandboxError;
 use crate::error::Unwritten;
 use crate::plan::{LimitsOfGroup, Plan};
@@ -75,6 +75,8 @@ pub(crate) struct SandboxBox {
     init: Init,
     uid: Uid,
     ways_out: Mutex<WaysOut>,
+    /// The connections of its programs that wait for its caller.
+    pub(crate) handover: Option<Arc<Handover>>,
     /// Whether the box has another network than the one in which `ways_out` were opened.
     moved: AtomicBool,
     processes_limit: AtomicU64,
@@ -156,6 +158,7 @@ impl SandboxBox {
             init,
             uid,
             ways_out,
+            handover: plan.network.handover(),
             moved: AtomicBool::new(false),
             paired: AtomicBool::new(false),
             nursed: AtomicBool::new(false),
@@ -285,6 +288,8 @@ impl SandboxBox {
             tracing::error!(%error, "cannot wait for a box's init");
         }
         self.processes.finish();
+        // No connection outlives the box, although calls may still hold this object.
+        lock(&self.ways_out).0 = Egress::default();
         if let Err(error) = self.group.remove().await {
             tracing::error!(%error, "cannot remove a box's cgroup");
         }

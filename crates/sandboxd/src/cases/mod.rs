@@ -168,8 +168,8 @@ fn check(state: &DaemonState, request: RunTestsRequest) -> Result<Tests, Sandbox
         image: request.image.clone(),
         ..RunOnceRequest::default()
     });
-    let build = build.map(|build| plan::plan(build, state.terms())).transpose()?;
-    let mut program = plan::plan(request, state.terms())?;
+    let build = build.map(|build| plan::plan_run(build, state.terms())).transpose()?;
+    let mut program = plan::plan_run(request, state.terms())?;
     state.warm.choose(&mut program)?;
     Ok(Tests {
         build: build.map(|build| enclosed(build, false)),

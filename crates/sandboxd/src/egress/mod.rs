@@ -1,5 +1,5 @@
 //! The ways out of a box, all of them in the daemon: a proxy for the names of the allow-list, and forwards to single
-//! services.
+//! services, which the daemon or the caller reaches.
 //!
 //! A box has no network but its loopback. Init makes listening sockets there and hands them to the daemon, which
 //! accepts on them although it is in the machine's network. So nothing is routed, and a program reaches only the
@@ -7,6 +7,7 @@
 //! port and resolves names itself. It does not inspect the content: a program can send anything to an allowed host.
 
 mod address;
+mod handover;
 mod http;
 mod policy;
 mod reach;
@@ -16,8 +17,10 @@ mod socks;
 use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use handover::{Handover, Line};
 pub(crate) use policy::Policy;
 pub(crate) use reach::{Reach, Service};
 pub(crate) use request::{Grants, NetworkPlan, add_missing};
@@ -58,6 +61,11 @@ impl Egress {
                 }
             }
         })
+    }
+
+    /// Hands every client of a listening socket of the box to the caller. Returns its port.
+    pub(crate) fn hand_over(&mut self, listener: OwnedFd, to: Arc<Handover>, listen: u16) -> io::Result<u16> {
+        self.serve(listener, move |stream| Arc::clone(&to).serve(stream, listen))
     }
 
     fn serve<F>(&mut self, listener: OwnedFd, handle: impl Fn(TcpStream) -> F + Send + 'static) -> io::Result<u16>

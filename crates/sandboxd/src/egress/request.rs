@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use prl_sandbox_guest::wire::OpenSocket;
 use prl_sandbox_proto::Network;
+use prl_sandbox_proto::forward::By;
 use prl_sandbox_proto::network::Mode;
 
-use super::{Egress, Policy, Reach, Service};
+use super::{Egress, Handover, Policy, Reach, Service};
 use crate::error::SandboxError;
 
 const MAX_FORWARDS: usize = 16;
@@ -51,7 +52,16 @@ impl Grants {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NetworkPlan {
     allowed: Option<Arc<Policy>>,
-    forwards: Vec<(u16, Service)>,
+    forwards: Vec<(u16, Target)>,
+    /// Where the connections of forwards by the caller wait; `None` without such forwards.
+    handover: Option<Arc<Handover>>,
+}
+
+/// Who connects for a forward, and where to.
+#[derive(Clone, Debug)]
+enum Target {
+    Service(Service),
+    Caller,
 }
 
 impl NetworkPlan {
@@ -84,18 +94,52 @@ impl NetworkPlan {
             let count = network.forward.len();
             return Err(invalid(format!("{count} forwards; at most {MAX_FORWARDS}")));
         }
-        let mut forwards: Vec<(u16, Service)> = Vec::new();
+        let mut forwards: Vec<(u16, Target)> = Vec::new();
         for forward in &network.forward {
             let port = u16::try_from(forward.listen).ok().filter(|port| *port > 0);
             let port = port.ok_or_else(|| invalid(format!("forward.listen {} is no port", forward.listen)))?;
             if forwards.iter().any(|(taken, _)| *taken == port) {
                 return Err(invalid(format!("two forwards listen on {port}")));
             }
-            let to = Service::parse(&forward.to).map_err(|wrong| invalid(format!("forward.to: {wrong}")))?;
-            refused(&to)?;
-            forwards.push((port, to));
+            let target = match By::try_from(forward.by) {
+                Ok(By::Daemon) => {
+                    let to = Service::parse(&forward.to).map_err(|wrong| invalid(format!("forward.to: {wrong}")))?;
+                    refused(&to)?;
+                    Target::Service(to)
+                }
+                Ok(By::Caller) if forward.to.is_empty() => Target::Caller,
+                Ok(By::Caller) => {
+                    let what = "is for the caller, who connects (`by` CALLER): leave it empty";
+                    return Err(invalid(format!("forward.to {:?} {what}", forward.to)));
+                }
+                Err(_) => return Err(invalid(format!("forward.by {} is not known", forward.by))),
+            };
+            forwards.push((port, target));
         }
-        Ok(Self { allowed, forwards })
+        let by_caller = forwards.iter().any(|(_, target)| matches!(target, Target::Caller));
+        Ok(Self {
+            allowed,
+            forwards,
+            handover: by_caller.then(Arc::default),
+        })
+    }
+
+    /// Refuses forwards by the caller for what is no held box: a run's caller only waits for its result.
+    pub(crate) fn needs_no_caller(&self) -> Result<(), SandboxError> {
+        let by_caller = self
+            .forwards
+            .iter()
+            .find(|(_, target)| matches!(target, Target::Caller));
+        by_caller.map_or(Ok(()), |(port, _)| {
+            Err(SandboxError::Invalid(format!(
+                "network: the forward of port {port} by the caller needs a held box; a run has none"
+            )))
+        })
+    }
+
+    /// The connections that wait for the caller; `None` without forwards by the caller.
+    pub(crate) fn handover(&self) -> Option<Arc<Handover>> {
+        self.handover.clone()
     }
 
     /// Whether the request asks for no network.
@@ -123,8 +167,12 @@ impl NetworkPlan {
                 .next()
                 .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
         };
-        for (_, to) in &self.forwards {
-            egress.forward(next()?, to.clone())?;
+        for (listen, target) in &self.forwards {
+            match (target, &self.handover) {
+                (Target::Service(to), _) => egress.forward(next()?, to.clone())?,
+                (Target::Caller, Some(handover)) => egress.hand_over(next()?, Arc::clone(handover), *listen)?,
+                (Target::Caller, None) => return Err(io::ErrorKind::InvalidInput.into()),
+            };
         }
         let mut environment = Vec::new();
         if let Some(policy) = &self.allowed {
@@ -164,9 +212,16 @@ mod tests {
                 .map(|(listen, to)| Forward {
                     listen: *listen,
                     to: (*to).to_owned(),
+                    by: By::Daemon.into(),
                 })
                 .collect(),
         }
+    }
+
+    fn by_caller(to: &str) -> Network {
+        let mut network = network(&[], &[(80, to)]);
+        network.forward[0].by = By::Caller.into();
+        network
     }
 
     #[test]
@@ -195,6 +250,8 @@ mod tests {
         contradiction.mode = Mode::None.into();
         let mut unknown = network(&[], &[]);
         unknown.mode = 7;
+        let mut strange = by_caller("");
+        strange.forward[0].by = 7;
         let many: Vec<(u32, &str)> = (1..=17).map(|port| (port, "a.b:1")).collect();
         for wrong in [
             contradiction,
@@ -205,6 +262,8 @@ mod tests {
             network(&[], &[(1, "a.b:1"), (1, "a.c:1")]),
             network(&[], &[(1, "a.b")]),
             network(&[], &many),
+            by_caller("a.b:1"),
+            strange,
         ] {
             let planned = NetworkPlan::new(Some(&wrong), &Grants::Everything);
             assert!(
@@ -212,6 +271,16 @@ mod tests {
                 "{wrong:?}: {planned:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_forward_by_the_caller_needs_no_grant_but_a_box() {
+        let plan = NetworkPlan::new(Some(&by_caller("")), &Grants::Only(Vec::new())).expect("a plan");
+        assert!(plan.handover().is_some() && !plan.is_none());
+        let refused = plan.needs_no_caller().expect_err("no box");
+        assert!(refused.to_string().contains("port 80 by the caller"), "{refused}");
+        let direct = NetworkPlan::new(Some(&network(&[], &[(80, "a.b:1")])), &Grants::Everything).expect("a plan");
+        assert!(direct.handover().is_none() && direct.needs_no_caller().is_ok());
     }
 
     #[test]

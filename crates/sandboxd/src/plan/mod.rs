@@ -160,8 +160,15 @@ pub(crate) fn plan_exec(request: &ExecRequest, of_box: &CreateRequest, terms: Te
     Ok(planned)
 }
 
-/// Checks a request.
-pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
+/// Checks a request for a run, which has no held box.
+pub(crate) fn plan_run(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
+    let planned = plan(request, terms)?;
+    planned.network.needs_no_caller()?;
+    Ok(planned)
+}
+
+/// Checks what requests have in common.
+fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
     check_sizes(&request)?;
     let network = NetworkPlan::new(request.network.as_ref(), terms.grants)?;
     if !terms.network && !network.is_none() {

@@ -43,7 +43,7 @@ impl Sandboxes for Service {
         demand(&state.probe, request.min_isolation)?;
         let key = tenant.key("", &request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
-        let mut plan = plan::plan(request, state.terms())?;
+        let mut plan = plan::plan_run(request, state.terms())?;
         let pool = state
             .warm
             .choose_for_run(&mut plan)?

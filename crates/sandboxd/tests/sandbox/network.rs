@@ -51,6 +51,7 @@ fn forward(to: &[(u32, String)]) -> Network {
             .map(|(listen, to)| Forward {
                 listen: *listen,
                 to: to.clone(),
+                ..Forward::default()
             })
             .collect(),
         ..Network::default()

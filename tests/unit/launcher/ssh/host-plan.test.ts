@@ -5,6 +5,7 @@ import { type HostsFile, hostsFileSchema, type Origin, type RlConfig } from "../
 import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
 import { planHosts } from "../../../../ts/launcher/ssh/host-plan.ts";
 
+const PEM = { tls_cert: "/etc/prl/cert.pem", tls_key: "/etc/prl/key.pem" };
 const FILE = new Map<string, Origin>([["host.1.roles", { kind: "file", file: "hosts.toml", line: 9 }]]);
 
 function configOf(more: Record<string, unknown> = {}): RlConfig {
@@ -20,7 +21,8 @@ function configOf(more: Record<string, unknown> = {}): RlConfig {
 
 function hostsOf(roles: readonly (readonly string[])[], more: Record<string, unknown> = {}): HostsFile {
   const host = roles.map((own, index) => {
-    return { name: `h${index + 1}`, address: `10.0.0.${index + 1}`, dir: "/data", roles: own };
+    const pem = own.includes("env-worker") ? PEM : {};
+    return { name: `h${index + 1}`, address: `10.0.0.${index + 1}`, dir: "/data", roles: own, ...pem };
   });
   return hostsFileSchema.parse({ host, ...more });
 }
@@ -81,6 +83,45 @@ describe("the plan of a run over ssh", () => {
     const { config } = plan(configOf(), inside).parts[0] ?? {};
     expect(config?.orchestrator.client.base_url).toEqual(["http://[fd00::1]:7302"]);
     expect(config?.weight_broadcast).toMatchObject({ connect: "[fd00::1]:7301", host: "fd00::1" });
+  });
+
+  test("gives hosts with the role env-worker at least one worker each, which the orchestrator reaches over TLS", () => {
+    const hosts = hostsOf([["trainer", "orchestrator"], ["inference"], ["env-worker"], ["env-worker", "inference"]]);
+    const more = { inference: { replicas: 2 }, orchestrator: { remote_env_workers: { tls_ca: "/etc/prl/ca.pem" } } };
+    const { parts, hasRemoteWorkers } = plan(configOf(more), hosts);
+    expect(hasRemoteWorkers).toBe(true);
+    const workers = parts.filter(({ component }) => component === "env-worker");
+    expect(workers.map(({ name, host }) => `${name} ${host.name}`)).toEqual(["env-worker-0 h3", "env-worker-1 h4"]);
+    expect(workers.map(({ config }) => config.orchestrator.remote_env_workers)).toMatchObject([
+      { listen: "10.0.0.3:7304", ...PEM, connect: [] },
+      { listen: "10.0.0.4:7305", ...PEM, connect: [] },
+    ]);
+    expect(parts.at(-1)?.config.orchestrator.remote_env_workers).toMatchObject({
+      connect: ["https://10.0.0.3:7304", "https://10.0.0.4:7305"],
+      listen: null,
+      tls_cert: null,
+      tls_ca: "/etc/prl/ca.pem",
+    });
+    // Every host reads its config by the same rules.
+    for (const { config } of parts) expect(rlConfigSchema.safeParse(config).error).toBeUndefined();
+    const three = plan(configOf({ ...more, orchestrator: { env_workers: 3 } }), hosts);
+    expect(three.parts.filter(({ command }) => command === "env-server").map(({ host }) => host.name)).toEqual([
+      "h3",
+      "h4",
+      "h3",
+    ]);
+    expect(plan(configOf(), hostsOf([["trainer", "orchestrator"], ["inference"]])).hasRemoteWorkers).toBe(false);
+  });
+
+  test("refuses workers of two kinds, and an address to listen on that all parts would have", () => {
+    const here = hostsOf([["trainer", "orchestrator", "env-worker"], ["inference"]]);
+    const remote = (remote_env_workers: object) => configOf({ orchestrator: { remote_env_workers } });
+    expect(refusal(remote({ connect: ["https://127.0.0.1:7443"] }), here)).toContain(
+      "orchestrator.remote_env_workers.connect: names env workers that run already, and h1 has the role env-worker",
+    );
+    expect(refusal(remote({ listen: "10.0.0.1:7443" }), here)).toContain(
+      "orchestrator.remote_env_workers.listen: is where a single `prl env-server @` listens",
+    );
   });
 
   test("refuses roles that no host has, and trainers on two hosts, with the place in the file of hosts", () => {

@@ -41,7 +41,7 @@ export const remoteEnvWorkersBlock = z
       .nullable()
       .default(null)
       .describe(
-        "host:port that `prl env-server @` listens on; beyond loopback it needs tls_cert, tls_key and PRL_ENV_WORKER_TOKEN; unset: a free port of 127.0.0.1, without a token",
+        "host:port that `prl env-server @` listens on; beyond loopback it needs tls_cert, tls_key and PRL_ENV_WORKER_TOKEN; unset: a free port of 127.0.0.1, without a token. Give it to the worker alone: the config of a run refuses it",
       ),
     tls_cert: pem("certificate of the worker that listens"),
     tls_key: pem("key of tls_cert"),

@@ -1,5 +1,6 @@
 //! The service of held sandboxes.
 
+mod accepting;
 mod making;
 
 use std::sync::Arc;
@@ -7,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::boxes_server::Boxes;
 use prl_sandbox_proto::{
-    ArchiveReply, AttachRequest, Box as BoxInfo, BoxRequest, Chunk, CloseReply, CloseRequest, CreateRequest,
+    ArchiveReply, Arrival, AttachRequest, Box as BoxInfo, BoxRequest, Chunk, CloseReply, CloseRequest, CreateRequest,
     DeleteSnapshotRequest, DialRequest, Directory, Empty, EvaluateReply, EvaluateRequest, ExecRequest, FileInfo,
-    InputReply, InputRequest, ListDirectoryRequest, ListReply, ListRequest, MoveRequest, PathRequest, Process,
+    InputReply, InputRequest, ListDirectoryRequest, ListReply, ListRequest, MoveRequest, PathRequest, Piece, Process,
     ProcessEvent, ProcessList, ReadFileRequest, RemoveRequest, RenewReply, RenewRequest, ResizeRequest, RunOnceResult,
     SetLifetimeRequest, SignalRequest, SnapshotInfo, SnapshotList, SnapshotRequest, StartRequest, WatchEvent,
     WatchRequest, WriteFileRequest,
@@ -427,6 +428,28 @@ impl Boxes for BoxService {
         let stream = dial::connect(&held, first.port).await?;
         let chunks = dial::relay(held, stream, first.data, incoming);
         Ok(Response::new(Box::pin(chunks)))
+    }
+
+    type AcceptStream = BoxStream<Arrival>;
+
+    async fn accept(&self, request: Request<BoxRequest>) -> Result<Response<Self::AcceptStream>, Status> {
+        let (held, _) = self.opened(request, |request| &request.r#box)?;
+        let (sender, arrivals) = mpsc::channel(WAITING_CHUNKS);
+        accepting::accept(Arc::clone(&held), sender)?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(arrivals))))
+    }
+
+    type CarryStream = BoxStream<Piece>;
+
+    async fn carry(&self, request: Request<Streaming<Piece>>) -> Result<Response<Self::CarryStream>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut incoming = request.into_inner();
+        let first = tokio::time::timeout(FIRST_MESSAGE, incoming.message()).await;
+        let first = first.map_err(|_| Status::deadline_exceeded("no first message"))??;
+        let first = first.ok_or_else(|| SandboxError::Invalid("a carry without a message".to_owned()))?;
+        let held = self.named(&tenant, &first.r#box)?;
+        let pieces = accepting::carry(&held, &first, incoming)?;
+        Ok(Response::new(Box::pin(pieces)))
     }
 }
 

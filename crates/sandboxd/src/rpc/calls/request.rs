@@ -27,7 +27,7 @@ const COMPLETE: Duration = Duration::from_secs(120);
 /// After this time there may be room again.
 const RETRY_AFTER_MS: u64 = 500;
 /// Calls whose requests are streams.
-const STREAMING: [&str; 3] = ["/WriteFile", "/WriteArchive", "/Dial"];
+const STREAMING: [&str; 4] = ["/WriteFile", "/WriteArchive", "/Dial", "/Carry"];
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! The client with real daemons: certificates, tenants, several daemons, and held boxes.
 
+mod accept;
 mod boxes;
 mod cases;
 mod certificates;

@@ -81,7 +81,11 @@ const OF_RUNS: &[Change<RunOnceRequest>] = &[
     }),
     ("forward", |run, text| {
         run.network = Some(Network {
-            forward: vec![Forward { listen: 80, to: text }],
+            forward: vec![Forward {
+                listen: 80,
+                to: text,
+                ..Forward::default()
+            }],
             ..Network::default()
         });
     }),

@@ -247,6 +247,8 @@ fn messages() -> Vec<(&'static str, Vec<u8>)> {
         ("/prl.sandbox.v1.Boxes/WriteFile", write.encode_to_vec()),
         ("/prl.sandbox.v1.Boxes/WriteArchive", write.encode_to_vec()),
         ("/prl.sandbox.v1.Boxes/Dial", dial.encode_to_vec()),
+        ("/prl.sandbox.v1.Boxes/Accept", b"\x0a\x04fuzz".to_vec()),
+        ("/prl.sandbox.v1.Boxes/Carry", b"\x0a\x04fuzz\x10\x01".to_vec()),
         ("/prl.sandbox.v1.Boxes/NoSuchMethod", path.clone()),
         ("/no.such.Service/Method", path.clone()),
     ];

@@ -163,6 +163,7 @@ async fn every_case_may_listen_on_the_same_port() -> Outcome {
                 forward: vec![Forward {
                     listen: 9000,
                     to: format!("127.0.0.1:{port}"),
+                    ..Forward::default()
                 }],
                 ..Network::default()
             }),
