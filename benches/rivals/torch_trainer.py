@@ -76,11 +76,13 @@ class Ours:
 
     def step(self) -> tuple[float, float]:
         started_at = time.perf_counter()
-        loss = self.trainer.forward_backward(self.batch, None)["loss"]
+        found = self.trainer.forward_backward(self.batch, None)
         torch.cuda.synchronize() if torch.cuda.is_available() else None
         self.seconds = time.perf_counter() - started_at
         norm = self.trainer.step(1e-6)["grad_norm"]
-        return loss, norm
+        # The trainer resets torch's own peak in every phase of a step.
+        self.peak_gib = found["metrics"]["perf/peak_memory"]
+        return found["loss"], norm
 
 
 class Plain:
@@ -103,6 +105,10 @@ class Plain:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-6, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, fused=True)
         self.columns = {name: value.to(self.device) for name, value in load_file(args.batch).items()}
         self.seconds = 0.0
+
+    @property
+    def peak_gib(self) -> float:
+        return torch.cuda.max_memory_allocated() / 2**30
 
     def step(self) -> tuple[float, float]:
         started_at = time.perf_counter()
@@ -203,7 +209,7 @@ def main() -> None:
         found = {"side": args.side, "compile": args.compile, "device": name, "torch": torch.__version__, "loss": loss, "grad_norm": norm}
         found |= {"seconds": best, "median": statistics.median(seconds), "forward_backward": min(backward), "tokens": tokens}
         found |= {"tokens_per_second": tokens / best, "mfu": None if peak is None else needed / best / peak}
-        found |= {"peak_gib": torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else None}
+        found |= {"peak_gib": side.peak_gib if torch.cuda.is_available() else None}
         print(json.dumps(found), flush=True)
     dist.destroy_process_group()
 

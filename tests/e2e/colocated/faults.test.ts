@@ -1,4 +1,7 @@
-/** What becomes of a run whose trainer and servers take turns on one GPU when one of them dies, or the run is stopped, in either turn. */
+/**
+ * What becomes of a run whose trainer and servers take turns on one GPU when one of them dies, or the run is stopped, in either turn. The long
+ * form (`PRL_TEST_LONG=1`) has all of them.
+ */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -9,6 +12,7 @@ import { outside, turnsOf } from "./turns.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;
+const isLong = process.env["PRL_TEST_LONG"] === "1";
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeEach(async () => {
@@ -41,14 +45,17 @@ const untilTurn = (name: string, wanted: "trainer" | "servers", step: number) =>
     return turn?.turn === wanted && turn.step === step ? turn : null;
   });
 
-test.each([
+/** Who dies, and in which turn: in the long form each in both. */
+const KILLS = [
   ["inference", "trainer"],
+  ["trainer", "servers"],
+  ["orchestrator", "servers"],
   ["inference", "servers"],
   ["trainer", "trainer"],
-  ["trainer", "servers"],
   ["orchestrator", "trainer"],
-  ["orchestrator", "servers"],
-] as const)(
+] as const;
+
+test.each(isLong ? KILLS : KILLS.slice(0, 2))(
   "kill -9 of %s in the turn of the %s: the weights of an undisturbed run, and no step outside of its turn",
   async (process_, turn) => {
     expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
@@ -79,7 +86,7 @@ test("a trainer that hangs in its turn ends the run by its name: the servers do 
   expect(stderr).toContain("deployment.turn_timeout_s");
 });
 
-test.each(["trainer", "servers"] as const)(
+test.each((["trainer", "servers"] as const).slice(0, isLong ? 2 : 1))(
   "Ctrl-C in the turn of the %s ends every process, and --resume has the same weights",
   async (turn) => {
     expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);

@@ -189,7 +189,7 @@ async fn each_end_is_counted_under_its_cause() -> Outcome {
     );
     // A caller hangs up.
     let mut caller = client.clone();
-    let waiting = tokio::spawn(async move { caller.run_once(command(&["sleep", "3"])).await });
+    let waiting = tokio::spawn(async move { caller.run_once(command(&["sleep", "60"])).await });
     until("running", async || {
         Ok(of(&page(&daemon).await?.0, "prl_sandbox_running") == 1.0)
     })
