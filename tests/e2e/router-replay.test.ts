@@ -3,20 +3,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { readBatch } from "../../ts/native/index.ts";
-import { publishVersion } from "../integration/inference/tiny-model.ts";
+import { EXPERTS, publishVersion } from "../integration/inference/tiny-model.ts";
 import { prl, readJsonLines, workspace } from "../support/prl.ts";
 import { runResult } from "../support/run-result.ts";
 
 const CONFIG = join(import.meta.dirname, "configs/experts.toml");
 const STEPS = 3;
-const EXPERTS = {
-  architectures: ["Qwen3MoeForCausalLM"],
-  model_type: "qwen3_moe",
-  num_experts: 8,
-  num_experts_per_tok: 2,
-  moe_intermediate_size: 16,
-  norm_topk_prob: true,
-};
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeEach(async () => {

@@ -3,19 +3,11 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { publishVersion } from "../integration/inference/tiny-model.ts";
+import { EXPERTS, publishVersion } from "../integration/inference/tiny-model.ts";
 import { prl, readJson, readJsonLines, workspace } from "../support/prl.ts";
 import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../support/training/torch-python.ts";
 
 const config = (name: string) => join(import.meta.dirname, "configs", name);
-const EXPERTS = {
-  architectures: ["Qwen3MoeForCausalLM"],
-  model_type: "qwen3_moe",
-  num_experts: 8,
-  num_experts_per_tok: 2,
-  moe_intermediate_size: 16,
-  norm_topk_prob: true,
-};
 const missing = withoutPython(NEEDED_PACKAGES);
 const interpreter = TORCH_PYTHON ?? "";
 

@@ -43,6 +43,7 @@ async function readyServer(name: string, finished: Promise<unknown>): Promise<Re
   }
 }
 
+// Arguments of processes are read from /proc.
 test.skipIf(process.platform !== "linux")(
   "prl rl makes a key for servers that other machines reach: strangers get 401, and the key is in no file and no argument",
   async () => {

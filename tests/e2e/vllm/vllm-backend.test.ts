@@ -5,21 +5,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { publishVersion } from "../../integration/inference/tiny-model.ts";
+import { EXPERTS, publishVersion } from "../../integration/inference/tiny-model.ts";
 import { childPids, isAlive, prl, readJsonLines, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { type VllmPython, vllmPython } from "../../support/vllm/vllm-python.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;
-const EXPERTS = {
-  architectures: ["Qwen3MoeForCausalLM"],
-  model_type: "qwen3_moe",
-  num_experts: 8,
-  num_experts_per_tok: 2,
-  moe_intermediate_size: 16,
-  norm_topk_prob: true,
-};
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeEach(async () => {

@@ -35,6 +35,16 @@ const CONFIG = {
   torch_dtype: "float32",
 };
 
+/** What makes it a mixture of experts, whose two layers have a router each. */
+export const EXPERTS = {
+  architectures: ["Qwen3MoeForCausalLM"],
+  model_type: "qwen3_moe",
+  num_experts: 8,
+  num_experts_per_tok: 2,
+  moe_intermediate_size: 16,
+  norm_topk_prob: true,
+};
+
 export interface WeightsFolder {
   dir: string;
   version: number;

@@ -13,16 +13,8 @@ import {
   type Sample,
   type Trainer,
 } from "../../../ts/native/index.ts";
-import { publishVersion, scratch } from "../inference/tiny-model.ts";
+import { EXPERTS, publishVersion, scratch } from "../inference/tiny-model.ts";
 
-const EXPERTS = {
-  architectures: ["Qwen3MoeForCausalLM"],
-  model_type: "qwen3_moe",
-  num_experts: 8,
-  num_experts_per_tok: 2,
-  moe_intermediate_size: 16,
-  norm_topk_prob: true,
-};
 /** Layers with a router times experts of a token. */
 const WIDTH = 4;
 const PROMPT = [104, 101, 108, 108, 111];
