@@ -9,11 +9,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FAULTS } from "../../ts/cli/chaos/catalogue.ts";
 import type { ChaosReport } from "../../ts/cli/chaos/report.ts";
 import { prl, workspace } from "../support/prl.ts";
+import { IS_LONG } from "../support/form.ts";
 
-const LONG = process.env["PRL_TEST_LONG"] === "1";
 const MODEL = join(import.meta.dirname, "../../configs/reverse-text/model");
-const DEADLINE_MS = LONG ? 3_000_000 : 250_000;
-const TEST = { timeout: LONG ? 3_600_000 : 600_000 };
+const DEADLINE_MS = IS_LONG ? 3_000_000 : 250_000;
+const TEST = { timeout: IS_LONG ? 3_600_000 : 600_000 };
 /** In the short form one kind of each sort, those that cost the least time. */
 const SHORT = "kill-trainer,kill-inference,kill-env-worker,engine-cut,engine-nan,flip-checkpoint";
 /** Half a minute each: a process that is silent for 30 s. */
@@ -25,7 +25,7 @@ beforeAll(async () => {
   await mkdir(place.dir, { recursive: true });
   await writeFile(
     join(place.dir, "rl.toml"),
-    `seed = 5\nseq_len = 256\nmax_steps = ${LONG ? 30 : 5}\n[model]\nname = "${MODEL}"\n[trainer.optim]\nlr = 1e-4\n[ckpt]\ninterval = 1\nkeep_last = 4\n` +
+    `seed = 5\nseq_len = 256\nmax_steps = ${IS_LONG ? 30 : 5}\n[model]\nname = "${MODEL}"\n[trainer.optim]\nlr = 1e-4\n[ckpt]\ninterval = 1\nkeep_last = 4\n` +
       `[orchestrator]\nbatch_size = 16\ngroup_size = 8\n[orchestrator.train.sampling]\nmax_completion_tokens = 8\n` +
       `[[orchestrator.train.source]]\nenv = { id = "reverse-text", args = { min_len = 2, max_len = 4 } }\n`,
   );
@@ -48,12 +48,12 @@ const everyKind = () =>
 
 describe("a run under faults", () => {
   test("comes at level 0 to the very result of an undisturbed one", TEST, async () => {
-    const report = await chaos(0, LONG ? everyKind() : SHORT, LONG ? 120 : 2);
+    const report = await chaos(0, IS_LONG ? everyKind() : SHORT, IS_LONG ? 120 : 2);
     expect(report.violations).toEqual([]);
-    expect(report.injections).toBeGreaterThanOrEqual(LONG ? 120 : 2);
+    expect(report.injections).toBeGreaterThanOrEqual(IS_LONG ? 120 : 2);
   });
 
-  test.runIf(LONG)("keeps every invariant at level 1", TEST, async () => {
+  test.runIf(IS_LONG)("keeps every invariant at level 1", TEST, async () => {
     const report = await chaos(1, everyKind(), 120);
     expect(report.violations).toEqual([]);
     expect(report.injections).toBeGreaterThanOrEqual(120);

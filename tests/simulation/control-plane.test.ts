@@ -8,11 +8,11 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { FAULTS } from "./faults.ts";
 import { type Defect, DEFECTS, observeAddon } from "./parts/machine.ts";
 import { type Shape, simulate } from "./simulate.ts";
+import { IS_LONG } from "../support/form.ts";
 
-const LONG = process.env["PRL_TEST_LONG"] === "1";
 const SEED = process.env["PRL_TEST_SEED"];
-const SEEDS = LONG ? 10_000 : 100;
-const TEST = { timeout: LONG ? 7_200_000 : 300_000 };
+const SEEDS = IS_LONG ? 10_000 : 100;
+const TEST = { timeout: IS_LONG ? 7_200_000 : 300_000 };
 const KILLS = ["kill-trainer", "kill-orchestrator", "kill-inference", "kill-env-server", "kill-launcher"];
 
 beforeAll(observeAddon);

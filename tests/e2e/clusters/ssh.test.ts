@@ -12,6 +12,7 @@ import { certificates, hasOpenssl } from "../../support/certificates.ts";
 import { missingSsh, type SshHosts, sshHosts } from "../../support/clusters/ssh-hosts.ts";
 import { type Finished, prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 2;
@@ -21,7 +22,6 @@ const ENDED_MS = 60_000;
 /** A part ends this long after its session, at most; with room for a loaded machine. */
 const LEFT_MS = 20_000;
 const START_MS = 120_000;
-const isLong = process.env["PRL_TEST_LONG"] === "1";
 const isMissing = missingSsh.length > 0;
 const HEAD = { a: ["trainer", "orchestrator"], b: ["inference"] } as const;
 const PARTS = ["inference-0", "env-worker-0", "trainer-0", "orchestrator-0"];
@@ -152,7 +152,7 @@ describe.skipIf(isMissing)(`two hosts over ssh${isMissing ? ` (not installed: ${
     );
   });
 
-  describe.runIf(isLong)("in the long form", () => {
+  describe.runIf(IS_LONG)("in the long form", () => {
     test("trainer and orchestrator on two hosts come to the same result, resumed too", async () => {
       expect((await run("rl", ...config("local", STEPS))).code).toBe(0);
       const shared = [hosts.dir];

@@ -9,10 +9,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { outside, turnsOf } from "./turns.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;
-const isLong = process.env["PRL_TEST_LONG"] === "1";
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeEach(async () => {
@@ -55,7 +55,7 @@ const KILLS = [
   ["orchestrator", "trainer"],
 ] as const;
 
-test.each(isLong ? KILLS : KILLS.slice(0, 2))(
+test.each(IS_LONG ? KILLS : KILLS.slice(0, 2))(
   "kill -9 of %s in the turn of the %s: the weights of an undisturbed run, and no step outside of its turn",
   async (process_, turn) => {
     expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
@@ -86,7 +86,7 @@ test("a trainer that hangs in its turn ends the run by its name: the servers do 
   expect(stderr).toContain("deployment.turn_timeout_s");
 });
 
-test.each((["trainer", "servers"] as const).slice(0, isLong ? 2 : 1))(
+test.each((["trainer", "servers"] as const).slice(0, IS_LONG ? 2 : 1))(
   "Ctrl-C in the turn of the %s ends every process, and --resume has the same weights",
   async (turn) => {
     expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createRng } from "../../../ts/environments/index.ts";
 import { openSafetensors } from "../../../ts/native/weights/index.ts";
 import { prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const CONFIGS = join(import.meta.dirname, "../configs");
 
@@ -201,7 +202,7 @@ test("a run with a KL term goes on from a checkpoint towards the same reference,
   expect(await end()).toEqual(expected);
 });
 
-test.runIf(process.env["PRL_TEST_LONG"] === "1")(
+test.runIf(IS_LONG)(
   "the distillation example raises the held-out reward without reading one",
   { timeout: 1_200_000 },
   async () => {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { chatCompletion, mockEndpoint } from "../../support/mock-endpoint.ts";
 import { prl, readJson, ROOT, workspace } from "../../support/prl.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const MINUTE_MS = 60_000;
 const CONFIGS = join(import.meta.dirname, "../configs");
@@ -33,7 +34,7 @@ function randomPlayer() {
   });
 }
 
-describe.runIf(process.env["PRL_TEST_LONG"] === "1")("self-play", () => {
+describe.runIf(IS_LONG)("self-play", () => {
   test("of kuhn-poker wins more chips from a player that moves at random", { timeout: 15 * MINUTE_MS }, async () => {
     const opponent = await randomPlayer();
     try {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { prl, readJson, ROOT, workspace } from "../../support/prl.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const MINUTE_MS = 60_000;
 const TASKS = 256;
@@ -32,7 +33,7 @@ async function trained(name: string, steps: number, minutes: number): Promise<Su
   return summary;
 }
 
-describe.runIf(process.env["PRL_TEST_LONG"] === "1")("reinforcement learning raises the held-out reward", () => {
+describe.runIf(IS_LONG)("reinforcement learning raises the held-out reward", () => {
   // About half of what runs give; the standard error of a mean over the tasks is below 0.03.
   test.each([
     ["reverse-text", { sampled: 0.25 }],

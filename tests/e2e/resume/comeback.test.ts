@@ -9,11 +9,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { openSafetensors } from "../../../ts/native/weights/index.ts";
 import { isAlive, prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
+import { IS_LONG } from "../../support/form.ts";
 
-const LONG = process.env["PRL_TEST_LONG"] === "1";
 const MODEL = join(import.meta.dirname, "../../../configs/reverse-text/model");
-const DEADLINE_MS = LONG ? 3_000_000 : 250_000;
-const TEST = { timeout: LONG ? 3_600_000 : 600_000 };
+const DEADLINE_MS = IS_LONG ? 3_000_000 : 250_000;
+const TEST = { timeout: IS_LONG ? 3_600_000 : 600_000 };
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeAll(async () => {
@@ -243,7 +243,7 @@ const restartsOf = async (name: string) =>
   (await readJsonLines<Line>(join(runDir(name), "events.jsonl"))).filter(({ type }) => type === "restart");
 
 describe("a run whose trainer and orchestrator are killed", () => {
-  const bits = { steps: LONG ? 40 : 6, level: ["--max-async-level", "0"] };
+  const bits = { steps: IS_LONG ? 40 : 6, level: ["--max-async-level", "0"] };
   let undisturbed: ReturnType<typeof prl> | undefined;
   /** The history of a run that nothing disturbs. */
   async function wholeHistory() {
@@ -257,11 +257,11 @@ describe("a run whose trainer and orchestrator are killed", () => {
     const whole = await wholeHistory();
     const run = start(rlArgs("killed", steps, ...level, "--deployment.max-restarts", "100"), options());
     const state = ["trainer-0", "orchestrator-0"];
-    const victims = LONG ? [...state, "inference-0", "env-worker-0"] : state;
-    const kills = await killAll("killed", run, seededKills(11, LONG ? 32 : 3, steps, victims));
+    const victims = IS_LONG ? [...state, "inference-0", "env-worker-0"] : state;
+    const kills = await killAll("killed", run, seededKills(11, IS_LONG ? 32 : 3, steps, victims));
     const { code, stdout, stderr } = await run.finished;
     expect(code, stdout + stderr).toBe(0);
-    expect(kills).toBeGreaterThanOrEqual(LONG ? 30 : 1);
+    expect(kills).toBeGreaterThanOrEqual(IS_LONG ? 30 : 1);
     expect(await historyOf("killed", steps)).toEqual(whole);
     const summary = await summaryOf("killed");
     expect(summary).toMatchObject({ status: "completed", steps });
@@ -280,12 +280,12 @@ describe("a run whose trainer and orchestrator are killed", () => {
       // The orchestrator is ready after the trainer. However fast the run is, it cannot be at its end then.
       const early = await killAll(name, run, [{ process: "orchestrator-0", step: 0, delayMs: 0 }]);
       const trainer = await pidOf(name, "trainer-0");
-      const later = await killAll(name, run, seededKills(7, LONG ? 31 : 2, steps, ["orchestrator-0"]).slice(1));
+      const later = await killAll(name, run, seededKills(7, IS_LONG ? 31 : 2, steps, ["orchestrator-0"]).slice(1));
       const kills = early + later;
       const { code, stdout, stderr } = await run.finished;
       expect(code, stdout + stderr).toBe(0);
       expect(early).toBe(1);
-      expect(kills).toBeGreaterThanOrEqual(LONG ? 16 : 1);
+      expect(kills).toBeGreaterThanOrEqual(IS_LONG ? 16 : 1);
       expect(Object.keys((await summaryOf(name)).restarts ?? {})).toEqual(["orchestrator"]);
       const lines = await readJsonLines<Line>(join(runDir(name), "metrics.jsonl"));
       expect([...new Set(lines.map(({ attempt }) => attempt))]).toEqual([1]);
@@ -312,14 +312,14 @@ describe("a run whose trainer and orchestrator are killed", () => {
       // However fast the run is, it cannot be at its end then.
       const early = await killAll(name, run, [{ process: "trainer-0", step: 0, delayMs: 0 }]);
       // The second one hits a trainer that does steps again.
-      const after = [1, 1, ...(LONG ? Array.from({ length: 14 }, (_, i) => 2 * i + 2) : [])];
+      const after = [1, 1, ...(IS_LONG ? Array.from({ length: 14 }, (_, i) => 2 * i + 2) : [])];
       const next = numbersFrom(17);
       const later = after.map((step) => ({ process: "trainer-0", step, delayMs: Math.floor(next() * 250) }));
       const kills = early + (await killAll(name, run, later));
       const { code, stdout, stderr } = await run.finished;
       expect(code, stdout + stderr).toBe(0);
       expect(early).toBe(1);
-      expect(kills).toBeGreaterThanOrEqual(LONG ? 16 : 1);
+      expect(kills).toBeGreaterThanOrEqual(IS_LONG ? 16 : 1);
       expect(Object.keys((await summaryOf(name)).restarts ?? {})).toEqual(["trainer"]);
       expect(await pidOf(name, "orchestrator-0")).toBe(orchestrator);
       const lines = await readJsonLines<Line>(join(runDir(name), "metrics.jsonl"));
@@ -351,7 +351,7 @@ describe("a run whose trainer and orchestrator are killed", () => {
   });
 
   test("goes on after each kind of process stood still, and at level 1 keeps every invariant", TEST, async () => {
-    const steps = LONG ? 40 : 8;
+    const steps = IS_LONG ? 40 : 8;
     // The level bounds what is opened; what trains is bounded by the other key, whose default is 8.
     const level = ["--max-async-level", "1", "--orchestrator.max-off-policy-steps", "1"];
     // It has steps enough for any machine, and is interrupted in the end.
@@ -366,11 +366,11 @@ describe("a run whose trainer and orchestrator are killed", () => {
     })();
     const killed = start(rlArgs("async", steps, ...level, "--deployment.max-restarts", "100"), options());
     const victims = ["orchestrator-0", "trainer-0", "inference-0", "env-worker-0"];
-    const kills = await killAll("async", killed, seededKills(23, LONG ? 32 : 4, steps, victims));
+    const kills = await killAll("async", killed, seededKills(23, IS_LONG ? 32 : 4, steps, victims));
     await stopped;
     const { code, stdout, stderr } = await killed.finished;
     expect(code, stdout + stderr).toBe(0);
-    expect(kills).toBeGreaterThanOrEqual(LONG ? 30 : 1);
+    expect(kills).toBeGreaterThanOrEqual(IS_LONG ? 30 : 1);
     await expectInvariants("async", steps, 1);
     expect((await hanging.finished).code).toBe(130);
   });
@@ -436,7 +436,7 @@ test("a warm start whose process is killed begins again, and logs each step once
   const lines = await readJsonLines<Line>(join(runDir("warm"), "metrics.jsonl"));
   const logged = lines.filter(({ component }) => component === "sft").map(({ step }) => step);
   expect(logged).toEqual(Array.from({ length: steps }, (_, i) => i + 1));
-  if (!LONG) return;
+  if (!IS_LONG) return;
   const calm = { ...options(), cache: join(place.dir, "other-cache") };
   expect((await prl(rlArgs("warm-calm", 1, "--warm-start.sft", sft), calm)).code).toBe(0);
   expect((await historyOf("warm-calm", 1)).digest).toBe((await historyOf("warm", 1)).digest);

@@ -10,6 +10,7 @@ import { chatCompletion, type MockAnswer, mockEndpoint, type MockRequest } from 
 import { type Ran, runAll } from "../../support/command-lines.ts";
 import { ROOT } from "../../support/prl.ts";
 import { type TemplateName, TEMPLATES } from "../../../ts/cli/commands/env/init/templates.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 interface Row {
   part: string;
@@ -92,7 +93,6 @@ const POLICIES: Readonly<Record<TemplateName, (messages: Said[], request: MockRe
 const SANDBOXED: readonly string[] = ["code", "agent"];
 
 /** The compiler and the package's own tests take seconds for each template; in short tests package.test.ts does it with one. */
-const LONG = process.env["PRL_TEST_LONG"] === "1";
 const NAMES = Object.keys(TEMPLATES) as TemplateName[];
 let dir: string;
 let ran: Ran[];
@@ -139,7 +139,7 @@ describe.each(NAMES.map((template, at) => [template, at] as const))("the templat
     expect(texts.filter((text) => /\bmy-env\b/u.test(text))).toEqual([]);
   });
 
-  test.runIf(LONG)("builds, and passes its own test", async () => {
+  test.runIf(IS_LONG)("builds, and passes its own test", async () => {
     const home = join(dir, `my-${template}`);
     const modules = join(home, "node_modules");
     mkdirSync(join(modules, "@types"), { recursive: true });

@@ -7,8 +7,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Model } from "../../../ts/native/index.ts";
 import { createInferenceServer, type InferenceServer } from "../../../ts/inference/index.ts";
 import { PROMPT, useServing } from "./serving.ts";
+import { IS_LONG } from "../../support/form.ts";
 
-const REQUESTS = process.env["PRL_TEST_LONG"] === "1" ? 10_000 : 400;
+const REQUESTS = IS_LONG ? 10_000 : 400;
 const AT_ONCE = 32;
 const SETTLE_MS = 20_000;
 

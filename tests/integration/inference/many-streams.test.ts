@@ -4,11 +4,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 
 import { useServing } from "./serving.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const serving = useServing();
 
-const CLIENTS = process.env["PRL_TEST_LONG"] === undefined ? 32 : 256;
-const TOKENS = process.env["PRL_TEST_LONG"] === undefined ? 24 : 96;
+const CLIENTS = IS_LONG ? 256 : 32;
+const TOKENS = IS_LONG ? 96 : 24;
 /** A client that reads slowly waits this long before each piece. */
 const SLOW_MS = 5;
 const DEADLINE_MS = 120_000;

@@ -12,10 +12,11 @@ import { expect, test } from "vitest";
 import { sandboxDaemonPath } from "../../../ts/native/index.ts";
 import { type Box, type RunResult, SandboxPool } from "../../../ts/sandbox/index.ts";
 import { commandLine, processTree, sandboxCgroups } from "./support.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const DAEMONS = 3;
 const LANES = 16;
-const KILLS = process.env.PRL_TEST_LONG === undefined ? 4 : 60;
+const KILLS = IS_LONG ? 60 : 4;
 const BETWEEN_KILLS_MS = 300;
 const DEADLINE_MS = 20_000;
 

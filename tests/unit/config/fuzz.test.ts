@@ -7,8 +7,9 @@ import { expect, test } from "vitest";
 import { loadConfig } from "../../../ts/config/index.ts";
 import { PrlError } from "../../../ts/errors.ts";
 import { folderWith, RL_TOML } from "./support.ts";
+import { IS_LONG } from "../../support/form.ts";
 
-const NUM_RUNS = process.env["PRL_TEST_LONG"] === "1" ? 20_000 : 300;
+const NUM_RUNS = IS_LONG ? 20_000 : 300;
 const LONGEST_MESSAGE = 3_000;
 
 const PIECES = [

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { csvRecords, csvRows } from "../../../ts/datasets/csv.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 async function fieldsOf(pieces: Iterable<string>, delimiter = ","): Promise<(readonly string[])[]> {
   const records: (readonly string[])[] = [];
@@ -64,7 +65,7 @@ describe("records of RFC 4180", () => {
         expect(await fieldsOf(pieces, delimiter)).toEqual(records);
       },
     );
-    await fc.assert(property, { numRuns: process.env["PRL_TEST_LONG"] === "1" ? 20_000 : 500 });
+    await fc.assert(property, { numRuns: IS_LONG ? 20_000 : 500 });
   });
 
   it("a text of any kind is read or refused with its line, and does not hang", async () => {

@@ -8,8 +8,9 @@ import { readResponses } from "../../../ts/inference/dialects/responses.ts";
 import { toWire } from "../../../ts/inference/errors.ts";
 import { parseGenerateRequest, type RequestLimits } from "../../../ts/inference/requests/request.ts";
 import { readJson } from "../../../ts/inference/requests/read-json.ts";
+import { IS_LONG } from "../../support/form.ts";
 
-const NUM_RUNS = process.env["PRL_TEST_LONG"] === "1" ? 200_000 : 500;
+const NUM_RUNS = IS_LONG ? 200_000 : 500;
 const LIMITS: RequestLimits = {
   vocabSize: 100,
   maxModelLen: 16,

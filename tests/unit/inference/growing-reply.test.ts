@@ -9,6 +9,7 @@ import { type ReplyDelta } from "../../../ts/renderers/index.ts";
 import { parseCompletion } from "../../../ts/renderers/replies/parse-completion.ts";
 import type { StoppedBy } from "../../../ts/renderers/index.ts";
 import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|python_tag|>"];
 
@@ -98,7 +99,7 @@ describe("a growing reply", () => {
         collect(emitted, growing.rest(reply));
         expect(emitted).toEqual({ content: reply.content, reasoning: reply.reasoning ?? "" });
       }),
-      { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 3000 : 100_000 },
+      { numRuns: IS_LONG ? 100_000 : 3000 },
     );
   }, 300_000);
 

@@ -3,8 +3,9 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { Template, TemplateFailure, TemplateUnsupported } from "../../../ts/jinja/index.ts";
+import { IS_LONG } from "../../support/form.ts";
 
-const NUM_RUNS = process.env["PRL_TEST_LONG"] === "1" ? 200_000 : 1_500;
+const NUM_RUNS = IS_LONG ? 200_000 : 1_500;
 /** Few, so that a loop without an end is short. */
 const STEPS = 20_000;
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { Episode } from "../../../ts/environments/index.ts";
 import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/internal.ts";
 import { rewardByHash, scored, simulate, type Simulation, type SimulationOptions } from "./simulation.ts";
+import { IS_LONG } from "../../support/form.ts";
 
-const IS_LONG = process.env["PRL_TEST_LONG"] === "1";
 const RUNS = { numRuns: IS_LONG ? 120 : 12 };
 const TIMEOUT_MS = IS_LONG ? 600_000 : 60_000;
 const groupsOf = ({ episodes }: Simulation["sent"][number]) => [...new Set(episodes.map(({ group }) => group.id))];

@@ -3,8 +3,9 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { rewardByHash, simulate, type Simulation, type SimulationOptions } from "./simulation.ts";
+import { IS_LONG } from "../../support/form.ts";
 
-const RUNS = { numRuns: process.env["PRL_TEST_LONG"] === "1" ? 200 : 12 };
+const RUNS = { numRuns: IS_LONG ? 200 : 12 };
 
 const schedules = fc.record({
   maxSteps: fc.integer({ min: 2, max: 6 }),

@@ -6,6 +6,7 @@ import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { parseReply, stoppedBy, textBefore } from "../../../ts/renderers/internal.ts";
 import { parseCompletion } from "../../../ts/renderers/replies/parse-completion.ts";
 import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
 /** Tokens that say something before or behind a stop string, and more than one of them. */
@@ -69,7 +70,7 @@ describe("a reply that a stop string ended", () => {
         expect(read).toEqual(expected);
         expect(textBefore(codec, ids, stopReason)).toBe(kept);
       }),
-      { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 3000 : 100_000 },
+      { numRuns: IS_LONG ? 100_000 : 3000 },
     );
   }, 300_000);
 

@@ -9,6 +9,7 @@ import { parseCompletion } from "../../../ts/renderers/replies/parse-completion.
 import { withParsers } from "../../../ts/renderers/replies/parsers.ts";
 import { readXmlCall } from "../../../ts/renderers/replies/xml-call.ts";
 import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
 const STOP_IDS = new Set([STOP_ID]);
@@ -145,7 +146,7 @@ describe("parsers by their names", () => {
         const turnedOut = emitted.content !== "" && reply.reasoning?.startsWith(emitted.content) === true;
         if (!turnedOut) expect(given).toEqual({ content: reply.content, reasoning: reply.reasoning ?? "" });
       }),
-      { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 2000 : 50_000 },
+      { numRuns: IS_LONG ? 50_000 : 2000 },
     );
   });
 });

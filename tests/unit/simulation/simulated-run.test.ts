@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
 import { simulatedConfig } from "../../../ts/simulation/simulated-config.ts";
 import { simulateRun, type SimulatedRunOptions } from "../../../ts/simulation/simulated-run.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 interface Shape {
   seed: number;
@@ -154,7 +155,7 @@ describe("a simulated run", () => {
         expect(run.running).toBeLessThanOrEqual(drawn.sequences);
         expect(run.most_behind).toBeLessThanOrEqual(maxOffPolicySteps);
       }),
-      { numRuns: process.env["PRL_TEST_LONG"] === "1" ? 1000 : 12 },
+      { numRuns: IS_LONG ? 1000 : 12 },
     );
   });
 });

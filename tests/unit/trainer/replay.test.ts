@@ -22,6 +22,7 @@ import {
   rolloutsDir,
   writeHalf,
 } from "../../../ts/transports/index.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 let root: string;
 beforeAll(async () => (root = await mkdtemp(join(tmpdir(), "prl-replay-"))));
@@ -287,7 +288,7 @@ describe("wherever trainers are killed, each version is published once, each ste
       { weight: 4, arbitrary: fc.constant<Act>("orchestrator") },
       { weight: 2, arbitrary: fc.constant<Act>("kill") },
     );
-    const numRuns = process.env["PRL_TEST_LONG"] === "1" ? 500 : 10;
+    const numRuns = IS_LONG ? 500 : 10;
     await fc.assert(fc.asyncProperty(fc.array(act, { minLength: 60, maxLength: 120 }), expectWhole), { numRuns });
   });
 });

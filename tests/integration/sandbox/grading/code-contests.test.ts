@@ -2,8 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { loadEnvironment, OWN_SANDBOXES, type Task } from "../../../../ts/environments/index.ts";
 import { extractCode } from "../../../../ts/verify/index.ts";
+import { IS_LONG } from "../../../support/form.ts";
 
-const TASKS = process.env["PRL_TEST_LONG"] === "1" ? 300 : 12;
+const TASKS = IS_LONG ? 300 : 12;
 
 async function problems(
   level: string,

@@ -9,6 +9,7 @@ import { diskSpeedCheck } from "../../../../ts/cli/fleet/checks/disk-speed.ts";
 import { fabricChecks, fabricPorts } from "../../../../ts/cli/fleet/checks/fabric.ts";
 import { findGpus, gpuChecks, parseGpus } from "../../../../ts/cli/fleet/checks/gpus.ts";
 import { folderWith } from "../../config/support.ts";
+import { IS_LONG } from "../../../support/form.ts";
 
 const H100 = "NVIDIA H100 80GB HBM3, 570.86.15, 81559";
 const GONE = new AbortController().signal;
@@ -113,10 +114,9 @@ describe("an all-reduce", () => {
   const python = process.env["PRL_TEST_PYTHON"] ?? "python3";
   const LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)";
   const hasTorch = spawnSync(python, ["-c", LOOK]).status === 0;
-  const isLong = process.env["PRL_TEST_LONG"] === "1";
   const asked = { python, backend: "gloo", bytes: 1024 ** 2, rounds: 2, gone: GONE } as const;
 
-  test.skipIf(!hasTorch || !isLong)(
+  test.skipIf(!hasTorch || !IS_LONG)(
     `of two ranks gives a rate${hasTorch ? "" : " (not installed: torch)"}`,
     async () => {
       expect(await busBandwidth({ ...asked, ranks: 2 })).toBeGreaterThan(0);

@@ -10,9 +10,9 @@ import { catalogueRows } from "../../../../ts/environments/catalogue/index.ts";
 import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
 import { type AnyRow, type Category, isProgramRow, isWorldRow } from "../../../../ts/environments/catalogue/row.ts";
 import { SandboxSource } from "../../../../ts/environments/sandboxes/sandboxes.ts";
+import { IS_LONG } from "../../../support/form.ts";
 
 /** Instances of each level: few in every run, 50 in the long one. */
-const IS_LONG = process.env["PRL_TEST_LONG"] === "1";
 const PER_LEVEL = IS_LONG ? 50 : 6;
 /** Of rows with a world, whose scripts take longer than answers. */
 const PER_LEVEL_OF_WORLDS = IS_LONG ? 50 : 4;

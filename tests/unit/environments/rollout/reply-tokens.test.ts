@@ -9,6 +9,7 @@ import { parseReply, stoppedBy, textBefore } from "../../../../ts/renderers/inte
 import type { ReplyDelta } from "../../../../ts/renderers/index.ts";
 import { parseCompletion } from "../../../../ts/renderers/replies/parse-completion.ts";
 import { codecOf, STOP_ID } from "../../../support/byte-codec.ts";
+import { IS_LONG } from "../../../support/form.ts";
 
 const TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
 const WORDS = [" b\n", "\n\n", ";;", "xST", "OP!"];
@@ -96,7 +97,7 @@ describe("a reply that is heard while it is sampled", () => {
         expect(content.startsWith(emitted.content)).toBe(true);
         expect((reasoning ?? "").startsWith(emitted.reasoning)).toBe(true);
       }),
-      { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 2000 : 100_000 },
+      { numRuns: IS_LONG ? 100_000 : 2000 },
     );
   }, 300_000);
 

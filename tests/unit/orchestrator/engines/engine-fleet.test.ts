@@ -8,6 +8,7 @@ import { chooseEngine } from "../../../../ts/orchestrator/engines/engine-choice.
 import { EngineFleet, type EngineLease } from "../../../../ts/orchestrator/engines/engine-fleet.ts";
 import type { PlacedEngine } from "../../../../ts/orchestrator/index.ts";
 import { Server, weights } from "./server.ts";
+import { IS_LONG } from "../../../support/form.ts";
 
 const TIMES = { probeMs: 5, swapMs: 60, patienceMs: 3_000, backoffMs: 5 };
 /** Within this a fleet has noticed whatever happened to an engine, also on a machine under load. */
@@ -126,7 +127,7 @@ describe("an engine fleet", () => {
         await real.fleet.stop();
       }
     });
-    await fc.assert(property, { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 25 : 400 });
+    await fc.assert(property, { numRuns: IS_LONG ? 400 : 25 });
   });
 
   test("a rollout's engine has the current weights at the moment that it is taken", async () => {

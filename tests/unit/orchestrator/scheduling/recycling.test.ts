@@ -7,8 +7,8 @@ import type { ReceivedEpisode } from "../../../../ts/environments/internal.ts";
 import { Recycling } from "../../../../ts/orchestrator/scheduling/recycling.ts";
 import { simulate, type Simulation, type SimulationOptions } from "../simulation.ts";
 import { TokenRollouts } from "../token-rollouts.ts";
+import { IS_LONG } from "../../../support/form.ts";
 
-const IS_LONG = process.env["PRL_TEST_LONG"] === "1";
 const RUNS = { numRuns: IS_LONG ? 120 : 12 };
 const TIMEOUT_MS = IS_LONG ? 600_000 : 90_000;
 

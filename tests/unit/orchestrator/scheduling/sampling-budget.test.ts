@@ -4,6 +4,7 @@ import { SamplingBudget, type SamplingBudgetOptions } from "../../../../ts/orche
 import { BatchQueue } from "../../../../ts/orchestrator/batch/batch-queue.ts";
 import type { Group } from "../../../../ts/orchestrator/scheduling/dispatcher.ts";
 import { DROP_REASONS, type DropReason, Lifecycle } from "../../../../ts/orchestrator/scheduling/lifecycle.ts";
+import { IS_LONG } from "../../../support/form.ts";
 
 /** What is true of the schedule, kept as plain lists. */
 interface Model {
@@ -241,7 +242,7 @@ describe("groups that are opened, wait, are assembled and dropped", () => {
       (given, sizes, window, events) =>
         fc.modelRun(() => make(given.level === 0 ? { ...given, oversampling: 1 } : given, sizes, window), events),
     );
-    fc.assert(property, { numRuns: process.env["PRL_TEST_LONG"] === "1" ? 20_000 : 1_000 });
+    fc.assert(property, { numRuns: IS_LONG ? 20_000 : 1_000 });
   });
 });
 

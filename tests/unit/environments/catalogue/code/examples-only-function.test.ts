@@ -10,8 +10,9 @@ import {
 import { proofOf } from "../../../../../ts/environments/catalogue/code/examples-only-function/unambiguous.ts";
 import { sample } from "../../../../../ts/random/draws.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
-const QUESTIONS = process.env["PRL_TEST_LONG"] === "1" ? 600 : 60;
+const QUESTIONS = IS_LONG ? 600 : 60;
 
 /** Steps of the shortest chain that fits; null where one that fits is wrong on a hidden input. */
 function enumerated(

@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
 import { LEVELS, type Level, type RowBase } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
 /** Instances of each level. */
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 200 : 12;
+const INSTANCES = IS_LONG ? 200 : 12;
 const PYTHON = process.env["PRL_TEST_PYTHON"] ?? "python3";
 const COMPILER = "gcc";
 const TIMEOUT_MS = 200_000;

@@ -7,10 +7,11 @@ import { ERROR, type Style } from "../../../../../ts/environments/catalogue/code
 import { LEVELS } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 import { HAS_PYTHON } from "./interpreters.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
 const PYTHON = process.env["PRL_TEST_PYTHON"] ?? "python3";
 /** Subjects of each level, and inputs of each implementation. */
-const SUBJECTS = process.env["PRL_TEST_LONG"] === "1" ? 60 : 4;
+const SUBJECTS = IS_LONG ? 60 : 4;
 const INPUTS = 40;
 const RUNNER = `
 import json, sys

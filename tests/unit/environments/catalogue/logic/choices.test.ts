@@ -7,8 +7,9 @@ import { stablePartners } from "../../../../../ts/environments/catalogue/logic/c
 import { votingPower } from "../../../../../ts/environments/catalogue/logic/choices/voting-power.ts";
 import type { Level, Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 200 : 15;
+const INSTANCES = IS_LONG ? 200 : 15;
 
 function* instancesOf<Given extends object>(row: Row, levels: readonly Level[]): Generator<FieldInstance<Given>> {
   const rng = createRng(11);

@@ -4,8 +4,9 @@ import { expect, test } from "vitest";
 import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
 import { grids } from "../../../../../ts/environments/catalogue/logic/grids/index.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 50 : 2;
+const INSTANCES = IS_LONG ? 50 : 2;
 
 interface Board {
   readonly solution: string[];

@@ -5,8 +5,9 @@ import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts"
 import { formalLanguages } from "../../../../../ts/environments/catalogue/logic/formal-languages/index.ts";
 import type { Level, Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 200 : 12;
+const INSTANCES = IS_LONG ? 200 : 12;
 
 interface Machine {
   readonly next: [number, number][];

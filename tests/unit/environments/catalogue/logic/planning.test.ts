@@ -7,9 +7,10 @@ import { planning } from "../../../../../ts/environments/catalogue/logic/plannin
 import { sensingPlan, solveDevice } from "../../../../../ts/environments/catalogue/logic/planning/sensing-plan.ts";
 import type { Level, Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
 const MOST_SEQUENCES = 30_000;
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 200 : 12;
+const INSTANCES = IS_LONG ? 200 : 12;
 
 const MOVES = ["N", "E", "S", "W", "-"];
 

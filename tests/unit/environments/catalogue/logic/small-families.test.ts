@@ -7,8 +7,9 @@ import { automatonPredecessor } from "../../../../../ts/environments/catalogue/l
 import { rewritingRoute } from "../../../../../ts/environments/catalogue/logic/formal-languages/rewriting-route.ts";
 import type { Level, Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 300 : 20;
+const INSTANCES = IS_LONG ? 300 : 20;
 
 function* instancesOf<Instance>(row: Row, levels: readonly Level[]): Generator<Instance> {
   const rng = createRng(5);

@@ -8,8 +8,9 @@ import { intervalRelations } from "../../../../../ts/environments/catalogue/logi
 import { tightestTimeBounds } from "../../../../../ts/environments/catalogue/logic/structures/tightest-time-bounds.ts";
 import type { Level, Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 60 : 6;
+const INSTANCES = IS_LONG ? 60 : 6;
 
 function* instancesOf<Given extends object>(row: Row, levels: readonly Level[]): Generator<FieldInstance<Given>> {
   const rng = createRng(17);

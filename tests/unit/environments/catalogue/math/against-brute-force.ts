@@ -4,9 +4,10 @@ import { expect, test } from "vitest";
 import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
 import type { Family, Level } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
 /** Instances of each level and row. */
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 1_000 : 30;
+const INSTANCES = IS_LONG ? 1_000 : 30;
 
 /** Of sums of many doubles; the values of two different answers lie far more apart. */
 const ROUNDING = 1e-8;

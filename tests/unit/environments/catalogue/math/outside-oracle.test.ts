@@ -9,8 +9,8 @@ import { catalogueRows } from "../../../../../ts/environments/catalogue/index.ts
 import { LEVELS } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 import { TORCH_PYTHON, withoutPython } from "../../../../support/training/torch-python.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
-const IS_LONG = process.env["PRL_TEST_LONG"] === "1";
 /** Instances of each level and row, and the highest level. */
 const INSTANCES = IS_LONG ? 8 : 1;
 const HIGHEST = IS_LONG ? 5 : 2;

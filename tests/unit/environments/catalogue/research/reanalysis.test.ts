@@ -7,8 +7,9 @@ import { compelledArrows } from "../../../../../ts/environments/catalogue/resear
 import { excavationSequence } from "../../../../../ts/environments/catalogue/research/reanalysis/excavation-sequence.ts";
 import type { Level, Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 60 : 8;
+const INSTANCES = IS_LONG ? 60 : 8;
 
 function* instancesOf<Given extends object>(row: Row, levels: readonly Level[]): Generator<FieldInstance<Given>> {
   const rng = createRng(5);

@@ -5,9 +5,10 @@ import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts"
 import type { FieldInstance } from "../../../../../ts/environments/catalogue/field-row.ts";
 import { LEVELS, type Level, type Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
 /** Instances of each level. */
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 100 : 5;
+const INSTANCES = IS_LONG ? 100 : 5;
 
 /** `second` gives the values of the fields, in their order; it sees the facts, of the type that its row has, and the prompt. */
 export function expectAgreement(

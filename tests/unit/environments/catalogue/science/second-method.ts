@@ -5,9 +5,10 @@ import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts"
 import { type Family, LEVELS, type Level, type Row } from "../../../../../ts/environments/catalogue/row.ts";
 import type { QuantityInstance } from "../../../../../ts/environments/catalogue/science/quantity-row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../support/form.ts";
 
 /** Instances of each level. */
-const INSTANCES = process.env["PRL_TEST_LONG"] === "1" ? 200 : 12;
+const INSTANCES = IS_LONG ? 200 : 12;
 
 export function* instancesOf(
   row: Row,
