@@ -28,6 +28,8 @@ console.log(`prl: cargo builds ${what}, profile ${profile}${duration}`);
 const startedAt = Date.now();
 const profileArgs = profile === "dev" ? [] : ["--profile", profile];
 const packages = hasSandboxes ? ["--", "--package", "prl-native", "--package", "prl-sandboxd"] : [];
+// The Rust tests need tokio with this feature: without it here, tokio and what is built on it would be compiled twice.
+if (hasSandboxes && profile === "ci") packages.push("--features", "prl-sandboxd/test-clock");
 const { status } = spawnSync(
   join(root, "node_modules", ".bin", "napi"),
   [...napi.split(" "), "--output-dir", outputDir, ...profileArgs, ...packages],

@@ -6,6 +6,7 @@ import type { Episode } from "../../ts/environments/index.ts";
 import { openSafetensors } from "../../ts/native/weights/index.ts";
 import { listedNames, missing, promisedNames, unlisted } from "../support/promised-metrics.ts";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
+import { IS_LONG, longTest } from "../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
 const CHILDREN = ["inference-0", "trainer-0", "env-worker-0", "orchestrator-0"];
@@ -154,7 +155,7 @@ describe("prl rl", () => {
   });
 
   // With a budget they are started again: comeback.test.ts. The others always are: env-workers.test.ts, inference-servers.test.ts.
-  test.each(["trainer-0", "orchestrator-0"])(
+  test.each(["trainer-0", ...(IS_LONG ? ["orchestrator-0"] : [])])(
     "names %s when it dies, shows the end of its log and how to go on, and exits with 1",
     async (victim) => {
       const args = ["rl", SYNC, "--max-steps", "5000", "--run.name", "killed", "--deployment.max-restarts", "0"];
@@ -174,7 +175,7 @@ describe("prl rl", () => {
     },
   );
 
-  test("its children stop by themselves when the launcher is killed", async () => {
+  longTest("its children stop by themselves when the launcher is killed", async () => {
     const { child, finished } = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "orphans"], options());
     const pids = await childrenOf(runDir("orphans"));
     child.kill("SIGKILL");

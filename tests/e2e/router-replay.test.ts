@@ -6,6 +6,7 @@ import { readBatch } from "../../ts/native/index.ts";
 import { EXPERTS, publishVersion } from "../integration/inference/tiny-model.ts";
 import { prl, readJsonLines, workspace } from "../support/prl.ts";
 import { runResult } from "../support/run-result.ts";
+import { longTest } from "../support/form.ts";
 
 const CONFIG = join(import.meta.dirname, "configs/experts.toml");
 const STEPS = 3;
@@ -45,7 +46,7 @@ test("replay leaves a synchronous run as it is, bit for bit, and each token of i
   for (let t = 0; t < inputIds.length; t++) expect(ids[4 * t] === 255).toBe(ends.has(t));
 });
 
-test("replay runs while sampling lags behind training", async () => {
+longTest("replay runs while sampling lags behind training", async () => {
   const { dir: model } = await publishVersion(place.dir, 0, EXPERTS);
   const dir = await run("lagging", "--model.name", model, "--max_async_level", "1");
   expect(await metric(dir, "mismatch_kl/all/mean")).toHaveLength(STEPS);

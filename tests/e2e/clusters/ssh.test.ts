@@ -108,7 +108,7 @@ describe.skipIf(isMissing)(`two hosts over ssh${isMissing ? ` (not installed: ${
     for (const host of ["a", "b"] as const) expect(await filesWith(hosts.runDir(host, "far"), key)).toEqual([]);
   });
 
-  test.skipIf(!hasOpenssl())(
+  test.runIf(IS_LONG && hasOpenssl())(
     "env workers on a host with their role, over TLS and with a token, come to the same result",
     async () => {
       expect((await run("rl", ...config("local", STEPS))).code).toBe(0);

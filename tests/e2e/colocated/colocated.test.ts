@@ -6,6 +6,7 @@ import { prl, readJsonLines, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { vllmPython } from "../../support/vllm/vllm-python.ts";
 import { outside, turnsOf } from "./turns.ts";
+import { IS_LONG, longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;
@@ -54,14 +55,17 @@ test("at level 0 they alternate, evaluations included, and the weights are those
   expect(await rewards("turns")).toEqual(await rewards("apart"));
 });
 
-test("at level 1 the next batch is begun before the turn and goes on after it, and nothing is sampled in it", async () => {
-  const { code, stderr } = await prl(
-    argsOf("ahead", "--max-async-level", "1", ...NO_EVALUATION, ...COLOCATED),
-    options(),
-  );
-  expect([code, stderr]).toEqual([0, ""]);
-  await expectTurns("ahead");
-});
+longTest(
+  "at level 1 the next batch is begun before the turn and goes on after it, and nothing is sampled in it",
+  async () => {
+    const { code, stderr } = await prl(
+      argsOf("ahead", "--max-async-level", "1", ...NO_EVALUATION, ...COLOCATED),
+      options(),
+    );
+    expect([code, stderr]).toEqual([0, ""]);
+    await expectTurns("ahead");
+  },
+);
 
 /** The calls of a step that hand the GPU over and back, without those that ask for the state. */
 const STEP_CALLS = [
@@ -77,10 +81,7 @@ const STEP_CALLS = [
   "POST /resume",
 ];
 
-test.each([
-  [0, 1],
-  [1, 2],
-])(
+test.each([[0, 1], ...(IS_LONG ? [[1, 2]] : [])])(
   "vLLM at async level %i and sleep level %i: its flags, its calls, and no token in the trainer's turn",
   async (level, depth) => {
     const python = await vllmPython(place.dir, { version: "0.32.0" });

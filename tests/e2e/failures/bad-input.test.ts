@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadModel } from "../../../ts/native/index.ts";
 import { prl, readJson, workspace } from "../../support/prl.ts";
 import { type StandInOptions, VllmStandIn } from "../../support/vllm/vllm-stand-in.ts";
+import { longTest } from "../../support/form.ts";
 
 const CONFIG = join(import.meta.dirname, "../configs/broken.toml");
 const SMALL_CHAT = join(import.meta.dirname, "../../../configs/small-chat/model");
@@ -109,7 +110,7 @@ test("a run that is resumed with another model, under its name or under the same
   expect((await resumed(own)).code).toBe(0);
 });
 
-test("a run that is resumed with another reference under the same name", async () => {
+longTest("a run that is resumed with another reference under the same name", async () => {
   const reference = join(place.dir, "reference");
   await cp(model, reference, { recursive: true });
   const kl = ["--trainer.loss.kl.estimator", "k2", "--trainer.loss.kl.coef", "1"];

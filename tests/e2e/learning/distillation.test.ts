@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createRng } from "../../../ts/environments/index.ts";
 import { openSafetensors } from "../../../ts/native/weights/index.ts";
 import { prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
-import { IS_LONG } from "../../support/form.ts";
+import { IS_LONG, longTest } from "../../support/form.ts";
 
 const CONFIGS = join(import.meta.dirname, "../configs");
 
@@ -138,7 +138,7 @@ async function rewardsOf(run: string): Promise<number[]> {
   return all.flatMap((line) => line["train/agg/all/agent/reward/mean"] ?? []);
 }
 
-test("self-distillation: a policy learns to give without a hint the answers that it gives with one", async () => {
+longTest("self-distillation: a policy learns to give without a hint the answers that it gives with one", async () => {
   await writeHinted();
   const run = await prl(["rl", join(place.dir, "hinted.toml"), "--run.name", "hinted"], options());
   expect(run.code, run.stderr).toBe(0);
@@ -148,7 +148,7 @@ test("self-distillation: a policy learns to give without a hint the answers that
   expect((rewards.at(-1) ?? 0) - (rewards[0] ?? 1)).toBeGreaterThan(0.1);
 });
 
-test("self-distillation from a frozen teacher keeps the learnt answers until the run ends", async () => {
+longTest("self-distillation from a frozen teacher keeps the learnt answers until the run ends", async () => {
   await writeHinted();
   const taught = await prl(["sft", join(place.dir, "start.toml"), "--run.name", "start"], options());
   expect(taught.code, taught.stderr).toBe(0);
@@ -184,23 +184,26 @@ test("a loss by path that is the engine's own gives the same weights, and anothe
   expect(digests["other"]).not.toBe(digests["named"]);
 });
 
-test("a run with a KL term goes on from a checkpoint towards the same reference, the warm start that it began with", async () => {
-  const kl = ["--trainer.loss.type", "grpo", "--trainer.loss.kl.estimator", "k2", "--trainer.loss.kl.coef", "1"];
-  const shared = ["--max-steps", "3", "--ckpt.interval", "1", "--orchestrator.eval", "None", ...kl];
-  const args = ["rl", join(CONFIGS, "sync.toml"), "--run.name", "pulled", ...shared];
-  const end = async () => {
-    const { digest } = await readJson<{ digest: string }>(join(outputs("pulled"), "weights/step_3/manifest.json"));
-    const last = (await trained("pulled")).findLast(({ step }) => step === 3);
-    return { digest, kl: last?.["reference_kl"] };
-  };
-  const whole = await prl(args, options());
-  expect(whole.code, whole.stderr).toBe(0);
-  const expected = await end();
-  expect(expected.kl).toBeGreaterThan(0);
-  const resumed = await prl([...args, "--resume", "1"], options());
-  expect(resumed.code, resumed.stderr).toBe(0);
-  expect(await end()).toEqual(expected);
-});
+longTest(
+  "a run with a KL term goes on from a checkpoint towards the same reference, the warm start that it began with",
+  async () => {
+    const kl = ["--trainer.loss.type", "grpo", "--trainer.loss.kl.estimator", "k2", "--trainer.loss.kl.coef", "1"];
+    const shared = ["--max-steps", "3", "--ckpt.interval", "1", "--orchestrator.eval", "None", ...kl];
+    const args = ["rl", join(CONFIGS, "sync.toml"), "--run.name", "pulled", ...shared];
+    const end = async () => {
+      const { digest } = await readJson<{ digest: string }>(join(outputs("pulled"), "weights/step_3/manifest.json"));
+      const last = (await trained("pulled")).findLast(({ step }) => step === 3);
+      return { digest, kl: last?.["reference_kl"] };
+    };
+    const whole = await prl(args, options());
+    expect(whole.code, whole.stderr).toBe(0);
+    const expected = await end();
+    expect(expected.kl).toBeGreaterThan(0);
+    const resumed = await prl([...args, "--resume", "1"], options());
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(await end()).toEqual(expected);
+  },
+);
 
 test.runIf(IS_LONG)(
   "the distillation example raises the held-out reward without reading one",

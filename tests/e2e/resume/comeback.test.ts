@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { openSafetensors } from "../../../ts/native/weights/index.ts";
 import { isAlive, prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
-import { IS_LONG } from "../../support/form.ts";
+import { IS_LONG, longTest } from "../../support/form.ts";
 
 const MODEL = join(import.meta.dirname, "../../../configs/reverse-text/model");
 const DEADLINE_MS = IS_LONG ? 3_000_000 : 250_000;
@@ -268,7 +268,7 @@ describe("a run whose trainer and orchestrator are killed", () => {
     expect(Object.values(summary.restarts ?? {}).reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(kills);
   });
 
-  test.each(["filesystem", "grpc"])(
+  test.each(IS_LONG ? ["filesystem", "grpc"] : ["filesystem"])(
     "keeps its trainer when the orchestrator is killed, and at level 0 ends with the same bits (%s)",
     TEST,
     async (transport) => {
@@ -297,7 +297,7 @@ describe("a run whose trainer and orchestrator are killed", () => {
     },
   );
 
-  test.each(["filesystem", "grpc"])(
+  test.each(IS_LONG ? ["filesystem", "grpc"] : ["grpc"])(
     "keeps its orchestrator when the trainer is killed, which trains again what no checkpoint covers (%s)",
     TEST,
     async (transport) => {
@@ -350,7 +350,7 @@ describe("a run whose trainer and orchestrator are killed", () => {
     ]);
   });
 
-  test("goes on after each kind of process stood still, and at level 1 keeps every invariant", TEST, async () => {
+  longTest("goes on after each kind of process stood still, and at level 1 keeps every invariant", TEST, async () => {
     const steps = IS_LONG ? 40 : 8;
     // The level bounds what is opened; what trains is bounded by the other key, whose default is 8.
     const level = ["--max-async-level", "1", "--orchestrator.max-off-policy-steps", "1"];
@@ -404,7 +404,7 @@ describe("a run whose trainer and orchestrator are killed", () => {
   });
 });
 
-test("a supervised run whose process is killed ends with the weights of an undisturbed one", TEST, async () => {
+longTest("a supervised run whose process is killed ends with the weights of an undisturbed one", TEST, async () => {
   const steps = 120;
   const args = (name: string) => ["sft", "sft.toml", "--run.name", name, "--max-steps", String(steps)];
   expect((await prl(args("sft-whole"), options())).code).toBe(0);
@@ -418,7 +418,7 @@ test("a supervised run whose process is killed ends with the weights of an undis
   expect(await summaryOf("sft-killed")).toMatchObject({ status: "completed", steps, restarts: { sft: 1 } });
 });
 
-test("a warm start whose process is killed begins again, and logs each step once", TEST, async () => {
+longTest("a warm start whose process is killed begins again, and logs each step once", TEST, async () => {
   const steps = 60;
   const sft = join(place.dir, "warm.toml");
   await writeFile(sft, `max_steps = ${steps}\n${await readFile(join(place.dir, "sft.toml"), "utf8")}`);

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { isThere } from "../../../ts/files/file-presence.ts";
 import { childPids, isAlive, prl, readJson, start, workspace } from "../../support/prl.ts";
+import { IS_LONG, longTest } from "../../support/form.ts";
 import { faultsOfModel } from "../../support/models/saved-model.ts";
 
 const MODEL = join(import.meta.dirname, "../../../configs/reverse-text/model");
@@ -49,18 +50,22 @@ async function faults(): Promise<string[]> {
   return (await Promise.all(found.map((dir) => faultsOfModel(dir, join(place.dir, "base"))))).flat();
 }
 
+const LONG_CHAINS: [string, string, string[]][] = [
+  ["rl", "rolling checkpoints, level 0", ["--max-async-level", "0", "--ckpt.recovery-interval", "1"]],
+  ["rl", "kept checkpoints, level 1", ["--max-async-level", "1", "--ckpt.interval", "2"]],
+  ["sft", "rolling checkpoints", ["--ckpt.recovery-interval", "1"]],
+  ["sft", "kept checkpoints", ["--ckpt.interval", "2"]],
+];
+
 describe("a chain of resumes", () => {
   test.each([
-    ["rl", "rolling checkpoints, level 0", ["--max-async-level", "0", "--ckpt.recovery-interval", "1"]],
     ["rl", "rolling checkpoints, level 1", ["--max-async-level", "1", "--ckpt.recovery-interval", "1"]],
-    ["rl", "kept checkpoints, level 1", ["--max-async-level", "1", "--ckpt.interval", "2"]],
     [
       "rl",
       "kept checkpoints, of which one stays, level 0",
       ["--max-async-level", "0", "--ckpt.interval", "1", "--ckpt.keep-last", "1"],
     ],
-    ["sft", "rolling checkpoints", ["--ckpt.recovery-interval", "1"]],
-    ["sft", "kept checkpoints", ["--ckpt.interval", "2"]],
+    ...(IS_LONG ? LONG_CHAINS : []),
   ])("%s, %s: every link ends, and every model is whole", { timeout: 600_000 }, async (command, _kind, more) => {
     for (let link = 1; link <= LINKS; link++) {
       const steps = String(STEPS_A_LINK * link);
@@ -96,7 +101,7 @@ describe("a chain of resumes", () => {
     },
   );
 
-  test(
+  longTest(
     "a run that was killed before its first checkpoint begins again at step 0 and says so",
     { timeout: 600_000 },
     async () => {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { digestFile } from "../../../ts/native/index.ts";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
+import { IS_LONG, longTest } from "../../support/form.ts";
 
 const CONFIG = join(import.meta.dirname, "../configs/sft.toml");
 const STEPS = 6;
@@ -45,7 +46,7 @@ async function outcome(name: string) {
 }
 
 describe("prl sft --resume", () => {
-  test.each(["demonstrations of an environment", "rows over several epochs, validated"])(
+  test.each(["rows over several epochs, validated", ...(IS_LONG ? ["demonstrations of an environment"] : [])])(
     "%s: ends as the undisturbed run, from each checkpoint",
     { timeout: 300_000 },
     async (what) => {
@@ -106,7 +107,7 @@ describe("prl sft --resume", () => {
     expect(again.stderr).toContain(join("kept", "mine"));
   });
 
-  test("another seed is another run", async () => {
+  longTest("another seed is another run", async () => {
     expect((await prl(["sft", CONFIG, "--run.name", "mine"], options())).code).toBe(0);
     const other = await prl(["sft", CONFIG, "--run.name", "mine", "--seed", "8", "--resume"], options());
     expect(other.code).toBe(2);

@@ -7,6 +7,7 @@ import { openSafetensors, readManifest } from "../../../ts/native/index.ts";
 import { type Fault, startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { prl, readJsonLines, start, workspace } from "../../support/prl.ts";
+import { longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const GRPC = ["--rollout-transport.type", "grpc", "--weight-broadcast.type", "grpc"];
@@ -76,7 +77,7 @@ describe("prl rl over gRPC", () => {
     }
   });
 
-  test("engines pull from each other, and all hold the last version", async () => {
+  longTest("engines pull from each other, and all hold the last version", async () => {
     const args = ["--inference.replicas", "3", "--max-async-level", "1", "--max-steps", "3", "--run.name", "tree"];
     const run = await prl(["rl", SYNC, ...args, ...GRPC], options());
     expect(run.stderr).not.toContain("error");

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
+import { longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 10;
@@ -86,7 +87,7 @@ test("a killed server pulls the current weights anew where they travel by grpc",
   expect(await resultOf("killed")).toEqual(await resultOf("undisturbed"));
 });
 
-test("one of two servers dies: the other goes on, and nothing changes", async () => {
+longTest("one of two servers dies: the other goes on, and nothing changes", async () => {
   expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
   const two = ["--inference.replicas", "2", "--inference.threads", "1"];
   const run = start(argsOf("killed", ...two), options());

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, test } from "vitest";
 
 import { childPids, type Finished, readJson, type Running, start, workspace } from "../../support/prl.ts";
 import { writeBoxedRun } from "../boxed-run.ts";
+import { longTest } from "../../support/form.ts";
 
 const CONFIGS = join(import.meta.dirname, "../configs");
 const PATIENCE_MS = 60_000;
@@ -79,7 +80,7 @@ test("orchestrator, trainer, launcher, inference servers, env workers and the sa
   await shown(own(PORT + 2), /^prl_restarts_env_worker\{.*\} 1$/m, /^prl_events_total\{type="restart",.*\} 1$/m);
 });
 
-test("trainer and orchestrator of a supervised run that is evaluated", async () => {
+longTest("trainer and orchestrator of a supervised run that is evaluated", async () => {
   begin("sft", join(CONFIGS, "sft-evaluated.toml"), "--max-steps", "5000");
   await shown(own(PORT), LAG, metric("eval/held-out/num"), /component="orchestrator"/);
   await shown(own(PORT + 1), LAG, metric("loss/mean"), /component="sft"/);

@@ -9,6 +9,7 @@ import { loadModel } from "../../../ts/native/index.ts";
 import { childPids, prl, readJson, readJsonLines, ROOT, type Running, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { VllmStandIn } from "../../support/vllm/vllm-stand-in.ts";
+import { longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 3;
@@ -78,7 +79,7 @@ test("runs one after the other on servers that stay up: each gets its own weight
   }
 });
 
-test("two runs at once share no port, socket, directory or core, and are what each is alone", async () => {
+longTest("two runs at once share no port, socket, directory or core, and are what each is alone", async () => {
   const half = Math.max(1, Math.floor(availableParallelism() / 2));
   const grpc = ["--weight-broadcast.type", "grpc", "--rollout-transport.type", "grpc"];
   if (availableParallelism() > 1) grpc.push("--deployment.num-cores", String(half));
@@ -156,25 +157,28 @@ test("a server that is killed and started anew at its address gets the run's wei
   expect(missing.map(({ engine }) => engine)).toEqual(["http://127.0.0.1:9"]);
 });
 
-test("a server that speaks as vLLM does gets each version from its folder, and the batches are those of a run that starts its servers", async () => {
-  expect((await prl(argsOf("own"), options())).code).toBe(0);
-  const [folder = ""] = await readdir(join(place.cache, "models"));
-  const model = await loadModel(join(place.cache, "models", folder), { threads: 1 });
-  const server = new VllmStandIn(model, { modelName: "served" });
-  try {
-    const on = ["--orchestrator.client.base-url", JSON.stringify([await server.listen()])];
-    const run = await prl(argsOf("vllm", ...on, "--orchestrator.client.api", "vllm"), options());
-    expect([run.code, run.stderr]).toEqual([0, ""]);
-    expect(await resultOf("vllm")).toEqual(await resultOf("own"));
-    expect(server.calls.filter((call) => call === "POST /collective_rpc")).toHaveLength(STEPS + 1);
-    expect(server.weightVersion).toMatch(new RegExp(`^${STEPS} `));
-  } finally {
-    await server.close();
-    await model.close();
-  }
-});
+longTest(
+  "a server that speaks as vLLM does gets each version from its folder, and the batches are those of a run that starts its servers",
+  async () => {
+    expect((await prl(argsOf("own"), options())).code).toBe(0);
+    const [folder = ""] = await readdir(join(place.cache, "models"));
+    const model = await loadModel(join(place.cache, "models", folder), { threads: 1 });
+    const server = new VllmStandIn(model, { modelName: "served" });
+    try {
+      const on = ["--orchestrator.client.base-url", JSON.stringify([await server.listen()])];
+      const run = await prl(argsOf("vllm", ...on, "--orchestrator.client.api", "vllm"), options());
+      expect([run.code, run.stderr]).toEqual([0, ""]);
+      expect(await resultOf("vllm")).toEqual(await resultOf("own"));
+      expect(server.calls.filter((call) => call === "POST /collective_rpc")).toHaveLength(STEPS + 1);
+      expect(server.weightVersion).toMatch(new RegExp(`^${STEPS} `));
+    } finally {
+      await server.close();
+      await model.close();
+    }
+  },
+);
 
-test("a server of another model ends the run by its name, within bounds", async () => {
+longTest("a server of another model ends the run by its name, within bounds", async () => {
   const small = join(ROOT, "configs/small-chat/model");
   // Its weights are made up into the cache, as those of any model without.
   await prl(["rl", SYNC, "--model", small, "--warm-start", "None", "--max-steps", "1", "--exp-id", "x"], options());

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePorts } from "../../support/free-ports.ts";
 import { prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
+import { longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const OWN = join(import.meta.dirname, "../configs/own-functions.ts");
@@ -117,69 +118,75 @@ test.each<[string, string[], NodeJS.Signals | null, string]>([
   expect(await readJson(join(runDir, "summary.json"))).toMatchObject({ status: "failed", error: { code } });
 });
 
-test("a trainer that fails in its warm start ends the run by name, one that failed before is only reported", async () => {
-  const runDir = join(place.dir, "cold");
-  const sft = join(place.dir, "nothing.toml");
-  await writeFile(sft, "seq_lenn = 8\n");
-  const more = ["--warm-start.sft", sft];
-  expect((await whole("trainer", runDir, ...more).finished).code).toBe(2);
-  // As of one that was killed.
-  await writeFile(
-    join(runDir, "run/trainer-0.json"),
-    JSON.stringify({ pid: 2 ** 30, ready_at: "2026-01-01", version: 0 }),
-  );
-  whole("inference", runDir, ...more);
-  whole("env-server", runDir, ...more);
-  const orchestrator = whole("orchestrator", runDir, ...more);
-  await new Promise<void>((seen) => {
-    let text = "";
-    orchestrator.child.stderr?.on("data", (piece) => {
-      text += String(piece);
-      if (text.includes("a trainer failed here before")) seen();
+longTest(
+  "a trainer that fails in its warm start ends the run by name, one that failed before is only reported",
+  async () => {
+    const runDir = join(place.dir, "cold");
+    const sft = join(place.dir, "nothing.toml");
+    await writeFile(sft, "seq_lenn = 8\n");
+    const more = ["--warm-start.sft", sft];
+    expect((await whole("trainer", runDir, ...more).finished).code).toBe(2);
+    // As of one that was killed.
+    await writeFile(
+      join(runDir, "run/trainer-0.json"),
+      JSON.stringify({ pid: 2 ** 30, ready_at: "2026-01-01", version: 0 }),
+    );
+    whole("inference", runDir, ...more);
+    whole("env-server", runDir, ...more);
+    const orchestrator = whole("orchestrator", runDir, ...more);
+    await new Promise<void>((seen) => {
+      let text = "";
+      orchestrator.child.stderr?.on("data", (piece) => {
+        text += String(piece);
+        if (text.includes("a trainer failed here before")) seen();
+      });
     });
-  });
-  await Promise.all([ready(runDir, "inference-0"), ready(runDir, "env-worker-0")]);
-  await sleep(500);
-  expect(await readdir(join(runDir, "run"))).not.toContain("orchestrator-0.json");
-  whole("trainer", runDir, ...more);
-  const ended = await orchestrator.finished;
-  expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining("trainer-0: ")]);
-  expect(await readJson(join(runDir, "summary.json"))).toMatchObject({
-    status: "failed",
-    error: { code: "PRL_CONFIG_INVALID", message: expect.stringContaining("seq_lenn") as string },
-  });
-});
+    await Promise.all([ready(runDir, "inference-0"), ready(runDir, "env-worker-0")]);
+    await sleep(500);
+    expect(await readdir(join(runDir, "run"))).not.toContain("orchestrator-0.json");
+    whole("trainer", runDir, ...more);
+    const ended = await orchestrator.finished;
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining("trainer-0: ")]);
+    expect(await readJson(join(runDir, "summary.json"))).toMatchObject({
+      status: "failed",
+      error: { code: "PRL_CONFIG_INVALID", message: expect.stringContaining("seq_lenn") as string },
+    });
+  },
+);
 
-test("trainer and orchestrator that were killed go on with --resume, and come to what prl rl comes to", async () => {
-  const { expected, model } = await launched();
-  const runDir = join(place.dir, "killed");
-  const own = ["--model", model, "--ckpt.interval", "1"];
-  const early = await part("trainer", runDir, ...own, "--resume").finished;
-  expect([early.code, early.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_UNKNOWN")]);
-  part("inference", runDir, ...own);
-  part("env-server", runDir, ...own);
-  const both = [part("trainer", runDir, ...own), part("orchestrator", runDir, ...own)];
-  await untilThere(join(runDir, "checkpoints/step_1/manifest.json"));
-  for (const { child } of both) child.kill("SIGKILL");
-  await Promise.all(both.map(({ finished }) => finished));
+longTest(
+  "trainer and orchestrator that were killed go on with --resume, and come to what prl rl comes to",
+  async () => {
+    const { expected, model } = await launched();
+    const runDir = join(place.dir, "killed");
+    const own = ["--model", model, "--ckpt.interval", "1"];
+    const early = await part("trainer", runDir, ...own, "--resume").finished;
+    expect([early.code, early.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_UNKNOWN")]);
+    part("inference", runDir, ...own);
+    part("env-server", runDir, ...own);
+    const both = [part("trainer", runDir, ...own), part("orchestrator", runDir, ...own)];
+    await untilThere(join(runDir, "checkpoints/step_1/manifest.json"));
+    for (const { child } of both) child.kill("SIGKILL");
+    await Promise.all(both.map(({ finished }) => finished));
 
-  const drifted = await part("trainer", runDir, ...own, "--resume", "--seed", "8").finished;
-  expect([drifted.code, drifted.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_DRIFT")]);
-  const server = await part("inference", runDir, ...own, "--resume").finished;
-  expect([server.code, server.stderr]).toEqual([2, expect.stringContaining("holds nothing of a run")]);
-  // The servers are those of before; of the two, either may be the first.
-  const again = [part("orchestrator", runDir, ...own, "--resume"), part("trainer", runDir, ...own, "--resume")];
-  const ended = await Promise.all(again.map(({ finished }) => finished));
-  expect(ended.map(({ code, stderr }) => [code, code === 0 ? "" : stderr])).toEqual([
-    [0, ""],
-    [0, ""],
-  ]);
-  expect(await runResult(runDir, STEPS)).toEqual(expected);
-  expect(await readJson(join(runDir, "run/attempt.json"))).toMatchObject({ attempt: 2 });
-  const [first] = await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"));
-  const last = (await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"))).at(-1);
-  expect([first?.attempt, last?.attempt]).toEqual([1, 2]);
-});
+    const drifted = await part("trainer", runDir, ...own, "--resume", "--seed", "8").finished;
+    expect([drifted.code, drifted.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_DRIFT")]);
+    const server = await part("inference", runDir, ...own, "--resume").finished;
+    expect([server.code, server.stderr]).toEqual([2, expect.stringContaining("holds nothing of a run")]);
+    // The servers are those of before; of the two, either may be the first.
+    const again = [part("orchestrator", runDir, ...own, "--resume"), part("trainer", runDir, ...own, "--resume")];
+    const ended = await Promise.all(again.map(({ finished }) => finished));
+    expect(ended.map(({ code, stderr }) => [code, code === 0 ? "" : stderr])).toEqual([
+      [0, ""],
+      [0, ""],
+    ]);
+    expect(await runResult(runDir, STEPS)).toEqual(expected);
+    expect(await readJson(join(runDir, "run/attempt.json"))).toMatchObject({ attempt: 2 });
+    const [first] = await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"));
+    const last = (await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"))).at(-1);
+    expect([first?.attempt, last?.attempt]).toEqual([1, 2]);
+  },
+);
 
 test("parts that share nothing but the checkpoints' folder, by grpc and addresses, too", async () => {
   const { expected, model } = await launched();

@@ -9,6 +9,7 @@ import { EXPERTS, publishVersion } from "../../integration/inference/tiny-model.
 import { childPids, isAlive, prl, readJsonLines, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { type VllmPython, vllmPython } from "../../support/vllm/vllm-python.ts";
+import { IS_LONG, longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;
@@ -63,7 +64,7 @@ test("one line changes what samples: the same batches and weights, and no proces
   expect(events.filter(({ type }) => type === "canary").map(({ version }) => version)).toEqual([0, 1, 2, 3, 4]);
 });
 
-test("experts of a mixture come back, and are replayed as those of the engine", async () => {
+longTest("experts of a mixture come back, and are replayed as those of the engine", async () => {
   const python = await vllmPython(place.dir);
   const { dir: model } = await publishVersion(place.dir, 0, EXPERTS);
   const args = (name: string, ...more: string[]) =>
@@ -81,7 +82,7 @@ test("experts of a mixture come back, and are replayed as those of the engine", 
   expect(refused.stderr).toContain("layers without a router, whose experts vLLM cannot leave out");
 });
 
-test("two servers with a key: only callers that show it get samples, and no file has it", async () => {
+longTest("two servers with a key: only callers that show it get samples, and no file has it", async () => {
   const python = await vllmPython(place.dir);
   const key = ["--inference.vllm.api-key-var", "KEY_OF_THE_TEST"];
   const args = (name: string) => argsOf(name, ...onVllm(python), ...key, "--inference.replicas", "2");
@@ -121,7 +122,7 @@ test("kill -9 of vLLM: started again with the run's weights, and nothing is samp
   expect(events.filter(({ type }) => type === "restart")).toMatchObject([{ process: "inference-0" }]);
 });
 
-test.each(["the launcher", "the server's watcher"])(
+test.each(["the server's watcher", ...(IS_LONG ? ["the launcher"] : [])])(
   "kill -9 of %s: vLLM and what it started are gone",
   async (what) => {
     const python = await vllmPython(place.dir, { settings: { STAND_IN_STUBBORN: "1" } });
@@ -160,7 +161,8 @@ test("a vLLM that never answers fails the run at its deadline, and is gone", asy
   const { code, stderr } = await prl(argsOf("silent", ...onVllm(python), ...late), options());
   expect(code).toBe(1);
   expect(stderr).toMatch(/PRL_PROCESS_NOT_READY.*within 4 s \(inference\.vllm\.start_timeout_s\)/s);
-  expect(stderr).toContain("INFO the stand-in says nothing");
+  // Under load the deadline may come before the second line of the stand-in.
+  expect(stderr).toMatch(/INFO the stand-in (starts|says nothing)/u);
   await gone(...(await python.starts()).flatMap(({ pid, worker }) => [pid, worker]));
 });
 
@@ -186,7 +188,7 @@ test("a missing, an old and a misused vLLM are refused before there is a run dir
   expect(await readFile(join(runDir("none"), "configs/rl.json")).catch(() => null)).toBeNull();
 });
 
-test("prl sft evaluates its versions on it", async () => {
+longTest("prl sft evaluates its versions on it", async () => {
   const python = await vllmPython(place.dir, { version: "0.33.0+cpu" });
   const config = join(import.meta.dirname, "../configs/sft-evaluated.toml");
   const evaluated = await prl(["sft", config, "--run.name", "engine"], options());
@@ -202,7 +204,7 @@ test("prl sft evaluates its versions on it", async () => {
   expect(await rewards("vllm")).toEqual(await rewards("engine"));
 });
 
-test("a server that is started without the launcher joins the run with its vLLM, and ends it", async () => {
+longTest("a server that is started without the launcher joins the run with its vLLM, and ends it", async () => {
   const python = await vllmPython(place.dir);
   const dir = runDir("alone");
   const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None", "--warm-start", "None"];

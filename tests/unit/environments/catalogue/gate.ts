@@ -8,7 +8,14 @@ import { nearDuplicates } from "../../../../ts/environments/catalogue/gate/near-
 import type { RowReport } from "../../../../ts/environments/catalogue/gate/report.ts";
 import { catalogueRows } from "../../../../ts/environments/catalogue/index.ts";
 import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
-import { type AnyRow, type Category, isProgramRow, isWorldRow } from "../../../../ts/environments/catalogue/row.ts";
+import {
+  type AnyRow,
+  type Category,
+  isProgramRow,
+  isWorldRow,
+  type Level,
+  LEVELS,
+} from "../../../../ts/environments/catalogue/row.ts";
 import { SandboxSource } from "../../../../ts/environments/sandboxes/sandboxes.ts";
 import { IS_LONG } from "../../../support/form.ts";
 
@@ -16,8 +23,9 @@ import { IS_LONG } from "../../../support/form.ts";
 const PER_LEVEL = IS_LONG ? 50 : 6;
 /** Of rows with a world, whose scripts take longer than answers. */
 const PER_LEVEL_OF_WORLDS = IS_LONG ? 50 : 4;
-/** Instances of each level whose programs run in sandboxes, and instances in all on which programs without the skill run. */
+/** Instances of each of these levels whose programs run in sandboxes, and instances in all on which programs without the skill run. */
 const SCORED = IS_LONG ? 50 : 1;
+const SCORED_LEVELS: readonly Level[] = IS_LONG ? LEVELS : [1, 5];
 const CHEATED = IS_LONG ? 20 : 1;
 /** Near misses of an instance, and programs without the skill, that run there. Rows share most of the latter, which attack the harness. */
 const MISSES = IS_LONG ? 4 : 2;
@@ -34,7 +42,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
     const options = { perLevel: PER_LEVEL, seed: 1 };
     if (isWorldRow(row)) return inspectWorld(id, row, { ...options, perLevel: PER_LEVEL_OF_WORLDS });
     if (!isProgramRow(row)) return inspectRow(id, row, options);
-    const programs = { scored: SCORED, cheated: CHEATED, misses: MISSES, cheats: CHEATS };
+    const programs = { scored: SCORED, scoredLevels: SCORED_LEVELS, cheated: CHEATED, misses: MISSES, cheats: CHEATS };
     return inspectProgram(id, row, { ...options, ...programs, pool: await sandboxes.pool() });
   };
   afterAll(async () => sandboxes.close());

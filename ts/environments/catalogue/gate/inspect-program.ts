@@ -1,8 +1,8 @@
 /**
  * The quality gate of rows whose answers run in a sandbox: bounds on everything that is drawn, and programs on some of it.
  *
- * The generator is measured on all instances; gold programs and `misses` near misses run on `scored` instances of each level, `cheats` cheats on
- * `cheated` of all. In one level, as many programs of other instances run as gold programs.
+ * The generator is measured on all instances; gold programs and `misses` near misses run on `scored` instances of each of `scoredLevels`, `cheats`
+ * cheats on `cheated` of all. On the scored instances the gold programs of other instances run, too.
  */
 import type { SandboxPool } from "../../../sandbox/index.ts";
 import { drawInstance, type DrawCounts } from "../drawn.ts";
@@ -27,8 +27,9 @@ import type { RowReport } from "./report.ts";
 export interface ProgramGateOptions {
   /** Instances of each level. */
   readonly perLevel: number;
-  /** Those of them, from the first on, whose programs run. */
+  /** Those of them, from the first on, whose programs run, at these levels. */
   readonly scored: number;
+  readonly scoredLevels: readonly Level[];
   /** Instances, from the hardest level on, on which the cheats run. */
   readonly cheated: number;
   /** Near misses of an instance that run, and cheats of one, drawn by the seed. The generator has compared all near misses with the right results. */
@@ -76,7 +77,8 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
   checkPrompts(row, samples, failures);
   checkRepeats(row, samples, failures);
   for (const sample of samples) checkPlaces(row, sample, failures);
-  for (const sample of levels.flatMap((some) => some.slice(0, scored))) {
+  const scoredLevels = LEVELS.flatMap((level, at) => (options.scoredLevels.includes(level) ? [levels[at] ?? []] : []));
+  for (const sample of scoredLevels.flatMap((some) => some.slice(0, scored))) {
     await checkPrograms({ ...sample, misses: someOf(sample.misses, options.misses, rng) }, score, failures);
   }
   for (const sample of [...samples].reverse().slice(0, cheated)) {
@@ -89,7 +91,7 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
     levels: levelsOf(row, samples),
     monotone: rankCorrelation(samples.map((one): [Level, number] => [one.level, row.effort(one.instance)])),
     bestConstant: null,
-    foreign: await foreignScore(levels, scored, score),
+    foreign: await foreignScore(scoredLevels, scored, score),
     bestGuess: null,
     degenerate: counts.degenerate / counts.made,
     leaking: counts.leaking / counts.made,
