@@ -60,6 +60,8 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   "/responses": responses,
   "/messages": messages,
 };
+/** The one model that an agent sees. */
+const POLICY = { id: "policy", object: "model", created: 0, owned_by: "prl" };
 const COUNT_TOKENS = "/messages/count_tokens";
 const SSE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
 
@@ -129,15 +131,9 @@ export class InterceptionServer {
   }
 
   async #route(request: IncomingMessage, response: ServerResponse, path: string, dialect: Dialect): Promise<void> {
-    if (request.method === "GET" && path === "/models") {
-      sendJson(response, 200, {
-        object: "list",
-        data: [{ id: "policy", object: "model", created: 0, owned_by: "prl" }],
-      });
-      return;
-    }
+    const isModels = request.method === "GET" && path === "/models";
     const isCount = path === COUNT_TOKENS;
-    if (request.method !== "POST" || (DIALECTS[path] === undefined && !isCount)) {
+    if (!isModels && (request.method !== "POST" || (DIALECTS[path] === undefined && !isCount))) {
       const known = [...Object.keys(DIALECTS), COUNT_TOKENS].map((one) => `POST /v1${one}`).join(", ");
       const message = `${request.method ?? ""} ${path} is not served here; there are ${known}`;
       sendJson(response, 404, openaiError({ status: 404, code: "PRL_AGENT_UNSUPPORTED", message }));
@@ -149,6 +145,10 @@ export class InterceptionServer {
         "PRL_AGENT_KEY",
         "the key is of no rollout that is under way; it goes into authorization or x-api-key",
       );
+    if (isModels) {
+      sendJson(response, 200, { object: "list", data: [POLICY] });
+      return;
+    }
     const body = await readBody(request, this.#maxBodyBytes);
     const asked = dialect.read(parseJson(body));
     if (isCount) {

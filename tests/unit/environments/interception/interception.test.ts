@@ -362,6 +362,7 @@ describe("failures", () => {
       expect((await post("/v1/completions", "{}")).status).toBe(404);
       expect((await fetch(`${way.url}/v1/chat/completions`)).status).toBe(404);
       expect((await openai(way).models.list()).data).toHaveLength(1);
+      expect((await fetch(`${way.url}/v1/models`)).status).toBe(401);
       await openai(way).chat.completions.create(HI);
     });
     await expect(openai(ended).chat.completions.create(HI)).rejects.toThrow(OpenAI.AuthenticationError);
