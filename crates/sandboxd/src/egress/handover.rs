@@ -49,7 +49,7 @@ struct Offer {
     listen: u16,
     give: oneshot::Sender<Line>,
     /// The acceptor that knows of it; 0 before the first.
-    told: u64,
+    known_to: u64,
 }
 
 impl Default for Handover {
@@ -89,9 +89,9 @@ impl Handover {
                 if state.acceptor != acceptor {
                     return None;
                 }
-                let unknown = state.offers.iter_mut().find(|(_, offer)| offer.told != acceptor);
+                let unknown = state.offers.iter_mut().find(|(_, offer)| offer.known_to != acceptor);
                 if let Some((&connection, offer)) = unknown {
-                    offer.told = acceptor;
+                    offer.known_to = acceptor;
                     let listen = offer.listen.into();
                     return Some(Arrival { connection, listen });
                 }
@@ -134,8 +134,8 @@ impl Handover {
         let connection = {
             let mut state = self.state();
             state.last += 1;
-            let (connection, told) = (state.last, 0);
-            state.offers.insert(connection, Offer { listen, give, told });
+            let (connection, known_to) = (state.last, 0);
+            state.offers.insert(connection, Offer { listen, give, known_to });
             connection
         };
         self.changed.notify_waiters();
