@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 import { COMPILED_FILE, compiledCode, refuseOldCode, RUNS_COMPILED } from "./support/compiled.ts";
-import { LongestFirst } from "./support/order.ts";
+import { LongestFirst } from "./order.ts";
 
 /** The long form of a test makes up to a hundred times as many cases. */
 const LIMIT_MS = process.env["PRL_TEST_LONG"] === "1" ? 1_800_000 : 300_000;

@@ -30,7 +30,7 @@ export { evaluationRun } from "./schema/sft/sft-evaluation.ts";
 export { demonstrators } from "./schema/sft/sft-data.ts";
 export { lossOptions, referenceOf, START_REFERENCE } from "./schema/trainer/loss.ts";
 export { batchRanks } from "./schema/trainer/backend.ts";
-export { mergesAdapter } from "./schema/inference/backend.ts";
+export { loadedRank, mergesAdapter } from "./schema/inference/backend.ts";
 export { type FakeData, optimOptions } from "./schema/trainer/trainer.ts";
 export type { LoraBlock } from "./schema/trainer/lora.ts";
 export { rolloutTransportBlock, weightBroadcastBlock } from "./schema/transports.ts";

@@ -5,6 +5,8 @@
  * - Weights come from a folder that both machines see: `/collective_rpc reload_weights`, then the results of the old weights are dropped, then
  *   `/update_weight_version` notes `<version> <digest>`. During the load the note says so: a failed reload has removed the old weights,
  *   and the weights of a server without our note are unknown.
+ * - Adapters come by `/v1/load_lora_adapter` in place of the reload (VLLM_ALLOW_RUNTIME_LORA_UPDATING=1, --enable-lora), under the name that
+ *   requests ask for; the model itself has another one.
  * - A server that was started with --enable-sleep-mode sleeps: level 1 keeps the weights in the machine's memory, level 2 drops them, so that the
  *   note says "loading" until a version was loaded. It schedules requests again as soon as weights and KV cache are awake, without /resume.
  * - From 0.32 on vLLM reports which note sampled which tokens (`weight_versions`): requests survive a swap, and their keys and
@@ -37,9 +39,15 @@ type Admin = Pick<
   | "close"
 >;
 
+export interface VllmAdminOptions extends AdminOptions {
+  /** Versions are adapters, and requests ask for them by this name; null: versions are whole models. Default null. */
+  adapter?: string | null;
+}
+
 /** The note while weights are loaded. */
 const LOADING = "loading";
 const GENERATE = "/inference/v1/generate";
+const LOAD_ADAPTER = "/v1/load_lora_adapter";
 /** This also preempts kept requests, so that they are computed anew. */
 const RESET_CACHE = "/reset_prefix_cache?reset_running_requests=true";
 const SERVER_INFO = "/server_info?config_format=json";
@@ -51,14 +59,17 @@ const TELLS_VERSIONS: readonly [number, number] = [0, 32];
 export class VllmAdmin implements Admin {
   readonly #calls: ControlCalls;
   readonly #scorer: PromptScorer;
+  readonly #adapter: string | null;
 
   /** `token`: its `--api-key`. */
-  constructor(options: AdminOptions) {
+  constructor({ adapter = null, ...options }: VllmAdminOptions) {
     this.#calls = new ControlCalls(options);
+    this.#adapter = adapter;
     const { url, deadlines } = this.#calls;
     const key = options.token ?? null;
     const limits = { deadlineMs: deadlines.controlMs, connections: 1 };
-    this.#scorer = new PromptScorer({ url, ...limits, ...(key !== null && { apiKey: key }) });
+    const model = adapter === null ? {} : { model: adapter };
+    this.#scorer = new PromptScorer({ url, ...limits, ...model, ...(key !== null && { apiKey: key }) });
   }
 
   get url(): string {
@@ -100,9 +111,8 @@ export class VllmAdmin implements Admin {
     if (!("dir" in source)) throw this.#noGrpc();
     const note = weightNote(version, digest);
     if ((await this.#weightInfo(signal)) === note) return { skipped: true };
-    const reload = { method: "reload_weights", kwargs: { weights_path: source.dir } };
     await this.#note(LOADING, signal);
-    await this.#calls.post("/collective_rpc", reload, signal, this.#calls.deadlines.updateMs);
+    await this.#load(source.dir, signal);
     const answer = await this.#calls.post(RESET_CACHE, undefined, signal);
     // Versions before 0.32 may send an empty answer.
     const { success = true } = (answer === "" ? {} : this.#calls.parse(RESET_CACHE, answer)) as { success?: boolean };
@@ -112,6 +122,23 @@ export class VllmAdmin implements Admin {
     }
     await this.#note(note, signal);
     return { skipped: false };
+  }
+
+  async #load(dir: string, signal: AbortSignal | undefined): Promise<void> {
+    const { updateMs } = this.#calls.deadlines;
+    if (this.#adapter === null) {
+      const reload = { method: "reload_weights", kwargs: { weights_path: dir } };
+      await this.#calls.post("/collective_rpc", reload, signal, updateMs);
+      return;
+    }
+    const adapter = { lora_name: this.#adapter, lora_path: dir, load_inplace: true };
+    try {
+      await this.#calls.post(LOAD_ADAPTER, adapter, signal, updateMs);
+    } catch (cause) {
+      if (!hasStatus(cause, NOT_FOUND)) throw cause;
+      const advice = "start vLLM with VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 and --enable-lora";
+      throw this.#unsupported(`has no ${LOAD_ADAPTER}: ${advice}`, cause);
+    }
   }
 
   async prefetchWeights(): Promise<void> {

@@ -22,6 +22,12 @@ export const inferenceConfigSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe("It shares its GPU with the trainer of a run: it starts in the servers' turn, and a vLLM can sleep"),
+  adapter_rank: z
+    .int()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe("Rank of the adapters that a vLLM of the run loads beside the model; null: it gets whole models"),
 });
 
 export type InferenceProcessConfig = z.output<typeof inferenceConfigSchema>;

@@ -12,6 +12,7 @@ import { type VllmPython, vllmPython } from "../../support/vllm/vllm-python.ts";
 import { IS_LONG, longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
+const LORA = join(import.meta.dirname, "../configs/lora.toml");
 const STEPS = 4;
 
 let place: Awaited<ReturnType<typeof workspace>>;
@@ -62,6 +63,19 @@ test("one line changes what samples: the same batches and weights, and no proces
   await gone(started.pid, started.worker);
   const events = await readJsonLines<Record<string, unknown>>(join(runDir("vllm"), "events.jsonl"));
   expect(events.filter(({ type }) => type === "canary").map(({ version }) => version)).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("adapters that the engine trains are loaded beside the model: the same batches and weights", async () => {
+  const python = await vllmPython(place.dir);
+  const lora = (name: string, ...more: string[]) => ["rl", LORA, "--max-steps", "3", "--run.name", name, ...more];
+  expect((await prl(lora("engine"), options())).code).toBe(0);
+  const loaded = [...onVllm(python), "--inference.vllm.adapter", "loaded"];
+  const { code, stderr } = await prl(lora("vllm", ...loaded), options());
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(await runResult(runDir("vllm"), 3)).toEqual(await runResult(runDir("engine"), 3));
+  const [started] = await python.starts();
+  expect(started?.args.join(" ")).toMatch(/--served-model-name \S+@base .*--max-lora-rank 8 .*--enable-lora/u);
+  expect(started?.env).toMatchObject({ VLLM_ALLOW_RUNTIME_LORA_UPDATING: "1" });
 });
 
 longTest("experts of a mixture come back, and are replayed as those of the engine", async () => {

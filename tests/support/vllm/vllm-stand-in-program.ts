@@ -10,11 +10,11 @@ import { loadModel } from "../../../ts/native/index.ts";
 import { VllmStandIn } from "./vllm-stand-in.ts";
 
 const VALUED =
-  "host port served-model-name logprobs-mode dtype seed max-model-len max-num-seqs kv-cache-memory-bytes gpu-memory-utilization tensor-parallel-size data-parallel-size quantization worker-cls kv-cache-dtype max-num-batched-tokens".split(
+  "host port served-model-name logprobs-mode dtype seed max-model-len max-num-seqs kv-cache-memory-bytes gpu-memory-utilization tensor-parallel-size data-parallel-size quantization max-lora-rank worker-cls kv-cache-dtype max-num-batched-tokens".split(
     " ",
   );
 const SWITCHES =
-  "enable-scale-out disable-uvicorn-access-log enable-prefix-caching no-enable-prefix-caching enforce-eager no-enable-chunked-prefill enable-expert-parallel enable-return-routed-experts enable-sleep-mode".split(
+  "enable-scale-out disable-uvicorn-access-log enable-prefix-caching no-enable-prefix-caching enforce-eager no-enable-chunked-prefill enable-expert-parallel enable-return-routed-experts enable-sleep-mode enable-lora".split(
     " ",
   );
 
@@ -60,6 +60,7 @@ const server = new VllmStandIn(model, {
   logprobsMode: text("logprobs-mode") ?? "raw_logprobs",
   returnsExperts: values["enable-return-routed-experts"] === true,
   sleepMode: values["enable-sleep-mode"] === true,
+  loadsAdapters: values["enable-lora"] === true && process.env["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] === "1",
   ...(calls !== undefined && {
     onCall: (call: string) => appendFileSync(calls, `${JSON.stringify({ time: Date.now() / 1000, call })}\n`),
   }),

@@ -72,6 +72,8 @@ export interface StandInOptions {
   nanLogprobs?: boolean;
   /** `--enable-return-routed-experts`. Default false. */
   returnsExperts?: boolean;
+  /** `--enable-lora` and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1. Default false. */
+  loadsAdapters?: boolean;
   /** `--enable-sleep-mode`. Default false. */
   sleepMode?: boolean;
   /** Called with each call but /metrics and /weight_info, and when a request for samples begins and ends. */
@@ -88,6 +90,8 @@ export class VllmStandIn {
   /** Of each call but /metrics and /weight_info: method and path. */
   readonly calls: string[] = [];
   weightVersion = "default";
+  /** The name of the adapter that was loaded. The engine then computes with it alone: requests for the model itself are refused. */
+  #adapter: string | null = null;
   /** Of the engine's versions. */
   readonly #notes = new Map<number, string>();
   /** A reload has failed: the old weights are gone. */
@@ -150,8 +154,27 @@ export class VllmStandIn {
     });
     app.post<{ Body: GenerateBody }>("/inference/v1/generate", ({ body }, reply) => this.#generate(body, reply));
     app.post<{ Body: CompletionBody }>("/v1/completions", ({ body }, reply) => this.#completions(body, reply));
+    if (this.#options.loadsAdapters === true) this.#adapterRoutes();
     if (this.#options.devMode ?? true) this.#devRoutes();
     if (this.#options.devMode ?? true) this.#sleepRoutes();
+  }
+
+  #adapterRoutes(): void {
+    type Adapter = { lora_name: string; lora_path: string; load_inplace?: boolean };
+    this.#app.post<{ Body: Adapter }>("/v1/load_lora_adapter", async ({ body }, reply) => {
+      const { lora_name: name, lora_path: dir, load_inplace: replaces = false } = body;
+      if (name === this.#options.modelName)
+        return refused(reply, 400, `The lora adapter '${name}' conflicts with a served base model.`);
+      if (this.#adapter === name && !replaces)
+        return refused(reply, 400, `The lora adapter '${name}' has already been loaded.`);
+      try {
+        if (this.#options.keepsWeights !== true) await this.#model.swapWeights(dir);
+      } catch (error) {
+        return refused(reply, 500, String(error));
+      }
+      this.#adapter = name;
+      return reply.type("application/json").send(`Success: LoRA adapter '${name}' added successfully.`);
+    });
   }
 
   /** As EngineCore of 0.32 does: a partial wake-up leaves the scheduler paused, a full one resumes it, also after a pause. */
@@ -255,7 +278,7 @@ export class VllmStandIn {
       whole = joined(whole, next);
     return {
       request_id: id,
-      model: this.#options.modelName,
+      model: this.#adapter ?? this.#options.modelName,
       created: 1,
       usage: usageOf(body.token_ids, whole.ids),
       prompt_logprobs: await this.#promptLogprobs(body.token_ids, body.sampling_params),
@@ -335,7 +358,7 @@ export class VllmStandIn {
       return [400, "1 validation error: 'List should have at least 1 item after validation, not 0'"];
     if (sampling.max_tokens === 0)
       return [400, "max_tokens must be at least 1, got 0. (parameter=max_tokens, value=0)"];
-    if (model !== undefined && model !== this.#options.modelName)
+    if (model !== undefined && model !== (this.#adapter ?? this.#options.modelName))
       return [404, `The model \`${model}\` does not exist. Valid aliases: ${this.#options.modelName}.`];
     if (prompt.length >= maxModelLen) {
       const [what, limit] = [`The decoder prompt (length ${prompt.length})`, `maximum model length of ${maxModelLen}`];

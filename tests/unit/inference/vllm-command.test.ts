@@ -43,6 +43,18 @@ test("on a GPU: the parallel sizes, the memory's share, the weights' format, the
   });
 });
 
+test.each([
+  [4, 8],
+  [16, 16],
+  [300, 320],
+])("adapters of rank %i load as rank %i beside a model of another name", (rank, most) => {
+  const given = { model_dir: "/models/m", adapter_rank: rank, inference: { backend: "vllm", model: { name: "m" } } };
+  const { args, env } = serveCommand(parseInferenceProcessConfig(given, "test"), { ...SETTINGS, isCpu: false });
+  for (const part of ["--served-model-name m@base", `--max-lora-rank ${most}`, "--enable-lora"])
+    expect(args.join(" ")).toContain(part);
+  expect(env).toMatchObject({ VLLM_ALLOW_RUNTIME_LORA_UPDATING: "1" });
+});
+
 test("on a processor: its threads, a bounded KV cache, whole prompts, nothing compiled, our worker", () => {
   const { args, env } = commandOf({ threads: 3 }, true);
   const text = args.join(" ");

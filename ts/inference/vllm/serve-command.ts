@@ -39,6 +39,8 @@ const CPU_KV_BYTES = 2 ** 30;
 const CPU_STEP_TOKENS = 4_096;
 /** Sources and build output are equally deep below the package's folder. */
 const PYTHON = fileURLToPath(new URL("../../../ts/inference/vllm/python", import.meta.url));
+/** What `--max-lora-rank` may be. */
+const LORA_RANKS: readonly number[] = [1, 8, 16, 32, 64, 128, 256, 320, 512];
 const CPU_WORKER = "prl_vllm.cpu_worker.Worker";
 
 export function serveCommand(config: InferenceProcessConfig, settings: ServeSettings): ServeCommand {
@@ -64,6 +66,8 @@ export function serveCommand(config: InferenceProcessConfig, settings: ServeSett
       ...(isCpu && { PYTHONPATH: [PYTHON, ...pythonPath].join(delimiter) }),
       ...(gpus !== null && { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
       VLLM_API_KEY: apiKey ?? undefined,
+      // Opens /v1/load_lora_adapter.
+      ...(config.adapter_rank !== null && { VLLM_ALLOW_RUNTIME_LORA_UPDATING: "1" }),
       // Only this one returns experts.
       ...(inference.enable_return_routed_experts && { VLLM_USE_V2_MODEL_RUNNER: "1" }),
       // It would win over the argument.
@@ -73,13 +77,19 @@ export function serveCommand(config: InferenceProcessConfig, settings: ServeSett
   };
 }
 
-function placeArguments({ model_dir: dir, inference }: InferenceProcessConfig, { port }: ServeSettings): string[] {
-  const name = inference.model?.name ?? dir;
+function placeArguments(config: InferenceProcessConfig, { port }: ServeSettings): string[] {
+  const { model_dir: dir, inference, adapter_rank: rank } = config;
+  const asked = inference.model?.name ?? dir;
+  // Requests of the run name its model, and get the adapter of this name, which the orchestrator loads.
+  const name = rank === null ? asked : `${asked}@base`;
   const place = ["--host", inference.server.host, "--port", String(port), "--served-model-name", name];
   return [...place, "--enable-scale-out", "--logprobs-mode", "processed_logprobs", "--disable-uvicorn-access-log"];
 }
 
-function modelArguments({ inference, seed, colocated }: InferenceProcessConfig, settings: ServeSettings): string[] {
+function modelArguments(
+  { inference, seed, colocated, adapter_rank: rank }: InferenceProcessConfig,
+  settings: ServeSettings,
+): string[] {
   const { vllm, max_model_len: longest } = inference;
   const { dtype, isCpu, maxPositions } = settings;
   const length = Math.min(longest ?? maxPositions, maxPositions);
@@ -94,6 +104,7 @@ function modelArguments({ inference, seed, colocated }: InferenceProcessConfig, 
     ["--tensor-parallel-size", vllm.tensor_parallel_size],
     ["--data-parallel-size", vllm.data_parallel_size],
     ["--quantization", vllm.quantization],
+    ["--max-lora-rank", rank === null ? null : (LORA_RANKS.find((most) => most >= rank) ?? rank)],
     ["--worker-cls", isCpu ? CPU_WORKER : null],
     ["--max-num-batched-tokens", isCpu ? Math.max(length, CPU_STEP_TOKENS) : null],
   ];
@@ -102,6 +113,7 @@ function modelArguments({ inference, seed, colocated }: InferenceProcessConfig, 
     ["--enforce-eager", vllm.enforce_eager ?? isCpu],
     ["--enable-expert-parallel", vllm.enable_expert_parallel],
     ["--enable-return-routed-experts", inference.enable_return_routed_experts],
+    ["--enable-lora", rank !== null],
     // It frees the GPU for the trainer's turn.
     ["--enable-sleep-mode", colocated],
     // vLLM 0.32 on a processor ends with an error when a seeded request's prompt is computed in parts.

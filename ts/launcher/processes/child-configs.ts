@@ -6,7 +6,14 @@
  */
 import { join } from "node:path";
 
-import { allSources, type ChildConfigs, mergesAdapter, type RlConfig, type WorkerSource } from "../../config/index.ts";
+import {
+  allSources,
+  type ChildConfigs,
+  loadedRank,
+  mergesAdapter,
+  type RlConfig,
+  type WorkerSource,
+} from "../../config/index.ts";
 import { daemonSettings } from "../../environments/run-start.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
@@ -24,6 +31,8 @@ export interface InferenceChildConfig {
   start_paused: boolean;
   /** The server shares its GPU with the trainer, and takes turns with it. */
   colocated: boolean;
+  /** Rank of the adapters that a vLLM loads beside the model; null: it gets whole models. */
+  adapter_rank: number | null;
 }
 
 export interface EnvWorkerChildConfig {
@@ -79,6 +88,7 @@ export function rlChildConfigs(config: RlConfig, start: RunStart, socket: string
       weight_broadcast: config.weight_broadcast,
       start_paused: true,
       colocated: config.deployment.type === "colocated",
+      adapter_rank: loadedRank(config),
     },
     "env-worker": envWorkerConfig(config, start, socket),
     sandboxd: { socket, daemon: { ...daemonSettings(config.sandbox), ...metricsAddress(config.monitors) } },

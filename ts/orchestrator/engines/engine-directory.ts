@@ -36,12 +36,17 @@ type RunningAdmin = InferenceAdmin | VllmAdmin;
 export class EngineDirectory {
   readonly #api: "prl" | "vllm";
   readonly #apiKey: string | null;
+  readonly #adapter: string | null;
   readonly #connected = new Map<string, { placed: PlacedEngine; admin: RunningAdmin }>();
 
-  /** `api`: kind of the servers; `apiKey`: the key that those want which have no key of a run. */
-  constructor(api: "prl" | "vllm" = "prl", apiKey: string | null = null) {
+  /**
+   * `api`: kind of the servers; `apiKey`: the key that those want which have no key of a run; `adapter`: the name of the adapter that vLLMs of
+   * the run load as its versions.
+   */
+  constructor(api: "prl" | "vllm" = "prl", apiKey: string | null = null, adapter: string | null = null) {
     this.#api = api;
     this.#apiKey = apiKey;
+    this.#adapter = adapter;
   }
 
   /** Those of the run's `count` servers that have written a ready file. Errors: PRL_IO. */
@@ -156,7 +161,7 @@ export class EngineDirectory {
 
   #admin(options: { url: string; retries?: number }): RunningAdmin {
     return this.#api === "vllm"
-      ? new VllmAdmin({ ...options, token: this.#apiKey })
+      ? new VllmAdmin({ ...options, token: this.#apiKey, adapter: this.#adapter })
       : new InferenceAdmin({ ...options, token: transportToken(process.env) ?? this.#apiKey });
   }
 

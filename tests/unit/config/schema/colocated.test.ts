@@ -62,7 +62,7 @@ test.each([
   [
     "an adapter of the engine for vLLM",
     { ...TURNS, inference: { backend: "vllm" }, model: { name: "m", lora: { rank: 4 } } },
-    'set trainer.backend = "torch", which merges them',
+    'set inference.vllm.adapter = "loaded"',
   ],
   [
     "a level of sleep without turns",

@@ -16,6 +16,9 @@ const parse = (inference: Record<string, unknown>, more: Record<string, unknown>
 const problems = (...given: Parameters<typeof parse>) =>
   (parse(...given).error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
 
+const LORA = { model: { lora: { rank: 4 } } };
+const LOADED = { adapter: "loaded" };
+
 describe("inference.backend", () => {
   test("vllm takes the keys that both backends have, and resolves to itself", () => {
     const shared = { replicas: 2, threads: 1, max_num_seqs: 8, max_model_len: 4096, kv_cache_bytes: 2 ** 30 };
@@ -41,7 +44,16 @@ describe("inference.backend", () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>, string, string]>([
     ["a queue", { max_waiting: 7 }, {}, "inference.max_waiting", "is not read"],
     ["other machines", { server: { host: "0.0.0.0" } }, {}, "inference.server.host", "127.0.0.1 only"],
-    ["adapters", {}, { model: { lora: { rank: 4 } } }, "inference.backend", "model.lora"],
+    ["merged adapters", {}, LORA, "inference.vllm.adapter", 'set inference.vllm.adapter = "loaded"'],
+    ["adapters of a run without", { vllm: LOADED }, {}, "inference.vllm.adapter", "[model.lora]"],
+    ["a large rank", { vllm: LOADED }, { model: { lora: { rank: 513 } } }, "inference.vllm.adapter", "up to rank 512"],
+    [
+      "a base that sleep drops",
+      { vllm: LOADED },
+      { ...LORA, deployment: { type: "colocated", sleep_level: 2 } },
+      "inference.vllm.adapter",
+      "use level 1",
+    ],
     ["grpc", {}, { weight_broadcast: { type: "grpc" } }, "inference.backend", "filesystem"],
     [
       "running servers",

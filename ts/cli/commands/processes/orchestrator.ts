@@ -8,6 +8,7 @@ import {
   batchRanks,
   type ChildConfigs,
   readChildConfig,
+  loadedRank,
 } from "../../../config/index.ts";
 import { workerIdentity } from "../../../environments/records.ts";
 import { releaseLock, takeLock } from "../../../files/run-lock.ts";
@@ -110,7 +111,8 @@ async function connect(input: Input, { snapshot }: TakenOver, metrics: Metrics, 
   const { client, canary, max_inflight: mostRollouts } = config.orchestrator;
   const isOwn = client.base_url.length === 0;
   const replicas = isOwn ? config.inference.replicas : 0;
-  const directory = new EngineDirectory(client.api, apiKeyFrom(client.api_key_var, VLLM_KEY).apiKey);
+  const adapter = loadedRank(config) === null ? null : modelNameOf(config);
+  const directory = new EngineDirectory(client.api, apiKeyFrom(client.api_key_var, VLLM_KEY).apiKey, adapter);
   const turns = await beginTurns(input, { directory, committed: snapshot?.state.step ?? null, metrics, signal });
   const trainer = await readyTrainer(input, replicas, signal);
   // A vLLM that is started again may take longer than the patience with servers of other kinds.
@@ -151,6 +153,11 @@ async function takenOver({ config, runDir, attempt, member }: Input): Promise<Ta
   return { snapshot, logged: mayHaveLogged ? await readLoggedLines(runDir, attempt) : NO_LINES };
 }
 
+/** The name by which requests ask for the policy. */
+function modelNameOf({ inference, model_dir: dir }: Input["config"]): string {
+  return inference.model?.name ?? basename(dir);
+}
+
 /** Trains to the end, or evaluates the versions of a supervised run. */
 async function doRun(
   input: Input,
@@ -160,8 +167,7 @@ async function doRun(
 ): Promise<void> {
   const { config, runDir, attempt } = input;
   const { engines, turns, workers, rollouts, weights } = parts;
-  const modelName = config.inference.model?.name ?? basename(config.model_dir);
-  const shared = { runDir, config, engines, workers, weights, metrics, signal, modelName };
+  const shared = { runDir, config, engines, workers, weights, metrics, signal, modelName: modelNameOf(config) };
   if (config.evaluate_only !== null) return runEvaluations({ ...shared, versions: config.evaluate_only });
   const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
   return runOrchestrator({

@@ -39,6 +39,12 @@ export const vllmBlock = z
       .nullable()
       .default(null)
       .describe("Do not compile the model; unset: true on a processor, false on a GPU"),
+    adapter: z
+      .enum(["merged", "loaded"])
+      .default("merged")
+      .describe(
+        "How versions of [model.lora] get there: merged into the whole model, by a trainer that is torch, or as adapters that vLLM loads beside the model",
+      ),
     api_key_var: apiKeyVariable.describe(
       "Environment variable with the key that requests for samples have to show; unset: none is wanted",
     ),
