@@ -26,6 +26,7 @@ import { statefulPrograms } from "./stateful-programs/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
+import { csvCleanToSchema } from "./csv-clean-to-schema/index.ts";
 import { sqlWindowAnalytics } from "./sql-window-analytics/index.ts";
 import { testing } from "./testing/index.ts";
 import { typeRules } from "./type-rules/index.ts";
@@ -72,4 +73,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   miniLanguageInterpreter,
   examplesOnlyFunction,
   sqlWindowAnalytics,
+  csvCleanToSchema,
 ];
