@@ -8,6 +8,7 @@ import { dataStructures } from "./data-structures/index.ts";
 import { configuration } from "./configuration/index.ts";
 import { databases } from "./databases/index.ts";
 import { distributed } from "./distributed/index.ts";
+import { languagePort } from "./language-port/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
@@ -74,4 +75,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   examplesOnlyFunction,
   sqlWindowAnalytics,
   csvCleanToSchema,
+  languagePort,
 ];
