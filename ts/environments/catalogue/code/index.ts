@@ -12,6 +12,7 @@ import { languagePort } from "./language-port/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
+import { maskedFaultsRepair } from "./masked-faults-repair/index.ts";
 import { miniLanguageInterpreter } from "./mini-language-interpreter/index.ts";
 import { networks } from "./networks/index.ts";
 import { encoders } from "./encoders/index.ts";
@@ -76,4 +77,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   sqlWindowAnalytics,
   csvCleanToSchema,
   languagePort,
+  maskedFaultsRepair,
 ];

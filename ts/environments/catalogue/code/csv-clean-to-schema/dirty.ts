@@ -143,7 +143,7 @@ function quoted(cell: string, delimiter: string, settings: Settings, always: boo
 /** Line breaks inside of quotes stay. */
 function endedBySign(file: string): string {
   let isQuoted = false;
-  return [...file]
+  return Array.from(file)
     .map((sign, index) => {
       if (sign === '"' && file.charAt(index - 1) !== "\\") isQuoted = !isQuoted;
       return sign === "\n" && !isQuoted ? RECORD_SIGN : sign;

@@ -156,7 +156,7 @@ function valueOf({ type, codes }: Column, rng: Rng): Json {
 /** A value as the clean text of its cell. */
 export function textOf(value: Json, type: ColumnType): string {
   if (value === null) return "";
-  if (type !== "money") return String(value as string | number | boolean);
+  if (type !== "money") return typeof value === "string" ? value : JSON.stringify(value);
   const cents = Math.abs(Number(value));
   return `${Number(value) < 0 ? "-" : ""}${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}`;
 }

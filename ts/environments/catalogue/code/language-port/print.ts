@@ -144,7 +144,9 @@ const INCLUDES = `#include <math.h>
 #include <string.h>`;
 
 function mainOf(kinds: string, { language, isSource }: Style): string {
-  const names = [...kinds].map((_, index) => `f${index}`).join(", ");
+  const names = Array.from(kinds)
+    .map((_, index) => `f${index}`)
+    .join(", ");
   switch (language) {
     case "python":
       return `FUNCTIONS = [${names}]

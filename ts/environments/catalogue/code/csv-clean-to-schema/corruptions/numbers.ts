@@ -183,8 +183,7 @@ export const NUMBERS: readonly CellCorruption[] = [
     types: ["key"],
     draw: (rng) => rng.pick(["ID-", "#", "No. "]),
     note: (prefix) => `Keys may begin with ${py(prefix)} and have zeros at their left, up to six digits.`,
-    dirty: (cell, prefix) =>
-      `${prefix}${[...cell].length < 6 && /^[0-9]+$/u.test(cell) ? cell.padStart(6, "0") : cell}`,
+    dirty: (cell, prefix) => `${prefix}${cell.length < 6 && /^[0-9]+$/u.test(cell) ? cell.padStart(6, "0") : cell}`,
     clean: (cell, prefix) => (cell.startsWith(prefix) ? cell.slice(prefix.length) : cell),
     python: (prefix) => [`cell = cell.removeprefix(${py(prefix)})`],
   },

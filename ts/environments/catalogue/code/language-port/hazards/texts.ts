@@ -9,14 +9,14 @@ const fromPython = { from: "python", takes: "text" } as const;
 const fromScript = { from: "javascript", takes: "text" } as const;
 
 function stripped(value: string, set: string): string {
-  const letters = [...value];
+  const letters = Array.from(value);
   while (letters.length > 0 && set.includes(letters[0] ?? "")) letters.shift();
   while (letters.length > 0 && set.includes(letters.at(-1) ?? "")) letters.pop();
   return letters.join("");
 }
 
 function upperFirst(value: string): string {
-  const [first = "", ...rest] = [...value];
+  const [first = "", ...rest] = Array.from(value);
   return first.toUpperCase() + rest.join("");
 }
 
@@ -27,7 +27,7 @@ export const TEXT_HAZARDS: readonly Hazard[] = [
     gives: "int",
     draw: () => [],
     source: "len($x)",
-    value: (x) => BigInt([...text(x)].length),
+    value: (x) => BigInt(Array.from(text(x)).length),
     ports: {
       javascript: { right: "BigInt([...$x].length)", wrong: "BigInt($x.length)", slip: (x) => BigInt(text(x).length) },
     },
@@ -38,7 +38,7 @@ export const TEXT_HAZARDS: readonly Hazard[] = [
     gives: "int",
     draw: (rng) => [letter(rng)],
     source: '$x.find("$c0")',
-    value: (x, c) => BigInt([...text(x)].indexOf(letterOf(c, 0))),
+    value: (x, c) => BigInt(Array.from(text(x)).indexOf(letterOf(c, 0))),
     ports: {
       javascript: {
         right: 'BigInt([...$x].indexOf("$c0"))',
@@ -53,7 +53,10 @@ export const TEXT_HAZARDS: readonly Hazard[] = [
     gives: "text",
     draw: (rng) => [BigInt(between(rng, 2, 5))],
     source: "$x[-$0:]",
-    value: (x, c) => [...text(x)].slice(-Number(k(c, 0))).join(""),
+    value: (x, c) =>
+      Array.from(text(x))
+        .slice(-Number(k(c, 0)))
+        .join(""),
     ports: {
       javascript: { right: '[...$x].slice(-$#0).join("")', wrong: "$x.substring(-$#0)", slip: (x) => x },
     },
@@ -146,7 +149,7 @@ export const TEXT_HAZARDS: readonly Hazard[] = [
       python: {
         right: '(len($x.encode("utf-16-le")) // 2)',
         wrong: "len($x)",
-        slip: (x) => BigInt([...text(x)].length),
+        slip: (x) => BigInt(Array.from(text(x)).length),
       },
     },
   },
@@ -161,7 +164,7 @@ export const TEXT_HAZARDS: readonly Hazard[] = [
       python: {
         right: 'unit_index($x, "$c0")',
         wrong: '$x.find("$c0")',
-        slip: (x, c) => BigInt([...text(x)].indexOf(letterOf(c, 0))),
+        slip: (x, c) => BigInt(Array.from(text(x)).indexOf(letterOf(c, 0))),
         helpers: ["unit_index"],
       },
     },
