@@ -1,6 +1,6 @@
 /** Prints a program in its own language, or as a port with helper functions; a port may be careless about some hazards. */
 import type { ProgramLanguage } from "../../../../verify/index.ts";
-import { HELPERS } from "./hazards/helpers.ts";
+import { HELPERS } from "./hazards/port-functions.ts";
 import { LETTERS } from "./hazards/hazard.ts";
 import { type Direction, hazardOf, hazardsOf, SIMULTANEOUS, type Step, type Unit } from "./program.ts";
 

@@ -30,11 +30,11 @@ export interface Stage {
 }
 
 const set = (called: string, to: Expression): Statement => ({ do: "set", name: called, to });
-const when = (left: Expression, is: Comparison, right: Expression, holds: Program, fails: Program = []): Statement => ({
+const when = (left: Expression, is: Comparison, right: Expression, holds: Program): Statement => ({
   do: "if",
   test: { left, is, right },
   holds,
-  fails,
+  fails: [],
 });
 const each = (list: string, body: Program): Statement => ({ do: "each", name: "x", list, body });
 const [x, total, count, place, last] = ["x", "total", "count", "place", "last"].map(name) as [

@@ -108,7 +108,7 @@ export const DOMAINS: readonly Domain[] = [
     stories: [
       "A clinic keeps a row for each visit of a patient.",
       "The clinic wants to know how visits of its patients cluster.",
-      "The length of a visit is missing where nobody signed out.",
+      "The length of a visit is missing where the end was not entered.",
       "A report about visits is due, and the table is all there is.",
     ],
   },

@@ -91,6 +91,19 @@ function layersOf(measure: Measure, index: number, domain: Domain): Layers {
       };
     case "share":
       return { value: `100 * ${value} / NULLIF(SUM(${value}) ${over("")}, 0)` };
+    default:
+      return orderedLayers(measure, index, domain);
+  }
+}
+
+/** Columns that follow the order of the rows through more than one layer. */
+function orderedLayers(measure: Measure, index: number, domain: Domain): Layers {
+  const { size } = measure;
+  const { value } = domain;
+  const groups = groupsOf(measure.by, domain);
+  const over = (rest: string): string => `OVER (${`${partition(groups)}${rest}`.trim()})`;
+  const inOrder = "ORDER BY day, id";
+  switch (measure.kind) {
     case "record":
       return {
         value: `COALESCE(${value} > COALESCE(MAX(${value}) ${over(`${inOrder} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING`)}, -1), 0)`,
@@ -119,11 +132,10 @@ function layersOf(measure: Measure, index: number, domain: Domain): Layers {
       return {
         flag: `COALESCE(day - LAG(day) ${over(inOrder)} > ${size}, 1)`,
         number: `SUM(f${index}) ${over(`${inOrder} ROWS UNBOUNDED PRECEDING`)}`,
-        value: {
-          "streak-number": `n${index}`,
-          "streak-size": `COUNT(*) ${within}`,
-          "streak-start": `MIN(day) ${within}`,
-        }[measure.kind],
+        value:
+          measure.kind === "streak-number"
+            ? `n${index}`
+            : `${measure.kind === "streak-size" ? "COUNT(*)" : "MIN(day)"} ${within}`,
       };
     }
   }

@@ -1,4 +1,4 @@
-/** What happens to dates, which are YYYY-MM-DD where they are clean. Each form can be told from the others. */
+/** What happens to dates, which are YYYY-MM-DD where they are clean. No two forms look the same. */
 import { MONTHS } from "../../../months.ts";
 import { type CellCorruption, py } from "./cell.ts";
 
