@@ -8,9 +8,11 @@ import { dataStructures } from "./data-structures/index.ts";
 import { configuration } from "./configuration/index.ts";
 import { databases } from "./databases/index.ts";
 import { distributed } from "./distributed/index.ts";
+import { languagePort } from "./language-port/index.ts";
 import { languageRules } from "./language-rules/index.ts";
 import { languages } from "./languages/index.ts";
 import { lowLevel } from "./low-level/index.ts";
+import { maskedFaultsRepair } from "./masked-faults-repair/index.ts";
 import { miniLanguageInterpreter } from "./mini-language-interpreter/index.ts";
 import { networks } from "./networks/index.ts";
 import { encoders } from "./encoders/index.ts";
@@ -26,6 +28,8 @@ import { statefulPrograms } from "./stateful-programs/index.ts";
 import { staticAnalysis } from "./static-analysis/index.ts";
 import { storage } from "./storage/index.ts";
 import { sql } from "./sql/index.ts";
+import { csvCleanToSchema } from "./csv-clean-to-schema/index.ts";
+import { sqlWindowAnalytics } from "./sql-window-analytics/index.ts";
 import { testing } from "./testing/index.ts";
 import { typeRules } from "./type-rules/index.ts";
 import { examplesOnlyFunction } from "./examples-only-function/index.ts";
@@ -70,4 +74,8 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   unitTestWriter,
   miniLanguageInterpreter,
   examplesOnlyFunction,
+  sqlWindowAnalytics,
+  csvCleanToSchema,
+  languagePort,
+  maskedFaultsRepair,
 ];

@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 
+import { csvCleanToSchema } from "../../../../../ts/environments/catalogue/code/csv-clean-to-schema/index.ts";
 import { dataStructures } from "../../../../../ts/environments/catalogue/code/data-structures/index.ts";
 import { encoders } from "../../../../../ts/environments/catalogue/code/encoders/index.ts";
 import { examplesOnlyFunction } from "../../../../../ts/environments/catalogue/code/examples-only-function/index.ts";
@@ -59,6 +60,7 @@ const ROWS = [
   planningPrograms,
   miniLanguageInterpreter,
   examplesOnlyFunction,
+  csvCleanToSchema,
 ].flatMap(({ rows }) => rows.map((row) => [row.id, row] as const));
 
 describe("the gold programs", () => {
