@@ -22,6 +22,7 @@ from transformers import AutoConfig
 from prl_torch.parallel.tensor import PlanError, check_sizes, cut_layers, plan_of
 
 VERSION = 4
+IS_LONG = os.environ.get("PRL_TEST_LONG") == "1"
 GRADIENT_RTOL = 1e-4
 OPTIM = {**ADAMW, "lr": 1e-3, "weight_decay": 0.1, "max_norm": 0.5}
 LORA: dict[str, Any] = {"rank": 4, "alpha": 8, "use_rslora": False, "target_modules": None, "seed": 6, "base": "org/name"}
@@ -51,13 +52,14 @@ TWO = [
     Run("adapter", "tied", options={"lora": {**LORA, "dropout": 0.0}}),
     Run("adapter with dropout", "untied", options={"lora": {**LORA, "dropout": 0.3}, "merged": True}),
     Run("reference", "tied", options={"reference_dir": REFERENCE, "loss": {"type": "kl", "kl": {"coef": 1.0}}}),
+    *([Run("compiled", "untied", options={"compile": True})] if IS_LONG else []),
 ]
 FOUR = [
     Run("shards", "tied"),
     Run("context", "untied", context=2),
-    Run("copies", "tied", replicas=2),
+    *([Run("copies", "tied", replicas=2)] if IS_LONG else []),
     Run("half moments", "tied", options={"optim": {**OPTIM, "state_dtype": "bfloat16"}}),
-    Run("adapter over shards", "untied", options={"lora": {**LORA, "dropout": 0.0}}),
+    *([Run("adapter over shards", "untied", options={"lora": {**LORA, "dropout": 0.0}})] if IS_LONG else []),
 ]
 
 
