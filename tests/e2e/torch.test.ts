@@ -68,6 +68,33 @@ describe.skipIf(missing !== "")(`PyTorch as the trainer${missing === "" ? "" : `
     expectNear(await losses("shared"), whole);
   });
 
+  test.skipIf(process.env["PRL_TEST_LONG"] !== "1")(
+    "an RL run whose two ranks share matrices goes on with the same losses on one rank, and on two again",
+    async () => {
+      const torch = ["--trainer.backend", "torch", "--trainer.python", interpreter, "--ckpt.interval", "1"];
+      const args = ["rl", config("lora.toml"), ...torch, "--max-steps", "3", "--run.name", "cut"];
+      const shared = ["--trainer.ranks", "2", "--trainer.parallel.tensor", "2"];
+      await succeed([...args, ...shared]);
+      const whole = await losses("cut");
+      expect(whole.size).toBe(3);
+      const batch = await readdir(join(runDir("cut"), "rollouts", "step_1"));
+      expect(batch.filter((file) => file.startsWith("rank_"))).toEqual(["rank_0.safetensors"]);
+      await succeed([
+        ...args,
+        "--trainer.ranks",
+        "1",
+        "--trainer.parallel.tensor",
+        "1",
+        "--max-steps",
+        "2",
+        "--resume",
+        "1",
+      ]);
+      await succeed([...args, ...shared, "--resume", "2"]);
+      expectNear(await losses("cut"), whole);
+    },
+  );
+
   test("a synchronous run of a mixture of experts replays its routers, and has the engine's losses", async () => {
     const { dir: model } = await publishVersion(place.dir, 0, EXPERTS);
     const args = ["rl", config("experts.toml"), "--model.name", model, "--trainer.router_aux_loss_coef", "0.01"];

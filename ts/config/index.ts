@@ -29,7 +29,7 @@ export type { MonitorsBlock } from "./schema/monitors.ts";
 export { evaluationRun } from "./schema/sft/sft-evaluation.ts";
 export { demonstrators } from "./schema/sft/sft-data.ts";
 export { lossOptions, referenceOf, START_REFERENCE } from "./schema/trainer/loss.ts";
-export { batchRanks } from "./schema/trainer/backend.ts";
+export { batchRanks, binRanks } from "./schema/trainer/backend.ts";
 export { loadedRank, mergesAdapter } from "./schema/inference/backend.ts";
 export { type FakeData, optimOptions } from "./schema/trainer/trainer.ts";
 export type { LoraBlock } from "./schema/trainer/lora.ts";

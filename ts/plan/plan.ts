@@ -20,6 +20,7 @@ import {
   vllmWorkload,
 } from "./inference-plan.ts";
 import { type BatchPlan, batchPlan, type TimePlan, timePlan } from "./step-plan.ts";
+import { tensorProblem } from "./shared-matrices.ts";
 import { gib, type TrainerPlan, torchWorkload, trainerPlan, trainerProblems } from "./trainer-plan.ts";
 import { type GpuShare, gpuShare, shareProblems, withMemory } from "./gpu-share.ts";
 import { type VersionPlan, versionPlan } from "./version-plan.ts";
@@ -125,6 +126,7 @@ export async function makePlan(
     machine,
     assumptions: assumptionLines(config, assumptions, { ...parts, longest }),
     problems: [
+      ...tensorProblems(config, model),
       ...(onGpu.trainer === null ? [] : trainerProblems(trainer, model.shape, torch, onGpu.trainer)),
       ...(onGpu.server === null ? [] : inferenceProblems(inference, onGpu.server)),
       ...(share === null ? [] : shareProblems(share, inference.total)),
@@ -187,6 +189,11 @@ function machineBytes(trainer: TrainerPlan, inference: InferencePlan): number {
 function availableBytes(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+function tensorProblems({ trainer }: RlConfig, { shape }: DescribedModel): string[] {
+  const found = tensorProblem(shape, trainer.parallel.tensor);
+  return found === null ? [] : [`trainer.parallel.tensor: ${found}`];
 }
 
 function* placeProblems(

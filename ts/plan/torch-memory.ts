@@ -1,12 +1,12 @@
 /**
  * The memory that one rank of the torch trainer needs (`ts/trainer/torch/python/prl_torch`), counted as PyTorch allocates it.
  *
- * Legend: P parameters, S those that train, R ranks that share the weights, E = vocabulary x H, T tokens of a bin (`seq_len`) that a rank has, e bytes of `model.dtype`, H, q, k, F as in
- * `ts/models/memory.ts`, h heads, W width of an expert, U experts that a token uses, X experts.
+ * Legend: P parameters, S those that train, R ranks that share the weights, M of them that share each matrix of a layer (`parallel.tensor`), E = vocabulary x H, T tokens of a bin
+ * (`seq_len`) that a rank has, e bytes of `model.dtype`, H, q, k, F as in `ts/models/memory.ts`, h heads, W width of an expert, U experts that a token uses, X experts.
  *
  * | what        | bytes                                                                                                             |
  * | ----------- | ----------------------------------------------------------------------------------------------------------------- |
- * | masters     | 4 P / R; with an adapter e P / R and 4 S / R; a reference model of the loss 4 P / R more                           |
+ * | masters     | 4 P / R; with an adapter e P / R and 4 S M / R; a reference model of the loss 4 P / R more                         |
  * | gathered    | e (embedding, head, and the largest layer; two layers where there are several ranks) and that layer's gradients; of   |
  * |             | several ranks also 4 bytes for each of these gradients, which are added in f32                                      |
  * | gradients   | 4 S / R                                                                                                           |
@@ -23,6 +23,9 @@
  *
  * Of a layer autograd keeps the norms' inputs in f32 and their outputs, q, k and v (repeated for all heads), the output of attention, a mask of T x T,
  * and four arrays of the feed-forward network. In bfloat16 on a GPU attention needs no mask and repeats nothing (`prl_torch/attention/packed.py`).
+ * Of ranks that share matrices each has 1 / M of a layer where it is gathered, of q, k, v, attention and F, and of the rows of the head; what is as wide as the hidden states it has whole.
+ * The norms of a layer, and of an adapter one matrix of two, are on all of them; the norms are counted as cut.
+ *
  * `trainer.compile` lowers the work of logits to three chunks, which is not counted.
  *
  * On loading, every rank reads the whole model in f32 (with an adapter in `model.dtype`) and moves it to its GPU before it is cut.
@@ -43,6 +46,8 @@ export interface TorchWorkload {
   readonly ranks: number;
   /** Copies of the weights, each of which so many of the ranks share. */
   readonly replicas: number;
+  /** Ranks that share each matrix of a layer; the model's sizes are divisible by them. */
+  readonly tensor: number;
   /** Tokens of a bin that one rank has: all, unless ranks share bins. */
   readonly tokens: number;
   /** Format of the computation. */
@@ -86,6 +91,8 @@ const LEAST_ROWS = 16;
 const CHUNKS = 3;
 const CHUNKS_ON_GPU = 4;
 const CONTEXT = 2 ** 30;
+/** Projections whose inputs ranks share, where they share matrices. */
+const SHARED_INPUTS: ReadonlySet<string> = new Set(["o_proj", "down_proj"]);
 const FRAGMENTATION = 0.05;
 /** Of SGD and Muon. */
 const STEP_BYTES = 16;
@@ -94,21 +101,24 @@ const ROUNDED_AT_ONCE = 2 ** 23;
 const ROUNDING_BYTES = 40;
 
 export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMemory {
-  const { adapter, hasReference, dtype, onGpu } = workload;
+  const { adapter, hasReference, dtype, onGpu, tensor: matrices } = workload;
   const ranks = workload.ranks / workload.replicas;
-  const { total: parameters, layer, outside, tensor } = countParameters(shape);
+  const isGathered = ranks > matrices;
+  const { total: parameters, outside, tensor, ...counted } = countParameters(shape);
+  const layer = counted.layer / matrices;
   const { embedding } = sizesOf(shape);
   const width = elementBytes(dtype);
   const trained = adapter === null ? parameters : adapterParameters(shape, adapter);
   const frozen = adapter === null ? 0 : width * parameters;
   const reference = hasReference ? F32 * parameters : 0;
-  const masters = (F32 * trained + frozen + reference) / ranks;
+  const trainedHere = (adapter === null ? trained : trained * matrices) / ranks;
+  const masters = F32 * trainedHere + (frozen + reference) / ranks;
   // A layer's gradients are gathered as its weights are, but for the frozen ones.
-  const inF32 = ranks > 1 && adapter === null ? F32 * layer : 0;
-  const layers = (ranks > 1 ? 2 : 1) + (adapter === null ? 1 : 0);
+  const inF32 = isGathered && adapter === null ? F32 * layer : 0;
+  const layers = (isGathered ? 2 : 1) + (adapter === null ? 1 : 0);
   const gathered = width * (outside + layers * layer) + inF32;
-  const gradients = (F32 * trained) / ranks;
-  const optimizer = optimizerBytes(shape, workload, trained) / ranks;
+  const gradients = F32 * trainedHere;
+  const optimizer = optimizerBytes(shape, workload, trained) * (trainedHere / trained);
   const kept = activationBytes(shape, workload);
   const largest = adapter === null ? Math.max(embedding, tensor) / ranks : 0;
   const rounding = workload.stateDtype === "bfloat16" ? ROUNDING_BYTES * Math.min(largest, ROUNDED_AT_ONCE) : 0;
@@ -169,26 +179,27 @@ function activationBytes(shape: ModelShape, workload: TorchWorkload): number {
 /** Bytes that autograd keeps of the layer where they are most. */
 function layerBytes(shape: ModelShape, workload: TorchWorkload): number {
   const { hidden, q, k } = sizesOf(shape);
-  const { tokens, dtype, adapter } = workload;
+  const { tokens, dtype, adapter, tensor } = workload;
   const e = elementBytes(dtype);
   const isFull = adapter === null;
   // A norm keeps its input in f32, and its normalized input where its weight trains.
   const norm = F32 + (isFull ? e : 0);
   const hasHeadNorms = shape.model_type === "qwen3" || shape.model_type === "qwen3_moe";
-  const norms = norm * (2 * hidden + (hasHeadNorms ? q + k : 0));
+  const norms = norm * (2 * hidden + (hasHeadNorms ? (q + k) / tensor : 0));
   const isPacked = isHalfOnGpu(workload);
-  const attention = e * (isPacked ? 2 * q + 2 * k : 4 * q) + F32 * shape.num_attention_heads;
+  const attention = (e * (isPacked ? 2 * q + 2 * k : 4 * q) + F32 * shape.num_attention_heads) / tensor;
   const mask = isPacked ? 0 : e * tokens;
-  const inputs = isFull ? e * 2 * hidden : adapterInputs(shape, adapter, dtype);
-  return tokens * (norms + attention + inputs + feedForwardBytes(shape, workload) + mask);
+  const inputs = isFull ? e * 2 * hidden : adapterInputs(shape, adapter, workload);
+  return tokens * (norms + attention + inputs + feedForwardBytes(shape, workload) / tensor + mask);
 }
 
 /** Inputs of adapted projections in f32, a copy for each unless they have that format already; and the adapter's own products. */
-function adapterInputs(shape: ModelShape, adapter: AdapterShape, dtype: "float32" | "bfloat16"): number {
+function adapterInputs(shape: ModelShape, adapter: AdapterShape, { dtype, tensor }: TorchWorkload): number {
   const widths = projectionWidths(shape);
   const targets = adapter.targets ?? defaultTargets(expertsOf(shape));
   const { hidden } = sizesOf(shape);
-  const copies = targets.reduce((sum, name) => sum + (widths[name]?.[0] ?? 0), 0);
+  const inputs = (name: string) => (widths[name]?.[0] ?? 0) / (SHARED_INPUTS.has(name) ? tensor : 1);
+  const copies = targets.reduce((sum, name) => sum + inputs(name), 0);
   const shared = dtype === "float32" ? 2 * hidden : copies;
   return F32 * (shared + targets.length * adapter.rank);
 }
@@ -213,7 +224,7 @@ function logitBytes(shape: ModelShape, workload: TorchWorkload): number {
   const { tokens, dtype, adapter } = workload;
   const isHalf = isHalfOnGpu(workload);
   const most = Math.floor((isHalf ? CHUNK_LOGITS_ON_GPU : CHUNK_LOGITS) / shape.vocab_size);
-  const rows = Math.min(tokens, Math.max(LEAST_ROWS, most));
+  const rows = Math.min(Math.ceil(tokens / workload.tensor), Math.max(LEAST_ROWS, most));
   const chunks = F32 * (isHalf ? CHUNKS_ON_GPU : CHUNKS) * rows * shape.vocab_size;
   const gradient = adapter === null ? F32 * embedding : 0;
   if (isHalf) return chunks + gradient;
@@ -224,7 +235,7 @@ function logitBytes(shape: ModelShape, workload: TorchWorkload): number {
 function layerWork(shape: ModelShape, workload: TorchWorkload): number {
   const experts = expertsOf(shape);
   const used = experts === null ? 0 : experts.used * experts.width;
-  const { tokens, dtype, recompute } = workload;
-  const gradients = 2 * elementBytes(dtype) * tokens * Math.max(used, shape.intermediate_size);
+  const { tokens, dtype, recompute, tensor } = workload;
+  const gradients = (2 * elementBytes(dtype) * tokens * Math.max(used, shape.intermediate_size)) / tensor;
   return gradients + (recompute ? layerBytes(shape, workload) : 0);
 }

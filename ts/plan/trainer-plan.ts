@@ -37,6 +37,7 @@ export function torchWorkload(
   return {
     ranks: trainer.ranks,
     replicas: trainer.parallel.replicas,
+    tensor: trainer.parallel.tensor,
     tokens: Math.ceil(bin / trainer.parallel.context),
     dtype,
     recompute: trainer.activations === "recompute",

@@ -72,15 +72,16 @@ async function received(ranks: number): Promise<ReceivedBatch[]> {
 interface Opening {
   ranks: number;
   context?: number;
+  tensor?: number;
   replicas?: number;
   from?: string;
   dtype?: BackendJob["dtype"];
 }
 
-function jobOf({ ranks, context = 1, replicas = 1, from = modelDir, dtype = "float32" }: Opening): BackendJob {
+function jobOf({ ranks, from = modelDir, dtype = "float32", ...parallel }: Opening): BackendJob {
   const { trainer } = rlConfigSchema.parse({
     model: { name: "m", dtype },
-    trainer: { backend: "torch", ranks, parallel: { context, replicas }, threads: 1, optim: { lr: 1e-3 } },
+    trainer: { backend: "torch", ranks, parallel, threads: 1, optim: { lr: 1e-3 } },
     orchestrator: { train: { source: [{ name: "a", env: { id: "reverse-text" } }] } },
   });
   const isResumed = from !== modelDir;
@@ -210,31 +211,29 @@ describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
   });
 
   test.each([
-    [2, 2, 1],
-    [2, 1, 2],
-    [4, 2, 2],
-  ])(
-    "ends with the weights of one rank when of %i ranks %i share each bin, with %i copies of the weights",
-    async (ranks, context, replicas) => {
-      const after = async (opening: Opening, name: string) => {
-        const dir = join(root, name);
-        return withBackend(opening, async (backend) => {
-          expect(backend.ranks).toBe(opening.ranks / (opening.context ?? 1));
-          const losses = await steps(backend, 3);
-          const { shards } = await backend.save(dir);
-          const files = shards.map(({ file }) => file);
-          return { losses, weights: await tensors(dir, files), scores: await backend.logprobs(IDS, BOUNDS) };
-        });
-      };
-      const expected = await after({ ranks: ranks / context }, `alone-${ranks}-${context}`);
-      const found = await after({ ranks, context, replicas }, `shared-${ranks}-${context}`);
-      found.losses.forEach((loss, step) =>
-        expect(Math.abs(loss / (expected.losses[step] ?? 0) - 1)).toBeLessThan(1e-5),
-      );
-      expect(farthest(found.weights, expected.weights)).toBeLessThan(1e-4);
-      found.scores.forEach((value, t) => expect(Math.abs(value - (expected.scores[t] ?? 0))).toBeLessThan(1e-4));
-    },
-  );
+    { ranks: 2, context: 2 },
+    { ranks: 2, replicas: 2 },
+    { ranks: 2, tensor: 2 },
+    { ranks: 4, context: 2, replicas: 2 },
+  ])("ends with the weights of one rank for %j", async (opening) => {
+    const sharing = (opening.context ?? 1) * (opening.tensor ?? 1);
+    const after = async (given: Opening, ranks: number) => {
+      const dir = join(root, Object.entries(given).flat().join("-"));
+      return withBackend(given, async (backend) => {
+        expect(backend.ranks).toBe(ranks);
+        const losses = await steps(backend, 3);
+        const { shards } = await backend.save(dir);
+        const files = shards.map(({ file }) => file);
+        return { losses, weights: await tensors(dir, files), scores: await backend.logprobs(IDS, BOUNDS) };
+      });
+    };
+    const alone = opening.ranks / sharing;
+    const expected = await after({ ranks: alone }, alone);
+    const found = await after(opening, alone);
+    found.losses.forEach((loss, step) => expect(Math.abs(loss / (expected.losses[step] ?? 0) - 1)).toBeLessThan(1e-5));
+    expect(farthest(found.weights, expected.weights)).toBeLessThan(1e-4);
+    found.scores.forEach((value, t) => expect(Math.abs(value - (expected.scores[t] ?? 0))).toBeLessThan(1e-4));
+  });
 
   test("names the heads of a model that so many ranks cannot share", async () => {
     const opened = withBackend({ ranks: 3, context: 3 }, async () => undefined);

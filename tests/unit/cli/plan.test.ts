@@ -56,6 +56,12 @@ describe("prl plan", () => {
     expect(stderr).toMatch(/trainer\.ranks = \d+ with trainer\.activations = "recompute"/u);
   });
 
+  test("names a model whose matrices so many ranks cannot share", async () => {
+    const { code, stderr } = await run("--trainer.ranks", "16", "--trainer.parallel.tensor", "16");
+    expect(code).toBe(2);
+    expect(stderr).toContain("trainer.parallel.tensor: 16 does not divide the model's 8 key-value heads");
+  });
+
   test("fits with the change that it advised", async () => {
     const plan = await planned(
       "--device",

@@ -13,6 +13,8 @@ interface Measured {
   /** Rank of the adapter; 0: none. */
   lora: number;
   ranks: number;
+  /** Ranks that share matrices; unset: 1. */
+  tensor?: number;
   dtype: "float32" | "bfloat16";
   recompute: boolean;
   held: number;
@@ -38,6 +40,7 @@ const { cases: onGpu } = JSON.parse(readFileSync(gpuFile, "utf8")) as { cases: O
 const base: TorchWorkload = {
   ranks: 1,
   replicas: 1,
+  tensor: 1,
   tokens: 4096,
   dtype: "bfloat16",
   recompute: false,
@@ -53,13 +56,13 @@ const memory = (change: Partial<TorchWorkload> = {}, shape: ModelShape = QWEN3["
 describe("the torch trainer's memory", () => {
   test.each(
     cases.map((one) => [
-      `${one.shape.model_type} ${one.shape.hidden_size}, vocabulary ${one.shape.vocab_size}, ${one.lora > 0 ? "adapter" : "all weights"}, ${one.ranks} ranks, ${one.dtype}, ${one.recompute ? "recomputed" : "kept"}`,
+      `${one.shape.model_type} ${one.shape.hidden_size}, vocabulary ${one.shape.vocab_size}, ${one.lora > 0 ? "adapter" : "all weights"}, ${one.ranks} ranks${one.tensor === 2 ? " with half matrices" : ""}, ${one.dtype}, ${one.recompute ? "recomputed" : "kept"}`,
       one,
     ]),
   )("is within 12 percent of the allocator's: %s", (_name, one) => {
-    const { shape, tokens, lora, ranks, dtype, recompute } = one;
+    const { shape, tokens, lora, ranks, tensor = 1, dtype, recompute } = one;
     const adapter = lora > 0 ? { rank: lora } : null;
-    const formula = memory({ tokens, ranks, dtype, recompute, adapter, onGpu: false }, shape);
+    const formula = memory({ tokens, ranks, tensor, dtype, recompute, adapter, onGpu: false }, shape);
     const ratio = formula.total / (one.held + one.peak);
     expect(ratio).toBeGreaterThan(0.88);
     expect(ratio).toBeLessThan(1.12);
@@ -97,6 +100,16 @@ describe("the torch trainer's memory", () => {
     expect(memory({ stateDtype: "bfloat16" }).optimizer).toBe(memory().optimizer / 2);
     expect(memory({ tokens: 8192 }).total).toBeGreaterThan(total);
     expect(memory({ hasReference: true }).total).toBeGreaterThan(total);
+  });
+
+  test("of ranks that share matrices has their part of layers and activations, and whole ends of the model", () => {
+    const [cut, shared] = [memory({ ranks: 4 }), memory({ ranks: 4, tensor: 4 })];
+    for (const kind of ["masters", "gradients", "optimizer"] as const) expect(shared[kind]).toBe(cut[kind]);
+    expect(shared.gathered).toBeLessThan(cut.gathered);
+    expect(shared.activations).toBeLessThan(0.6 * cut.activations);
+    const embedding = 151_936 * 2560;
+    expect(shared.gathered).toBeGreaterThan(2 * embedding);
+    expect(shared.loading).toBe(cut.loading);
   });
 
   test("on loading is the whole model, however many ranks there are", () => {

@@ -63,6 +63,15 @@ describe("a run with the torch backend", () => {
   test.each([
     [{ ranks: 2 }, "the engine trains in one process"],
     [{ backend: "torch", ranks: 4, parallel: { context: 3 } }, "context = 3 does not divide ranks = 4"],
+    [{ backend: "torch", ranks: 4, parallel: { tensor: 3 } }, "tensor = 3 does not divide ranks = 4"],
+    [
+      { backend: "torch", ranks: 4, parallel: { context: 4, tensor: 2 } },
+      "context = 4 times tensor = 2 does not divide ranks = 4",
+    ],
+    [
+      { backend: "torch", ranks: 4, parallel: { replicas: 4, tensor: 2 } },
+      "replicas = 4 times tensor = 2 does not divide ranks = 4",
+    ],
     [{ python: "/usr/bin/python3" }, 'is not read by backend = "engine"'],
     [{ backend: "torch", loss: { type: "custom", path: "./a.ts#b" } }, "a custom loss is a function of JavaScript"],
     [{ backend: "torch", ranks: 3 }, "over gRPC there is one trainer address"],

@@ -34,6 +34,7 @@ import {
 import { writeConfig } from "../processes/child-configs.ts";
 import { withThreads } from "../processes/cores.ts";
 import { withInterpreter } from "../checks/trainer-backend.ts";
+import { checkTrainerParallel } from "../checks/trainer-parallel.ts";
 import {
   assertSameReference,
   checkpointRoot,
@@ -102,6 +103,8 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     const reference = referenceOf(config.trainer.loss);
     const isOther = reference !== null && reference !== START_REFERENCE;
     const other = isOther ? await checkModel(reference, { ...check, key: ["trainer", "loss", "reference"] }) : null;
+    const models = [config.model.name, ...(isOther ? [reference] : [])];
+    await checkTrainerParallel({ trainer: config.trainer, models }, ["trainer"], provenance);
     const warm =
       config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft, options.signal);
     if (model === null) {
@@ -195,6 +198,7 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
       sources.push(...(await checkEvaluations(["eval"], evaluated, code)));
     }
     const model = await checkModel(config.model.name, { provenance, pull: pullOf(options) });
+    await checkTrainerParallel({ trainer: config, models: [config.model.name] }, [], provenance);
     if (evaluated !== null) await checkListeners(evaluated, provenance);
     makePlaces(config, provenance);
     return { environments: sources, absent: model === null ? [] : [model] };
@@ -243,6 +247,7 @@ export async function warmStartConfig(
   const overrides = { model: config.model, seed: config.seed };
   const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
   const environment = await checkSftEnvironments(sft, { provenance, signal });
+  await checkTrainerParallel({ trainer: sft, models: [sft.model.name] }, [], provenance);
   const ready = await withInterpreter(sft, [], provenance);
   return {
     config: { ...ready, threads: ready.threads ?? availableParallelism() },

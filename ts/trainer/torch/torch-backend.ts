@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-import { batchRanks, lossOptions, optimOptions } from "../../config/index.ts";
+import { batchRanks, binRanks, lossOptions, optimOptions } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { weightDtype, writeBatch } from "../../native/index.ts";
 import { adapterOptions } from "../adapter-options.ts";
@@ -32,7 +32,7 @@ const filesSchema = z.object({ files: z.array(z.string()) });
  */
 export async function openTorchBackend(job: BackendJob, interpreter: string): Promise<TrainerBackend> {
   const { model, settings } = job;
-  const { ranks, parallel, rank_timeout_s: silence, call_timeout_s: longest } = settings;
+  const { ranks, rank_timeout_s: silence, call_timeout_s: longest } = settings;
   const batches = batchRanks(settings);
   const writeCompanions = await readCompanions(model.baseDir);
   if (job.baseDtype !== null) {
@@ -66,7 +66,7 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
       async forwardBackward({ batches: given, onPolicyVersion, traceDir = null }) {
         const paths = await batchFiles(given, batches, group.folder);
         const ask = (rank: number) => {
-          const path = paths[Math.floor(rank / parallel.context)];
+          const path = paths[Math.floor(rank / binRanks(settings))];
           return { path, on_policy_version: onPolicyVersion, trace_dir: traceDir };
         };
         return stepSchema.parse(await group.call("forward_backward", ask));

@@ -33,6 +33,14 @@ export const backendKeys = {
         .describe(
           "torch: ranks that share each bin, so that longer sequences fit: each has a part of its tokens, and in attention a part of the heads; a divisor of ranks and of the model's attention heads",
         ),
+      tensor: z
+        .int()
+        .positive()
+        .max(MOST_PROCESSES)
+        .default(1)
+        .describe(
+          "torch: neighbouring ranks that share each matrix of a layer (tensor parallelism): they compute the same bins, each a part of the heads and of the network's width; a divisor of ranks, of the model's attention and key-value heads and of its intermediate_size",
+        ),
       replicas: z
         .int()
         .positive()
@@ -83,9 +91,14 @@ interface Problem {
 
 const UNREAD = 'is not read by backend = "engine"';
 
+/** Ranks that compute the same bins together. */
+export function binRanks({ parallel }: Pick<Trainer, "parallel">): number {
+  return parallel.context * parallel.tensor;
+}
+
 /** Batches of a step: one for the ranks that share their bins. */
-export function batchRanks({ ranks, parallel }: Pick<Trainer, "ranks" | "parallel">): number {
-  return ranks / parallel.context;
+export function batchRanks(trainer: Pick<Trainer, "ranks" | "parallel">): number {
+  return trainer.ranks / binRanks(trainer);
 }
 
 /** Problems of the keys above, by key. */
@@ -93,6 +106,13 @@ export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys
   const { backend, ranks, python, compile, profile_step, rank_timeout_s: silence } = keys;
   for (const [key, count] of Object.entries(keys.parallel)) {
     if (ranks % count !== 0) yield { key: "parallel", message: `${key} = ${count} does not divide ranks = ${ranks}` };
+  }
+  const { tensor, ...others } = keys.parallel;
+  for (const [key, count] of Object.entries(others)) {
+    const isOwn = tensor === 1 || ranks % tensor !== 0 || ranks % count !== 0;
+    if (isOwn || ranks % (count * tensor) === 0) continue;
+    const message = `${key} = ${count} times tensor = ${tensor} does not divide ranks = ${ranks}`;
+    yield { key: "parallel", message };
   }
   if (backend !== "engine") return;
   if (ranks > 1) yield { key: "ranks", message: 'the engine trains in one process: set backend = "torch"' };

@@ -73,7 +73,7 @@ def adapter_options(message: dict[str, Any] | None) -> AdapterOptions | None:
 
 
 class AdaptedLinear(nn.Module):
-    """A frozen projection with an adapter. Its weight keeps its name."""
+    """A frozen projection with an adapter. Its weight keeps its name. Ranks that share it replace its three parts."""
 
     def __init__(self, linear: nn.Linear, options: AdapterOptions) -> None:
         super().__init__()
@@ -83,9 +83,17 @@ class AdaptedLinear(nn.Module):
         self.lora_B = nn.Linear(options.rank, linear.out_features, bias=False, dtype=torch.float32)
 
     def forward(self, x: Tensor) -> Tensor:
-        product = nn.functional.linear(x, self.weight, self.bias)
-        kept = nn.functional.dropout(x.float(), self.dropout, self.training)
-        return product + (self.scale * self.lora_B(self.lora_A(kept))).to(product.dtype)
+        product = self.product(x)
+        return product + (self.scale * self.change(self.dropped(x.float()))).to(product.dtype)
+
+    def product(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x, self.weight, self.bias)
+
+    def dropped(self, x: Tensor) -> Tensor:
+        return nn.functional.dropout(x, self.dropout, self.training)
+
+    def change(self, x: Tensor) -> Tensor:
+        return self.lora_B(self.lora_A(x))
 
 
 def adapt(layers: list[nn.Module], options: AdapterOptions, kind: str) -> list[str]:

@@ -17,9 +17,8 @@ from typing import Any, cast
 import torch
 from safetensors import safe_open
 from torch import Tensor, nn
-from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
 from .attention.context import ALONE, Context
 from .attention.packed import MASKED, attention_for, boundaries
@@ -27,6 +26,8 @@ from .attention.shared import SHARED, can_share, shared_boundaries
 from .batch import BatchError
 from .head import RowFunctions, Targets, target_logprobs
 from .names import pieces_of
+from .parallel.ranks import Ranks
+from .parallel.tensor import KEY, PlanError, check_sizes, cut_layers, mean_of_slopes, plan_of
 
 PREFIX = "lm."
 
@@ -38,31 +39,38 @@ class ModelError(Exception):
 class Policy(nn.Module):
     """The language model without its logits: what goes out are log-probabilities of the tokens that train."""
 
-    def __init__(self, lm: PreTrainedModel, context: Context) -> None:
+    def __init__(self, lm: PreTrainedModel, ranks: Ranks) -> None:
         super().__init__()
         self.lm = lm
-        self.context = context
+        self.ranks = ranks
         self.rows = RowFunctions()
 
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, targets: Targets) -> tuple[Tensor, Tensor]:
         """Log-probability and entropy of each target of one packed bin."""
         if len(input_ids) > 0 and int(input_ids.max()) >= self.vocabulary:
             raise BatchError(f"token {int(input_ids.max())} is not in the model's vocabulary of {self.vocabulary}")
-        if self.context.size > 1:
+        if self.ranks.sharing.size > 1:
             return self._shared(input_ids, cu_seqlens, targets)
         hidden = hidden_states(self.lm, input_ids, cu_seqlens)
         return target_logprobs(hidden, self.head.weight, targets, self.rows)
 
     def _shared(self, input_ids: Tensor, cu_seqlens: Tensor, targets: Targets) -> tuple[Tensor, Tensor]:
-        """Each rank has the hidden states of its tokens, and so the targets that these predict."""
-        padded, bounds = self.context.pad(input_ids, cu_seqlens)
-        part = self.context.part(len(padded))
-        hidden = hidden_states(self.lm, padded, bounds, self.context)
-        mine = ((targets.rows >= part.start) & (targets.rows < part.stop)).nonzero().squeeze(1)
+        """
+        Each rank has the hidden states of its tokens, and so the targets that these predict. Of ranks with the same tokens each takes some
+        of the targets, all of the head.
+        """
+        context, sharing, matrices = self.ranks.context, self.ranks.sharing, self.ranks.matrices
+        padded, bounds = context.pad(input_ids, cu_seqlens)
+        part = context.part(len(padded))
+        hidden = hidden_states(self.lm, padded, bounds, context)
+        if self.ranks.tensor is not None:
+            # What is outside of the layers takes a share of the gradient from every rank, a layer takes all of it.
+            hidden = mean_of_slopes(hidden, self.ranks.tensor)
+        mine = ((targets.rows >= part.start) & (targets.rows < part.stop)).nonzero().squeeze(1)[sharing.index % matrices :: matrices]
         own = Targets(targets.rows[mine] - part.start, targets.tokens[mine], targets.temperatures[mine])
         logprobs, entropies = target_logprobs(hidden, self.head.weight, own, self.rows)
         zeros = torch.zeros(len(targets.rows), device=hidden.device)
-        whole = self.context.sum_of_parts
+        whole = sharing.sum_of_parts
         return whole(zeros.index_put((mine,), logprobs)), whole(zeros.index_put((mine,), entropies))
 
     @property
@@ -100,7 +108,7 @@ class Loading:
     recompute: bool
     is_compiled: bool
     """Whether torch compiles the layers: fewer kernels, after some minutes for the first steps."""
-    context: Context = ALONE
+    ranks: Ranks
 
 
 def load_policy(folder: str, loading: Loading) -> Policy:
@@ -108,9 +116,7 @@ def load_policy(folder: str, loading: Loading) -> Policy:
     device = loading.device
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     config.attention_dropout = 0.0
-    heads, ranks = config.num_attention_heads, loading.context.size
-    if not can_share(heads, getattr(config, "num_key_value_heads", None) or heads, ranks):
-        raise ModelError(f"{folder}: its {heads} attention heads cannot be shared by trainer.parallel.context = {ranks} ranks")
+    _check_heads(config, folder, loading.ranks)
     lm = AutoModelForCausalLM.from_pretrained(
         folder,
         config=config,
@@ -131,11 +137,23 @@ def load_policy(folder: str, loading: Loading) -> Policy:
     _check_names(lm, folder)
     _check_head(lm, folder)
     # Only now, because the check of the head computes in f32.
-    lm.set_attn_implementation(SHARED if loading.context.size > 1 else attention_for(device, loading.computed))
-    policy = Policy(lm, loading.context).to(device)
+    lm.set_attn_implementation(SHARED if loading.ranks.context.size > 1 else attention_for(device, loading.computed))
+    policy = Policy(lm, loading.ranks).to(device)
     if loading.is_compiled:
         _compile(policy)
     return policy
+
+
+def _check_heads(config: PreTrainedConfig, folder: str, ranks: Ranks) -> None:
+    heads, parts, matrices = config.num_attention_heads, ranks.context.size, ranks.matrices
+    key_heads = getattr(config, "num_key_value_heads", None) or heads
+    if matrices > 1 and (heads % matrices != 0 or key_heads % matrices != 0):
+        return  # The plan of the matrices is refused, with a better message.
+    if not can_share(heads // matrices, key_heads // matrices, parts):
+        of_rank = "" if matrices == 1 else f" of each of trainer.parallel.tensor = {matrices} ranks"
+        raise ModelError(
+            f"{folder}: its {heads // matrices} attention heads{of_rank} cannot be shared by trainer.parallel.context = {parts} ranks"
+        )
 
 
 def _compile(policy: Policy) -> None:
@@ -184,9 +202,41 @@ def _check_head(lm: PreTrainedModel, folder: str) -> None:
         raise ModelError(f"{folder}: {lm.config.model_type} changes its logits (a cap or a factor), which is not supported")
 
 
-def shard(policy: Policy, mesh: DeviceMesh, dtype: torch.dtype) -> FSDPModule:
+def cut(policy: Policy, folder: str) -> set[str]:
     """
-    Cuts each layer, then the rest, over the ranks of the mesh's last dimension; a first one counts copies of the shards (HSDP). Gradients
+    Cuts the matrices of the layers over the ranks that share them. The result names parameters whose gradients on these are parts of a sum.
+    Errors: ModelError for a model whose layers cannot be shared.
+    """
+    if policy.ranks.tensor is None:
+        return set()
+    try:
+        check_sizes(policy.lm, policy.ranks.matrices)
+        plan = plan_of(policy.lm)
+        before = _probe(policy)
+        parts = cut_layers(layers_of(policy.lm), plan, policy.ranks.tensor)
+    except PlanError as error:
+        raise ModelError(f"{folder}: {error}") from error
+    after = _probe(policy)
+    within = 1e-3 if before.dtype == torch.float32 else 1e-1
+    if not torch.allclose(before, after, rtol=within, atol=within * float(before.abs().max())):
+        raise ModelError(f"{folder}: {policy.lm.config.model_type} computes something else when ranks share its matrices: set {KEY} = 1")
+    return {name for name, value in trained_parameters(policy).items() if id(value) in parts}
+
+
+def _probe(policy: Policy) -> Tensor:
+    """Hidden states of a few tokens."""
+    context, tokens = policy.ranks.context, min(4, policy.vocabulary)
+    ids, bounds = context.pad(torch.arange(tokens, device=policy.head.weight.device), torch.tensor([0, tokens]))
+    policy.eval()
+    with torch.no_grad():
+        found = hidden_states(policy.lm, ids, bounds.to(ids.device), context)
+    policy.train()
+    return found
+
+
+def shard(policy: Policy, dtype: torch.dtype) -> FSDPModule:
+    """
+    Cuts each layer, then the rest, over the ranks of their mesh's last dimension; a first one counts copies of the shards (HSDP). Gradients
     are sums over all ranks, in f32; weights of another format are computed with as `dtype`.
     """
     # With f32 nothing is cast, nor where frozen weights have the format already.
@@ -194,8 +244,8 @@ def shard(policy: Policy, mesh: DeviceMesh, dtype: torch.dtype) -> FSDPModule:
     if dtype == policy.head.weight.dtype:
         precision = MixedPrecisionPolicy()
     for layer in layers_of(policy.lm):
-        fully_shard(layer, mesh=mesh, mp_policy=precision)
-    return fully_shard(policy, mesh=mesh, mp_policy=precision)
+        fully_shard(layer, mesh=policy.ranks.layers, mp_policy=precision)
+    return fully_shard(policy, mesh=policy.ranks.ends, mp_policy=precision)
 
 
 def layers_of(lm: PreTrainedModel) -> list[nn.Module]:

@@ -14,10 +14,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
+from .adapter import PREFIX as PEFT_PREFIX
 from .adapter import AdapterOptions, adapt, adapter_config, adapter_options, begin, changes_of, peft_names
-from .attention.context import Context
 from .batch import Batch, BatchError, Columns, Counts, read_batch
 from .folders import read_optimizer, write_adapter, write_optimizer, write_weights
 from .head import Targets
@@ -26,9 +25,22 @@ from .measure.memory import PhaseMemory
 from .measure.trace import Trace
 from .names import pieces_of
 from .offload import Place
-from .optimizer.optimizer import NonFiniteError, OptimConfig, Optimizer, optim_config
+from .optimizer.optimizer import NonFiniteError, OptimConfig, Optimizer, Parts, optim_config
 from .optimizer.shards import local, whole
-from .policy import PREFIX, Loading, ModelError, Policy, all_parameters, layers_of, load_policy, published_config, shard, trained_parameters
+from .parallel.ranks import Ranks, Sizes
+from .policy import (
+    PREFIX,
+    Loading,
+    ModelError,
+    Policy,
+    all_parameters,
+    cut,
+    layers_of,
+    load_policy,
+    published_config,
+    shard,
+    trained_parameters,
+)
 from .routers import RouterOptions, Routers, router_options
 from .statistics import Statistics
 
@@ -50,10 +62,7 @@ class Options:
     recompute: bool
     is_compiled: bool
     """Whether torch compiles the layers."""
-    context: int
-    """Ranks that share each bin."""
-    replicas: int
-    """Groups of ranks each of which has all weights."""
+    sizes: Sizes
     router: RouterOptions
     merged: bool
     """Whether an adapter is published as a whole model, for servers that take no adapters."""
@@ -74,8 +83,7 @@ def options_of(message: dict[str, Any]) -> Options:
         adapter=adapter_options(message["lora"]),
         recompute=message["recompute"],
         is_compiled=message["compile"],
-        context=message["context"],
-        replicas=message["replicas"],
+        sizes=Sizes(message["context"], message["tensor"], message["replicas"]),
         router=router_options(message["router"]),
         merged=message["merged"],
         resume=message["resume"],
@@ -97,19 +105,21 @@ class Trainer:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.device = device_of_rank()
-        self.context = Context.of_world(options.context)
+        self.ranks = Ranks.of_world(self.device.type, options.sizes)
         self.targets: list[str] = []
         self.policy = self._read(options.model_dir, options.adapter)
         self.routers = self._routers()
-        shard(self.policy, self._mesh(), DTYPES[options.dtype])
+        parts = self._parts(cut(self.policy, options.model_dir))
+        shard(self.policy, DTYPES[options.dtype])
         self.reference = None
         if options.reference_dir is not None:
             self.reference = self._read(options.reference_dir, None)
-            shard(self.reference, self._mesh(), DTYPES[options.dtype])
+            cut(self.reference, options.reference_dir)
+            shard(self.reference, DTYPES[options.dtype])
         self.parameters = self._trained()
         ends = (self.policy.lm.get_input_embeddings().weight, self.policy.head.weight)
         outside = {name for name, value in self.parameters.items() if any(value is end for end in ends)}
-        self.optimizer = Optimizer(options.optim, self.parameters, outside)
+        self.optimizer = Optimizer(options.optim, self.parameters, outside, parts)
         self.bins = 0
         self.trace = Trace()
         self.memory = PhaseMemory()
@@ -124,7 +134,7 @@ class Trainer:
         dtype = DTYPES[self.options.dtype]
         # Weights that train are f32 whatever they are computed with.
         kept = torch.float32 if adapter is None else dtype
-        policy = load_policy(folder, Loading(self.device, kept, dtype, self.options.recompute, self.options.is_compiled, self.context))
+        policy = load_policy(folder, Loading(self.device, kept, dtype, self.options.recompute, self.options.is_compiled, self.ranks))
         if adapter is not None:
             policy.lm.requires_grad_(False)
             self.targets = adapt(layers_of(policy.lm), adapter, policy.lm.config.model_type)
@@ -133,19 +143,18 @@ class Trainer:
         return policy
 
     def _routers(self) -> Routers:
-        routers, options = Routers(self.policy.lm, self.context), self.options.router
+        routers, options = Routers(self.policy.lm, self.ranks.context), self.options.router
         if (options.frozen or options.aux_loss_coef > 0) and not routers.modules:
             raise ModelError(f"{self.options.model_dir}: {self.policy.lm.config.model_type} has no routers whose training can be changed")
         if options.frozen:
             routers.freeze()
         return routers
 
-    def _mesh(self) -> DeviceMesh:
-        """Neighbours share the weights, because those are gathered for every layer; copies meet once a step."""
-        ranks, replicas = dist.get_world_size(), self.options.replicas
-        if replicas == 1:
-            return init_device_mesh(self.device.type, (ranks,))
-        return init_device_mesh(self.device.type, (replicas, ranks // replicas), mesh_dim_names=("copies", "shards"))
+    def _parts(self, names: set[str]) -> Parts | None:
+        if self.ranks.tensor is None:
+            return None
+        saved = names if self.options.adapter is None else {PEFT_PREFIX + name for name in names}
+        return Parts(saved, self.ranks.tensor.get_group())
 
     def _trained(self) -> dict[str, nn.Parameter]:
         """By the names under which they are saved, but for experts, which are several tensors of a folder."""
@@ -201,13 +210,13 @@ class Trainer:
         logprobs.retain_grad()
         loss, sums = self.options.loss(columns, logprobs, counts)
         # The ranks that share a bin have found the same.
-        if self.context.index == 0:
+        if self.ranks.sharing.index == 0:
             statistics.add(columns, logprobs, entropies, loss, sums)
         total, unbalance = loss, 0.0
         if rows is not None:
             share = self.routers.balance().loss() * (len(columns.input_ids) / rows)
             total = loss + self.options.router.aux_loss_coef * share
-            unbalance = float(share.detach()) if self.context.index == 0 else 0.0
+            unbalance = float(share.detach()) if self.ranks.sharing.index == 0 else 0.0
         # FSDP takes the mean over the ranks, and the parts of a loss add up.
         (total * dist.get_world_size()).backward()
         slope = logprobs.grad
@@ -217,7 +226,7 @@ class Trainer:
         """Tokens of the bins of all ranks, by which the loss that balances the experts weighs them; None: there is no such loss."""
         if self.options.router.aux_loss_coef == 0:
             return None
-        return self._sum_over_ranks(float(batch.tokens()) if self.context.index == 0 else 0.0)
+        return self._sum_over_ranks(float(batch.tokens()) if self.ranks.sharing.index == 0 else 0.0)
 
     def step(self, lr: float) -> dict[str, Any]:
         """One optimizer step over the accumulated gradients."""
@@ -275,7 +284,8 @@ class Trainer:
         found: dict[str, Tensor] = {}
         for name, value in self.parameters.items():
             if value.grad is not None:
-                gradient = whole(local(value.grad), value)
+                own = self.optimizer.sum_parts(local(value.grad).clone()) if self.optimizer.is_part(name) else local(value.grad)
+                gradient = whole(own, value)
                 found.update((piece.name, piece.of(gradient)) for piece in pieces_of(name, value))
         return found
 
@@ -297,7 +307,8 @@ class Trainer:
         """What an adapter drops follows from seed, step, bin and rank, so that a run that goes on drops the same."""
         if self.options.adapter is None or self.options.adapter.dropout == 0:
             return
-        at = (self.options.adapter.seed, self.optimizer.steps, self.bins, dist.get_rank())
+        # Ranks that share matrices drop the same.
+        at = (self.options.adapter.seed, self.optimizer.steps, self.bins, dist.get_rank() // self.ranks.matrices)
         torch.manual_seed(int.from_bytes(hashlib.sha256(repr(at).encode()).digest()[:8], "little") >> 1)
         self.bins += 1
 
@@ -308,7 +319,7 @@ class Trainer:
         own = 0.0
         for columns in batch.bins:
             own += len(columns.sequence_of_tokens()[columns.in_policy()].unique())
-        own = own if self.context.index == 0 else 0.0
+        own = own if self.ranks.sharing.index == 0 else 0.0
         return replace(batch.counts, sequences=self._sum_over_ranks(own))
 
     def _with_reference(self, columns: Columns) -> tuple[Columns, float]:

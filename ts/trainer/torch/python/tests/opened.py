@@ -32,6 +32,7 @@ def open_trainer(model: str, **changed: Any) -> Trainer:
         "recompute": False,
         "compile": False,
         "context": 1,
+        "tensor": 1,
         "replicas": 1,
         "router": {"aux_loss_coef": 0, "frozen": False},
         "merged": False,

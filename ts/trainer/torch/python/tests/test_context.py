@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-import torch.distributed as dist
-import torch.multiprocessing as mp
+from ranks_of import on_ranks
 from torch import Tensor, nn
 
 from prl_torch.attention.context import Context
@@ -29,9 +28,8 @@ def states_of(heads: int, key_heads: int) -> list[Tensor]:
     return [torch.randn(shape, dtype=torch.float64) for shape in shapes]
 
 
-def one_rank(index: int, store: str) -> None:
-    """Writes the rank's output and gradients of each case."""
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=index, world_size=RANKS)
+def one_rank(_: str) -> list[list[Tensor]]:
+    """The rank's output and gradients of each case."""
     context = Context.of_world(RANKS)
     part = context.part(TOKENS)
     found: list[list[Tensor]] = []
@@ -42,14 +40,11 @@ def one_rank(index: int, store: str) -> None:
         output, _ = shared(nn.Identity(), *own, None, **options)
         gradients = torch.autograd.grad(output, own, slope[:, part])
         found.append([output.detach(), *gradients])
-    torch.save(found, f"{store}.{index}")
-    dist.destroy_process_group()
+    return found
 
 
 def test_two_ranks_attend_as_one(tmp_path: Path) -> None:
-    store = str(tmp_path / "store")
-    mp.spawn(one_rank, args=(store,), nprocs=RANKS)  # type: ignore[no-untyped-call]
-    parts = [torch.load(f"{store}.{index}") for index in range(RANKS)]
+    parts = on_ranks(RANKS, one_rank, tmp_path / "ranks")
     for case, (heads, key_heads, window) in enumerate(CASES):
         *states, slope = states_of(heads, key_heads)
         whole = [one.requires_grad_() for one in states]

@@ -26,7 +26,7 @@ needs_fixtures = pytest.mark.skipif(not CASES, reason="PRL_TORCH_FIXTURES names 
 def test_rounding_is_right_on_average(value: float) -> None:
     count = 200_000
     values = torch.full((count,), value)
-    found = rounded(values, noise("1 weight", 3, range(count), CPU)).double()
+    found = rounded(values, noise("1 weight", 3, torch.arange(count))).double()
     step = max(float((found.max() - found.min()).abs()), 1e-300)
     # Five standard deviations of the mean of so many roundings up or down.
     assert abs(float(found.mean()) - float(values[0].double())) <= 5 * step * 0.5 / count**0.5
@@ -35,16 +35,16 @@ def test_rounding_is_right_on_average(value: float) -> None:
 
 def test_what_bfloat16_holds_is_kept() -> None:
     values = torch.randn(1000).bfloat16().float()
-    assert torch.equal(rounded(values, noise("1 weight", 1, range(1000), CPU)).float(), values)
+    assert torch.equal(rounded(values, noise("1 weight", 1, torch.arange(1000))).float(), values)
 
 
 def test_noise_depends_on_step_name_and_place_and_not_on_the_cut() -> None:
-    whole = noise("1 weight", 5, range(1000), CPU)
-    assert torch.equal(torch.cat([noise("1 weight", 5, range(300), CPU), noise("1 weight", 5, range(300, 1000), CPU)]), whole)
+    whole = noise("1 weight", 5, torch.arange(1000))
+    assert torch.equal(torch.cat([noise("1 weight", 5, torch.arange(300)), noise("1 weight", 5, torch.arange(300, 1000))]), whole)
     for other in (
-        noise("2 weight", 5, range(1000), CPU),
-        noise("1 weight", 6, range(1000), CPU),
-        noise("1 weight", 5, range(1, 1001), CPU),
+        noise("2 weight", 5, torch.arange(1000)),
+        noise("1 weight", 6, torch.arange(1000)),
+        noise("1 weight", 5, torch.arange(1, 1001)),
     ):
         assert int((other == whole).sum()) < 5
     assert abs(float(whole.double().mean()) - 32767.5) < 5 * 18919 / 1000**0.5

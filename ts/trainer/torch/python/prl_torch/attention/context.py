@@ -26,12 +26,17 @@ class Context:
     index: int
 
     @staticmethod
-    def of_world(size: int) -> Context:
-        """Called on all ranks, whose number `size` divides. Neighbours share bins: they are on one node where that has so many GPUs."""
+    def of_world(size: int, step: int = 1) -> Context:
+        """
+        Called on all ranks, whose number `size * step` divides. Neighbours share bins: they are on one node where that has so many GPUs.
+        With a `step`, so many neighbours have the same part, and a group has one of them for each part.
+        """
         if size == 1:
             return Context(None, 1, 0)
-        groups = [dist.new_group(list(range(first, first + size))) for first in range(0, dist.get_world_size(), size)]
-        return Context(groups[dist.get_rank() // size], size, dist.get_rank() % size)
+        firsts = [start + inner for start in range(0, dist.get_world_size(), size * step) for inner in range(step)]
+        groups = {first: dist.new_group(list(range(first, first + size * step, step))) for first in firsts}
+        index = dist.get_rank() // step % size
+        return Context(groups[dist.get_rank() - index * step], size, index)
 
     def pad(self, input_ids: Tensor, cu_seqlens: Tensor) -> tuple[Tensor, Tensor]:
         """Adds a sequence of zeros where the tokens are not a multiple of the ranks."""
@@ -60,9 +65,7 @@ class Context:
 
     def sum_of_parts(self, values: Tensor) -> Tensor:
         """The sum over the ranks. Each computes the same loss of it, so its gradient is that of every summand."""
-        found = _Sum.apply(values, self.group)
-        assert isinstance(found, Tensor)
-        return found
+        return sum_over(values, self.group)
 
     def _exchange(self, parts: Tensor) -> Tensor:
         """The first dimension counts ranks: part i goes to rank i, and part i of the result is from rank i."""
@@ -72,6 +75,13 @@ class Context:
 
 
 ALONE = Context(None, 1, 0)
+
+
+def sum_over(values: Tensor, group: dist.ProcessGroup | None) -> Tensor:
+    """The sum over the ranks of a group. Each goes on with the same numbers, so its gradient is that of every summand."""
+    found = _Sum.apply(values, group)
+    assert isinstance(found, Tensor)
+    return found
 
 
 class _Exchange(torch.autograd.Function):
@@ -95,7 +105,7 @@ class _Sum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Any:
         values, group = inputs
-        total = values.clone()
+        total = values.clone(memory_format=torch.contiguous_format)
         dist.all_reduce(total, group=group)
         return total
 

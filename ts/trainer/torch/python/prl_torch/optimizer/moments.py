@@ -13,7 +13,7 @@ import hashlib
 import torch
 from torch import Tensor, nn
 
-from .shards import first_element, local
+from .shards import elements, local
 
 GOLDEN, FIRST_FACTOR, SECOND_FACTOR = (value - 2**64 for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 """Constants of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), as signed numbers: products wrap around."""
@@ -41,11 +41,12 @@ class Moments:
         """Keeps what a step has made of the moment."""
         if self.dtype == torch.float32:
             return  # The step has changed what is stored.
-        first = first_element(self.parameters[name]) + (0 if part is None else part.start)
+        first = 0 if part is None else part.start
         kept, changed = self._part(name, part).view(-1), values.reshape(-1)
         for start in range(0, kept.numel(), CHUNK):
             run = slice(start, min(start + CHUNK, kept.numel()))
-            bits = noise(f"{self.order} {name}", step, range(first + run.start, first + run.stop), kept.device)
+            at = elements(self.parameters[name], slice(first + run.start, first + run.stop))
+            bits = noise(f"{self.order} {name}", step, at)
             kept[run] = rounded(changed[run], bits)
 
     def _part(self, name: str, part: slice | None) -> Tensor:
@@ -59,10 +60,10 @@ def rounded(values: Tensor, noise_bits: Tensor) -> Tensor:
     return (bits & -0x10000).view(torch.float32).bfloat16()
 
 
-def noise(name: str, step: int, elements: range, device: torch.device) -> Tensor:
-    """Sixteen bits, int32, for each of these elements of the whole parameter."""
+def noise(name: str, step: int, at: Tensor) -> Tensor:
+    """Sixteen bits, int32, for each of the elements of the whole parameter with these numbers."""
     key = int.from_bytes(hashlib.sha256(f"{step} {name}".encode()).digest()[:8], "little", signed=True)
-    z = torch.arange(elements.start, elements.stop, device=device) * GOLDEN + key
+    z = at * GOLDEN + key
     z = (z ^ _shifted(z, 30)) * FIRST_FACTOR
     z = (z ^ _shifted(z, 27)) * SECOND_FACTOR
     return ((z ^ _shifted(z, 31)) & 0xFFFF).int()

@@ -49,20 +49,32 @@ class OptimConfig:
     """Of the moments between steps."""
 
 
+@dataclass(frozen=True)
+class Parts:
+    """Parameters whose gradients on the ranks of a group are parts of a sum."""
+
+    names: set[str]
+    group: dist.ProcessGroup
+
+
 class Optimizer:
     """Steps over the accumulated gradients. `first` and `second` moments are kept by name; SGD has no second."""
 
-    def __init__(self, config: OptimConfig, parameters: dict[str, nn.Parameter], outside: set[str]) -> None:
+    def __init__(self, config: OptimConfig, parameters: dict[str, nn.Parameter], outside: set[str], parts: Parts | None = None) -> None:
         """`outside` names the embedding and the head, which Muon leaves to AdamW."""
         self.config = config
         self.parameters = parameters
         self.outside = outside
+        self.parts = parts
         self.steps = 0
         dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16}[config.state_dtype]
         self.first, self.second = (Moments(order, dtype, parameters) for order in (1, 2))
 
     def step(self, lr: float) -> float:
         """One step, after which the gradients are gone; their norm before clipping. Errors: NonFiniteError."""
+        for name in self.parameters:
+            if self.is_part(name):
+                self.sum_parts(self._gradient(name))
         norm = self._norm()
         if not math.isfinite(norm):
             self.clear()
@@ -79,14 +91,25 @@ class Optimizer:
         for parameter in self.parameters.values():
             parameter.grad = None
 
+    def is_part(self, name: str) -> bool:
+        """Whether the parameter has a gradient that a step sums over a group first."""
+        return self.parts is not None and name in self.parts.names and self.parameters[name].grad is not None
+
+    def sum_parts(self, gradient: Tensor) -> Tensor:
+        assert self.parts is not None
+        dist.all_reduce(gradient, group=self.parts.group)
+        return gradient
+
     def _norm(self) -> float:
         device = next(iter(self.parameters.values())).device
-        gradients = [local(value.grad) for value in self.parameters.values() if value.grad is not None]
-        copies = max((copies_of(value) for value in self.parameters.values()), default=1)
-        norms = [torch.linalg.vector_norm(gradient, dtype=torch.float64) for gradient in gradients]
-        total = torch.stack(norms).square().sum() if norms else torch.zeros((), dtype=torch.float64, device=device)
+        total = torch.zeros((), dtype=torch.float64, device=device)
+        gradients: dict[int, list[Tensor]] = {}
+        for value in self.parameters.values():
+            if value.grad is not None:
+                gradients.setdefault(copies_of(value), []).append(torch.linalg.vector_norm(local(value.grad), dtype=torch.float64))
+        for copies, norms in gradients.items():
+            total += torch.stack(norms).square().sum() / copies
         dist.all_reduce(total)
-        total /= copies
         return math.sqrt(float(total)) if math.isfinite(float(total)) else float(total)
 
     def _take(self, names: list[str], scale: float, lr: float) -> None:

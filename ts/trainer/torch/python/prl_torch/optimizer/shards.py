@@ -1,11 +1,15 @@
-"""Parameters that FSDP2 has cut into shards: a shard is a run of rows."""
+"""
+Parameters that FSDP2 has cut into shards: a shard is a run of rows, or of the rows and columns that tensor parallelism leaves on a rank.
+"""
 
 from __future__ import annotations
 
 import math
 
+import torch
+import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.tensor import DTensor, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Replicate, distribute_tensor
 
 
 def local(tensor: Tensor) -> Tensor:
@@ -17,8 +21,9 @@ def copies_of(parameter: Tensor) -> int:
     """On how many ranks each shard of the parameter is."""
     if not isinstance(parameter, DTensor):
         return 1
+    # Ranks outside of its mesh have copies too: those that share the matrices beside it.
     sizes = zip(parameter.device_mesh.shape, parameter.placements, strict=True)
-    return math.prod(size for size, placement in sizes if placement.is_replicate())
+    return dist.get_world_size() // math.prod(size for size, placement in sizes if not placement.is_replicate())
 
 
 def whole(shard: Tensor, parameter: Tensor) -> Tensor:
@@ -27,6 +32,9 @@ def whole(shard: Tensor, parameter: Tensor) -> Tensor:
         return shard
     mesh, placements = parameter.device_mesh, parameter.placements
     cut = DTensor.from_local(shard, mesh, placements, run_check=False, shape=parameter.shape, stride=parameter.stride())
+    # One dimension after the other, from the outermost: torch warns where it has to find this order.
+    for at in range(len(placements) - 1):
+        cut = cut.redistribute(placements=[*(at + 1) * [Replicate()], *placements[at + 1 :]])
     return cut.full_tensor()
 
 
@@ -38,13 +46,22 @@ def shard_of(tensor: Tensor, parameter: Tensor) -> Tensor:
     return cut.to_local()
 
 
-def first_element(parameter: Tensor) -> int:
-    """The number of this rank's first element in the whole parameter."""
+def elements(parameter: Tensor, run: slice) -> Tensor:
+    """The numbers in the whole parameter of a run of this rank's elements."""
+    at = torch.arange(run.start, run.stop, device=parameter.device)
     if not isinstance(parameter, DTensor):
-        return 0
-    rows = parameter.shape[0]
-    for dimension, placement in enumerate(parameter.placements):
-        if isinstance(placement, Shard):
-            each = -(-rows // parameter.device_mesh.size(dimension))
-            return min(parameter.device_mesh.get_local_rank(dimension) * each, rows) * (parameter.numel() // rows)
-    return 0
+        return at
+    shape, first = list(parameter.shape), [0] * parameter.dim()
+    # The innermost dimension of the mesh has cut first.
+    for mesh_dimension, placement in reversed(list(enumerate(parameter.placements))):
+        if not placement.is_replicate():
+            dimension = placement.dim
+            each = -(-shape[dimension] // parameter.device_mesh.size(mesh_dimension))
+            start = min(parameter.device_mesh.get_local_rank(mesh_dimension) * each, shape[dimension])
+            first[dimension] += start
+            shape[dimension] = min(each, shape[dimension] - start)
+    found = torch.zeros_like(at)
+    for dimension in reversed(range(parameter.dim())):
+        found += (at % shape[dimension] + first[dimension]) * parameter.stride(dimension)
+        at = at // shape[dimension]
+    return found

@@ -1,0 +1,47 @@
+/** A model whose sizes ranks cannot share is named with the key, before a run has a directory. */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
+import { checkTrainerParallel } from "../../../../ts/launcher/checks/trainer-parallel.ts";
+import { QWEN3 } from "../../plan/qwen3.ts";
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "prl-parallel-"));
+  for (const [name, shape] of Object.entries(QWEN3)) {
+    const dir = join(root, name);
+    await mkdir(dir, { recursive: true });
+    const { architectures = ["Qwen3ForCausalLM"] } = shape as { architectures?: string[] };
+    await writeFile(join(dir, "config.json"), JSON.stringify({ ...shape, architectures }));
+  }
+});
+afterAll(() => rm(root, { recursive: true }));
+
+function check(name: string, keys: Readonly<Record<string, unknown>>): Promise<void> {
+  const model = join(root, name);
+  const { trainer } = rlConfigSchema.parse({
+    model: { name: model },
+    trainer: { backend: "torch", ...keys },
+    orchestrator: { train: { source: [{ name: "a", env: { id: "reverse-text" } }] } },
+  });
+  return checkTrainerParallel({ trainer, models: [model] }, ["trainer"], undefined);
+}
+
+test.each([
+  ["Qwen/Qwen3-4B", 3, /trainer\.parallel\.tensor: .*Qwen3-4B: 3 does not divide the model's 32 attention heads/u],
+  ["Qwen/Qwen3-4B", 16, /16 does not divide the model's 8 key-value heads/u],
+  ["Qwen/Qwen3-30B-A3B", 2, /qwen3_moe is a mixture of experts, whose matrices ranks cannot share yet/u],
+])("%s is refused for %i ranks", async (name, tensor, message) => {
+  await expect(check(name, { ranks: tensor, parallel: { tensor } })).rejects.toMatchObject({
+    code: "PRL_CONFIG_INVALID",
+    message: expect.stringMatching(message),
+  });
+});
+
+test("what divides passes, and without ranks that share matrices nothing is read", async () => {
+  await expect(check("Qwen/Qwen3-4B", { ranks: 8, parallel: { tensor: 8 } })).resolves.toBeUndefined();
+  await expect(check("none", { ranks: 2 })).resolves.toBeUndefined();
+});

@@ -1,0 +1,1 @@
+"""How the ranks divide weights and tokens."""
