@@ -50,7 +50,8 @@ function numberText(value: string, { language, isSource }: Style): string {
 
 /** `mul * x + add` in brackets. */
 function innerText({ mul, add }: Step, x: string, style: Style): string {
-  if (mul === 1 && add === 0) return x;
+  // A result of C may be an int, and sums with it would overflow.
+  if (mul === 1 && add === 0) return style.language === "c" && x !== "x" ? `((long long)${x})` : x;
   const factor = style.language === "c" ? `${mul}LL` : numberText(String(mul), style);
   const rest = add === 0 ? "" : ` ${add < 0 ? "-" : "+"} ${numberText(String(Math.abs(add)), style)}`;
   return `(${factor} * ${x}${rest})`;

@@ -90,6 +90,19 @@ describe.skipIf(!HAS_PYTHON || !HAS_COMPILER)("language-port", () => {
     },
   );
 
+  test("a number of 32 bits inside of another expression of C does not overflow", () => {
+    const direction: Direction = { from: "javascript", to: "c" };
+    const step = { constants: ["3"], mul: 1, add: 0 };
+    const steps = [
+      { ...step, hazard: "to-int32" },
+      { ...step, hazard: "floor-of-quotient" },
+    ];
+    const units: Unit[] = [{ is: "numbers", start: 1, terms: [{ isAdded: true, steps }] }];
+    const lines = linesOf(units, direction);
+    const input = lines.map((line) => `${line.input}\n`).join("");
+    expect(printedBy("c", portOf(units, direction), input)).toEqual(lines.map(({ right }) => right));
+  });
+
   test("every hazard shows on some input", () => {
     const silent = DIRECTIONS.flatMap((direction) =>
       unitsOf(direction).filter((unit) =>
