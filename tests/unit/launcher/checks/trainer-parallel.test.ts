@@ -41,7 +41,7 @@ test.each([
   });
 });
 
-test("sizes that divide pass, and without ranks that share matrices nothing is read", async () => {
+test("a model that the ranks can share passes, and is not read where none share matrices", async () => {
   await expect(check("Qwen/Qwen3-4B", { ranks: 8, parallel: { tensor: 8 } })).resolves.toBeUndefined();
   await expect(check("none", { ranks: 2 })).resolves.toBeUndefined();
 });
