@@ -147,9 +147,16 @@ finish();
 
 async function runVitest(name, paths, ...more) {
   rmSync(vitestReport, { force: true });
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${vitestReport}`];
   await run(name, bin("vitest"), [
-    ...["run", "--config", "tests/vitest.config.ts", "--root", ".", ...paths, ...more],
-    ...["--reporter=default", "--reporter=json", `--outputFile.json=${vitestReport}`],
+    "run",
+    "--config",
+    "tests/vitest.config.ts",
+    "--root",
+    ".",
+    ...paths,
+    ...more,
+    ...reporters,
   ]);
   return existsSync(vitestReport) ? JSON.parse(readFileSync(vitestReport, "utf8")) : undefined;
 }

@@ -41,9 +41,12 @@ describe("model.base_dtype", () => {
     const client = { api: "vllm", base_url: ["http://127.0.0.1:1"] };
     const found = problems(rlConfigSchema, { ...RL, orchestrator: { ...RL.orchestrator, client } });
     expect(found).toEqual([expect.stringMatching(/^model\.base_dtype: is not read by vLLM servers/u)]);
-    expect(problems(rlConfigSchema, { ...RL, inference: { backend: "vllm" } })).toContainEqual(
-      expect.stringContaining("inference.backend"),
-    );
+    for (const adapter of ["merged", "loaded"]) {
+      const inference = { backend: "vllm", vllm: { adapter } };
+      expect(problems(rlConfigSchema, { ...RL, inference })).toContainEqual(
+        expect.stringMatching(/^model\.base_dtype: is not read by vLLM servers/u),
+      );
+    }
   });
 
   test("without it there is nothing to refuse", () => {

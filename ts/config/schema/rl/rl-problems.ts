@@ -49,12 +49,18 @@ export function rlProblems(config: RlInput): Problem[] {
 }
 
 /** What an adapter under RL cannot have. */
-function* adapterProblems({ model, trainer, orchestrator, warm_start: warmStart }: RlInput): Generator<Problem> {
+function* adapterProblems({
+  model,
+  trainer,
+  inference,
+  orchestrator,
+  warm_start: warmStart,
+}: RlInput): Generator<Problem> {
   const path = ["model", "base_dtype"];
   const base = baseDtypeProblem(model, trainer.backend);
   if (base !== null) yield { path, message: base };
   if (model.lora === null) return;
-  if (model.base_dtype !== null && orchestrator.client.api === "vllm") {
+  if (model.base_dtype !== null && [orchestrator.client.api, inference.backend].includes("vllm")) {
     yield { path, message: "is not read by vLLM servers: their numbers would be those of other weights" };
   }
   if (model.lora.dropout > 0) {
