@@ -9,11 +9,8 @@ import {
   type ClusterSpec,
   FAULT_MINUTE,
 } from "../../../../../ts/environments/catalogue/agentic/incident-operations/cluster.ts";
-import {
-  earnedBy,
-  make,
-  scriptOf,
-} from "../../../../../ts/environments/catalogue/agentic/incident-operations/generator.ts";
+import { make, scriptOf } from "../../../../../ts/environments/catalogue/agentic/incident-operations/generator.ts";
+import { incidentOperations } from "../../../../../ts/environments/catalogue/agentic/incident-operations/index.ts";
 import {
   faultyName,
   grade,
@@ -25,7 +22,8 @@ import {
   servedWith,
 } from "../../../../../ts/environments/catalogue/agentic/incident-operations/reference.ts";
 import { at, range } from "../../../../../ts/environments/catalogue/lists.ts";
-import type { Level } from "../../../../../ts/environments/catalogue/row.ts";
+import { Play } from "../../../../../ts/environments/catalogue/play.ts";
+import type { Level, Script } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 import { IS_LONG } from "../../../../support/form.ts";
 
@@ -50,6 +48,15 @@ function instancesOf(level: Level, count: number): Instance[] {
   }
   expect(found).toHaveLength(count);
   return found;
+}
+
+/** What a script earns. */
+function earnedBy(instance: Instance, script: Script): number {
+  const [row] = incidentOperations.rows;
+  if (row === undefined) throw new Error("no row");
+  const play = new Play(row, instance);
+  for (const { tool, args } of script) play.call(tool, args);
+  return row.grade(instance, play.world);
 }
 
 describe("the cluster", () => {
@@ -160,7 +167,7 @@ describe("the reference", () => {
 describe("the score", () => {
   test("of a plan without a report is 0, with half of the report half, and with a right report and no order 0", () => {
     for (const instance of instancesOf(5, INSTANCES)) {
-      const script = scriptOf(instance, instance.plan).slice(2);
+      const script = scriptOf(instance, instance.plan);
       const component = faultyName(instance);
       const other = at(
         CAUSES.filter((cause) => cause !== instance.fault.cause),
@@ -168,7 +175,7 @@ describe("the score", () => {
       );
       expect(earnedBy(instance, script)).toBe(1);
       expect(earnedBy(instance, script.slice(0, -1))).toBe(0);
-      expect(earnedBy(instance, scriptOf(instance, instance.plan, { cause: other, component }).slice(2))).toBe(0.5);
+      expect(earnedBy(instance, scriptOf(instance, instance.plan, { cause: other, component }))).toBe(0.5);
       const idle = new Incident(instance);
       idle.close(instance.fault.cause, component);
       expect(grade(instance, idle)).toBe(0);

@@ -5,7 +5,7 @@ import { at, range } from "../../lists.ts";
 import type { Level, Script } from "../../row.ts";
 import { call } from "../records.ts";
 import { type Action, type Cause, CAUSES, type ClusterSpec, type Fault, type ServiceSpec } from "./cluster.ts";
-import { faultyName, grade, Incident, type Instance, isOfStore, namesOf } from "./incident.ts";
+import { faultyName, type Instance, isOfStore, namesOf } from "./incident.ts";
 import { bestPlan, ordersOf, servedWith } from "./reference.ts";
 
 /** By level: services, stores, causes that may be, services with a deploy that did no harm, minutes. */
@@ -94,16 +94,6 @@ export function blanketsOf(instance: Instance): Readonly<Record<string, Script>>
     "warm every cache": [...each(stores, "warm"), report],
     "fail every store over": [...each(stores, "failover"), report],
   };
-}
-
-/** What a script of orders and a report earns. */
-export function earnedBy(instance: Instance, script: Script): number {
-  const incident = new Incident(instance);
-  for (const { tool, args } of script) {
-    if (tool === "report") incident.close(args["cause"] as Cause, String(args["component"]));
-    else incident.act({ kind: tool, ...args } as Action);
-  }
-  return grade(instance, incident);
 }
 
 /** Plausible mistakes, by name. */
