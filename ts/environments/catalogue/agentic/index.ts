@@ -4,6 +4,7 @@ import { businessRecords } from "./business-records/index.ts";
 import { carefulOperations } from "./careful-operations/index.ts";
 import { committedPlans } from "./committed-plans/index.ts";
 import { flakyToolsRecovery } from "./flaky-tools-recovery/index.ts";
+import { incidentOperations } from "./incident-operations/index.ts";
 import { partners } from "./partners/index.ts";
 import { refundDeskDialogue } from "./refund-desk-dialogue/index.ts";
 import { restGoalAgent } from "./rest-goal-agent/index.ts";
@@ -20,4 +21,5 @@ export const FAMILIES: readonly Family<WorldRow>[] = [
   restGoalAgent,
   refundDeskDialogue,
   ruleSheetMatch,
+  incidentOperations,
 ];
