@@ -210,7 +210,7 @@ export class Cluster {
       return { queries: demand, answered: Math.min(demand, capacity), hits };
     });
     this.history.push({ minute, services, stores });
-    if (minute >= 0) this.served += services.reduce((sum, { served }) => sum + served, 0);
+    if (minute >= 0) this.served += sum(services.map(({ served }) => served));
     this.minute += 1;
   }
 
