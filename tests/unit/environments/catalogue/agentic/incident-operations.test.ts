@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import {
   type Action,
+  BLIP_MINUTES,
   CAUSES,
   Cluster,
   type ClusterSpec,
@@ -22,7 +23,7 @@ import {
   servedWith,
 } from "../../../../../ts/environments/catalogue/agentic/incident-operations/reference.ts";
 import { at, range } from "../../../../../ts/environments/catalogue/lists.ts";
-import { Play } from "../../../../../ts/environments/catalogue/play.ts";
+import { scoreScript } from "../../../../../ts/environments/catalogue/play.ts";
 import type { Level, Script } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 import { IS_LONG } from "../../../../support/form.ts";
@@ -50,14 +51,9 @@ function instancesOf(level: Level, count: number): Instance[] {
   return found;
 }
 
-/** What a script earns. */
-function earnedBy(instance: Instance, script: Script): number {
-  const [row] = incidentOperations.rows;
-  if (row === undefined) throw new Error("no row");
-  const play = new Play(row, instance);
-  for (const { tool, args } of script) play.call(tool, args);
-  return row.grade(instance, play.world);
-}
+const [row] = incidentOperations.rows;
+if (row === undefined) throw new Error("no row");
+const earnedBy = (instance: Instance, script: Script): number => scoreScript(row, instance, script);
 
 describe("the cluster", () => {
   test("every request that arrived is served, failed, turned away, dropped or waiting", () => {
@@ -114,16 +110,13 @@ describe("the cluster", () => {
 
   test("a retry storm outlives the blip that began it, until nothing is tried again", () => {
     const cluster = new Cluster(withFault("retry storm"));
-    const stays = new Cluster(withFault("retry storm"), cluster);
+    const stays = new Cluster(withFault("retry storm"));
     cluster.order({ kind: "retries", target: "orders", retries: 0 });
     for (let left = 12; left > 0; left--) for (const one of [cluster, stays]) one.pass();
-    const lastMinute = (one: Cluster) => at(one.history, one.history.length - 1);
-    expect(at(lastMinute(cluster).services, 0).served).toBe(100);
-    const { queries, answered } = at(lastMinute(stays).stores, 0);
-    expect(queries).toBeGreaterThanOrEqual(answered);
-    expect(servedWith(withFault("retry storm"), 24, [])).toBeLessThanOrEqual(
-      servedWith(withFault("retry storm"), 24, [{ kind: "retries", target: "orders", retries: 0 }]),
-    );
+    // Two minutes after the blip the store still gets more than the 58 queries that a healthy minute has.
+    expect(at(minuteOf(stays, FAULT_MINUTE + BLIP_MINUTES + 1).stores, 0).queries).toBeGreaterThan(58);
+    expect(at(at(cluster.history, cluster.history.length - 1).services, 0).served).toBe(100);
+    expect(cluster.served).toBeGreaterThan(stays.served);
   });
 });
 
