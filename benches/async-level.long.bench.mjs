@@ -59,7 +59,7 @@ function train(level, seed, flags) {
       String(EVERY),
     ];
     const args = [
-      join(ROOT, "dist/cli/main.js"),
+      join(ROOT, "bundle/cli/main.js"),
       "rl",
       join(ROOT, "configs/reverse-text/rl.toml"),
       ...config,

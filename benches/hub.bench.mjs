@@ -12,7 +12,7 @@ import { best, report } from "./measurement/report.mjs";
 const PACKAGES = 1_000;
 const AT_ONCE = 20;
 const ROUNDS = 5;
-const MAIN = join(import.meta.dirname, "..", "dist/cli/main.js");
+const MAIN = join(import.meta.dirname, "..", "bundle/cli/main.js");
 const dir = mkdtempSync(join(tmpdir(), "prl-hub-bench-"));
 const hub = await startHub({
   storage: join(dir, "hub"),

@@ -20,7 +20,7 @@ const STEPS = 14;
 const WARM_UP = 4;
 const WORKERS = 2;
 const MODEL = join(import.meta.dirname, "../configs/reverse-text/model");
-const MAIN = join(import.meta.dirname, "../dist/cli/main.js");
+const MAIN = join(import.meta.dirname, "../bundle/cli/main.js");
 
 await measure();
 

@@ -32,7 +32,7 @@ function run(seed) {
   const dir = mkdtempSync(join(tmpdir(), "prl-bench-"));
   try {
     const args = [
-      join(ROOT, "dist/cli/main.js"),
+      join(ROOT, "bundle/cli/main.js"),
       "rl",
       join(ROOT, "configs/reverse-text/rl.toml"),
       "--seed",

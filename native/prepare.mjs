@@ -9,7 +9,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const run = (command, args) => spawnSync(command, args, { cwd: root, stdio: "inherit" }).status ?? 1;
 
 // `npx prl` in a checkout links it into npx's own cache and runs this again: `npm install` has done the work.
-if (process.env.npm_command === "exec" && existsSync(join(root, "dist", "cli", "main.js"))) process.exit(0);
+if (process.env.npm_command === "exec" && existsSync(join(root, "bundle", "cli", "main.js"))) process.exit(0);
 
 if (!existsSync(join(root, "native", "Cargo.toml"))) process.exit(0);
 
@@ -19,7 +19,7 @@ if (!existsSync(tsc)) {
   console.log("prl: development dependencies are not installed, nothing built (run `npm install` without --omit=dev)");
   process.exit(0);
 }
-const compiled = run(tsc, ["-p", root]);
+const compiled = run(tsc, ["-p", root]) || run(process.execPath, [join(root, "ts", "bundle.mjs")]);
 if (compiled !== 0) process.exit(compiled);
 if (process.env.PRL_SKIP_NATIVE === "1") process.exit(0);
 

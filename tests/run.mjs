@@ -100,7 +100,9 @@ const runsTypeScript = wanted("typescript") || testFolders.length > 0;
 // The TypeScript tests run what this compiles. When tsc fails, part of dist may be old: the tests then run the sources.
 if (wanted("checks") || runsTypeScript) {
   const compiled = await run("tsc", bin("tsc"), ["-p", "."]);
-  if (compiled.code === 0) env.PRL_TEST_COMPILED = "1";
+  // The command that the tests start is the bundle, as it is installed.
+  const bundled = compiled.code === 0 && (await run("bundle", process.execPath, ["ts/bundle.mjs"])).code === 0;
+  if (bundled) env.PRL_TEST_COMPILED = "1";
   else delete env.PRL_TEST_COMPILED;
 }
 

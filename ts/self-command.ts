@@ -1,7 +1,7 @@
 /**
  * Gives the command by which this program starts itself as another sub-command.
  *
- * When built, it is `node dist/cli/main.js`; from sources it is `ts/cli/main.ts` under tsx, whose loader is found from here so that it works
+ * When built, it is `node cli/main.js` of `bundle/` or `dist/`, whichever runs; from sources it is `ts/cli/main.ts` under tsx, whose loader is found from here so that it works
  * under a test runner as well. Both entries have the same path relative to this file.
  */
 import { createRequire } from "node:module";

@@ -13,6 +13,7 @@ import { pathToFileURL } from "node:url";
 const ROOT = resolve(import.meta.dirname, "../..");
 const SOURCES = join(ROOT, "ts") + sep;
 const COMPILED = join(ROOT, "dist") + sep;
+const BUNDLED = join(ROOT, "bundle/cli/main.js");
 
 /** Whether the tests run compiled code. */
 export const RUNS_COMPILED = process.env["PRL_TEST_COMPILED"] === "1";
@@ -53,14 +54,16 @@ export function compiledCode(): {
   };
 }
 
-/** Throws when a source is newer than its compiled file, because the tests would check older code. */
+/** Throws when a source is newer than its compiled file or the bundle, because the tests would check older code. */
 export function refuseOldCode(): void {
+  const bundled = statSync(BUNDLED, { throwIfNoEntry: false });
   for (const entry of readdirSync(SOURCES, { recursive: true, encoding: "utf8" })) {
     if (!entry.endsWith(".ts") || entry.endsWith(".d.ts")) continue;
     const source = join(SOURCES, entry);
     const compiled = statSync(compiledPath(source), { throwIfNoEntry: false });
-    if (compiled === undefined || compiled.mtimeMs < statSync(source).mtimeMs) {
-      throw new Error(`PRL_TEST_COMPILED=1, but ts/${entry} is newer than its file in dist: run \`npm run build:ts\``);
+    const changedAt = statSync(source).mtimeMs;
+    if ([compiled, bundled].some((file) => file === undefined || file.mtimeMs < changedAt)) {
+      throw new Error(`PRL_TEST_COMPILED=1, but ts/${entry} is newer than dist or bundle: run \`npm run build:ts\``);
     }
   }
 }

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-const MAIN = join(ROOT, "dist/cli/main.js");
+/** The command as it is installed. */
+export const MAIN = join(ROOT, "bundle/cli/main.js");
 /** Shorter than a test's, so that the output of a process that hangs is in the message. */
 const DEADLINE_MS = 200_000;
 

@@ -91,18 +91,22 @@ function checkFile(reference: string, path: string): void {
 async function prepare(): Promise<void> {
   process.setSourceMapsEnabled(true);
   const root = new URL("../../", import.meta.url);
+  const running = new URL("../", import.meta.url);
   const isSource = import.meta.url.endsWith(".ts");
   const data: HookData = {
     transformer: pathToFileURL(createRequire(import.meta.url).resolve("oxc-transform")).href,
-    exports: packageExports(root, isSource),
+    exports: packageExports(root, running),
     prlSources: new URL("ts/", root).href,
   };
   const hooks = new URL(`./user-module-hooks${isSource ? ".ts" : ".js"}`, import.meta.url);
   register(isSource ? await asJavaScript(hooks) : hooks, { data });
 }
 
-/** URL of each public entry of this package, among the sources when we run from them. */
-function packageExports(root: URL, isSource: boolean): Record<string, string> {
+/**
+ * URL of each public entry of this package in the folder that runs: `bundle/`, `dist/` or `ts/`. User code has to get the modules that run,
+ * because an error or a class of another copy is not the same one.
+ */
+function packageExports(root: URL, running: URL): Record<string, string> {
   const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as {
     name: string;
     exports: Record<string, string | { default: string }>;
@@ -110,8 +114,10 @@ function packageExports(root: URL, isSource: boolean): Record<string, string> {
   const urls: Record<string, string> = {};
   for (const [subpath, target] of Object.entries(manifest.exports)) {
     const built = typeof target === "string" ? target : target.default;
-    const file = isSource ? built.replace(/^\.\/dist\/(.*)\.js$/, "./ts/$1.ts") : built;
-    urls[subpath.replace(/^\./, manifest.name)] = new URL(file, root).href;
+    const [, module] = /^\.\/dist\/(.*)\.js$/.exec(built) ?? [];
+    const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
+    const url = module === undefined ? new URL(built, root) : new URL(`${module}${extension}`, running);
+    urls[subpath.replace(/^\./, manifest.name)] = url.href;
   }
   return urls;
 }

@@ -10,7 +10,7 @@ import { load } from "js-yaml";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { freePorts } from "../../support/free-ports.ts";
-import { prl, readJson, ROOT, workspace } from "../../support/prl.ts";
+import { MAIN, prl, readJson, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
@@ -113,7 +113,7 @@ test("the pods of a run come to what prl rl comes to, though the inference pod i
   expect((await call(...args("launched"))).code).toBe(0);
   const [port = 0] = await freePorts(1);
   const kubernetes = { image: "none", storage: "1Gi", inference_pods: "true", port: String(port) };
-  const command = JSON.stringify([process.execPath, join(ROOT, "dist/cli/main.js")]);
+  const command = JSON.stringify([process.execPath, MAIN]);
   const given = Object.entries({ ...kubernetes, command }).flatMap(([key, value]) =>
     key === "inference_pods" ? ["--kubernetes.inference_pods"] : [`--kubernetes.${key}`, value],
   );

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { prl, readJson, ROOT, type Running, start, workspace } from "../../support/prl.ts";
+import { MAIN, prl, readJson, type Running, start, workspace } from "../../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 
@@ -61,7 +61,7 @@ test.each([
 test("a run whose output goes to a file goes on when its terminal is closed, as nohup has it", async () => {
   const log = join(place.dir, "log");
   const file = openSync(log, "w");
-  const child = spawn("nohup", [process.execPath, join(ROOT, "dist/cli/main.js"), ...args("nohup", 3)], {
+  const child = spawn("nohup", [process.execPath, MAIN, ...args("nohup", 3)], {
     cwd: place.dir,
     env: { ...process.env, PRL_CACHE_DIR: place.cache },
     stdio: ["ignore", file, file],

@@ -24,7 +24,8 @@ test("a tarball holds the built files, and neither sources nor tests", async () 
   expect(packed?.name).toBe("prl-lm");
   expect(files).toEqual(
     expect.arrayContaining([
-      "dist/cli/main.js",
+      "bundle/LICENSES.txt",
+      "bundle/cli/main.js",
       "dist/index.d.ts",
       "native/index.js",
       "native/prepare.mjs",

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 
 import { freePorts } from "../free-ports.ts";
-import { ROOT } from "../prl.ts";
+import { MAIN } from "../prl.ts";
 
 const run = promisify(execFile);
 /** sshd is in sbin, which not every PATH has. */
@@ -83,7 +83,7 @@ export async function sshHosts(cache: string): Promise<SshHosts> {
     roles,
     dir: join(dir, name),
     // Variables that the test's own prl has, too.
-    command: ["env", ...variables(), process.execPath, join(ROOT, "dist/cli/main.js")],
+    command: ["env", ...variables(), process.execPath, MAIN],
     env: { PRL_CACHE_DIR: cache, NODE_EXTRA: mark },
   });
   const marked = async () => (await hostProcesses()).filter(({ env }) => env.includes(`NODE_EXTRA=${mark}`));

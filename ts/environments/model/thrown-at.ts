@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /** The package's folder: sources and build output are equally deep below it. */
 const OWN = fileURLToPath(new URL("../../../", import.meta.url));
 /** Our own code below the package's folder; its examples and tests count as the user's. */
-const OWN_CODE = /^(dist|ts)[/\\]/u;
+const OWN_CODE = /^(bundle|dist|ts)[/\\]/u;
 
 /** ` (file:line:column)` of the newest frame that is not in our code, Node or a package; "" where the stack has none. */
 export function thrownAt(error: unknown): string {
