@@ -11,7 +11,7 @@ import { type OrchestratorSnapshot, type SnapshotPlace, writeSnapshot } from "./
 
 export interface RunStateOptions {
   assembled: AssembledBatches;
-  budget: Pick<SamplingBudget, "state">;
+  budget: Pick<SamplingBudget, "stateAfter">;
   checkpoints: Pick<CheckpointSaver, "written">;
   pool: Pick<GroupPool, "snapshot">;
   tasks: Pick<TrainTasks, "state" | "pending">;
@@ -42,7 +42,7 @@ export class RunState {
       worth: after.baselines,
       progress: after.progress,
       opened,
-      admission: budget.state,
+      admission: budget.stateAfter(version),
       pending: [...pending, ...tasks.pending],
     };
   }
@@ -59,7 +59,7 @@ export class RunState {
       worth: baselines,
       progress,
       opened,
-      admission: budget.state,
+      admission: budget.stateAfter(step),
       pending: [...pending, ...tasks.pending],
     };
     const { version } = this;

@@ -54,6 +54,8 @@ export class SamplingBudget {
   /** Sums up to the newest batch, halved with each batch, and those since, which are whole numbers: their order has no influence. */
   #seen: SamplingBudgetState;
   #recent: SamplingBudgetState = { units: 0, rollouts: 0 };
+  /** Share of the sums that each ended group has, while it waits for a batch or its batch is ahead of the version. */
+  readonly #shares = new Map<number, SamplingBudgetState & { batch?: number }>();
   /** Units that a rollout is expected to have. */
   #expected: number;
   /** By tokens at level 0: rollouts that are still to be opened before anything else is decided. */
@@ -73,9 +75,19 @@ export class SamplingBudget {
     this.#expected = this.#estimate();
   }
 
-  /** The sums of now. */
-  get state(): SamplingBudgetState {
-    return sumOf(this.#seen, this.#recent);
+  /**
+   * The sums as they were after the batch of this step, without the groups that a run which continues from there samples again: those that
+   * wait, and those of later batches.
+   */
+  stateAfter(step: number): SamplingBudgetState {
+    let { units, rollouts } = this.#sums;
+    for (const share of this.#shares.values()) {
+      if (share.batch !== undefined && share.batch <= step) continue;
+      units -= share.units;
+      rollouts -= share.rollouts;
+    }
+    const halved = 2 ** (this.#shipped - step);
+    return { units: Math.max(0, units * halved), rollouts: Math.max(0, rollouts * halved) };
   }
 
   /** Units that count, without the batches that are with the trainer. */
@@ -95,6 +107,7 @@ export class SamplingBudget {
   set version(version: number) {
     this.#version = version;
     this.#isAssembled = false;
+    for (const [group, { batch = Infinity }] of this.#shares) if (batch <= version) this.#shares.delete(group);
   }
 
   /** Whether enough would count without the group. Where tails are cancelled, the group is then a tail. */
@@ -139,7 +152,10 @@ export class SamplingBudget {
   ended(group: number, units: number, rollouts: number): void {
     this.#open--;
     this.#count(group, units);
-    if (rollouts > 0) this.#recent = sumOf(this.#recent, { units, rollouts });
+    if (rollouts > 0) {
+      this.#recent = sumOf(this.#recent, { units, rollouts });
+      this.#shares.set(group, { units, rollouts });
+    }
     if (!this.#inRounds) this.#expected = this.#estimate();
   }
 
@@ -147,6 +163,7 @@ export class SamplingBudget {
   dropped(group: number, wasOpen: boolean): void {
     if (wasOpen) this.#open--;
     this.#forget(group);
+    this.#shares.delete(group);
   }
 
   /**
@@ -154,17 +171,25 @@ export class SamplingBudget {
    * less.
    */
   shipped(groups: readonly number[]): void {
-    for (const group of groups) this.#forget(group);
-    const { units, rollouts } = this.state;
-    this.#seen = { units: units / 2, rollouts: rollouts / 2 };
-    this.#recent = { units: 0, rollouts: 0 };
     this.#shipped++;
+    for (const group of groups) {
+      this.#forget(group);
+      const share = this.#shares.get(group);
+      if (share !== undefined) share.batch = this.#shipped;
+    }
+    this.#seen = halfOf(this.#sums);
+    this.#recent = { units: 0, rollouts: 0 };
+    for (const [group, share] of this.#shares) this.#shares.set(group, { ...share, ...halfOf(share) });
     this.#isAssembled = this.#options.cancelsTails ?? false;
   }
 
   /** A round is planned from contents alone, whatever the timing and `max_inflight`. */
   get #inRounds(): boolean {
     return this.#options.unit === "tokens" && this.#options.level === 0;
+  }
+
+  get #sums(): SamplingBudgetState {
+    return sumOf(this.#seen, this.#recent);
   }
 
   #room(): number {
@@ -177,7 +202,7 @@ export class SamplingBudget {
   /** Expected units of one rollout. They are whole numbers, because sums of those do not depend on their order. */
   #estimate(): number {
     if (this.#options.unit === "rollouts") return 1;
-    const { units, rollouts } = this.state;
+    const { units, rollouts } = this.#sums;
     return rollouts === 0 ? this.#options.mostTokens : Math.max(1, Math.ceil(units / rollouts));
   }
 
@@ -194,6 +219,10 @@ export class SamplingBudget {
 
 function sumOf(a: SamplingBudgetState, b: SamplingBudgetState): SamplingBudgetState {
   return { units: a.units + b.units, rollouts: a.rollouts + b.rollouts };
+}
+
+function halfOf({ units, rollouts }: SamplingBudgetState): SamplingBudgetState {
+  return { units: units / 2, rollouts: rollouts / 2 };
 }
 
 /** Reads the options from a run's config. */

@@ -270,13 +270,38 @@ describe("batches counted in tokens", () => {
     expect(open(admission, 29)).toBe(171);
   });
 
+  test("the state after a batch knows the groups of batches up to it, and no group that is sampled again", () => {
+    const batches = fc.array(fc.array(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 4 }), {
+      maxLength: 5,
+    });
+    const property = fc.property(batches, batches, fc.nat(3), (shipped, waiting, ahead) => {
+      const admission = made(ahead);
+      const step = Math.max(0, shipped.length - ahead);
+      const continued = made(ahead);
+      let index = 0;
+      const end = (budget: SamplingBudget, groups: readonly number[]): number[] =>
+        groups.map((tokens) => {
+          budget.opened(index, 1);
+          budget.ended(index, tokens, 1);
+          return index++;
+        });
+      for (const groups of waiting) end(admission, groups);
+      for (const groups of shipped) admission.shipped(end(admission, groups));
+      for (const groups of shipped.slice(0, step)) continued.shipped(end(continued, groups));
+      expect(admission.stateAfter(step)).toEqual(continued.stateAfter(step));
+      admission.version = step;
+      expect(admission.stateAfter(step)).toEqual(continued.stateAfter(step));
+    });
+    fc.assert(property);
+  });
+
   test("at level 0 nothing is decided before all that was opened has ended, whatever the order", () => {
     const opened = [1, -1].map((order) => {
       const admission = made(0);
       const counts = [];
       for (let from = 0; ;) {
         const count = open(admission, from);
-        if (count === 0) return [counts, admission.held, admission.state];
+        if (count === 0) return [counts, admission.held, admission.stateAfter(0)];
         counts.push(count);
         const groups = Array.from({ length: count }, (_, i) => from + i);
         for (const group of order > 0 ? groups : groups.toReversed()) {
