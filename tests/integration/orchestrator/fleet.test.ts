@@ -159,8 +159,14 @@ test("code that hangs or crashes its worker loses only its own rollouts", async 
   );
   await startFleet({ path }, 2, 2, 100);
   const engine = await slowEngine(10);
-  const { run } = await connect();
+  const { run, workers } = await connect();
   for (const bad of [1, 2]) {
+    // Beside a worker that is not back yet all four would be with the other one, each time that they are tried.
+    const known = async (): Promise<number[]> => [
+      (await readyEnvWorkers(runDir)).length,
+      Object.keys(workers.load().workers).length,
+    ];
+    await expect.poll(known, { timeout: PATIENCE_MS }).toEqual([2, 2]);
     const [worst, ...others] = await Promise.all([run(engine, bad), ...[4, 8, 12].map((i) => run(engine, i))]);
     expect(worst?.episode).toMatchObject({
       ok: false,
