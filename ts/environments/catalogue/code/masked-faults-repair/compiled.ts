@@ -1,5 +1,6 @@
 /** Programs as closures: the generator runs each of many programs on many inputs. They mean what `small-python/run.ts` says. */
-import type { Comparison, Expression, Operator, Program, Statement } from "../small-python/syntax.ts";
+import { calculated, compared } from "../small-python/operators.ts";
+import type { Expression, Program, Statement } from "../small-python/syntax.ts";
 
 interface State {
   readonly numbers: number[];
@@ -85,7 +86,7 @@ function statementRun(statement: Statement, names: Names): Run {
       const { left, is, right } = statement.test;
       const [a, b] = [valueOf(left, names), valueOf(right, names)];
       const [holds, fails] = [block(statement.holds, names), block(statement.fails, names)];
-      return (state) => (compare(a(state), is, b(state)) ? holds : fails)(state);
+      return (state) => (compared(a(state), is, b(state)) ? holds : fails)(state);
     }
     case "each": {
       const [place, list, body] = [
@@ -118,36 +119,4 @@ function valueOf(expression: Expression, names: Names): Value {
   if (!("op" in expression)) throw new RangeError("no step has such an expression");
   const [left, right, { op }] = [valueOf(expression.left, names), valueOf(expression.right, names), expression];
   return (state) => calculated(left(state), op, right(state));
-}
-
-function compare(a: number, is: Comparison, b: number): boolean {
-  switch (is) {
-    case "<":
-      return a < b;
-    case "<=":
-      return a <= b;
-    case ">":
-      return a > b;
-    case ">=":
-      return a >= b;
-    case "==":
-      return a === b;
-    default:
-      return a !== b;
-  }
-}
-
-function calculated(a: number, op: Operator, b: number): number {
-  switch (op) {
-    case "+":
-      return a + b;
-    case "-":
-      return a - b;
-    case "*":
-      return a * b;
-    case "//":
-      return Math.floor(a / b);
-    default:
-      return a - b * Math.floor(a / b);
-  }
 }

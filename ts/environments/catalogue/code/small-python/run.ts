@@ -2,6 +2,7 @@
  * Runs programs of the small Python as Python does: floor division, remainders with the sign of the divisor, ranges that are fixed when a loop
  * begins. A program that reads a name without a value, leaves a list, or takes too many steps fails.
  */
+import { calculated, compared } from "./operators.ts";
 import type { Expression, Operator, Program, Statement, Test } from "./syntax.ts";
 
 export type Value = number | string | number[];
@@ -148,7 +149,7 @@ class Machine {
     if (is === "==") return a === b;
     if (is === "!=") return a !== b;
     if (typeof a !== "number" || typeof b !== "number") throw new Failed();
-    return { "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b }[is];
+    return compared(a, is, b);
   }
 
   #value(expression: Expression): Value {
@@ -172,7 +173,7 @@ class Machine {
       if (item === undefined) throw new Failed();
       return item;
     }
-    return calculated(this.#value(expression.left), expression.op, this.#value(expression.right));
+    return resultOf(this.#value(expression.left), expression.op, this.#value(expression.right));
   }
 
   #named(name: string): Value {
@@ -200,13 +201,13 @@ class Machine {
   }
 }
 
-function calculated(a: Value, op: Operator, b: Value): Value {
+function resultOf(a: Value, op: Operator, b: Value): Value {
   if (typeof a === "string" && typeof b === "string" && op === "+") return a + b;
   if (typeof a === "string" && typeof b === "number" && op === "*" && a.length * b <= LONGEST)
     return a.repeat(Math.max(0, b));
   if (typeof a !== "number" || typeof b !== "number") throw new Failed();
   if ((op === "//" || op === "%") && b === 0) throw new Failed();
-  const value = { "+": a + b, "-": a - b, "*": a * b, "//": Math.floor(a / b), "%": a - b * Math.floor(a / b) }[op];
+  const value = calculated(a, op, b);
   // -0 is 0 in Python.
   return value === 0 ? 0 : value;
 }

@@ -3,6 +3,7 @@ import { between, sample } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at } from "../../lists.ts";
 import { type Json, literal } from "../json.ts";
+import { compared } from "../small-python/operators.ts";
 import {
   ERROR,
   type Input,
@@ -178,16 +179,7 @@ function isTrue(one: Condition, numbers: readonly [number, number], kind: string
   if ("kind" in one) return (kind === one.kind) !== one.not;
   const value = numbers[one.at];
   if ("every" in one) return value % one.every === one.rest;
-  switch (one.is) {
-    case "<":
-      return value < one.than;
-    case "<=":
-      return value <= one.than;
-    case ">":
-      return value > one.than;
-    case ">=":
-      return value >= one.than;
-  }
+  return compared(value, one.is, one.than);
 }
 
 function run(spec: Charge, numbers: readonly [number, number], kind: string): Json {

@@ -2,6 +2,7 @@
 import { between, sample } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at } from "../../lists.ts";
+import { calculated, compared } from "../small-python/operators.ts";
 import {
   type Comparison,
   type Expression,
@@ -107,20 +108,7 @@ export function execute(body: Program, values: Values, visit?: (statement: State
 export function isTrue({ left, is, right }: Test, values: Values): boolean {
   const [a, b] = [valueOf(left, values), valueOf(right, values)];
   if (Number.isNaN(a) || Number.isNaN(b)) values["r"] = Number.NaN;
-  switch (is) {
-    case "<":
-      return a < b;
-    case "<=":
-      return a <= b;
-    case ">":
-      return a > b;
-    case ">=":
-      return a >= b;
-    case "==":
-      return a === b;
-    case "!=":
-      return a !== b;
-  }
+  return compared(a, is, b);
 }
 
 function valueOf(expression: Expression, values: Values): number {
@@ -128,18 +116,8 @@ function valueOf(expression: Expression, values: Values): number {
   if ("name" in expression) return values[expression.name] ?? Number.NaN;
   if (!("op" in expression)) return Number.NaN;
   const [a, b] = [valueOf(expression.left, values), valueOf(expression.right, values)];
-  switch (expression.op) {
-    case "+":
-      return a + b;
-    case "-":
-      return a - b;
-    case "*":
-      return a * b;
-    case "//":
-      return b === 0 ? Number.NaN : Math.floor(a / b);
-    case "%":
-      return b === 0 ? Number.NaN : a - b * Math.floor(a / b);
-  }
+  const value = calculated(a, expression.op, b);
+  return Number.isFinite(value) ? value : Number.NaN;
 }
 
 export function branchySource({ parameters }: Branchy, body: Program): string {
