@@ -1,0 +1,137 @@
+/** heuristic-packing-program: a program that prints good plans for hidden instances, compared with a search of the host. */
+import { between } from "../../../../random/draws.ts";
+import { createRng, type Rng } from "../../../../random/rng.ts";
+import { at, range } from "../../lists.ts";
+import { defineProgramRow, type Exam, type Family, type Level, type ProgramRow } from "../../row.ts";
+import { type Geometry, type Lines, linesOfOutput, type Sides } from "./geometry.ts";
+import { GEOMETRIES } from "./geometries/index.ts";
+import { cheatsOf, goldProgram, slipsOf, STEPS, textOf } from "./program.ts";
+
+interface Instance {
+  readonly geometry: string;
+  readonly rules: object;
+  /** Number of the first thing in inputs and outputs. */
+  readonly first: number;
+  /** Of the hidden instances, and their sizes. */
+  readonly seed: number;
+  readonly sizes: readonly number[];
+  /** What the plain pass and the search cost on each of them. */
+  readonly plain: readonly number[];
+  readonly found: readonly number[];
+  readonly sides: Sides;
+}
+
+/** By level: things of the largest hidden instance, and how much of the side rules. */
+const SIZES = [20, 50, 120, 250, 500] as const;
+const SIDES: readonly Sides[] = [0, 1, 1, 2, 2];
+/** Hidden sizes in percent of the largest. */
+const SHARES = [60, 80, 100, 100] as const;
+const SHOWN_SIZE = 6;
+/** The search saves so many percent of the plain cost, at least. */
+const LEAST_SAVED = 3;
+const TIME_LIMIT_MS = 2_000;
+
+const row: ProgramRow = defineProgramRow<Instance>({
+  id: "heuristic-packing-program",
+  asks: "a program that packs, cuts, routes or lays out hidden instances well within two seconds, against a local search",
+  place: "code",
+  reportsParts: true,
+  make,
+  effort: ({ sizes, sides }) => Math.max(...sizes) * (2 + sides),
+  canonical: ({ geometry, rules }) => [geometry, rules],
+  prompts: range(4).map((index) => (instance, rng) => wording(instance, index, rng)),
+  gold: (instance) => goldProgram(writtenOf(instance)),
+  nearMisses: (instance) => slipsOf(writtenOf(instance)),
+  exam: examOf,
+  cheats: (instance) => cheatsOf(writtenOf(instance), shownOf(instance).output),
+});
+
+export const heuristicPackingProgram: Family<ProgramRow> = { id: "heuristic-packing-program", rows: [row] };
+
+function make(rng: Rng, level: Level): Instance | null {
+  const geometry = rng.pick(GEOMETRIES);
+  const sides = at(SIDES, level - 1);
+  const rules = geometry.rules(rng, sides);
+  const [seed, first] = [rng.integer(2 ** 31), rng.integer(2)];
+  const largest = Math.floor((at(SIZES, level - 1) * between(rng, 90, 100)) / 100);
+  const sizes = SHARES.map((share) => Math.floor((largest * share) / 100));
+  const hidden = dataOf(geometry, { rules, seed, sizes });
+  const costs = (plan: (data: object) => Lines): number[] =>
+    hidden.map((data) => {
+      const cost = geometry.cost(rules, data, plan(data));
+      if (cost === null) throw new RangeError(`${geometry.id}: a plan of the host breaks a rule`);
+      return cost;
+    });
+  const plain = costs((data) => geometry.plain(rules, data));
+  const found = costs((data) => geometry.search(rules, data, STEPS));
+  const begun = costs((data) => geometry.search(rules, data, 0));
+  const saves = plain.every((cost, index) => 100 * (cost - at(found, index)) >= LEAST_SAVED * cost);
+  // The order that the search begins with must not be enough.
+  if (!saves || begun.every((cost, index) => cost <= at(found, index))) return null;
+  return { geometry: geometry.id, rules, first, seed, sizes, plain, found, sides };
+}
+
+function dataOf(geometry: Geometry, { rules, seed, sizes }: Pick<Instance, "rules" | "seed" | "sizes">): object[] {
+  const rng = createRng(seed);
+  return sizes.map((size) => geometry.draw(rng, rules, size));
+}
+
+function geometryOf({ geometry }: Instance): Geometry {
+  const found = GEOMETRIES.find(({ id }) => id === geometry);
+  if (found === undefined) throw new RangeError(`there is no geometry ${geometry}`);
+  return found;
+}
+
+function writtenOf(instance: Instance): { geometry: Geometry; rules: object; first: number } {
+  return { geometry: geometryOf(instance), rules: instance.rules, first: instance.first };
+}
+
+/** A small instance with the plan of the plain pass, as the prompt shows them. */
+function shownOf({ rules, seed, first, ...rest }: Instance): { input: Lines; output: Lines; cost: number } {
+  const geometry = geometryOf({ rules, seed, first, ...rest });
+  const data = geometry.draw(createRng(seed + 1), rules, SHOWN_SIZE);
+  const plan = geometry.plain(rules, data);
+  const output = plan.map((line) => line.map((value, place) => (geometry.isThing(place) ? value + first : value)));
+  return { input: geometry.input(data, first), output, cost: geometry.cost(rules, data, plan) ?? 0 };
+}
+
+function examOf(instance: Instance): Exam {
+  const { rules, first, plain, found } = instance;
+  const geometry = geometryOf(instance);
+  const hidden = dataOf(geometry, instance);
+  return {
+    language: "python",
+    tests: hidden.map((data) => ({ input: textOf(geometry.input(data, first)), output: "" })),
+    timeLimitMs: TIME_LIMIT_MS,
+    parts: hidden.map(() => [geometry.id]),
+    worth(printed, index) {
+      const lines = linesOfOutput(printed);
+      if (lines === null) return 0;
+      const plan = lines.map((line) => line.map((value, place) => (geometry.isThing(place) ? value - first : value)));
+      const cost = geometry.cost(rules, at(hidden, index), plan);
+      if (cost === null) return 0;
+      const base = at(plain, index);
+      return Math.min(1, Math.max(0, (base - cost) / (base - at(found, index)))) ** 2;
+    },
+  };
+}
+
+function wording(instance: Instance, index: number, rng: Rng): string {
+  const { rules, sizes, first } = instance;
+  const geometry = geometryOf(instance);
+  const { input, output, cost } = shownOf(instance);
+  const story = rng.pick(geometry.stories);
+  const task = geometry.task(rules);
+  const form = `Input: whole numbers on standard input. ${geometry.inputText} Output: ${geometry.outputText}. Things are numbered from ${first} on, in the order of the input.`;
+  const scoring = `The program runs on ${sizes.length} hidden instances of ${Math.min(...sizes)} to ${Math.max(...sizes)} things, with at most ${TIME_LIMIT_MS / 1000} seconds of CPU time for each. A plan that breaks a rule, or comes too late, earns 0. Let b be the cost of a plain pass (${geometry.plainText}), and s the cost that our local search reaches: a plan of cost v earns the square of (b - v) / (b - s), at least 0 and at most 1. The score is the mean over the instances.`;
+  const sample = `For the input\n\n${textOf(input)}\nthis is a valid output, that of the plain pass, with cost ${cost}:\n\n${textOf(output).trimEnd()}`;
+  return at(
+    [
+      `${story} ${task}\n\nWrite a Python 3 program (standard library only) that finds a good plan. The best plan is not demanded.\n\n${form}\n\n${sample}\n\n${scoring}`,
+      `Write a heuristic in Python 3, with nothing but the standard library. ${scoring}\n\n${story}\n\n${task}\n\n${form}\n\n${sample}`,
+      `${form}\n\n${sample}\n\nWhat the numbers mean: ${story} ${task}\n\nYour answer is a Python 3 program without other packages that prints as cheap a plan as it can. ${scoring}`,
+      `A contest in plans, to be entered with one Python 3 program of the standard library. ${story}\n\n${form}\n\n${task}\n\n${scoring}\n\n${sample}`,
+    ],
+    index,
+  );
+}
