@@ -117,5 +117,6 @@ export function sum(numbers: readonly number[]): number {
 
 /** Indexes from 0, those with the smaller key first; equal ones in their order. */
 export function sortedBy(count: number, key: (index: number) => number): number[] {
-  return Array.from({ length: count }, (_, index) => index).toSorted((a, b) => key(a) - key(b));
+  const keys = Array.from({ length: count }, (_, index) => key(index));
+  return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0));
 }

@@ -2,7 +2,7 @@
 import { type Geometry, type Lines, PRELUDE } from "./geometry.ts";
 
 /** Steps of every search. The gold program takes less than half of its time for them. */
-export const STEPS = 20_000;
+export const STEPS = 30_000;
 
 export interface Written {
   readonly geometry: Geometry;

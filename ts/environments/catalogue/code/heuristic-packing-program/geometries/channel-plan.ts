@@ -21,7 +21,7 @@ interface Data {
 
 /** Steps of other searches for one of this, which touches all neighbours. */
 const STEPS_OF_MOVE = 5;
-const HEAT = 8;
+const HEAT = 12;
 
 export const channelPlan = defineGeometry<Rules, Data>({
   id: "channel-plan",

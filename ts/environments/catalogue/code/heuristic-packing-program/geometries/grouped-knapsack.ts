@@ -21,7 +21,7 @@ interface Data {
   readonly groups: readonly (readonly Item[])[];
 }
 
-const HEAT = 30;
+const HEAT = 3;
 
 export const groupedKnapsack = defineGeometry<Rules, Data>({
   id: "grouped-knapsack",

@@ -22,7 +22,7 @@ const ANY = 1_000;
 const SIDE = 100;
 /** Steps of other searches for one of this, which looks at all clients. */
 const STEPS_OF_MOVE = 60;
-const HEAT = 40;
+const HEAT = 5;
 
 export const siteOpening = defineGeometry<Rules, Data>({
   id: "site-opening",

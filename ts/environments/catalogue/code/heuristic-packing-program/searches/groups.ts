@@ -93,7 +93,7 @@ function moveAbout({ sizes, near, most, cap, group, loads }: Moving, guide: read
       const to = rnd(many);
       if (to === from || at(at(clash, thing), to) > 0 || at(counts, to) >= most) continue;
       const [less, more] = [at(loads, from) - at(sizes, thing), at(loads, to) + at(sizes, thing)];
-      if (more <= cap && change(from, to, less, more) <= slack(step, steps, 2 * cap)) move(thing, from, to);
+      if (more <= cap && change(from, to, less, more) <= slack(step, steps, cap)) move(thing, from, to);
     } else {
       const other = rnd(count);
       const to = at(group, other);
@@ -103,7 +103,7 @@ function moveAbout({ sizes, near, most, cap, group, loads }: Moving, guide: read
       if (less > cap || more > cap) continue;
       const own = at(near, thing).has(other) ? 1 : 0;
       if (at(at(clash, thing), to) > own || at(at(clash, other), from) > own) continue;
-      if (change(from, to, less, more) > slack(step, steps, 2 * cap)) continue;
+      if (change(from, to, less, more) > slack(step, steps, cap)) continue;
       move(thing, from, to);
       move(other, to, from);
     }
@@ -157,7 +157,7 @@ export const GROUPS_PYTHON = `def grouped(sizes, pairs, most, prices, weight, st
             if b == a or clash[i][b] or counts[b] >= most:
                 continue
             u, v = loads[a] - sizes[i], loads[b] + sizes[i]
-            if v <= cap and guide[u] + guide[v] - guide[loads[a]] - guide[loads[b]] <= slack(step, steps, 2 * cap):
+            if v <= cap and guide[u] + guide[v] - guide[loads[a]] - guide[loads[b]] <= slack(step, steps, cap):
                 move(i, a, b)
         else:
             j = rnd(n)
@@ -171,7 +171,7 @@ export const GROUPS_PYTHON = `def grouped(sizes, pairs, most, prices, weight, st
             own = 1 if j in near[i] else 0
             if clash[i][b] > own or clash[j][a] > own:
                 continue
-            if guide[u] + guide[v] - guide[loads[a]] - guide[loads[b]] > slack(step, steps, 2 * cap):
+            if guide[u] + guide[v] - guide[loads[a]] - guide[loads[b]] > slack(step, steps, cap):
                 continue
             move(i, a, b)
             move(j, b, a)

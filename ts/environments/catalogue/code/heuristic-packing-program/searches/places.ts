@@ -100,7 +100,7 @@ function moveAbout({ near, place, holds, places, hops }: Moving, steps: number):
   return grown;
 }
 
-const HEAT = 12;
+const HEAT = 25;
 
 export const PLACES_PYTHON = `def placed(n, links, places, hops, steps):
     near = [[] for _ in range(n)]
