@@ -5,7 +5,8 @@ import { at, range } from "../../lists.ts";
 import type { Level, Script } from "../../row.ts";
 import { call, namesOf } from "../records.ts";
 import { type Instance, Live } from "./live.ts";
-import { answersOf, sequenceOf } from "./probes.ts";
+import { type Program, programOf } from "./machine.ts";
+import { answersOf, type Request, sequenceOf } from "./probes.ts";
 import {
   DOMAINS,
   drawNames,
@@ -21,6 +22,7 @@ import {
   sourcesOf,
   type Spec,
 } from "./source.ts";
+import { NotSource } from "./syntax.ts";
 
 /** By level: faults, optional rules, minutes, and whether users say what is wrong. */
 const SIZES = [
@@ -33,7 +35,11 @@ const SIZES = [
 /** Hidden sequences of each test, and draws for them. */
 const OF_TEST = 3;
 const TRIES = 60;
+/** Without a wrong answer in so many of them, the draw is given up. */
+const FEW_TRIES = 15;
 const KEYS = ["k-a", "k-b", "k-c"];
+/** The line without which nothing is ever shown from the cache. */
+const COPIES = '    put("$until", key, now() + $KEEP)';
 
 export function make(rng: Rng, level: Level): Instance | null {
   const [count, options, minutes, complains] = at(SIZES, level - 1);
@@ -55,7 +61,7 @@ export function make(rng: Rng, level: Level): Instance | null {
     complaint: complains ? complaintOf(spec, faults, seed) : null,
     answered: 0,
   };
-  if (complains && instance.complaint === null) return null;
+  if ((complains && instance.complaint === null) || !seesLoss(instance)) return null;
   return { ...instance, answered: playedBy(instance, scriptOf(instance)).answered };
 }
 
@@ -71,29 +77,65 @@ function drawFaults(spec: Spec, count: number, rng: Rng): string[] | null {
 
 /** Sequences that the faulty service, and the one with this fault alone, answer wrongly. Null where there are too few. */
 function probesOf(spec: Spec, faults: readonly string[], seed: number): number[][] | null {
-  const [right, all] = [sourcesOf(spec), sourcesOf(spec, faults)];
-  const answers = range(TRIES).map((index) => {
-    const sequence = sequenceOf(spec.rules, seed + index, KEYS);
-    const text = (sources: readonly string[]): string => JSON.stringify(answersOf(sources, sequence));
-    return { seed: seed + index, sequence, right: text(right), all: text(all) };
-  });
-  const wrong = answers.filter((one) => one.right !== one.all);
-  const tests = faults.map((fault) => {
-    const alone = sourcesOf(spec, [fault]);
-    return wrong.filter(({ sequence, right: wanted }) => JSON.stringify(answersOf(alone, sequence)) !== wanted);
-  });
+  const [right, all] = [programOf(sourcesOf(spec)), programOf(sourcesOf(spec, faults))];
+  const alone = faults.map((fault) => programOf(sourcesOf(spec, [fault])));
+  const tests: number[][] = faults.map(() => []);
+  const fine: number[] = [];
+  const wrong: number[] = [];
+  for (let probe = seed; probe < seed + TRIES && tests.some((some) => some.length < OF_TEST); probe++) {
+    if (probe === seed + FEW_TRIES && wrong.length === 0) return null;
+    const sequence = sequenceOf(spec.rules, probe, KEYS);
+    const wanted = textOf(right, sequence);
+    const isWrong = textOf(all, sequence) !== wanted;
+    (isWrong ? wrong : fine).push(probe);
+    const shown = isWrong ? alone.map((program) => textOf(program, sequence) !== wanted) : [];
+    for (const [index, shows] of shown.entries()) if (shows) tests[index]?.push(probe);
+  }
   if (tests.some((some) => some.length < OF_TEST)) return null;
-  const taken = tests.map((some) => some.slice(-OF_TEST).map((one) => one.seed));
-  const whole = [...wrong.slice(0, 1), ...answers.filter((one) => one.right === one.all).slice(0, OF_TEST)];
-  return [...taken, whole.map((one) => one.seed)];
+  const cacheless = programOf(without(sourcesOf(spec), "cache", named(COPIES, spec.names)));
+  const old = range(TRIES).find((index) => {
+    const sequence = sequenceOf(spec.rules, seed + index, KEYS);
+    return textOf(cacheless, sequence) !== textOf(right, sequence);
+  });
+  if (old === undefined) return null;
+  const whole = [...wrong.slice(0, 1), ...fine.slice(0, OF_TEST), seed + old];
+  return [...tests.map((some) => some.slice(-OF_TEST)), whole];
+}
+
+/** Whether the tests see that a faulty line was only taken away. */
+function seesLoss(instance: Instance): boolean {
+  return instance.faults.every((id) => {
+    const { file, right } = faultOf(id);
+    const sources = without(sourcesOf(instance), file, named(right, instance.names));
+    return testsPassed(instance, readable(sources)).includes(false);
+  });
+}
+
+function without(sources: readonly string[], file: File, line: string): string[] {
+  const lines = at(sources, FILES.indexOf(file)).split("\n");
+  const left = lines.filter((_, index) => index !== lines.indexOf(line)).join("\n");
+  return sources.map((source, index) => (index === FILES.indexOf(file) ? left : source));
+}
+
+function readable(sources: readonly string[]): Program | null {
+  try {
+    return programOf(sources);
+  } catch (error) {
+    if (error instanceof NotSource) return null;
+    throw error;
+  }
+}
+
+function textOf(program: Program | null, sequence: readonly Request[]): string {
+  return JSON.stringify(answersOf(program, sequence));
 }
 
 /** A sequence that is no hidden one, with a wrong answer. */
 function complaintOf(spec: Spec, faults: readonly string[], seed: number): number | null {
-  const [right, all] = [sourcesOf(spec), sourcesOf(spec, faults)];
+  const [right, all] = [programOf(sourcesOf(spec)), programOf(sourcesOf(spec, faults))];
   const found = range(TRIES).find((index) => {
     const sequence = sequenceOf(spec.rules, seed + TRIES + index, KEYS);
-    return JSON.stringify(answersOf(right, sequence)) !== JSON.stringify(answersOf(all, sequence));
+    return textOf(right, sequence) !== textOf(all, sequence);
   });
   return found === undefined ? null : seed + TRIES + found;
 }
@@ -102,8 +144,8 @@ function complaintOf(spec: Spec, faults: readonly string[], seed: number): numbe
 export function complaintText(instance: Instance): string {
   if (instance.complaint === null) return "Users only say that some answers are wrong.";
   const sequence = sequenceOf(instance.rules, instance.complaint, KEYS);
-  const right = answersOf(sourcesOf(instance), sequence) ?? [];
-  const given = answersOf(sourcesOf(instance, instance.faults), sequence) ?? [];
+  const right = answersOf(programOf(sourcesOf(instance)), sequence) ?? [];
+  const given = answersOf(programOf(sourcesOf(instance, instance.faults)), sequence) ?? [];
   const first = right.findIndex((answer, index) => answer !== given[index]);
   let minute = 0;
   const lines = sequence.slice(0, first + 1).map(({ after, op, key, other, amount, id }, index) => {
@@ -113,15 +155,13 @@ export function complaintText(instance: Instance): string {
   return `A tester sent these requests to a service with an empty store:\n${lines.join("\n")}\nThe last answer should have been ${at(right, first)}.`;
 }
 
-/** Whether the sources answer as they should, for each fault and in the end for the whole. */
-export function testsPassed(instance: Instance, running: readonly string[] | null): boolean[] {
-  const right = sourcesOf(instance);
+/** Whether a program answers as it should, for each fault and in the end for the whole. */
+export function testsPassed(instance: Instance, running: Program | null): boolean[] {
+  const right = programOf(sourcesOf(instance));
   return instance.probes.map((seeds) =>
     seeds.every((seed) => {
       const sequence = sequenceOf(instance.rules, seed, KEYS);
-      return (
-        running !== null && JSON.stringify(answersOf(running, sequence)) === JSON.stringify(answersOf(right, sequence))
-      );
+      return textOf(running, sequence) === textOf(right, sequence);
     }),
   );
 }

@@ -6,10 +6,10 @@
 import { createRng } from "../../../../random/rng.ts";
 import { at } from "../../lists.ts";
 import { Refusal } from "../../row.ts";
-import { Fault, Service, type Tables, type Value } from "./machine.ts";
-import { answerOf, isFailure, type Request, requestOf } from "./probes.ts";
+import { type Program, programOf, type Service, type Tables, type Value } from "./machine.ts";
+import { answerOf, isFailure, type Request, requestOf, started } from "./probes.ts";
 import { type File, FILES, type Spec, sourcesOf } from "./source.ts";
-import { NotSource } from "./syntax.ts";
+import { type Module, NotSource, parseModule } from "./syntax.ts";
 
 export interface Instance extends Spec {
   /** Ids of FAULTS. */
@@ -44,7 +44,7 @@ export class Live {
   readonly #tables: Tables = new Map();
   readonly #log: Seen[] = [];
   #service: Service | null = null;
-  #running: readonly string[];
+  #running: Program;
   #sent = 0;
   minute = 0;
   answered = 0;
@@ -58,14 +58,14 @@ export class Live {
   constructor(instance: Instance) {
     this.instance = instance;
     this.#disk = sourcesOf(instance, instance.faults);
-    this.#running = [...this.#disk];
-    this.#service = new Service(this.#running, this.#tables, () => this.minute);
+    this.#running = programOf(this.#disk);
+    this.#start();
     for (const [index, account] of instance.accounts.entries())
       this.#table("rows").set(account, 40 + ((instance.seed + 37 * index) % 60));
   }
 
-  /** The sources that answer; null while the service is down. */
-  get running(): readonly string[] | null {
+  /** What answers; null while the service is down. */
+  get running(): Program | null {
     return this.#service === null ? null : this.#running;
   }
 
@@ -116,13 +116,11 @@ export class Live {
     for (const name of ["copies", "until"]) this.#table(name).clear();
     this.#service = null;
     this.#pass(DOWN[queue]);
-    this.#running = [...this.#disk];
-    for (const [index, source] of this.#running.entries()) {
-      const problem = problemOf(source);
-      if (problem !== null) return `the service does not start: ${at(FILES, index)}, ${problem}`;
-    }
-    const problem = this.#start();
-    return problem === null ? "the service runs" : `the service does not start: ${problem}`;
+    const read = this.#disk.map((source, index) => readFile(at(FILES, index), source));
+    const problem = read.find((one) => typeof one === "string");
+    if (problem !== undefined) return `the service does not start: ${problem}`;
+    this.#running = read.filter((one) => typeof one !== "string");
+    return this.#start();
   }
 
   /** Throws Refusal. */
@@ -163,14 +161,11 @@ export class Live {
     if (this.minute >= this.instance.minutes) throw new Refusal("the time is over");
   }
 
-  #start(): string | null {
-    try {
-      this.#service = new Service(this.#running, this.#tables, () => this.minute);
-      return null;
-    } catch (error) {
-      if (error instanceof NotSource || error instanceof Fault) return error.message;
-      throw error;
-    }
+  #start(): string {
+    const service = started(this.#running, this.#tables, () => this.minute);
+    if (typeof service === "string") return `the service does not start: ${service}`;
+    this.#service = service;
+    return "the service runs";
   }
 
   #pass(minutes: number): void {
@@ -215,12 +210,12 @@ export function shownRequest({ op, key, other, amount }: Request): string {
   return `${op} ${key} ${other} ${amount}`;
 }
 
-/** Why a file cannot be read; null where it can. */
-function problemOf(source: string): string | null {
+/** The file as part of a program, or why it cannot be read. */
+function readFile(name: File, source: string): Module | string {
   try {
-    new Service([source], new Map(), () => 0);
-    return null;
+    return parseModule(source);
   } catch (error) {
-    return error instanceof NotSource ? error.message : null;
+    if (error instanceof NotSource) return `${name}, ${error.message}`;
+    throw error;
   }
 }

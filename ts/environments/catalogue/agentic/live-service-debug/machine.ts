@@ -19,7 +19,14 @@ interface Returned {
   readonly value: Value;
 }
 
-/** A service whose files were read without an error. */
+export type Program = readonly Module[];
+
+/** Throws NotSource. */
+export function programOf(sources: readonly string[]): Program {
+  return sources.map((source) => parseModule(source));
+}
+
+/** A program with its tables. */
 export class Service {
   readonly #routines = new Map<string, Routine>();
   readonly #constants = new Map<string, Value>();
@@ -28,11 +35,11 @@ export class Service {
   #steps = 0;
   #depth = 0;
 
-  /** Throws NotSource, or Fault where a constant has no value. */
-  constructor(sources: readonly string[], tables: Tables, minute: () => number) {
+  /** Throws Fault where a constant has no value. */
+  constructor(program: Program, tables: Tables, minute: () => number) {
     this.#tables = tables;
     this.#minute = minute;
-    for (const module of sources.map((source): Module => parseModule(source))) {
+    for (const module of program) {
       for (const [name, routine] of module.routines) this.#routines.set(name, routine);
       for (const [name, value] of module.constants) this.#constants.set(name, this.#value(value, new Map()));
     }

@@ -2,9 +2,8 @@
 import { between } from "../../../../random/draws.ts";
 import { createRng, type Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
-import { Fault, Service, type Tables, type Value } from "./machine.ts";
+import { Fault, type Program, Service, type Tables, type Value } from "./machine.ts";
 import { DOMAINS, type Rules } from "./source.ts";
-import { NotSource } from "./syntax.ts";
 
 export interface Request {
   /** Minutes since the request before. */
@@ -53,21 +52,28 @@ function amountOf({ limit, bonus, fee }: Rules, rng: Rng, adds: boolean): number
   return rng.pick([...bounds, ...others, between(rng, 2, 30), between(rng, 2, 30), between(rng, 20, limit)]);
 }
 
-/** The answers of a service; null where it cannot be read. */
-export function answersOf(sources: readonly string[], sequence: readonly Request[]): string[] | null {
+/** The answers of a service as texts; null where it does not start. */
+export function answersOf(program: Program | null, sequence: readonly Request[]): string[] | null {
+  if (program === null) return null;
   let minute = 0;
   const tables: Tables = new Map();
+  const service = started(program, tables, () => minute);
+  if (typeof service === "string") return null;
+  return sequence.map(({ after, op, key, other, amount, id }) => {
+    for (let left = after; left > 0; left--) {
+      minute += 1;
+      answerOf(() => service.call("work", []));
+    }
+    return answerOf(() => service.call("handle", [op, key, other, amount, id]));
+  });
+}
+
+/** The service, or why it does not start. */
+export function started(program: Program, tables: Tables, minute: () => number): Service | string {
   try {
-    const service = new Service(sources, tables, () => minute);
-    return sequence.map(({ after, op, key, other, amount, id }) => {
-      for (let left = after; left > 0; left--) {
-        minute += 1;
-        answerOf(() => service.call("work", []));
-      }
-      return answerOf(() => service.call("handle", [op, key, other, amount, id]));
-    });
+    return new Service(program, tables, minute);
   } catch (error) {
-    if (error instanceof NotSource || error instanceof Fault) return null;
+    if (error instanceof Fault) return error.message;
     throw error;
   }
 }
