@@ -193,7 +193,7 @@ function holds(value: Value): boolean {
 }
 
 function isEqual(left: Value, right: Value): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
+  return Array.isArray(left) ? JSON.stringify(left) === JSON.stringify(right) : left === right;
 }
 
 function whole(value: Value): number {
