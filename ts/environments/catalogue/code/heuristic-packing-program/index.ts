@@ -15,20 +15,22 @@ interface Instance {
   /** Of the hidden instances, and their sizes. */
   readonly seed: number;
   readonly sizes: readonly number[];
-  /** What the plain pass and the search cost on each of them. */
-  readonly plain: readonly number[];
+  /** On each of them, the cost up to which nothing is earned, and what the search reaches. */
+  readonly base: readonly number[];
   readonly found: readonly number[];
-  readonly sides: Sides;
+  readonly level: Level;
 }
 
 /** By level: things of the largest hidden instance, and how much of the side rules. */
 const SIZES = [20, 50, 120, 250, 500] as const;
 const SIDES: readonly Sides[] = [0, 1, 1, 2, 2];
+/** By level: where the base lies, in percent of the way from the plan that the search begins with to that of the plain pass. */
+const BASES = [100, 70, 50, 30, 20] as const;
 /** Hidden sizes in percent of the largest. */
-const SHARES = [60, 80, 100, 100] as const;
+const SHARES = [80, 90, 100, 100] as const;
 const SHOWN_SIZE = 6;
-/** The search saves so many percent of the plain cost, at least. */
-const LEAST_SAVED = 3;
+/** The search saves so many percent of the base, at least. */
+const LEAST_SAVED = 1;
 const TIME_LIMIT_MS = 2_000;
 
 const row: ProgramRow = defineProgramRow<Instance>({
@@ -37,7 +39,7 @@ const row: ProgramRow = defineProgramRow<Instance>({
   place: "code",
   reportsParts: true,
   make,
-  effort: ({ sizes, sides }) => Math.max(...sizes) * (2 + sides),
+  effort: ({ sizes, level }) => Math.max(...sizes) * (2 + at(SIDES, level - 1)),
   canonical: ({ geometry, rules }) => [geometry, rules],
   prompts: range(4).map((index) => (instance, rng) => wording(instance, index, rng)),
   gold: (instance) => goldProgram(writtenOf(instance)),
@@ -62,13 +64,21 @@ function make(rng: Rng, level: Level): Instance | null {
       if (cost === null) throw new RangeError(`${geometry.id}: a plan of the host breaks a rule`);
       return cost;
     });
-  const plain = costs((data) => geometry.plain(rules, data));
+  const [plain, begun] = [
+    costs((data) => geometry.plain(rules, data)),
+    costs((data) => geometry.search(rules, data, 0)),
+  ];
+  const base = plain.map((cost, index) => baseOf(cost, at(begun, index), level));
   const found = costs((data) => geometry.search(rules, data, STEPS));
-  const begun = costs((data) => geometry.search(rules, data, 0));
-  const saves = plain.every((cost, index) => 100 * (cost - at(found, index)) >= LEAST_SAVED * cost);
+  const saves = base.every((cost, index) => 100 * (cost - at(found, index)) >= LEAST_SAVED * cost);
   // The order that the search begins with must not be enough.
   if (!saves || begun.every((cost, index) => cost <= at(found, index))) return null;
-  return { geometry: geometry.id, rules, first, seed, sizes, plain, found, sides };
+  return { geometry: geometry.id, rules, first, seed, sizes, base, found, level };
+}
+
+function baseOf(plain: number, begun: number, level: Level): number {
+  const from = Math.min(plain, begun);
+  return from + Math.floor(((plain - from) * at(BASES, level - 1)) / 100);
 }
 
 function dataOf(geometry: Geometry, { rules, seed, sizes }: Pick<Instance, "rules" | "seed" | "sizes">): object[] {
@@ -87,8 +97,9 @@ function writtenOf(instance: Instance): { geometry: Geometry; rules: object; fir
 }
 
 /** A small instance with the plan of the plain pass, as the prompt shows them. */
-function shownOf({ rules, seed, first, ...rest }: Instance): { input: Lines; output: Lines; cost: number } {
-  const geometry = geometryOf({ rules, seed, first, ...rest });
+function shownOf(instance: Instance): { input: Lines; output: Lines; cost: number } {
+  const { rules, seed, first } = instance;
+  const geometry = geometryOf(instance);
   const data = geometry.draw(createRng(seed + 1), rules, SHOWN_SIZE);
   const plan = geometry.plain(rules, data);
   const output = plan.map((line) => line.map((value, place) => (geometry.isThing(place) ? value + first : value)));
@@ -96,7 +107,7 @@ function shownOf({ rules, seed, first, ...rest }: Instance): { input: Lines; out
 }
 
 function examOf(instance: Instance): Exam {
-  const { rules, first, plain, found } = instance;
+  const { rules, first, base, found } = instance;
   const geometry = geometryOf(instance);
   const hidden = dataOf(geometry, instance);
   return {
@@ -110,8 +121,8 @@ function examOf(instance: Instance): Exam {
       const plan = lines.map((line) => line.map((value, place) => (geometry.isThing(place) ? value - first : value)));
       const cost = geometry.cost(rules, at(hidden, index), plan);
       if (cost === null) return 0;
-      const base = at(plain, index);
-      return Math.min(1, Math.max(0, (base - cost) / (base - at(found, index)))) ** 2;
+      const most = at(base, index);
+      return Math.min(1, Math.max(0, (most - cost) / (most - at(found, index)))) ** 2;
     },
   };
 }
@@ -123,7 +134,7 @@ function wording(instance: Instance, index: number, rng: Rng): string {
   const story = rng.pick(geometry.stories);
   const task = geometry.task(rules);
   const form = `Input: whole numbers on standard input. ${geometry.inputText} Output: ${geometry.outputText}. Things are numbered from ${first} on, in the order of the input.`;
-  const scoring = `The program runs on ${sizes.length} hidden instances of ${Math.min(...sizes)} to ${Math.max(...sizes)} things, with at most ${TIME_LIMIT_MS / 1000} seconds of CPU time for each. A plan that breaks a rule, or comes too late, earns 0. Let b be the cost of a plain pass (${geometry.plainText}), and s the cost that our local search reaches: a plan of cost v earns the square of (b - v) / (b - s), at least 0 and at most 1. The score is the mean over the instances.`;
+  const scoring = `The program runs on ${sizes.length} hidden instances of ${Math.min(...sizes)} to ${Math.max(...sizes)} things, with at most ${TIME_LIMIT_MS / 1000} seconds of CPU time for each. A plan that breaks a rule, or comes too late, earns 0. Let b be ${baseText(instance.level)}, and s the cost that our local search reaches: a plan of cost v earns the square of (b - v) / (b - s), at least 0 and at most 1. The score is the mean over the instances. The plain pass: ${geometry.plainText}.`;
   const sample = `For the input\n\n${textOf(input)}\nthis is a valid output, that of the plain pass, with cost ${cost}:\n\n${textOf(output).trimEnd()}`;
   return at(
     [
@@ -134,4 +145,10 @@ function wording(instance: Instance, index: number, rng: Rng): string {
     ],
     index,
   );
+}
+
+function baseText(level: Level): string {
+  const percent = at(BASES, level - 1);
+  if (percent === 100) return "the cost of a plain pass";
+  return `the cost that lies ${percent} percent of the way from a simple greedy plan to a plain pass`;
 }

@@ -92,7 +92,7 @@ describe.each(GEOMETRIES.map((geometry) => [geometry.id, geometry] as const))("%
   });
 });
 
-test("an output is worth the square of the share of what the search saves, and nothing where it is no plan", () => {
+test("an output is worth the square of the share of what the search saves of the base, and nothing where it is no plan", () => {
   const row = at(heuristicPackingProgram.rows, 0) as ProgramRow;
   const rng = createRng(5);
   for (const level of [1, 2] as const) {
@@ -108,8 +108,8 @@ test("an output is worth the square of the share of what the search saves, and n
       const show = (plan: Lines): string =>
         textOf(plan.map((line) => line.map((one, place) => (geometry.isThing(place) ? one + instance.first : one))));
       const begun = geometry.search(instance.rules, hidden, 0);
-      const [plain, found] = [at(instance.plain, index), at(instance.found, index)];
-      const share = (plain - (geometry.cost(instance.rules, hidden, begun) ?? plain)) / (plain - found);
+      const [base, found] = [at(instance.base, index), at(instance.found, index)];
+      const share = (base - (geometry.cost(instance.rules, hidden, begun) ?? base)) / (base - found);
       expect(worth?.(show(begun), index)).toBe(Math.max(0, share) ** 2);
       expect(worth?.(show(geometry.search(instance.rules, hidden, STEPS)), index)).toBe(1);
       expect(worth?.(show(geometry.plain(instance.rules, hidden)), index)).toBe(0);
@@ -125,7 +125,7 @@ interface Drawn {
   readonly first: number;
   readonly seed: number;
   readonly sizes: readonly number[];
-  readonly plain: readonly number[];
+  readonly base: readonly number[];
   readonly found: readonly number[];
 }
 

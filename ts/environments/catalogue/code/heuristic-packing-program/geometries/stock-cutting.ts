@@ -24,13 +24,13 @@ const WEIGHT = 600;
 export const stockCutting = defineGeometry<Rules, Data>({
   id: "stock-cutting",
   rules(rng, sides) {
-    const bars = [between(rng, 60, 80), between(rng, 90, 120), between(rng, 130, 170)].slice(sides === 0 ? 2 : 0);
+    const bars = [between(rng, 60, 80), between(rng, 90, 120), between(rng, 130, 170)];
     // Long bars cost less for each unit of length.
     const prices = bars.map((length) => Math.floor(length / 4) + between(rng, 6, 9));
-    return { bars, prices, saw: between(rng, 1, 3), most: sides === 2 ? between(rng, 4, 6) : ANY };
+    return { bars, prices, saw: sides === 0 ? 0 : between(rng, 1, 3), most: sides === 2 ? between(rng, 4, 6) : ANY };
   },
   draw: (rng, { bars }, size) => {
-    const longest = Math.floor(at(bars, 0) / (bars.length === 1 ? 2 : 1));
+    const longest = at(bars, 0);
     return {
       lengths: shuffled(
         range(size).map(() => between(rng, 12, longest)),
@@ -110,7 +110,7 @@ def search(lengths, steps):
     "A frame maker saws mouldings; the dealer sells them in fixed lengths.",
   ],
   task: ({ bars, prices, saw, most }) =>
-    `Bars to buy, by kind, the shortest first: ${bars.map((length, kind) => `length ${length} for ${at(prices, kind)}`).join("; ")}. Any number of each kind may be bought. All pieces must be cut. Between two pieces of a bar the saw takes ${saw}${most < ANY ? `, and at most ${most} pieces come from one bar` : ""}; what is left of a bar is lost. The cost is the sum of the prices.`,
+    `Bars to buy, by kind, the shortest first: ${bars.map((length, kind) => `length ${length} for ${at(prices, kind)}`).join("; ")}. Any number of each kind may be bought. All pieces must be cut. ${saw > 0 ? `Between two pieces of a bar the saw takes ${saw}. ` : ""}${most < ANY ? `At most ${most} pieces come from one bar. ` : ""}What is left of a bar is lost. The cost is the sum of the prices.`,
   inputText: "The first line has the number of pieces, the second their lengths.",
   outputText: "one line for each bar: the number of its kind, and the lengths of the pieces that are cut from it",
   plainText:
