@@ -9,7 +9,7 @@ export interface ProgramScoring {
   readonly signal?: AbortSignal;
 }
 
-/** What a program earned, from 0 to 1, and what the tests of each part that the exam names are worth on average. */
+/** What a program earned, from 0 to 1, and what the tests of each part that the exam names earn on average. */
 export interface Earned {
   readonly score: number;
   readonly parts: Readonly<Record<string, number>>;
@@ -35,11 +35,11 @@ export async function earnedByProgram(
   const answer = answerIn(reply, row.place);
   const exam = row.exam(instance);
   if (answer === null || exam.refuses?.(answer) === true) return { score: 0, parts: partsOf(exam, []) };
-  const { tests, base, credit, parts, worth, gate = 0 } = exam;
-  const first = gate === 0 ? [] : await worthOfTests(exam, answer, { from: 0, to: gate, stops: true, scoring });
+  const { tests, base, credit, parts, earns, gate = 0 } = exam;
+  const first = gate === 0 ? [] : await earnedByTests(exam, answer, { from: 0, to: gate, stops: true, scoring });
   if (first.some((one) => one < 1)) return { score: 0, parts: partsOf(exam, first) };
-  const stops = base === undefined && credit === undefined && parts === undefined && worth === undefined;
-  const rest = await worthOfTests(exam, answer, { from: gate, to: tests.length, stops, scoring });
+  const stops = base === undefined && credit === undefined && parts === undefined && earns === undefined;
+  const rest = await earnedByTests(exam, answer, { from: gate, to: tests.length, stops, scoring });
   const all = [...first, ...rest];
   return { score: creditOf(exam, all), parts: partsOf(exam, all) };
 }
@@ -53,9 +53,9 @@ interface Round {
   readonly scoring: ProgramScoring;
 }
 
-/** Of each test: 1 where the run printed what is expected, or what its output is worth. */
-async function worthOfTests(
-  { language, functionName, timeLimitMs, worth, tests, program = (code: string) => code }: Exam,
+/** Of each test: 1 where the run printed what is expected, or what its output earns. */
+async function earnedByTests(
+  { language, functionName, timeLimitMs, earns, tests, program = (code: string) => code }: Exam,
   answer: string,
   { from, to, stops, scoring: { pool, signal } }: Round,
 ): Promise<number[]> {
@@ -71,27 +71,27 @@ async function worthOfTests(
   // Throws where the infrastructure left a test without a verdict that counts.
   programReward(grade, { partial: !stops });
   return grade.results.map(({ verdict, run }, index) => {
-    if (worth === undefined) return verdict === "accepted" ? 1 : 0;
+    if (earns === undefined) return verdict === "accepted" ? 1 : 0;
     // Any other verdict says that the program did not end well.
     const isJudged = verdict === "accepted" || verdict === "wrong_answer";
-    return isJudged && run?.stdoutGap === 0 ? worth(run.stdout.toString("utf8"), from + index) : 0;
+    return isJudged && run?.stdoutGap === 0 ? earns(run.stdout.toString("utf8"), from + index) : 0;
   });
 }
 
-function creditOf({ base, credit, worth }: Exam, all: readonly number[]): number {
-  if (worth !== undefined) return meanOf(all);
+function creditOf({ base, credit, earns }: Exam, all: readonly number[]): number {
+  if (earns !== undefined) return meanOf(all);
   if (credit !== undefined) return credit(all.map((one) => one === 1));
   if (base === undefined) return all.some((one) => one < 1) ? 0 : 1;
   const share = all.filter((one) => one === 1).length / all.length;
   return Math.max(0, (share - base) / (1 - base)) ** 2;
 }
 
-/** Tests without a result are worth nothing. */
+/** Tests without a result earn nothing. */
 function partsOf({ parts = [] }: Exam, all: readonly number[]): Record<string, number> {
-  const worths = new Map<string, number[]>();
+  const earned = new Map<string, number[]>();
   for (const [index, names] of parts.entries())
-    for (const name of names) worths.set(name, [...(worths.get(name) ?? []), all[index] ?? 0]);
-  return Object.fromEntries([...worths].map(([name, some]) => [name, meanOf(some)]));
+    for (const name of names) earned.set(name, [...(earned.get(name) ?? []), all[index] ?? 0]);
+  return Object.fromEntries([...earned].map(([name, some]) => [name, meanOf(some)]));
 }
 
 function meanOf(values: readonly number[]): number {

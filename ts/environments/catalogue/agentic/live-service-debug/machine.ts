@@ -86,7 +86,7 @@ export class Service {
       case "return":
         return { value: this.#value(statement.value, scope) };
       case "if":
-        return this.#block(holds(this.#value(statement.test, scope)) ? statement.then : statement.or, scope);
+        return this.#block(holds(this.#value(statement.test, scope)) ? statement.holds : statement.or, scope);
       case "while":
         while (holds(this.#value(statement.test, scope))) {
           this.#step();

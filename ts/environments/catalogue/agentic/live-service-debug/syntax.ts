@@ -23,7 +23,7 @@ export type Statement =
   | {
       readonly do: "if";
       readonly test: Expression;
-      readonly then: readonly Statement[];
+      readonly holds: readonly Statement[];
       readonly or: readonly Statement[];
     };
 
@@ -161,14 +161,14 @@ class Blocks {
 
   #branch(words: Words, depth: number): Statement {
     const test = words.expression();
-    const then = this.#block(words, depth);
+    const holds = this.#block(words, depth);
     const next = this.peek(depth)?.tokens[0];
     if (next?.kind !== "word" || (next.text !== "elif" && next.text !== "else"))
-      return { do: "if", test, then, or: [] };
+      return { do: "if", test, holds, or: [] };
     const more = this.#take(depth);
-    if (more.takes("elif")) return { do: "if", test, then, or: [this.#branch(more, depth)] };
+    if (more.takes("elif")) return { do: "if", test, holds, or: [this.#branch(more, depth)] };
     more.word("else");
-    return { do: "if", test, then, or: this.#block(more, depth) };
+    return { do: "if", test, holds, or: this.#block(more, depth) };
   }
 
   /** The statements behind a colon. */

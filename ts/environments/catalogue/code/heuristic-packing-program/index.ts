@@ -115,7 +115,7 @@ function examOf(instance: Instance): Exam {
     tests: hidden.map((data) => ({ input: textOf(geometry.input(data, first)), output: "" })),
     timeLimitMs: TIME_LIMIT_MS,
     parts: hidden.map(() => [geometry.id]),
-    worth(printed, index) {
+    earns(printed, index) {
       const lines = linesOfOutput(printed);
       if (lines === null) return 0;
       const plan = lines.map((line) => line.map((value, place) => (geometry.isThing(place) ? value - first : value)));

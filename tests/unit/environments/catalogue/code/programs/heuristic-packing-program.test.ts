@@ -18,7 +18,6 @@ import {
 } from "../../../../../../ts/environments/catalogue/code/heuristic-packing-program/program.ts";
 import { drawInstance } from "../../../../../../ts/environments/catalogue/drawn.ts";
 import { at, range } from "../../../../../../ts/environments/catalogue/lists.ts";
-import type { ProgramRow } from "../../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../../ts/random/rng.ts";
 import { IS_LONG } from "../../../../../support/form.ts";
 import { HAS_PYTHON, PYTHON } from "../interpreters.ts";
@@ -92,8 +91,8 @@ describe.each(GEOMETRIES.map((geometry) => [geometry.id, geometry] as const))("%
   });
 });
 
-test("an output is worth the square of the share of what the search saves of the base, and nothing where it is no plan", () => {
-  const row = at(heuristicPackingProgram.rows, 0) as ProgramRow;
+test("an output earns the square of the share of what the search saves of the base, and nothing where it is no plan", () => {
+  const row = at(heuristicPackingProgram.rows, 0);
   const rng = createRng(5);
   for (const level of [1, 2] as const) {
     const { instance } = drawInstance(row, level, rng) as { instance: Drawn };
@@ -101,7 +100,7 @@ test("an output is worth the square of the share of what the search saves of the
       GEOMETRIES,
       GEOMETRIES.findIndex(({ id }) => id === instance.geometry),
     );
-    const { tests, worth } = row.exam(instance);
+    const { tests, earns } = row.exam(instance);
     const data = createRng(instance.seed);
     for (const index of range(tests.length)) {
       const hidden = geometry.draw(data, instance.rules, at(instance.sizes, index));
@@ -110,11 +109,11 @@ test("an output is worth the square of the share of what the search saves of the
       const begun = geometry.search(instance.rules, hidden, 0);
       const [base, found] = [at(instance.base, index), at(instance.found, index)];
       const share = (base - (geometry.cost(instance.rules, hidden, begun) ?? base)) / (base - found);
-      expect(worth?.(show(begun), index)).toBe(Math.max(0, share) ** 2);
-      expect(worth?.(show(geometry.search(instance.rules, hidden, STEPS)), index)).toBe(1);
-      expect(worth?.(show(geometry.plain(instance.rules, hidden)), index)).toBe(0);
-      expect(worth?.("", index)).toBe(0);
-      expect(worth?.(`${show(begun)}\ndone`, index)).toBe(0);
+      expect(earns?.(show(begun), index)).toBe(Math.max(0, share) ** 2);
+      expect(earns?.(show(geometry.search(instance.rules, hidden, STEPS)), index)).toBe(1);
+      expect(earns?.(show(geometry.plain(instance.rules, hidden)), index)).toBe(0);
+      expect(earns?.("", index)).toBe(0);
+      expect(earns?.(`${show(begun)}\ndone`, index)).toBe(0);
     }
   }
 });

@@ -97,7 +97,7 @@ def search(columns, free, n, links, steps):
     "Machines of a factory hall get places in a grid; carts drive between some of them.",
   ],
   task: ({ across, down, pillars }) =>
-    `Give each thing a cell of its own${pillars > 0 ? " that is no pillar" : ""}. From cell to cell it is ${across} for each column and ${down} for each row between them. The cost is the sum over all links of the weight times this distance between their things.`,
+    `Give each thing a cell${pillars > 0 ? " that is no pillar" : ""}, no two things the same. From cell to cell it is ${across} for each column and ${down} for each row between them. The cost is the sum over all links of the weight times this distance between their things.`,
   inputText:
     "The first line has the numbers of rows, columns, things and links. Then each row of the floor is a line, with 0 for a free cell and 1 for a pillar. Each further line has the two things of a link and its weight.",
   outputText:

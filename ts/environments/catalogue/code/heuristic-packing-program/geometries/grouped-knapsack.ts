@@ -14,7 +14,7 @@ interface Rules {
 }
 
 /** The worth, and what it needs of each limit. */
-type Item = readonly [worth: number, ...needs: number[]];
+type Item = readonly [value: number, ...needs: number[]];
 
 interface Data {
   readonly limits: readonly number[];
@@ -43,7 +43,7 @@ export const groupedKnapsack = defineGeometry<Rules, Data>({
     if (choices.some((choice, group) => choice !== 0 && at(groups, group)[choice - 1] === undefined)) return null;
     const taken = choices.flatMap((choice, group) => (choice === 0 ? [] : [at(at(groups, group), choice - 1)]));
     if (limits.some((limit, index) => sum(taken.map((item) => at(item, index + 1))) > limit)) return null;
-    return mostWorth(groups) - sum(taken.map(([worth]) => worth));
+    return mostValue(groups) - sum(taken.map(([value]) => value));
   },
   isThing: () => false,
   plain(_, { limits, groups }) {
@@ -56,7 +56,7 @@ export const groupedKnapsack = defineGeometry<Rules, Data>({
     return [choices];
   },
   search,
-  bound: (_, { groups }) => groups.length * 0,
+  bound: () => 0,
   python: {
     constants: ({ limits }) => `LIMITS = ${limits}`,
     plain: `def read():
@@ -130,8 +130,8 @@ def plain(limits, groups):
     "it goes through the groups in their order and takes from each the first item for which there is still room, if any",
 });
 
-function mostWorth(groups: Data["groups"]): number {
-  return sum(groups.map((items) => Math.max(...items.map(([worth]) => worth))));
+function mostValue(groups: Data["groups"]): number {
+  return sum(groups.map((items) => Math.max(...items.map(([value]) => value))));
 }
 
 /** Begins with the most worth for what is needed, then changes the choices in one or two groups. */
@@ -139,9 +139,9 @@ function search(_: Rules, { limits, groups }: Data, steps: number): number[][] {
   const none: Item = [0, ...limits.map(() => 0)];
   const options = groups.map((items) => [none, ...items]);
   const all = options.flatMap((items, group) => range(items.length - 1).map((index) => [group, index + 1] as const));
-  const density = ([worth, ...needs]: Item): number =>
+  const density = ([value, ...needs]: Item): number =>
     -Math.floor(
-      (worth * 10_000) / (1 + sum(needs.map((need, index) => Math.floor((need * 1000) / (1 + at(limits, index)))))),
+      (value * 10_000) / (1 + sum(needs.map((need, index) => Math.floor((need * 1000) / (1 + at(limits, index)))))),
     );
   const choices = groups.map(() => 0);
   let left = [...limits];
