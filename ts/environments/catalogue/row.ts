@@ -79,9 +79,11 @@ export interface Exam {
   readonly base?: number;
   /** From 0 to 1 by the tests that passed, in their order, and 1 only where all did. Default: by `base`. */
   readonly credit?: (passed: readonly boolean[]) => number;
+  /** What the text that a run printed earns, from 0 to 1, for the test with this index. The score is the mean. Default: 1 for the expected output. */
+  readonly earns?: (printed: string, index: number) => number;
   /** The first so many tests run alone; if one fails, the program earns nothing and the others do not run. Default: 0. */
   readonly gate?: number;
-  /** What each test examines, such as a feature or a fault. The metric `passed/<part>` is the share of a part's tests that passed. */
+  /** What each test examines, such as a feature or a fault. The metric `passed/<part>` is the share of a part's tests that passed, or what they earn on average. */
   readonly parts?: readonly (readonly string[])[];
 }
 

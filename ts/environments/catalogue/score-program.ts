@@ -9,7 +9,7 @@ export interface ProgramScoring {
   readonly signal?: AbortSignal;
 }
 
-/** What a program earned, from 0 to 1, and the share of the tests that passed of each part that the exam names. */
+/** What a program earned, from 0 to 1, and what the tests of each part that the exam names earn on average. */
 export interface Earned {
   readonly score: number;
   readonly parts: Readonly<Record<string, number>>;
@@ -35,32 +35,34 @@ export async function earnedByProgram(
   const answer = answerIn(reply, row.place);
   const exam = row.exam(instance);
   if (answer === null || exam.refuses?.(answer) === true) return { score: 0, parts: partsOf(exam, []) };
-  const { tests, base, credit, parts, gate = 0 } = exam;
-  const first =
-    gate === 0 ? [] : await passedTests(exam, answer, { tests: tests.slice(0, gate), stops: true, scoring });
-  if (first.includes(false)) return { score: 0, parts: partsOf(exam, first) };
-  const stops = base === undefined && credit === undefined && parts === undefined;
-  const rest = await passedTests(exam, answer, { tests: tests.slice(gate), stops, scoring });
-  const passed = [...first, ...rest];
-  return { score: creditOf(exam, passed), parts: partsOf(exam, passed) };
+  const { tests, base, credit, parts, earns, gate = 0 } = exam;
+  const first = gate === 0 ? [] : await earnedByTests(exam, answer, { from: 0, to: gate, stops: true, scoring });
+  if (first.some((one) => one < 1)) return { score: 0, parts: partsOf(exam, first) };
+  const stops = base === undefined && credit === undefined && parts === undefined && earns === undefined;
+  const rest = await earnedByTests(exam, answer, { from: gate, to: tests.length, stops, scoring });
+  const all = [...first, ...rest];
+  return { score: creditOf(exam, all), parts: partsOf(exam, all) };
 }
 
 interface Round {
-  readonly tests: Exam["tests"];
+  /** Which tests run. */
+  readonly from: number;
+  readonly to: number;
   /** No test runs after one that failed. */
   readonly stops: boolean;
   readonly scoring: ProgramScoring;
 }
 
-async function passedTests(
-  { language, functionName, timeLimitMs, program = (code: string) => code }: Exam,
+/** Of each test: 1 where the run printed what is expected, or what its output earns. */
+async function earnedByTests(
+  { language, functionName, timeLimitMs, earns, tests, program = (code: string) => code }: Exam,
   answer: string,
-  { tests, stops, scoring: { pool, signal } }: Round,
-): Promise<boolean[]> {
+  { from, to, stops, scoring: { pool, signal } }: Round,
+): Promise<number[]> {
   const grade = await gradeProgram(await pool(), {
     language,
     code: program(answer),
-    tests,
+    tests: tests.slice(from, to),
     timeLimitMs,
     stopOnFailure: stops,
     ...(functionName === undefined ? {} : { functionName }),
@@ -68,23 +70,30 @@ async function passedTests(
   });
   // Throws where the infrastructure left a test without a verdict that counts.
   programReward(grade, { partial: !stops });
-  return grade.results.map(({ verdict }) => verdict === "accepted");
+  return grade.results.map(({ verdict, run }, index) => {
+    if (earns === undefined) return verdict === "accepted" ? 1 : 0;
+    // Any other verdict says that the program did not end well.
+    const isJudged = verdict === "accepted" || verdict === "wrong_answer";
+    return isJudged && run?.stdoutGap === 0 ? earns(run.stdout.toString("utf8"), from + index) : 0;
+  });
 }
 
-function creditOf({ base, credit }: Exam, passed: readonly boolean[]): number {
-  if (credit !== undefined) return credit(passed);
-  if (base === undefined) return passed.includes(false) ? 0 : 1;
-  const share = passed.filter(Boolean).length / passed.length;
+function creditOf({ base, credit, earns }: Exam, all: readonly number[]): number {
+  if (earns !== undefined) return meanOf(all);
+  if (credit !== undefined) return credit(all.map((one) => one === 1));
+  if (base === undefined) return all.some((one) => one < 1) ? 0 : 1;
+  const share = all.filter((one) => one === 1).length / all.length;
   return Math.max(0, (share - base) / (1 - base)) ** 2;
 }
 
-/** Tests that are not in `passed` failed. */
-function partsOf({ parts = [] }: Exam, passed: readonly boolean[]): Record<string, number> {
-  const counts = new Map<string, { all: number; passed: number }>();
+/** Tests without a result earn nothing. */
+function partsOf({ parts = [] }: Exam, all: readonly number[]): Record<string, number> {
+  const earned = new Map<string, number[]>();
   for (const [index, names] of parts.entries())
-    for (const name of names) {
-      const count = counts.get(name) ?? { all: 0, passed: 0 };
-      counts.set(name, { all: count.all + 1, passed: count.passed + Number(passed[index] === true) });
-    }
-  return Object.fromEntries([...counts].map(([name, count]) => [name, count.passed / count.all]));
+    for (const name of names) earned.set(name, [...(earned.get(name) ?? []), all[index] ?? 0]);
+  return Object.fromEntries([...earned].map(([name, some]) => [name, meanOf(some)]));
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, one) => sum + one, 0) / values.length;
 }

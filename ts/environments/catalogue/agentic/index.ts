@@ -5,6 +5,7 @@ import { carefulOperations } from "./careful-operations/index.ts";
 import { committedPlans } from "./committed-plans/index.ts";
 import { flakyToolsRecovery } from "./flaky-tools-recovery/index.ts";
 import { incidentOperations } from "./incident-operations/index.ts";
+import { liveServiceDebug } from "./live-service-debug/index.ts";
 import { partners } from "./partners/index.ts";
 import { refundDeskDialogue } from "./refund-desk-dialogue/index.ts";
 import { restGoalAgent } from "./rest-goal-agent/index.ts";
@@ -22,4 +23,5 @@ export const FAMILIES: readonly Family<WorldRow>[] = [
   refundDeskDialogue,
   ruleSheetMatch,
   incidentOperations,
+  liveServiceDebug,
 ];

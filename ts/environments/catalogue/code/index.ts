@@ -17,6 +17,7 @@ import { miniLanguageInterpreter } from "./mini-language-interpreter/index.ts";
 import { networks } from "./networks/index.ts";
 import { encoders } from "./encoders/index.ts";
 import { graphPrograms } from "./graph-programs/index.ts";
+import { heuristicPackingProgram } from "./heuristic-packing-program/index.ts";
 import { machines } from "./machines/index.ts";
 import { patterns } from "./patterns/index.ts";
 import { representations } from "./representations/index.ts";
@@ -78,4 +79,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   csvCleanToSchema,
   languagePort,
   maskedFaultsRepair,
+  heuristicPackingProgram,
 ];

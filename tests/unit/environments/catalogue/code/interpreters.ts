@@ -11,7 +11,7 @@ import { IS_LONG } from "../../../../support/form.ts";
 
 /** Instances of each level. */
 const INSTANCES = IS_LONG ? 200 : 12;
-const PYTHON = process.env["PRL_TEST_PYTHON"] ?? "python3";
+export const PYTHON = process.env["PRL_TEST_PYTHON"] ?? "python3";
 const COMPILER = "gcc";
 const TIMEOUT_MS = 200_000;
 
