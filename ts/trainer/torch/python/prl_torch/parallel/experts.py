@@ -56,7 +56,8 @@ class SharedExperts(nn.Module):
         found = _exchange(self._products(rows, experts), (origins, to), 1 / self.ranks, self.group)
         # Back in the order of the tokens. The factors are on every rank, so that its backward pass takes part.
         by_token = found[order.argsort()].view(tokens, used, found.shape[-1])
-        return torch.bmm(top_k_weights[:, None].to(found.dtype), by_token).squeeze(1)
+        # A copy, because torch warns where FSDP's modules return views.
+        return torch.bmm(top_k_weights[:, None].to(found.dtype), by_token).squeeze(1).clone()
 
     def _products(self, rows: Tensor, experts: Tensor) -> Tensor:
         """What each row's expert gives. A rank without rows computes one of zeros, which keeps its weights in the graph."""
