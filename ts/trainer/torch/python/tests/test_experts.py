@@ -1,4 +1,4 @@
-"""Ranks that share the experts of each layer, each with a batch of its own, beside one rank that has all experts and all batches."""
+"""Ranks that share the experts of each layer, each with another batch, beside one rank that has all experts and all batches."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TWO = [
     run("plain"),
     run("balanced", router=balanced(COEF), recompute=True),
     run("replayed on one rank", recompute=True),
-    run("muon", optim={**OPTIM, "type": "muon"}),
+    *([run("muon", optim={**OPTIM, "type": "muon"})] if IS_LONG else []),
     run("sgd, routers frozen", optim={**OPTIM, "type": "sgd", "momentum": 0.9}, router=balanced(0, True)),
     run("adapter", lora={**LORA, "dropout": 0.0}, merged=True),
     *([run("reference", reference_dir=MODELS.get(MODEL), loss={"type": "kl", "kl": {"coef": 1.0}})] if IS_LONG else []),
