@@ -70,7 +70,7 @@ class Ours:
         lora = {"rank": args.lora, "alpha": 32, "use_rslora": False, "dropout": 0, "target_modules": None, "seed": 1, "base": "x"}
         options: dict[str, Any] = {"model_dir": args.model, "base_dir": args.model, "reference_dir": None, "resume": None}
         options |= {"loss": {"type": "default"}, "optim": OPTIM, "lora": lora if args.lora else None, "compile": args.compile}
-        options |= {"context": 1, "tensor": 1, "replicas": 1, "router": {"aux_loss_coef": 0, "frozen": False}, "merged": False}
+        options |= {"context": 1, "tensor": 1, "replicas": 1, "expert": 1, "router": {"aux_loss_coef": 0, "frozen": False}, "merged": False}
         self.trainer = Trainer(options_of({**options, "dtype": args.dtype, "recompute": not args.keep}))
         self.batch = args.batch
 

@@ -68,29 +68,24 @@ describe.skipIf(missing !== "")(`PyTorch as the trainer${missing === "" ? "" : `
     expectNear(await losses("shared"), whole);
   });
 
-  test.skipIf(process.env["PRL_TEST_LONG"] !== "1")(
-    "an RL run whose two ranks share matrices goes on with the same losses on one rank, and on two again",
-    async () => {
+  test.skipIf(process.env["PRL_TEST_LONG"] !== "1").each([
+    ["matrices", "tensor", "lora.toml", ["rank_0.safetensors"]],
+    ["experts", "expert", "experts.toml", ["rank_0.safetensors", "rank_1.safetensors"]],
+  ] as const)(
+    "an RL run whose two ranks share %s goes on with the same losses on one rank, and on two again",
+    async (_, key, file, files) => {
       const torch = ["--trainer.backend", "torch", "--trainer.python", interpreter, "--ckpt.interval", "1"];
-      const args = ["rl", config("lora.toml"), ...torch, "--max-steps", "3", "--run.name", "cut"];
-      const shared = ["--trainer.ranks", "2", "--trainer.parallel.tensor", "2"];
-      await succeed([...args, ...shared]);
+      const { dir: mixture } = await publishVersion(place.dir, 0, EXPERTS);
+      const model = key === "expert" ? ["--model.name", mixture] : [];
+      const args = ["rl", config(file), ...model, ...torch, "--max-steps", "3", "--run.name", "cut"];
+      const on = (ranks: string) => ["--trainer.ranks", ranks, `--trainer.parallel.${key}`, ranks];
+      await succeed([...args, ...on("2")]);
       const whole = await losses("cut");
       expect(whole.size).toBe(3);
       const batch = await readdir(join(runDir("cut"), "rollouts", "step_1"));
-      expect(batch.filter((file) => file.startsWith("rank_"))).toEqual(["rank_0.safetensors"]);
-      await succeed([
-        ...args,
-        "--trainer.ranks",
-        "1",
-        "--trainer.parallel.tensor",
-        "1",
-        "--max-steps",
-        "2",
-        "--resume",
-        "1",
-      ]);
-      await succeed([...args, ...shared, "--resume", "2"]);
+      expect(batch.filter((name) => name.startsWith("rank_")).toSorted()).toEqual(files);
+      await succeed([...args, ...on("1"), "--max-steps", "2", "--resume", "1"]);
+      await succeed([...args, ...on("2"), "--resume", "2"]);
       expectNear(await losses("cut"), whole);
     },
   );

@@ -20,7 +20,7 @@ import {
   vllmWorkload,
 } from "./inference-plan.ts";
 import { type BatchPlan, batchPlan, type TimePlan, timePlan } from "./step-plan.ts";
-import { tensorProblem } from "./shared-matrices.ts";
+import { sharingProblem } from "./shared-layers.ts";
 import { gib, type TrainerPlan, torchWorkload, trainerPlan, trainerProblems } from "./trainer-plan.ts";
 import { type GpuShare, gpuShare, shareProblems, withMemory } from "./gpu-share.ts";
 import { type VersionPlan, versionPlan } from "./version-plan.ts";
@@ -126,7 +126,7 @@ export async function makePlan(
     machine,
     assumptions: assumptionLines(config, assumptions, { ...parts, longest }),
     problems: [
-      ...tensorProblems(config, model),
+      ...sharingProblems(config, model),
       ...(onGpu.trainer === null ? [] : trainerProblems(trainer, model.shape, torch, onGpu.trainer)),
       ...(onGpu.server === null ? [] : inferenceProblems(inference, onGpu.server)),
       ...(share === null ? [] : shareProblems(share, inference.total)),
@@ -191,9 +191,9 @@ function availableBytes(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-function tensorProblems({ trainer }: RlConfig, { shape }: DescribedModel): string[] {
-  const found = tensorProblem(shape, trainer.parallel.tensor);
-  return found === null ? [] : [`trainer.parallel.tensor: ${found}`];
+function sharingProblems({ trainer }: RlConfig, { shape }: DescribedModel): string[] {
+  const found = sharingProblem(shape, trainer.parallel);
+  return found === null ? [] : [`trainer.parallel.${found.key}: ${found.problem}`];
 }
 
 function* placeProblems(

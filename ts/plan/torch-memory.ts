@@ -1,8 +1,8 @@
 /**
  * The memory that one rank of the torch trainer needs (`ts/trainer/torch/python/prl_torch`), counted as PyTorch allocates it.
  *
- * Legend: P parameters, S those that train, R ranks that share the weights, M of them that share each matrix of a layer (`parallel.tensor`), E = vocabulary x H, T tokens of a bin
- * (`seq_len`) that a rank has, e bytes of `model.dtype`, H, q, k, F as in `ts/models/memory.ts`, h heads, W width of an expert, U experts that a token uses, X experts.
+ * Legend: P parameters, S those that train, R ranks that share the weights, M of them that share each matrix of a layer (`parallel.tensor`), G that share its experts
+ * (`parallel.expert`), E = vocabulary x H, T tokens of a bin (`seq_len`) that a rank has, e bytes of `model.dtype`, H, q, k, F as in `ts/models/memory.ts`, h heads, W width of an expert, U experts that a token uses, X experts.
  *
  * | what        | bytes                                                                                                             |
  * | ----------- | ----------------------------------------------------------------------------------------------------------------- |
@@ -26,9 +26,12 @@
  * Of ranks that share matrices each has 1 / M of a layer where it is gathered, of q, k, v, attention and F, and of the rows of the head; what is as wide as the hidden states it has whole.
  * The norms of a layer, and of an adapter one matrix of two, are on all of them; the norms are counted as cut.
  *
+ * Of ranks that share experts each has 1 / G of them where a layer is gathered. The rows that it computes are counted as evenly spread: routers that send more to the experts of one
+ * rank need more there.
+ *
  * `trainer.compile` lowers the work of logits to three chunks, which is not counted.
  *
- * On loading, every rank reads the whole model in f32 (with an adapter in `model.dtype`) and moves it to its GPU before it is cut.
+ * On loading, every rank reads the whole model in f32 (with an adapter in `model.dtype`) and moves it to its GPU before it is cut; of experts it moves its 1 / G.
  */
 import {
   type AdapterShape,
@@ -48,6 +51,8 @@ export interface TorchWorkload {
   readonly replicas: number;
   /** Ranks that share each matrix of a layer; the model's sizes are divisible by them. */
   readonly tensor: number;
+  /** Ranks that share the experts of each layer; they divide the model's experts. */
+  readonly expert: number;
   /** Tokens of a bin that one rank has: all, unless ranks share bins. */
   readonly tokens: number;
   /** Format of the computation. */
@@ -101,10 +106,10 @@ const ROUNDED_AT_ONCE = 2 ** 23;
 const ROUNDING_BYTES = 40;
 
 export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMemory {
-  const { adapter, hasReference, dtype, onGpu, tensor: matrices } = workload;
+  const { adapter, hasReference, dtype, onGpu, tensor: matrices, expert } = workload;
   const ranks = workload.ranks / workload.replicas;
   const isGathered = ranks > matrices;
-  const { total: parameters, outside, tensor, ...counted } = countParameters(shape);
+  const { total: parameters, outside, tensor, experts, ...counted } = countParameters(shape, expert);
   const layer = counted.layer / matrices;
   const { embedding } = sizesOf(shape);
   const width = elementBytes(dtype);
@@ -132,7 +137,7 @@ export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMe
   const [workOf = "logits"] = (["logits", "layer", "optimizer"] as const).filter((kind) => kinds[kind] === work);
   const held = masters + gathered + gradients + optimizer + kept + work;
   const reserve = onGpu ? CONTEXT + FRAGMENTATION * held : 0;
-  const read = (adapter === null ? F32 : width) * parameters;
+  const read = adapter === null ? F32 : width;
   return {
     masters,
     gathered,
@@ -143,8 +148,8 @@ export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMe
     reserve,
     total: held + reserve,
     work_of: workOf,
-    loading: read + reference / ranks + (onGpu ? CONTEXT : 0),
-    loading_host: workload.ranks * read,
+    loading: read * (parameters - experts + experts / expert) + reference / ranks + (onGpu ? CONTEXT : 0),
+    loading_host: workload.ranks * read * parameters,
   };
 }
 

@@ -4,6 +4,7 @@ import {
   adapterMemory,
   countParameters,
   type DescribedModel,
+  expertsOf,
   servingMemory,
   trainingMemory,
   type Workload,
@@ -38,6 +39,7 @@ export function torchWorkload(
     ranks: trainer.ranks,
     replicas: trainer.parallel.replicas,
     tensor: trainer.parallel.tensor,
+    expert: trainer.parallel.expert,
     tokens: Math.ceil(bin / trainer.parallel.context),
     dtype,
     recompute: trainer.activations === "recompute",
@@ -104,10 +106,14 @@ export function trainerProblems(
     found.push(`${need}, and ${device.name} has ${gib(device.memory)}: ${adviceOf(shape, workload, device)}`);
   }
   if (loading !== null && loading > device.memory) {
-    const need = `each rank of the trainer puts the whole model on its GPU before it is cut, ${gib(loading)}`;
-    found.push(
-      `${need}, and ${device.name} has ${gib(device.memory)}: more ranks do not help; take a smaller model or an adapter ([model.lora])`,
-    );
+    const what = workload.expert === 1 ? "the whole model" : `the model with 1/${workload.expert} of its experts`;
+    const need = `each rank of the trainer puts ${what} on its GPU before it is cut, ${gib(loading)}`;
+    const expert = expertsThatFit(shape, workload, device);
+    const advice =
+      expert === null
+        ? "more ranks do not help; take a smaller model or an adapter ([model.lora])"
+        : `set trainer.parallel.expert = ${expert}`;
+    found.push(`${need}, and ${device.name} has ${gib(device.memory)}: ${advice}`);
   }
   return found;
 }
@@ -140,6 +146,18 @@ function adviceOf(shape: DescribedModel["shape"], workload: TorchWorkload, devic
       : [];
   const found = [...single, ...together, ...more];
   return found.length === 0 ? "take a smaller model or a shorter seq_len" : `use ${found.join(", or ")}`;
+}
+
+/** The fewest ranks that have to share experts, so that a GPU holds what is read; null when no number does it. */
+function expertsThatFit(shape: DescribedModel["shape"], workload: TorchWorkload, { memory }: Device): number | null {
+  const experts = expertsOf(shape);
+  if (experts === null || workload.tensor > 1) return null;
+  const ranks = workload.ranks / workload.replicas;
+  for (let expert = workload.expert + 1; expert <= Math.min(ranks, experts.count); expert++) {
+    if (ranks % expert !== 0 || experts.count % expert !== 0) continue;
+    if (torchMemory(shape, { ...workload, expert }).loading <= memory) return expert;
+  }
+  return null;
 }
 
 function ranksThatFit(now: number, fits: (ranks: number) => boolean): number | null {

@@ -18,7 +18,7 @@ import { WorkerGroup } from "../../../ts/trainer/torch/worker-group.ts";
 import type { BackendJob, TrainerBackend } from "../../../ts/trainer/backend/backend.ts";
 import { filesystemRollouts, type ReceivedBatch } from "../../../ts/transports/index.ts";
 import { NEEDED_PACKAGES, TORCH_PYTHON, withoutPython } from "../../support/training/torch-python.ts";
-import { publishVersion } from "../inference/tiny-model.ts";
+import { EXPERTS, publishVersion } from "../inference/tiny-model.ts";
 import { batchesFor, VERSION, writeTorchFixtures } from "./torch-fixtures.ts";
 
 const PYTHON_TESTS = fileURLToPath(new URL("../../../ts/trainer/torch/python", import.meta.url));
@@ -34,9 +34,12 @@ const PATIENCE = { silenceMs: 600_000, callMs: 600_000 };
 
 let root: string;
 let modelDir: string;
+let mixtureDir: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "prl-torch-test-"));
   ({ dir: modelDir } = await publishVersion(root, 0));
+  await mkdir(join(root, "mixture"));
+  ({ dir: mixtureDir } = await publishVersion(join(root, "mixture"), 0, EXPERTS));
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
@@ -61,10 +64,10 @@ test.skipIf(missingPytest !== "")(
 );
 
 /** The batch of a step for each rank, as files. */
-async function received(ranks: number): Promise<ReceivedBatch[]> {
+async function received(ranks: number, base = modelDir): Promise<ReceivedBatch[]> {
   const runDir = await mkdtemp(join(root, "run-"));
   const rollouts = filesystemRollouts(runDir, "run", 1);
-  await rollouts.send(1, await batchesFor(modelDir, "plain", ranks), ["a", "b"]);
+  await rollouts.send(1, await batchesFor(base, "plain", ranks), ["a", "b"]);
   const waiting = { deadlineMs: 10_000, signal: new AbortController().signal };
   return Promise.all(Array.from({ length: ranks }, (_, rank) => rollouts.receive(1, rank, waiting)));
 }
@@ -74,19 +77,22 @@ interface Opening {
   context?: number;
   tensor?: number;
   replicas?: number;
+  expert?: number;
+  /** The base; unset: a dense model. */
+  base?: string;
   from?: string;
   dtype?: BackendJob["dtype"];
 }
 
-function jobOf({ ranks, from = modelDir, dtype = "float32", ...parallel }: Opening): BackendJob {
+function jobOf({ ranks, base = modelDir, from = base, dtype = "float32", ...parallel }: Opening): BackendJob {
   const { trainer } = rlConfigSchema.parse({
     model: { name: "m", dtype },
     trainer: { backend: "torch", ranks, parallel, threads: 1, optim: { lr: 1e-3 } },
     orchestrator: { train: { source: [{ name: "a", env: { id: "reverse-text" } }] } },
   });
-  const isResumed = from !== modelDir;
+  const isResumed = from !== base;
   return {
-    model: { lora: null, name: "m", baseDir: modelDir, modelDir: from, seed: 0, isResumed },
+    model: { lora: null, name: "m", baseDir: base, modelDir: from, seed: 0, isResumed },
     dtype,
     baseDtype: null,
     referenceDir: null,
@@ -107,8 +113,8 @@ async function withBackend<Result>(
   }
 }
 
-async function steps(backend: TrainerBackend, count: number): Promise<number[]> {
-  const batches = await received(backend.ranks);
+async function steps(backend: TrainerBackend, count: number, base?: string): Promise<number[]> {
+  const batches = await received(backend.ranks, base);
   const losses = [];
   for (let step = 0; step < count; step++) {
     losses.push((await backend.forwardBackward({ batches, onPolicyVersion: VERSION })).loss);
@@ -215,19 +221,22 @@ describe.skipIf(missing !== "")(`the torch trainer${skipped(missing)}`, () => {
     { ranks: 2, replicas: 2 },
     { ranks: 2, tensor: 2 },
     { ranks: 4, context: 2, replicas: 2 },
-  ])("ends with the weights of one rank for %j", async (opening) => {
+    { ranks: 2, expert: 2 },
+  ])("ends with the weights of one rank for %j", async (opening: Opening) => {
+    const base = opening.expert === undefined ? modelDir : mixtureDir;
     const sharing = (opening.context ?? 1) * (opening.tensor ?? 1);
     const after = async (given: Opening, ranks: number) => {
       const dir = join(root, Object.entries(given).flat().join("-"));
-      return withBackend(given, async (backend) => {
+      return withBackend({ ...given, base }, async (backend) => {
         expect(backend.ranks).toBe(ranks);
-        const losses = await steps(backend, 3);
+        const losses = await steps(backend, 3, base);
         const { shards } = await backend.save(dir);
         const files = shards.map(({ file }) => file);
         return { losses, weights: await tensors(dir, files), scores: await backend.logprobs(IDS, BOUNDS) };
       });
     };
     const alone = opening.ranks / sharing;
+    // Of ranks that share experts each has a batch, as those have that share nothing.
     const expected = await after({ ranks: alone }, alone);
     const found = await after(opening, alone);
     found.losses.forEach((loss, step) => expect(Math.abs(loss / (expected.losses[step] ?? 0) - 1)).toBeLessThan(1e-5));

@@ -62,6 +62,12 @@ describe("prl plan", () => {
     expect(stderr).toContain("trainer.parallel.tensor: 16 does not divide the model's 8 key-value heads");
   });
 
+  test("names a model without experts that ranks could share", async () => {
+    const { code, stderr } = await run("--trainer.ranks", "2", "--trainer.parallel.expert", "2");
+    expect(code).toBe(2);
+    expect(stderr).toContain("trainer.parallel.expert: qwen3 has no experts that ranks could share");
+  });
+
   test("fits with the change that it advised", async () => {
     const plan = await planned(
       "--device",

@@ -14,7 +14,6 @@ const FOLDER = "configs/gpu";
 /** Configs that cannot run yet, with what `prl plan` refuses them for. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "mixture-100b-64x8gpu.toml": [
-    "each rank of the trainer puts the whole model on its GPU before it is cut, 399.1 GiB",
     "the run needs 512 GPUs (128 for trainer.ranks, 384 for the inference servers), and the machine has 8",
     "prl does not train and sample glm4_moe yet",
   ],

@@ -72,6 +72,15 @@ describe("a run with the torch backend", () => {
       { backend: "torch", ranks: 4, parallel: { replicas: 4, tensor: 2 } },
       "replicas = 4 times tensor = 2 does not divide ranks = 4",
     ],
+    [{ backend: "torch", ranks: 4, parallel: { expert: 3 } }, "expert = 3 does not divide ranks = 4"],
+    [
+      { backend: "torch", ranks: 4, parallel: { replicas: 2, expert: 4 } },
+      "replicas = 2 times expert = 4 does not divide ranks = 4",
+    ],
+    [
+      { backend: "torch", ranks: 4, parallel: { tensor: 2, expert: 2 } },
+      "expert = 2 and tensor = 2: ranks share experts or matrices, not both",
+    ],
     [{ python: "/usr/bin/python3" }, 'is not read by backend = "engine"'],
     [{ backend: "torch", loss: { type: "custom", path: "./a.ts#b" } }, "a custom loss is a function of JavaScript"],
     [{ backend: "torch", ranks: 3 }, "over gRPC there is one trainer address"],

@@ -2,7 +2,7 @@
 import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { describeModel } from "../../models/index.ts";
-import { tensorProblem } from "../../plan/index.ts";
+import { sharingProblem } from "../../plan/index.ts";
 
 type Settings = Pick<RlConfig["trainer"], "backend" | "parallel">;
 
@@ -17,13 +17,13 @@ export async function checkTrainerParallel(
   section: KeyPath,
   provenance: Provenance | undefined,
 ): Promise<void> {
-  const { tensor } = trainer.parallel;
-  if (trainer.backend === "engine" || tensor === 1) return;
+  const { tensor, expert } = trainer.parallel;
+  if (trainer.backend === "engine" || (tensor === 1 && expert === 1)) return;
   for (const model of models) {
     const { shape } = await describeModel(model);
-    const problem = tensorProblem(shape, tensor);
-    if (problem === null) continue;
-    const place = placeOf([...section, "parallel", "tensor"], provenance);
-    throw new PrlError("PRL_CONFIG_INVALID", `${place}: ${model}: ${problem}`);
+    const found = sharingProblem(shape, trainer.parallel);
+    if (found === null) continue;
+    const place = placeOf([...section, "parallel", found.key], provenance);
+    throw new PrlError("PRL_CONFIG_INVALID", `${place}: ${model}: ${found.problem}`);
   }
 }

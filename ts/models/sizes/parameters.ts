@@ -17,10 +17,12 @@ export interface ParameterCount {
   readonly total: number;
   /** Those that one token is multiplied by, or looked up in: of experts only the used ones. */
   readonly active: number;
-  /** The largest layer. */
+  /** The largest layer, as a rank has it of those that share its experts. */
   readonly layer: number;
   /** The largest tensor of a layer, the experts of one projection being one tensor. */
   readonly tensor: number;
+  /** The experts of all layers, without those that every token uses. */
+  readonly experts: number;
   /** Embedding, head and last norm. */
   readonly outside: number;
 }
@@ -35,7 +37,8 @@ export interface AdapterShape {
 const HEAD_NORMS = new Set(["qwen3", "qwen3_moe"]);
 const WITHOUT_OUTPUT_BIAS = new Set(["qwen2", "glm4_moe"]);
 
-export function countParameters(shape: ModelShape): ParameterCount {
+/** @param share ranks that share the experts of a layer */
+export function countParameters(shape: ModelShape, share = 1): ParameterCount {
   const { hidden, layers, embedding, isTied, q, qkv, headDim } = sizesOf(shape);
   const qkvBias = shape.model_type === "qwen2" || shape.attention_bias === true ? qkv : 0;
   const outputBias = !WITHOUT_OUTPUT_BIAS.has(shape.model_type ?? "") && shape.attention_bias === true ? hidden : 0;
@@ -49,7 +52,7 @@ export function countParameters(shape: ModelShape): ParameterCount {
   const tensor = hidden * Math.max(q, shape.intermediate_size);
   if (experts === null) {
     const total = layers * dense + outside;
-    return { total, active: total, layer: dense, tensor, outside };
+    return { total, active: total, layer: dense, tensor, experts: 0, outside };
   }
   const sparseLayers = countSparseLayers(shape);
   const sparse = (networks: number): number =>
@@ -58,8 +61,9 @@ export function countParameters(shape: ModelShape): ParameterCount {
   return {
     total: sum(experts.count),
     active: sum(experts.used),
-    layer: Math.max(sparseLayers > 0 ? sparse(experts.count) : 0, sparseLayers < layers ? dense : 0),
+    layer: Math.max(sparseLayers > 0 ? sparse(experts.count / share) : 0, sparseLayers < layers ? dense : 0),
     tensor: Math.max(tensor, 2 * experts.count * hidden * experts.width),
+    experts: sparseLayers * 3 * experts.count * hidden * experts.width,
     outside,
   };
 }

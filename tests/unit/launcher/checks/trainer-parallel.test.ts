@@ -41,7 +41,18 @@ test.each([
   });
 });
 
+test.each([
+  ["Qwen/Qwen3-30B-A3B", 3, /trainer\.parallel\.expert: .*Qwen3-30B-A3B: 3 does not divide the model's 128 experts/u],
+  ["Qwen/Qwen3-4B", 2, /qwen3 has no experts that ranks could share: set it to 1/u],
+])("%s is refused for %i ranks that share experts", async (name, expert, message) => {
+  await expect(check(name, { ranks: expert, parallel: { expert } })).rejects.toMatchObject({
+    code: "PRL_CONFIG_INVALID",
+    message: expect.stringMatching(message),
+  });
+});
+
 test("a model that the ranks can share passes, and is not read where none share matrices", async () => {
   await expect(check("Qwen/Qwen3-4B", { ranks: 8, parallel: { tensor: 8 } })).resolves.toBeUndefined();
+  await expect(check("Qwen/Qwen3-30B-A3B", { ranks: 8, parallel: { expert: 8 } })).resolves.toBeUndefined();
   await expect(check("none", { ranks: 2 })).resolves.toBeUndefined();
 });

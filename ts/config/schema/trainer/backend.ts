@@ -49,6 +49,14 @@ export const backendKeys = {
         .describe(
           "torch: copies of the weights (HSDP): each of so many groups of neighbouring ranks has them all, and only gradients travel between groups; a divisor of ranks",
         ),
+      expert: z
+        .int()
+        .positive()
+        .max(MOST_PROCESSES)
+        .default(1)
+        .describe(
+          "torch: neighbouring ranks that share the experts of each layer (expert parallelism): each keeps its own bins, and sends rows to the ranks that have their experts; a divisor of ranks and of the model's experts, with tensor = 1",
+        ),
     })
     .prefault({})
     .describe("How the ranks divide tokens and weights"),
@@ -104,22 +112,39 @@ export function batchRanks(trainer: Pick<Trainer, "ranks" | "parallel">): number
 /** Problems of the keys above, by key. */
 export function* backendKeyProblems(keys: Pick<Trainer, keyof typeof backendKeys>): Generator<Problem> {
   const { backend, ranks, python, compile, profile_step, rank_timeout_s: silence } = keys;
-  for (const [key, count] of Object.entries(keys.parallel)) {
-    if (ranks % count !== 0) yield { key: "parallel", message: `${key} = ${count} does not divide ranks = ${ranks}` };
-  }
-  const { tensor, ...others } = keys.parallel;
-  for (const [key, count] of Object.entries(others)) {
-    const isOwn = tensor === 1 || ranks % tensor !== 0 || ranks % count !== 0;
-    if (isOwn || ranks % (count * tensor) === 0) continue;
-    const message = `${key} = ${count} times tensor = ${tensor} does not divide ranks = ${ranks}`;
-    yield { key: "parallel", message };
-  }
+  yield* parallelProblems(keys);
   if (backend !== "engine") return;
   if (ranks > 1) yield { key: "ranks", message: 'the engine trains in one process: set backend = "torch"' };
   if (python !== null) yield { key: "python", message: UNREAD };
   if (compile) yield { key: "compile", message: UNREAD };
   if (profile_step !== null) yield { key: "profile_step", message: UNREAD };
   if (silence !== SILENCE) yield { key: "rank_timeout_s", message: UNREAD };
+}
+
+function* parallelProblems({ ranks, parallel }: Pick<Trainer, "ranks" | "parallel">): Generator<Problem> {
+  for (const [key, count] of Object.entries(parallel)) {
+    if (ranks % count !== 0) yield { key: "parallel", message: `${key} = ${count} does not divide ranks = ${ranks}` };
+  }
+  const { tensor, context, replicas, expert } = parallel;
+  if (expert > 1 && tensor > 1) {
+    const message = `expert = ${expert} and tensor = ${tensor}: ranks share experts or matrices, not both; set one of them to 1`;
+    yield { key: "parallel", message };
+    return;
+  }
+  const pairs = [
+    { context, tensor },
+    { replicas, tensor },
+    { replicas, expert },
+  ];
+  for (const pair of pairs) yield* pairProblems(ranks, pair);
+}
+
+/** Of two numbers of ranks that divide them one inside of the other. */
+function* pairProblems(ranks: number, pair: Readonly<Record<string, number>>): Generator<Problem> {
+  const [[outer, count], [inner, each]] = Object.entries(pair) as [[string, number], [string, number]];
+  if (each === 1 || ranks % each !== 0 || ranks % count !== 0 || ranks % (count * each) === 0) return;
+  const message = `${outer} = ${count} times ${inner} = ${each} does not divide ranks = ${ranks}`;
+  yield { key: "parallel", message };
 }
 
 /** Problems by key of `[trainer]`. */

@@ -26,6 +26,7 @@ from .attention.shared import SHARED, can_share, shared_boundaries
 from .batch import BatchError
 from .head import RowFunctions, Targets, target_logprobs
 from .names import pieces_of
+from .parallel.experts import experts_of, share_experts
 from .parallel.ranks import Ranks
 from .parallel.tensor import KEY, PlanError, check_sizes, cut_layers, mean_of_slopes, plan_of
 
@@ -136,6 +137,12 @@ def load_policy(folder: str, loading: Loading) -> Policy:
         lm.gradient_checkpointing_enable({"use_reentrant": False})
     _check_names(lm, folder)
     _check_head(lm, folder)
+    if loading.ranks.expert is not None:
+        # Before the model moves to its device, which then never holds the experts of other ranks.
+        try:
+            share_experts(layers_of(lm), lm.config.model_type, loading.ranks.expert)
+        except PlanError as error:
+            raise ModelError(f"{folder}: {error}") from error
     # Only now, because the check of the head computes in f32.
     lm.set_attn_implementation(SHARED if loading.ranks.context.size > 1 else attention_for(device, loading.computed))
     policy = Policy(lm, loading.ranks).to(device)
@@ -244,6 +251,9 @@ def shard(policy: Policy, dtype: torch.dtype) -> FSDPModule:
     if dtype == policy.head.weight.dtype:
         precision = MixedPrecisionPolicy()
     for layer in layers_of(policy.lm):
+        experts = experts_of(layer)
+        if experts is not None:
+            fully_shard(experts, mesh=policy.ranks.experts, mp_policy=precision)
         fully_shard(layer, mesh=policy.ranks.layers, mp_policy=precision)
     return fully_shard(policy, mesh=policy.ranks.ends, mp_policy=precision)
 

@@ -72,6 +72,8 @@ class Routers:
         """Of each router that was called: rows by expert, and sums of probabilities by expert; None: nothing is noted."""
         self.tokens = 0
         """Of the bin that is observed, on all ranks that share it."""
+        self.is_noted = False
+        """Whether the bin was observed: what is computed again has to save as many tensors."""
         for at, module in enumerate(self.modules):
             module.register_forward_hook(partial(self._route, at))
 
@@ -91,10 +93,11 @@ class Routers:
             yield
         finally:
             self.recorded = self.observed = None
+            self.is_noted = False
 
     def observe(self, tokens: int) -> None:
         """Begins to note what the routers choose in a forward pass over so many tokens."""
-        self.observed, self.tokens = [], tokens
+        self.observed, self.tokens, self.is_noted = [], tokens, True
 
     def balance(self) -> Balance:
         """Of the pass that was observed, over all ranks that share its bin."""
@@ -111,7 +114,7 @@ class Routers:
     @torch.compiler.disable
     def _route(self, at: int, module: Any, _inputs: Any, output: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         logits, factors, experts = output
-        if self.recorded is None and self.observed is None:
+        if self.recorded is None and not self.is_noted:
             return output
         probabilities = logits.float().softmax(-1)
         if self.recorded is not None:

@@ -83,7 +83,7 @@ def options_of(message: dict[str, Any]) -> Options:
         adapter=adapter_options(message["lora"]),
         recompute=message["recompute"],
         is_compiled=message["compile"],
-        sizes=Sizes(message["context"], message["tensor"], message["replicas"]),
+        sizes=Sizes(message["context"], message["tensor"], message["replicas"], message["expert"]),
         router=router_options(message["router"]),
         merged=message["merged"],
         resume=message["resume"],

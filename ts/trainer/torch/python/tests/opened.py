@@ -34,6 +34,7 @@ def open_trainer(model: str, **changed: Any) -> Trainer:
         "context": 1,
         "tensor": 1,
         "replicas": 1,
+        "expert": 1,
         "router": {"aux_loss_coef": 0, "frozen": False},
         "merged": False,
         "resume": None,

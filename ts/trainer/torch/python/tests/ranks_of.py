@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
-IMPORTED = ["prl_torch.trainer", *(f"transformers.models.{name}.modeling_{name}" for name in ("qwen3", "llama", "mistral"))]
+IMPORTED = ["prl_torch.trainer", *(f"transformers.models.{name}.modeling_{name}" for name in ("qwen3", "qwen3_moe", "llama", "mistral"))]
 """What takes the time of a start: it is imported once."""
 
 

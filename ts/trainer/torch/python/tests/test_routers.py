@@ -75,9 +75,10 @@ ON_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="takes minutes
     "changed",
     [{"recompute": True}, pytest.param({"compile": True}, marks=ON_GPU), pytest.param({"recompute": True, "compile": True}, marks=ON_GPU)],
 )
-def test_replay_and_balance_hold_where_layers_are_recomputed_or_compiled(changed: dict[str, bool]) -> None:
-    found, metrics = gradients(REPLAYED, COEF, **changed)
-    expected, wanted = gradients(REPLAYED, COEF)
+@pytest.mark.parametrize("batch", [REPLAYED, PLAIN], ids=["replayed", "plain"])
+def test_replay_and_balance_hold_where_layers_are_recomputed_or_compiled(batch: str, changed: dict[str, bool]) -> None:
+    found, metrics = gradients(batch, COEF, **changed)
+    expected, wanted = gradients(batch, COEF)
     assert metrics["router_aux_loss"] == pytest.approx(wanted["router_aux_loss"], rel=1e-6)
     for name, gradient in found.items():
         assert gradient.cpu().allclose(expected[name].cpu(), rtol=1e-4, atol=1e-7), name

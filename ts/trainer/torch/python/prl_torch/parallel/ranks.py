@@ -1,6 +1,7 @@
 """
 The places of the ranks. From the outermost to the innermost, ranks are copies of the weights, shards of the weights, parts of a bin's
 tokens (`context`, among the shards) and parts of the layers' matrices (`tensor`): those that exchange most are neighbours on one node.
+Neighbours among the shards may also share the experts of each layer (`expert`), whatever tokens they have.
 
 The ranks that share a bin read the same file and compute the same loss.
 """
@@ -25,6 +26,8 @@ class Sizes:
     """Ranks that share each matrix of a layer."""
     replicas: int
     """Groups of ranks each of which has all weights."""
+    expert: int = 1
+    """Ranks that share the experts of each layer; they have other tokens. Not together with `tensor`."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class Ranks:
     """The ranks over which FSDP cuts the layers; a first dimension counts copies."""
     ends: DeviceMesh
     """The same for what is outside of the layers, which is not cut as matrices: `tensor` counts as more shards."""
+    expert: DeviceMesh | None = None
+    """The ranks that share the experts of each layer; None: every rank has all."""
+    experts: DeviceMesh | None = None
+    """The ranks over which FSDP cuts what such a rank has, as `layers`."""
 
     @property
     def matrices(self) -> int:
@@ -48,13 +55,16 @@ class Ranks:
 
     @staticmethod
     def of_world(device: str, sizes: Sizes) -> Ranks:
-        """`context` times `tensor` and `replicas` times `tensor` divide the number of ranks."""
+        """`context` times `tensor`, `replicas` times `tensor` and `replicas` times `expert` divide the number of ranks."""
         ranks, tensor, copies = dist.get_world_size(), sizes.tensor, sizes.replicas
         context = Context.of_world(sizes.context, tensor)
         shape, names = (copies, ranks // copies), ("copies", "shards")
         ends = init_device_mesh(device, shape[1:] if copies == 1 else shape, mesh_dim_names=names[1:] if copies == 1 else names)
-        if tensor == 1:
+        if tensor == 1 and sizes.expert == 1:
             return Ranks(context, context, None, ends, ends)
-        mesh = init_device_mesh(device, (copies, ranks // copies // tensor, tensor), mesh_dim_names=(*names, "tensor"))
-        layers = mesh["shards"] if copies == 1 else mesh["copies", "shards"]
-        return Ranks(context, Context.of_world(sizes.context * tensor), mesh["tensor"], layers, ends)
+        inner, name = (tensor, "tensor") if sizes.expert == 1 else (sizes.expert, "expert")
+        mesh = init_device_mesh(device, (copies, ranks // copies // inner, inner), mesh_dim_names=(*names, name))
+        outer = mesh["shards"] if copies == 1 else mesh["copies", "shards"]
+        if name == "expert":
+            return Ranks(context, context, None, ends, ends, mesh[name], outer)
+        return Ranks(context, Context.of_world(sizes.context * tensor), mesh[name], outer, ends)

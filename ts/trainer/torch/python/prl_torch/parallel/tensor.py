@@ -95,11 +95,11 @@ def mean_of_slopes(values: Tensor, group: DeviceMesh) -> Tensor:
 
 
 def _cut_columns(module: Any, group: DeviceMesh, parts: set[int]) -> None:
-    module.weight = _part(module.weight, group, 0)
+    module.weight = part_of(module.weight, group, 0)
     if module.bias is not None:
-        module.bias = _part(module.bias, group, 0)
+        module.bias = part_of(module.bias, group, 0)
     if isinstance(module, AdaptedLinear):
-        module.lora_B.weight = _part(module.lora_B.weight, group, 0)
+        module.lora_B.weight = part_of(module.lora_B.weight, group, 0)
         # What it gives goes into this rank's outputs only.
         parts.add(id(module.lora_A.weight))
         module.product, module.change = partial(_columns, module), partial(_columns_of_adapter, module)
@@ -108,41 +108,41 @@ def _cut_columns(module: Any, group: DeviceMesh, parts: set[int]) -> None:
 
 
 def _cut_rows(module: Any, group: DeviceMesh) -> None:
-    module.weight = _part(module.weight, group, 1)
+    module.weight = part_of(module.weight, group, 1)
     if isinstance(module, AdaptedLinear):
-        module.lora_A.weight = _part(module.lora_A.weight, group, 1)
+        module.lora_A.weight = part_of(module.lora_A.weight, group, 1)
         module.product, module.change = partial(_rows, module, group.get_group()), partial(_rows_of_adapter, module, group.get_group())
         module.dropped = partial(_dropped_rows, module, group)
     else:
         module.forward = partial(_rows, module, group.get_group())
 
 
-def _part(parameter: nn.Parameter, group: DeviceMesh, dimension: int) -> nn.Parameter:
+def part_of(parameter: nn.Parameter, group: DeviceMesh, dimension: int) -> nn.Parameter:
     """This rank's part, as a DTensor."""
     own = parameter.detach().chunk(group.size(), dimension)[group.get_local_rank()].clone()
     return nn.Parameter(DTensor.from_local(own, group, [Shard(dimension)], run_check=False), parameter.requires_grad)
 
 
-def _own(parameter: Tensor) -> Tensor:
+def own_of(parameter: Tensor) -> Tensor:
     assert isinstance(parameter, DTensor)
     return parameter.to_local()
 
 
 def _columns(module: Any, x: Tensor) -> Tensor:
-    return nn.functional.linear(x, _own(module.weight), None if module.bias is None else _own(module.bias))
+    return nn.functional.linear(x, own_of(module.weight), None if module.bias is None else own_of(module.bias))
 
 
 def _rows(module: Any, group: dist.ProcessGroup, x: Tensor) -> Tensor:
-    product = sum_over(nn.functional.linear(x, _own(module.weight)), group)
+    product = sum_over(nn.functional.linear(x, own_of(module.weight)), group)
     return product if module.bias is None else product + module.bias
 
 
 def _columns_of_adapter(module: AdaptedLinear, kept: Tensor) -> Tensor:
-    return nn.functional.linear(module.lora_A(kept), _own(module.lora_B.weight))
+    return nn.functional.linear(module.lora_A(kept), own_of(module.lora_B.weight))
 
 
 def _rows_of_adapter(module: AdaptedLinear, group: dist.ProcessGroup, kept: Tensor) -> Tensor:
-    inner = sum_over(nn.functional.linear(kept, _own(module.lora_A.weight)), group)
+    inner = sum_over(nn.functional.linear(kept, own_of(module.lora_A.weight)), group)
     return nn.functional.linear(inner, module.lora_B.weight)
 
 

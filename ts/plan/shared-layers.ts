@@ -1,0 +1,42 @@
+/** Which models ranks can share the layers of (`trainer.parallel`), as far as config.json says it. */
+import type { RlConfig } from "../config/index.ts";
+import { expertsOf, type ModelShape, sizesOf } from "../models/index.ts";
+
+type Parallel = RlConfig["trainer"]["parallel"];
+
+export interface SharingProblem {
+  /** Of `trainer.parallel`. */
+  readonly key: "tensor" | "expert";
+  readonly problem: string;
+}
+
+/** What keeps ranks from sharing a model so; null when nothing does. */
+export function sharingProblem(shape: ModelShape, { tensor, expert }: Parallel): SharingProblem | null {
+  const matrices = tensorProblem(shape, tensor);
+  if (matrices !== null) return { key: "tensor", problem: matrices };
+  const experts = expertProblem(shape, expert);
+  return experts === null ? null : { key: "expert", problem: experts };
+}
+
+function tensorProblem(shape: ModelShape, tensor: number): string | null {
+  if (tensor === 1) return null;
+  if (expertsOf(shape) !== null) {
+    return `${shape.model_type ?? "the model"} is a mixture of experts, whose matrices ranks cannot share yet: set it to 1`;
+  }
+  const counts = {
+    "attention heads": shape.num_attention_heads,
+    "key-value heads": sizesOf(shape).heads,
+    "columns of intermediate_size": shape.intermediate_size,
+  };
+  const found = Object.entries(counts).find(([, count]) => count % tensor !== 0);
+  return found === undefined ? null : `${tensor} does not divide the model's ${found[1]} ${found[0]}`;
+}
+
+function expertProblem(shape: ModelShape, expert: number): string | null {
+  if (expert === 1) return null;
+  const experts = expertsOf(shape);
+  if (experts === null) {
+    return `${shape.model_type ?? "the model"} has no experts that ranks could share: set it to 1`;
+  }
+  return experts.count % expert === 0 ? null : `${expert} does not divide the model's ${experts.count} experts`;
+}
