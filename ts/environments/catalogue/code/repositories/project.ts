@@ -53,13 +53,11 @@ const TEXTS = new Map<string, string>();
 export const COMMANDS = "docs/commands.md";
 export const RULES = "docs/rules.md";
 
-export function drawProject(rng: Rng, count: number): Project {
+/** `count` optional features; one of them is `needed`, where it is given. */
+export function drawProject(rng: Rng, count: number, needed: string | null = null): Project {
   const domain = rng.integer(DOMAINS.length);
-  const chosen = sample(
-    FEATURES.map(({ id }) => id),
-    count,
-    rng,
-  );
+  const others = FEATURES.map(({ id }) => id).filter((id) => id !== needed);
+  const chosen = needed === null ? sample(others, count, rng) : [needed, ...sample(others, count - 1, rng)];
   return {
     entry: rng.pick(ENTRY_KINDS),
     domain,
