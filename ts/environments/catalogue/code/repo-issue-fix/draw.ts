@@ -27,8 +27,15 @@ export interface Instance {
   readonly olds: readonly number[];
   /** Faults elsewhere on the way of the report, each of which a stream shows. */
   readonly mutants: readonly Fault[];
-  /** Streams that show them. */
-  readonly shows: readonly number[];
+  /** Beginnings of streams that show them. */
+  readonly shows: readonly { readonly stream: number; readonly length: number }[];
+}
+
+interface Run {
+  readonly requests: readonly Request[];
+  readonly answers: readonly Json[] | null;
+  /** Of the first response that the fault changes. */
+  readonly place: number | null;
 }
 
 /** By level: optional features, and the least and greatest indirection. */
@@ -40,7 +47,11 @@ const INDIRECTION = [
   [4, 4],
   [5, 8],
 ] as const;
-const STREAMS = 14;
+const STREAMS = 16;
+/** If these streams do not show the fault, it is a rare one. */
+const FIRST = 5;
+/** The place of the difference in the stream from which the report was made. */
+const SHOWN = -1;
 const LEAST_SIBLINGS = 3;
 const MOST_SIBLINGS = 6;
 const OLDS = 3;
@@ -52,38 +63,41 @@ const LONGEST_REPORT = 14;
 
 export function make(rng: Rng, level: Level): Instance | null {
   const [least, most] = at(INDIRECTION, level - 1);
-  const near = measuredSites().filter(({ depth }) => depth >= least - 1 && depth <= most);
-  const { site } = rng.pick(near);
+  const { site } = rng.pick(measuredSites().filter(({ depth }) => depth >= least - 1 && depth <= most));
   const project = drawProject(rng, at(FEATURES, level - 1) + rng.integer(2), site.feature);
   const fault = rng.pick(faultsOf(site));
   const seed = rng.integer(2 ** 31);
-  const streams = streamsOf(project, site, seed);
   const [right, given] = [versionOf(project), versionOf(project, [fault])];
-  const answers = streams.map((stream) => right.answers(stream));
-  const places = streams.map((stream, index) => firstDifference(at(answers, index), given.answers(stream)));
-  const changed = [...places.keys()].filter((index) => at(places, index) !== null);
-  const same = [...places.keys()].filter((index) => places[index] === null);
-  if (changed.length < LEAST_SIBLINGS + 1 || same.length < OLDS) return null;
-  const shortest = changed.reduce((best, index) => ((places[index] ?? 0) < (places[best] ?? 0) ? index : best));
-  const report = reportOf(at(streams, shortest).slice(0, (places[shortest] ?? 0) + 1), right, given);
-  if (report === null) return null;
-  const reached = given.reached(report);
-  const way = depthOf(reached, functionOf(project, site));
-  if (way === null || way.depth < least || way.depth > most) return null;
-  const rest = changed.filter((index) => index !== shortest).slice(0, MOST_SIBLINGS);
-  const found = mutantsOf({ project, fault, streams, answers, reached }, rng);
+  const runs: Run[] = [];
+  let found: Pick<Instance, "report" | "indirection" | "read"> | null = null;
+  for (const requests of streamsOf(project, site, seed)) {
+    const answers = right.answers(requests);
+    const place = firstDifference(answers, given.answers(requests));
+    runs.push({ requests, answers, place });
+    if (place === null && found === null && runs.length === FIRST) return null;
+    if (place === null || found !== null) continue;
+    found = reportOf(requests.slice(0, place + 1), right, given, functionOf(project, site));
+    if (found === null || found.indirection < least || found.indirection > most) return null;
+    runs.pop();
+    runs.push({ requests, answers, place: SHOWN });
+  }
   if (found === null) return null;
+  const where = (test: (place: number | null) => boolean): number[] =>
+    [...runs.keys()].filter((index) => test(at(runs, index).place));
+  const siblings = where((place) => place !== null && place !== SHOWN);
+  const olds = where((place) => place === null);
+  if (siblings.length < LEAST_SIBLINGS || olds.length < OLDS) return null;
+  const mutants = mutantsOf({ project, fault, runs, reached: given.reached(found.report) }, rng);
+  if (mutants === null) return null;
   return {
     project,
     fault,
-    indirection: way.depth,
-    read: way.read,
-    level,
-    report,
-    seed,
-    siblings: rest,
-    olds: same.slice(0, OLDS),
     ...found,
+    level,
+    seed,
+    siblings: siblings.slice(0, MOST_SIBLINGS),
+    olds: olds.slice(0, OLDS),
+    ...mutants,
   };
 }
 
@@ -99,15 +113,21 @@ export function siteOf({ project, fault }: Pick<Instance, "project" | "fault">):
   return found;
 }
 
-/** The fewest requests whose last response is wrong; null where they are many, or where the program crashes. */
-function reportOf(requests: readonly Request[], right: Version, given: Version): Request[] | null {
+/** The fewest requests whose last response is wrong; null where they are many, where the project crashes, or the fault is not on their way. */
+function reportOf(
+  requests: readonly Request[],
+  right: Version,
+  given: Version,
+  called: string,
+): Pick<Instance, "report" | "indirection" | "read"> | null {
   const differs = (some: readonly Request[]): boolean => {
-    const [good, bad] = [right.answers(some), given.answers(some)];
-    return good !== null && bad !== null && firstDifference(good, bad) === some.length - 1;
+    const bad = given.answers(some);
+    return bad !== null && firstDifference(right.answers(some), bad) === some.length - 1;
   };
   if (!differs(requests)) return null;
   const report = shrunk(requests, differs);
-  return report.length > LONGEST_REPORT ? null : report;
+  const way = depthOf(given.reached(report), called);
+  return way === null || report.length > LONGEST_REPORT ? null : { report, indirection: way.depth, read: way.read };
 }
 
 /** Depth of a function in the last request that reaches it. Where that is an earlier request, its result lay in the store: one step more. */
@@ -127,35 +147,35 @@ function depthOf(
 interface Drawn {
   readonly project: Project;
   readonly fault: Fault;
-  readonly streams: readonly (readonly Request[])[];
-  readonly answers: readonly (readonly Json[] | null)[];
+  readonly runs: readonly Run[];
   readonly reached: readonly ReadonlyMap<string, number>[];
 }
 
 /** Other faults in functions that the report reaches: those in the same file first. Null where too few show in the streams. */
-function mutantsOf(
-  { project, fault, streams, answers, reached }: Drawn,
-  rng: Rng,
-): Pick<Instance, "mutants" | "shows"> | null {
+function mutantsOf({ project, fault, runs, reached }: Drawn, rng: Rng): Pick<Instance, "mutants" | "shows"> | null {
   const functions = new Set(reached.flatMap((one) => [...one.keys()]));
   const sites = sitesOf(project).filter((site) => functions.has(functionOf(project, site)));
   const others = shuffled(sites.flatMap(faultsOf), rng).filter(
     ({ path, site, choice }) => path !== fault.path || site !== fault.site || choice !== fault.choice,
   );
   const mutants: Fault[] = [];
-  const shows = new Set<number>();
+  const shows = new Map<number, number>();
   for (const mutant of others.toSorted((a, b) => Number(b.path === fault.path) - Number(a.path === fault.path))) {
     if (mutants.length === MUTANTS) break;
     const version = versionOf(project, [mutant]);
-    const shown = range(TRIED).find((index) => {
-      const given = version.answers(at(streams, index));
-      return given !== null && firstDifference(at(answers, index), given) !== null;
-    });
-    if (shown === undefined) continue;
-    mutants.push(mutant);
-    shows.add(shown);
+    const tried = [...shows.keys(), ...range(TRIED).filter((index) => !shows.has(index))];
+    for (const index of tried) {
+      const { requests, answers } = at(runs, index);
+      const given = version.answers(requests);
+      const place = given === null ? null : firstDifference(answers, given);
+      if (place === null) continue;
+      mutants.push(mutant);
+      shows.set(index, Math.max(shows.get(index) ?? 0, place + 1));
+      break;
+    }
   }
-  return mutants.length < LEAST_MUTANTS ? null : { mutants, shows: [...shows].sort((a, b) => a - b) };
+  if (mutants.length < LEAST_MUTANTS) return null;
+  return { mutants, shows: [...shows].map(([stream, length]) => ({ stream, length })) };
 }
 
 /** Requests of a test that projects show: the beginning of a stream that the fault does not change. */

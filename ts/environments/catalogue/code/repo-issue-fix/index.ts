@@ -60,7 +60,10 @@ function streamsFor(instance: Instance): Request[][] {
 function goldSuite(instance: Instance): Files {
   const streams = streamsFor(instance);
   return {
-    [SUITE]: suiteText(instance.project, [instance.report, ...instance.shows.map((index) => at(streams, index))]),
+    [SUITE]: suiteText(instance.project, [
+      instance.report,
+      ...instance.shows.map(({ stream, length }) => at(streams, stream).slice(0, length)),
+    ]),
   };
 }
 

@@ -57,7 +57,8 @@ export const RULES = "docs/rules.md";
 export function drawProject(rng: Rng, count: number, needed: string | null = null): Project {
   const domain = rng.integer(DOMAINS.length);
   const others = FEATURES.map(({ id }) => id).filter((id) => id !== needed);
-  const chosen = needed === null ? sample(others, count, rng) : [needed, ...sample(others, count - 1, rng)];
+  const chosen =
+    needed === null ? sample(others, count, rng) : [needed, ...sample(others, Math.max(0, count - 1), rng)];
   return {
     entry: rng.pick(ENTRY_KINDS),
     domain,
