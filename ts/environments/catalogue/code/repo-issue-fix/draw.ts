@@ -47,16 +47,16 @@ const INDIRECTION = [
   [4, 4],
   [5, 8],
 ] as const;
-const STREAMS = 16;
+const STREAMS = 12;
 /** If these streams do not show the fault, it is a rare one. */
-const FIRST = 5;
+const FIRST = 4;
 /** The place of the difference in the stream from which the report was made. */
 const SHOWN = -1;
 const LEAST_SIBLINGS = 3;
 const MOST_SIBLINGS = 6;
-const OLDS = 3;
+const OLDS = 2;
 /** Streams on which mutants are tried. */
-const TRIED = 6;
+const TRIED = 5;
 const MUTANTS = 4;
 const LEAST_MUTANTS = 2;
 const LONGEST_REPORT = 14;

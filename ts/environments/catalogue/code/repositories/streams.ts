@@ -12,7 +12,7 @@ export interface Request {
   readonly args: Readonly<Record<string, string | number | readonly string[]>>;
 }
 
-const LENGTH = [16, 24] as const;
+const LENGTH = [13, 19] as const;
 /** Optional features that one stream is about, besides favoured ones. */
 const ACTIVE = 2;
 /** Of so many draws one ignores what the stream knows of the state. */

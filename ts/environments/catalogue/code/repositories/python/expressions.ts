@@ -1,31 +1,14 @@
-/** Expressions of a Python text, parsed into functions that evaluate them. */
-import { BUILT_INS, builtInMethod, callOf } from "./built-ins.ts";
-import { type Frame, instanceOf, lambdaFrame, spend } from "./frame.ts";
-import { type Token, Tokens, tokensOf } from "./tokens.ts";
-import {
-  Class,
-  holds,
-  Instance,
-  isTrue,
-  itemAt,
-  itemsOf,
-  keyOf,
-  operate,
-  raised,
-  textOf,
-  type Value,
-} from "./values.ts";
-
-export type Evaluate = (frame: Frame) => Value;
-
-/** What may stand on the left of `=`. */
-export interface Target {
-  readonly set: (frame: Frame, value: Value) => void;
-}
+/** Expressions of a Python text as JavaScript that calls the run time `R` and the machine `M`. */
+import { type Context, mention, resolved } from "./context.ts";
+import { Tokens, tokensOf } from "./tokens.ts";
 
 interface Parsed {
-  readonly get: Evaluate;
-  readonly target?: Target["set"];
+  readonly code: string;
+  /** The assignment of a value to it. */
+  readonly assign?: (value: string) => string;
+  /** The call of it, where it is a member. */
+  readonly invoke?: (args: readonly string[]) => string;
+  readonly name?: string;
 }
 
 const COMPARISONS = ["==", "!=", "<", "<=", ">", ">=", "in", "is", "not"];
@@ -35,338 +18,217 @@ const LEVELS = [
 ] as const;
 
 /** One expression, or several with commas between them, which are a list. */
-export function expressions(tokens: Tokens): Parsed {
-  const first = parsed(tokens);
-  if (!tokens.is(",")) return first;
+export function expressions(context: Context): Parsed {
+  const first = parsed(context);
+  if (!context.tokens.is(",")) return first;
   const all = [first];
-  while (tokens.accept(",")) all.push(parsed(tokens));
-  const get: Evaluate = (frame) => all.map((one) => one.get(frame));
-  const targets = all.flatMap(({ target }) => (target === undefined ? [] : [target]));
-  return targets.length === all.length ? { get, target: unpacking(targets) } : { get };
+  while (context.tokens.accept(",")) all.push(parsed(context));
+  const code = `[${all.map((one) => one.code).join(", ")}]`;
+  const names = all.flatMap(({ name }) => (name === undefined ? [] : [name]));
+  if (names.length < all.length) return { code };
+  return { code, assign: (value) => unpacked(context, names, value) };
 }
 
-export function expression(tokens: Tokens): Evaluate {
-  return parsed(tokens).get;
+export function expression(context: Context): string {
+  return parsed(context).code;
 }
 
-export function asTarget({ target }: Parsed): Target["set"] {
-  if (target === undefined) throw new SyntaxError("nothing can be assigned to this");
-  return target;
+/** Names after `for`, and the assignment of a value to them. */
+export function loopTarget(context: Context): (value: string) => string {
+  const names = [context.tokens.expectKind("name")];
+  while (context.tokens.accept(",")) names.push(context.tokens.expectKind("name"));
+  for (const name of names) context.names.add(name);
+  return (value) => (names.length === 1 ? `${mention(names[0] ?? "")} = ${value}` : unpacked(context, names, value));
 }
 
-/** Names after `for`. */
-export function loopTarget(tokens: Tokens): Target["set"] {
-  const names = [nameTarget(tokens.expectKind("name"))];
-  while (tokens.accept(",")) names.push(nameTarget(tokens.expectKind("name")));
-  const [only] = names;
-  return only !== undefined && names.length === 1 ? only : unpacking(names);
+function unpacked({ names: known }: Context, names: readonly string[], value: string): string {
+  for (const name of names) known.add(name);
+  return `[${names.map(mention).join(", ")}] = R.unpack(${value}, ${names.length})`;
 }
 
-function nameTarget(name: string): Target["set"] {
-  return ({ locals }, value) => void locals.set(name, value);
-}
-
-function unpacking(targets: readonly Target["set"][]): Target["set"] {
-  return (frame, value) => {
-    const items = itemsOf(value);
-    if (items.length !== targets.length) throw raised("ValueError");
-    for (const [index, target] of targets.entries()) target(frame, items[index] ?? null);
-  };
-}
-
-function parsed(tokens: Tokens): Parsed {
-  if (tokens.accept("lambda")) return { get: lambda(tokens) };
-  const value = either(tokens);
+function parsed(context: Context): Parsed {
+  const { tokens } = context;
+  if (tokens.accept("lambda")) return { code: lambda(context) };
+  const value = either(context);
   if (!tokens.accept("if")) return value;
-  const test = either(tokens).get;
+  const test = either(context).code;
   tokens.expect("else");
-  const otherwise = expression(tokens);
-  return { get: (frame) => (isTrue(test(frame)) ? value.get(frame) : otherwise(frame)) };
+  return { code: `(R.isTrue(${test}) ? ${value.code} : ${expression(context)})` };
 }
 
-function lambda(tokens: Tokens): Evaluate {
+function lambda(context: Context): string {
   const names: string[] = [];
-  while (!tokens.accept(":")) {
-    names.push(tokens.expectKind("name"));
-    tokens.accept(",");
+  while (!context.tokens.accept(":")) {
+    names.push(context.tokens.expectKind("name"));
+    context.tokens.accept(",");
   }
-  const body = expression(tokens);
-  return (frame) => ({ call: ({ values }) => body(lambdaFrame(frame, names, values)) });
+  const body = resolved(expression(context), new Set(names), "p");
+  return `((${names.map((name) => `p_${name}`).join(", ")}) => ${body})`;
 }
 
-function either(tokens: Tokens): Parsed {
-  const left = both(tokens);
-  if (!tokens.is("or")) return left;
-  const all = [left.get];
-  while (tokens.accept("or")) all.push(both(tokens).get);
-  return { get: (frame) => firstThat(all, frame, true) };
+function either(context: Context): Parsed {
+  const left = both(context);
+  if (!context.tokens.accept("or")) return left;
+  return { code: `(M.kept = ${left.code}, R.isTrue(M.kept) ? M.kept : ${either(context).code})` };
 }
 
-function both(tokens: Tokens): Parsed {
-  const left = inverted(tokens);
-  if (!tokens.is("and")) return left;
-  const all = [left.get];
-  while (tokens.accept("and")) all.push(inverted(tokens).get);
-  return { get: (frame) => firstThat(all, frame, false) };
+function both(context: Context): Parsed {
+  const left = inverted(context);
+  if (!context.tokens.accept("and")) return left;
+  return { code: `(M.kept = ${left.code}, R.isTrue(M.kept) ? ${both(context).code} : M.kept)` };
 }
 
-/** The first value that is true or not, as wanted, else the last one. */
-function firstThat(all: readonly Evaluate[], frame: Frame, wanted: boolean): Value {
-  let value: Value = null;
-  for (const one of all) {
-    value = one(frame);
-    if (isTrue(value) === wanted) return value;
+function inverted(context: Context): Parsed {
+  if (!context.tokens.accept("not")) return comparison(context);
+  return { code: `(!R.isTrue(${inverted(context).code}))` };
+}
+
+function comparison(context: Context): Parsed {
+  const { tokens } = context;
+  const left = sum(context, 0);
+  if (!COMPARISONS.some((sign) => tokens.is(sign))) return left;
+  let sign = tokens.take().text;
+  if (sign === "not") {
+    tokens.expect("in");
+    sign = "not in";
   }
-  return value;
+  if (sign === "is" && tokens.accept("not")) sign = "is not";
+  return { code: `R.holds("${sign}", ${left.code}, ${sum(context, 0).code})` };
 }
 
-function inverted(tokens: Tokens): Parsed {
-  if (!tokens.accept("not")) return comparison(tokens);
-  const { get } = inverted(tokens);
-  return { get: (frame) => !isTrue(get(frame)) };
-}
-
-function comparison(tokens: Tokens): Parsed {
-  const first = sum(tokens, 0);
-  const links: { sign: string; get: Evaluate }[] = [];
-  while (COMPARISONS.some((sign) => tokens.is(sign))) {
-    let sign = tokens.take().text;
-    if (sign === "not") {
-      tokens.expect("in");
-      sign = "not in";
-    }
-    if (sign === "is" && tokens.accept("not")) sign = "is not";
-    links.push({ sign, get: sum(tokens, 0).get });
-  }
-  const [only] = links;
-  if (only === undefined) return first;
-  return {
-    get(frame) {
-      let left = first.get(frame);
-      return links.every(({ sign, get }) => {
-        const right = get(frame);
-        const is = holds(sign, left, right);
-        left = right;
-        return is;
-      });
-    },
-  };
-}
-
-function sum(tokens: Tokens, level: number): Parsed {
+function sum(context: Context, level: number): Parsed {
   const signs: readonly string[] | undefined = LEVELS[level];
-  if (signs === undefined) return unary(tokens);
-  let left = sum(tokens, level + 1);
-  while (tokens.next.kind === "sign" && signs.includes(tokens.next.text)) {
-    const sign = tokens.take().text;
-    const [before, after] = [left.get, sum(tokens, level + 1).get];
-    left = { get: (frame) => operate(sign, before(frame), after(frame)) };
+  if (signs === undefined) return unary(context);
+  let left = sum(context, level + 1);
+  while (context.tokens.next.kind === "sign" && signs.includes(context.tokens.next.text)) {
+    const sign = context.tokens.take().text;
+    left = { code: `R.operate("${sign}", ${left.code}, ${sum(context, level + 1).code})` };
   }
   return left;
 }
 
-function unary(tokens: Tokens): Parsed {
-  if (!tokens.accept("-")) return postfix(tokens);
-  const { get } = unary(tokens);
-  return { get: (frame) => operate("-", 0, get(frame)) };
+function unary(context: Context): Parsed {
+  if (!context.tokens.accept("-")) return postfix(context);
+  return { code: `R.operate("-", 0, ${unary(context).code})` };
 }
 
-function postfix(tokens: Tokens): Parsed {
-  let of = atom(tokens);
+function postfix(context: Context): Parsed {
+  const { tokens } = context;
+  let of = atom(context);
   for (;;) {
-    if (tokens.accept(".")) of = attribute(of.get, tokens.expectKind("name"));
-    else if (tokens.accept("(")) of = { get: call(of.get, tokens) };
-    else if (tokens.accept("[")) of = subscript(of.get, tokens);
+    if (tokens.accept(".")) of = member(of.code, tokens.expectKind("name"));
+    else if (tokens.accept("(")) of = call(of, context);
+    else if (tokens.accept("[")) of = subscript(of.code, context);
     else return of;
   }
 }
 
-function attribute(of: Evaluate, name: string): Parsed {
+function member(of: string, name: string): Parsed {
   return {
-    get: (frame) => member(of(frame), name),
-    target(frame, value) {
-      const self = of(frame);
-      if (!(self instanceof Instance)) throw raised("AttributeError");
-      self.fields.set(name, value);
-    },
+    code: `R.field(${of}, "${name}")`,
+    assign: (value) => `R.setField(${of}, "${name}", ${value})`,
+    invoke: (args) => `R.invoke(${[of, `"${name}"`, ...args].join(", ")})`,
   };
 }
 
-function member(self: Value, name: string): Value {
-  if (self instanceof Instance) {
-    const field = self.fields.get(name);
-    if (field !== undefined) return field;
-    const method = self.is.member(name);
-    if (method === undefined) throw raised("AttributeError");
-    const run = callOf(method);
-    return { call: ({ values, named }) => run({ values: [self, ...values], named }) };
-  }
-  const run = builtInMethod(self, name);
-  if (run === undefined) throw raised("AttributeError");
-  return { call: run };
-}
-
-function call(of: Evaluate, tokens: Tokens): Evaluate {
-  const values: Evaluate[] = [];
-  const named: [string, Evaluate][] = [];
+function call(of: Parsed, context: Context): Parsed {
+  const { tokens } = context;
+  const values: string[] = [];
   while (!tokens.accept(")")) {
-    const one = parsed(tokens);
-    if (tokens.accept("=")) named.push([wordOf(one), expression(tokens)]);
-    else values.push(tokens.is("for") ? comprehension(one.get, tokens) : one.get);
+    const one = parsed(context);
+    if (tokens.accept("=")) {
+      // The only named argument is the key of an order, which comes second.
+      if (one.name !== "key") throw new SyntaxError(`no argument is named ${one.name ?? "so"}`);
+      values.push(expression(context));
+    } else values.push(tokens.is("for") ? comprehension(one.code, context) : one.code);
     tokens.accept(",");
   }
-  return (frame) => {
-    const callee = of(frame);
-    const args = {
-      values: values.map((value) => value(frame)),
-      named: new Map(named.map(([name, value]) => [name, value(frame)])),
-    };
-    return callee instanceof Class ? instanceOf(callee, args) : callOf(callee)(args);
-  };
+  return { code: of.invoke?.(values) ?? `R.callable(${of.code})(${values.join(", ")})` };
 }
 
-const WORDS = new WeakMap<Parsed, string>();
-
-/** The name that an argument has before `=`. */
-function wordOf(one: Parsed): string {
-  const word = WORDS.get(one);
-  if (word === undefined) throw new SyntaxError("an argument has no name");
-  return word;
-}
-
-function subscript(of: Evaluate, tokens: Tokens): Parsed {
-  const from = tokens.is(":") ? null : expression(tokens);
-  if (tokens.accept("]")) {
-    if (from === null) throw new SyntaxError("an index is missing");
-    return {
-      get: (frame) => itemAt(of(frame), from(frame)),
-      target(frame, value) {
-        const self = of(frame);
-        const index = from(frame);
-        if (self instanceof Map) self.set(keyOf(index), value);
-        else if (Array.isArray(self) && typeof index === "number" && index in self) self[index] = value;
-        else throw raised("TypeError");
-      },
-    };
-  }
+function subscript(of: string, context: Context): Parsed {
+  const { tokens } = context;
+  const from = tokens.is(":") ? "null" : expression(context);
+  if (tokens.accept("]"))
+    return { code: `R.itemAt(${of}, ${from})`, assign: (value) => `R.setItem(${of}, ${from}, ${value})` };
   tokens.expect(":");
-  const to = tokens.is("]") ? null : expression(tokens);
+  const to = tokens.is("]") ? "null" : expression(context);
   tokens.expect("]");
-  return {
-    get(frame) {
-      const self = of(frame);
-      if (typeof self !== "string" && !Array.isArray(self)) throw raised("TypeError");
-      const [first, last] = [from?.(frame) ?? 0, to?.(frame) ?? self.length];
-      if (typeof first !== "number" || typeof last !== "number") throw raised("TypeError");
-      return self.slice(first, last);
-    },
-  };
+  return { code: `R.slice(${of}, ${from}, ${to})` };
 }
 
-function atom(tokens: Tokens): Parsed {
+function atom(context: Context): Parsed {
+  const { tokens } = context;
   const token = tokens.take();
-  if (token.kind === "number") return constant(Number(token.text));
-  if (token.kind === "text") return constant(JSON.parse(token.text) as string);
-  if (token.kind === "format") return { get: formatted(token.text.slice(2, -1)) };
-  if (token.kind === "name") return named(token);
-  if (token.text === "(") return grouped(tokens);
-  if (token.text === "[") return { get: list(tokens) };
-  if (token.text === "{") return { get: dictionary(tokens) };
+  if (token.kind === "number" || token.kind === "text") return { code: token.text };
+  if (token.kind === "format") return { code: formatted(token.text.slice(2, -1), context) };
+  if (token.kind === "name") return named(token.text, context);
+  if (token.text === "(") {
+    const { code } = expressions(context);
+    tokens.expect(")");
+    return { code };
+  }
+  if (token.text === "[") return { code: list(context) };
+  if (token.text === "{") return { code: dictionary(context) };
   throw new SyntaxError(`no expression begins with ${JSON.stringify(token)}`);
 }
 
-function constant(value: null | boolean | number | string): Parsed {
-  return { get: () => value };
-}
-
-function named({ text }: Token): Parsed {
-  if (text === "None") return constant(null);
-  if (text === "True" || text === "False") return constant(text === "True");
-  const found: Parsed = {
-    get({ locals, globals }) {
-      for (const names of [locals, globals, BUILT_INS]) {
-        const value = names.get(text);
-        if (value !== undefined) return value;
-      }
-      throw raised("NameError");
+function named(name: string, { names }: Context): Parsed {
+  const constant = { None: "null", True: "true", False: "false" }[name];
+  if (constant !== undefined) return { code: constant };
+  return {
+    name,
+    code: mention(name),
+    assign(value) {
+      names.add(name);
+      return `${mention(name)} = ${value}`;
     },
-    target: nameTarget(text),
   };
-  WORDS.set(found, text);
-  return found;
 }
 
-function grouped(tokens: Tokens): Parsed {
-  const inner = expressions(tokens);
-  tokens.expect(")");
-  return { get: inner.get };
-}
-
-function list(tokens: Tokens): Evaluate {
-  const items: Evaluate[] = [];
+function list(context: Context): string {
+  const { tokens } = context;
+  const items: string[] = [];
   while (!tokens.accept("]")) {
-    const one = expression(tokens);
+    const one = expression(context);
     if (tokens.is("for")) {
-      const made = comprehension(one, tokens);
+      const made = comprehension(one, context);
       tokens.expect("]");
       return made;
     }
     items.push(one);
     tokens.accept(",");
   }
-  return (frame) => items.map((item) => item(frame));
+  return `[${items.join(", ")}]`;
 }
 
-function comprehension(value: Evaluate, tokens: Tokens): Evaluate {
-  const { each } = loop(tokens);
-  return (frame) => each(frame, value);
-}
-
-function loop(tokens: Tokens): { each: (frame: Frame, value: Evaluate) => Value[] } {
+function comprehension(value: string, context: Context): string {
+  const { tokens } = context;
   tokens.expect("for");
-  const target = loopTarget(tokens);
+  const assign = loopTarget(context);
   tokens.expect("in");
-  const all = either(tokens).get;
-  const tests: Evaluate[] = [];
-  while (tokens.accept("if")) tests.push(either(tokens).get);
-  return {
-    each(frame, value) {
-      const made: Value[] = [];
-      for (const item of itemsOf(all(frame))) {
-        spend(frame);
-        target(frame, item);
-        if (tests.every((test) => isTrue(test(frame)))) made.push(value(frame));
-      }
-      return made;
-    },
-  };
+  const all = either(context).code;
+  const test = tokens.accept("if") ? `if (R.isTrue(${either(context).code})) ` : "";
+  return `(() => { const made = []; for (const item of R.itemsOf(${all})) { M.spend(); ${assign("item")}; ${test}made.push(${value}); } return made; })()`;
 }
 
-function dictionary(tokens: Tokens): Evaluate {
-  const pairs: [Evaluate, Evaluate][] = [];
-  while (!tokens.accept("}")) {
-    const key = expression(tokens);
-    tokens.expect(":");
-    const value = expression(tokens);
-    if (tokens.is("for")) {
-      const { each } = loop(tokens);
-      tokens.expect("}");
-      return (frame) =>
-        new Map(
-          each(frame, (inner) => [key(inner), value(inner)]).map((pair) => [keyOf(itemAt(pair, 0)), itemAt(pair, 1)]),
-        );
-    }
-    pairs.push([key, value]);
-    tokens.accept(",");
+function dictionary(context: Context): string {
+  const pairs: string[] = [];
+  while (!context.tokens.accept("}")) {
+    const key = expression(context);
+    context.tokens.expect(":");
+    pairs.push(`[${key}, ${expression(context)}]`);
+    context.tokens.accept(",");
   }
-  return (frame) => new Map(pairs.map(([key, value]) => [keyOf(key(frame)), value(frame)]));
+  return `new Map([${pairs.join(", ")}])`;
 }
 
 /** The inside of an f-string: texts and expressions in braces. */
-function formatted(inside: string): Evaluate {
-  const parts = inside.split(/\{([^{}]*)\}/u).map((part, index): Evaluate => {
-    if (index % 2 === 0) return constant(JSON.parse(`"${part}"`) as string).get;
-    return expression(new Tokens(tokensOf(part)));
-  });
-  return (frame) => parts.map((part) => textOf(part(frame))).join("");
+function formatted(inside: string, context: Context): string {
+  const parts = inside
+    .split(/\{([^{}]*)\}/u)
+    .map((part, index) =>
+      index % 2 === 0 ? `"${part}"` : `R.textOf(${expression({ ...context, tokens: new Tokens(tokensOf(part)) })})`,
+    );
+  return `(${parts.join(" + ")})`;
 }

@@ -1,9 +1,10 @@
-/** Runs the Python files of a project in this process. Texts are parsed once, however many projects share them. */
+/** Runs the Python files of a project in this process, as JavaScript. Texts are translated once, however many projects share them. */
+import { compileFunction } from "node:vm";
+
 import type { Json } from "../../json.ts";
-import { callOf } from "./built-ins.ts";
-import type { Frame, Machine } from "./frame.ts";
-import { OutOfSteps } from "./frame.ts";
-import { type Execute, moduleOf } from "./statements.ts";
+import { callable } from "./built-ins.ts";
+import { Machine, OutOfSteps, RUN_TIME } from "./machine.ts";
+import { translated } from "./statements.ts";
 import { fromJson, Raised, raised, toJson, type Value } from "./values.ts";
 
 /** Source text by path, such as `app/store.py`. */
@@ -12,33 +13,37 @@ export type Files = Readonly<Record<string, string>>;
 /** Called functions as `module:name`; `depth` is 1 for the one that was called from outside. */
 export type Trace = readonly { readonly called: string; readonly depth: number }[];
 
-const MOST_PARSED = 4_000;
+type Names = ReadonlyMap<string, Value>;
+type Module = (runTime: typeof RUN_TIME, machine: Machine, load: (module: string) => Names) => Names;
+
+const MOST_KEPT = 4_000;
 const MOST_STEPS = 60_000;
-const PARSED = new Map<string, Execute>();
+const MODULES = new Map<string, Module>();
 
 /** What a call that raised, or did not end, gives. */
 export const CRASH = "!crash";
 
-function parsedModule(source: string): Execute {
-  const known = PARSED.get(source);
+function compiled(source: string, module: string): Module {
+  const key = `${module}\n${source}`;
+  const known = MODULES.get(key);
   if (known !== undefined) return known;
-  if (PARSED.size >= MOST_PARSED) PARSED.clear();
-  const made = moduleOf(source);
-  PARSED.set(source, made);
+  if (MODULES.size >= MOST_KEPT) MODULES.clear();
+  // Only texts of this catalogue come here: no answer of a model does.
+  const made = compileFunction(translated(source, module), ["R", "M", "load"]) as Module;
+  MODULES.set(key, made);
   return made;
 }
 
 export class Project {
   readonly #files: Files;
-  readonly #modules = new Map<string, Map<string, Value>>();
-  readonly #machine: Machine;
+  readonly #modules = new Map<string, Names>();
+  readonly #machine = new Machine();
 
   constructor(files: Files) {
     this.#files = files;
-    this.#machine = { steps: MOST_STEPS, depth: 0, trace: null, load: (module) => this.#load(module) };
   }
 
-  /** The result of a function, or CRASH. Throws SyntaxError for files outside of what is interpreted. */
+  /** The result of a function, or CRASH. Throws SyntaxError for files outside of what is translated. */
   call(module: string, name: string, args: readonly Json[]): Json {
     return this.traced(module, name, args, false).result;
   }
@@ -52,23 +57,20 @@ export class Project {
     try {
       const called = this.#load(module).get(name);
       if (called === undefined) throw raised("NameError");
-      const result = toJson(callOf(called)({ values: args.map(fromJson), named: new Map() }));
-      return { result, trace };
+      return { result: toJson(callable(called)(...args.map(fromJson))), trace };
     } catch (error) {
       if (error instanceof Raised || error instanceof OutOfSteps) return { result: CRASH, trace };
       throw error;
     }
   }
 
-  #load(module: string): Map<string, Value> {
+  #load(module: string): Names {
     const known = this.#modules.get(module);
     if (known !== undefined) return known;
     const source = this.#files[`${module.replaceAll(".", "/")}.py`];
     if (source === undefined) throw raised("NameError");
-    const globals = new Map<string, Value>();
-    this.#modules.set(module, globals);
-    const frame: Frame = { locals: globals, globals, module, machine: this.#machine, result: null };
-    parsedModule(source)(frame);
-    return globals;
+    const made = compiled(source, module)(RUN_TIME, this.#machine, (other) => this.#load(other));
+    this.#modules.set(module, made);
+    return made;
   }
 }

@@ -1,236 +1,162 @@
-/** Statements of a Python text, parsed into functions that carry them out. */
-import { asTarget, type Evaluate, expression, expressions, loopTarget } from "./expressions.ts";
-import { type Frame, instanceOf, spend } from "./frame.ts";
+/** Statements of a Python text as JavaScript. */
+import { builtInMentions, type Context, mention, resolved } from "./context.ts";
+import { expression, expressions, loopTarget } from "./expressions.ts";
 import { Tokens, tokensOf } from "./tokens.ts";
-import { type Arguments, Class, Instance, isTrue, itemsOf, operate, Raised, raised, type Value } from "./values.ts";
 
-/** What follows a statement, where it is not the next one. */
-type After = "break" | "continue" | "return" | undefined;
-export type Execute = (frame: Frame) => After;
-
-/** Throws SyntaxError. */
-export function moduleOf(source: string): Execute {
-  const tokens = new Tokens(tokensOf(source));
-  const body: Execute[] = [];
-  while (tokens.next.kind !== "end") body.push(statement(tokens));
-  return sequence(body);
+/**
+ * The body of a function of the run time `R`, the machine `M` and `load`, which gives the names of another module; it returns those of this
+ * one. Throws SyntaxError.
+ */
+export function translated(source: string, module: string): string {
+  const context: Context = { tokens: new Tokens(tokensOf(source)), module, names: new Set() };
+  const body: string[] = [];
+  while (context.tokens.next.kind !== "end") body.push(statement(context));
+  const names = [...context.names];
+  const exported = names.map((name) => `["${name}", g_${name}]`).join(", ");
+  const code = builtInMentions(resolved(body.join("\n"), context.names, "g"));
+  return `"use strict";\n${declared(names, "g")}${code}\nreturn new Map([${exported}]);`;
 }
 
-function sequence(body: readonly Execute[]): Execute {
-  return (frame) => {
-    for (const one of body) {
-      const after = one(frame);
-      if (after !== undefined) return after;
-    }
-    return undefined;
-  };
+function declared(names: readonly string[], scope: string): string {
+  return names.length === 0 ? "" : `let ${names.map((name) => `${scope}_${name}`).join(", ")};\n`;
 }
 
-function block(tokens: Tokens): Execute {
+function block(context: Context): string {
+  const { tokens } = context;
   tokens.expect(":");
   tokens.expectKind("line");
   tokens.expectKind("indent");
-  const body: Execute[] = [];
-  while (tokens.next.kind !== "dedent") body.push(statement(tokens));
+  const body: string[] = [];
+  while (tokens.next.kind !== "dedent") body.push(statement(context));
   tokens.expectKind("dedent");
-  return sequence(body);
+  return `{\n${body.join("\n")}\n}`;
 }
 
-function statement(tokens: Tokens): Execute {
-  if (tokens.accept("def")) return definition(tokens);
-  if (tokens.accept("class")) return classOf(tokens);
-  if (tokens.accept("if")) return branch(tokens);
-  if (tokens.accept("for")) return forLoop(tokens);
-  if (tokens.accept("while")) return whileLoop(tokens);
-  if (tokens.accept("try")) return attempt(tokens);
-  const done = simple(tokens);
+function statement(context: Context): string {
+  const { tokens } = context;
+  if (tokens.accept("def")) {
+    const { name, code } = definition(context);
+    context.names.add(name);
+    return `${mention(name)} = ${code};`;
+  }
+  if (tokens.accept("class")) return classOf(context);
+  if (tokens.accept("if")) return branch(context);
+  if (tokens.accept("for")) return forLoop(context);
+  if (tokens.accept("while")) return `while (R.isTrue(${expression(context)})) { M.spend(); ${block(context)} }`;
+  if (tokens.accept("try")) return attempt(context);
+  const done = simple(context);
   tokens.expectKind("line");
   return done;
 }
 
-function simple(tokens: Tokens): Execute {
-  if (tokens.accept("pass")) return () => undefined;
-  if (tokens.accept("break")) return () => "break";
-  if (tokens.accept("continue")) return () => "continue";
-  if (tokens.accept("return")) return returned(tokens.next.kind === "line" ? () => null : expressions(tokens).get);
-  if (tokens.accept("raise")) return raising(expression(tokens));
-  if (tokens.accept("from")) return imported(tokens);
-  if (tokens.accept("assert")) return asserted(expression(tokens));
-  const left = expressions(tokens);
+function simple(context: Context): string {
+  const { tokens } = context;
+  if (tokens.accept("pass")) return ";";
+  if (tokens.accept("break")) return "break;";
+  if (tokens.accept("continue")) return "continue;";
+  if (tokens.accept("return"))
+    return `return M.leave(${tokens.next.kind === "line" ? "null" : expressions(context).code});`;
+  if (tokens.accept("raise")) return `R.raise(${expression(context)});`;
+  if (tokens.accept("from")) return imported(context);
+  const left = expressions(context);
   const sign = tokens.next.text;
-  if (tokens.accept("=")) {
-    const [set, value] = [asTarget(left), expressions(tokens).get];
-    return (frame) => void set(frame, value(frame));
-  }
-  if (["+=", "-=", "*=", "//="].some((one) => tokens.accept(one))) {
-    const [set, value] = [asTarget(left), expression(tokens)];
-    return (frame) => void set(frame, operate(sign.slice(0, -1), left.get(frame), value(frame)));
-  }
-  return (frame) => void left.get(frame);
-}
-
-function returned(value: Evaluate): Execute {
-  return (frame) => {
-    frame.result = value(frame);
-    return "return";
+  const set = (value: string): string => {
+    if (left.assign === undefined) throw new SyntaxError("nothing can be assigned to this");
+    return `${left.assign(value)};`;
   };
+  if (tokens.accept("=")) return set(expressions(context).code);
+  if (["+=", "-=", "*=", "//="].some((one) => tokens.accept(one)))
+    return set(`R.operate("${sign.slice(0, -1)}", ${left.code}, ${expression(context)})`);
+  return `${left.code};`;
 }
 
-function raising(value: Evaluate): Execute {
-  return (frame) => {
-    const error = value(frame);
-    if (error instanceof Class) throw new Raised(instanceOf(error, { values: [], named: new Map() }));
-    throw error instanceof Instance ? new Raised(error) : raised("TypeError");
-  };
-}
-
-function asserted(value: Evaluate): Execute {
-  return (frame) => {
-    if (!isTrue(value(frame))) throw raised("Exception");
-    return undefined;
-  };
-}
-
-function imported(tokens: Tokens): Execute {
+function imported({ tokens, names }: Context): string {
   let module = tokens.expectKind("name");
   while (tokens.accept(".")) module += `.${tokens.expectKind("name")}`;
   tokens.expect("import");
-  const names: [name: string, as: string][] = [];
+  const lines: string[] = [];
   do {
     const name = tokens.expectKind("name");
-    names.push([name, tokens.accept("as") ? tokens.expectKind("name") : name]);
+    names.add(name);
+    lines.push(`${mention(name)} = R.imported(load("${module}"), "${name}");`);
   } while (tokens.accept(","));
-  return ({ machine, locals }) => {
-    const from = machine.load(module);
-    for (const [name, as] of names) {
-      const value = from.get(name);
-      if (value === undefined) throw raised("NameError");
-      locals.set(as, value);
-    }
-    return undefined;
-  };
+  return lines.join(" ");
 }
 
-interface Parameter {
-  readonly name: string;
-  readonly fallback: Evaluate | null;
-}
-
-function definition(tokens: Tokens): Execute {
+function definition(context: Context): { name: string; code: string } {
+  const { tokens, module } = context;
   const name = tokens.expectKind("name");
   tokens.expect("(");
-  const parameters: Parameter[] = [];
+  const parameters: string[] = [];
   while (!tokens.accept(")")) {
-    const parameter = tokens.expectKind("name");
-    parameters.push({ name: parameter, fallback: tokens.accept("=") ? expression(tokens) : null });
+    parameters.push(tokens.expectKind("name"));
     tokens.accept(",");
   }
-  const body = block(tokens);
-  return (frame) => {
-    const { locals, globals, machine, module } = frame;
-    const called = `${module}:${name}`;
-    const call = (args: Arguments): Value => {
-      const inner: Frame = { locals: argumentsOf(parameters, args, frame), globals, machine, module, result: null };
-      spend(inner);
-      machine.depth += 1;
-      machine.trace?.push({ called, depth: machine.depth });
-      try {
-        body(inner);
-      } finally {
-        machine.depth -= 1;
-      }
-      return inner.result;
-    };
-    locals.set(name, { call });
-    return undefined;
-  };
+  const names = new Set<string>();
+  const body = block({ tokens, module, names });
+  const given = parameters.map((one) => `l_${one}`).join(", ");
+  const variables = declared(
+    [...names].filter((one) => !parameters.includes(one)),
+    "l",
+  );
+  const code = `((${given}) => {\nM.enter("${module}:${name}");\n${variables}${body}\nreturn M.leave(null);\n})`;
+  return { name, code: resolved(code, new Set([...names, ...parameters]), "l") };
 }
 
-function argumentsOf(parameters: readonly Parameter[], args: Arguments, outer: Frame): Map<string, Value> {
-  const locals = new Map<string, Value>();
-  for (const [index, { name, fallback }] of parameters.entries()) {
-    let given = index < args.values.length ? args.values[index] : args.named.get(name);
-    if (given === undefined) given = fallback?.(outer);
-    if (given === undefined) throw raised("TypeError");
-    locals.set(name, given);
-  }
-  if (args.values.length > parameters.length) throw raised("TypeError");
-  return locals;
-}
-
-function classOf(tokens: Tokens): Execute {
+function classOf(context: Context): string {
+  const { tokens } = context;
   const name = tokens.expectKind("name");
-  let base: Evaluate | null = null;
+  let base = "null";
   if (tokens.accept("(")) {
-    base = expression(tokens);
+    base = expression(context);
     tokens.expect(")");
   }
-  const body = block(tokens);
-  return (frame) => {
-    const members = new Map<string, Value>();
-    body({ ...frame, locals: members });
-    const above = base?.(frame);
-    frame.locals.set(name, new Class(name, above instanceof Class ? above : null, members));
-    return undefined;
-  };
+  tokens.expect(":");
+  tokens.expectKind("line");
+  tokens.expectKind("indent");
+  const members: string[] = [];
+  while (tokens.next.kind !== "dedent") {
+    if (tokens.accept("def")) {
+      const method = definition(context);
+      members.push(`["${method.name}", ${method.code}]`);
+    } else simpleText(tokens);
+  }
+  tokens.expectKind("dedent");
+  context.names.add(name);
+  return `${mention(name)} = new R.Class("${name}", ${base}, new Map([${members.join(", ")}]));`;
 }
 
-function branch(tokens: Tokens): Execute {
-  const test = expression(tokens);
-  const then = block(tokens);
-  let otherwise: Execute | null = null;
-  if (tokens.accept("elif")) otherwise = branch(tokens);
-  else if (tokens.accept("else")) otherwise = block(tokens);
-  return (frame) => (isTrue(test(frame)) ? then(frame) : otherwise?.(frame));
+/** The text that describes a class. */
+function simpleText(tokens: Tokens): void {
+  tokens.expectKind("text");
+  tokens.expectKind("line");
 }
 
-function forLoop(tokens: Tokens): Execute {
-  const target = loopTarget(tokens);
-  tokens.expect("in");
-  const all = expressions(tokens).get;
-  const body = block(tokens);
-  return (frame) => {
-    for (const item of itemsOf(all(frame))) {
-      spend(frame);
-      target(frame, item);
-      const after = body(frame);
-      if (after === "break") return undefined;
-      if (after === "return") return after;
-    }
-    return undefined;
-  };
+function branch(context: Context): string {
+  const test = expression(context);
+  const then = block(context);
+  const head = `if (R.isTrue(${test})) ${then}`;
+  if (context.tokens.accept("elif")) return `${head} else ${branch(context)}`;
+  return context.tokens.accept("else") ? `${head} else ${block(context)}` : head;
 }
 
-function whileLoop(tokens: Tokens): Execute {
-  const test = expression(tokens);
-  const body = block(tokens);
-  return (frame) => {
-    while (isTrue(test(frame))) {
-      spend(frame);
-      const after = body(frame);
-      if (after === "break") return undefined;
-      if (after === "return") return after;
-    }
-    return undefined;
-  };
+function forLoop(context: Context): string {
+  const assign = loopTarget(context);
+  context.tokens.expect("in");
+  const all = expressions(context).code;
+  return `for (const item of R.itemsOf(${all})) { M.spend(); ${assign("item")}; ${block(context)} }`;
 }
 
-function attempt(tokens: Tokens): Execute {
-  const body = block(tokens);
+function attempt(context: Context): string {
+  const { tokens } = context;
+  const body = block(context);
   tokens.expect("except");
-  const kind = expression(tokens);
-  const as = tokens.accept("as") ? tokens.expectKind("name") : null;
-  const handle = block(tokens);
-  return (frame) => {
-    const { depth } = frame.machine;
-    try {
-      return body(frame);
-    } catch (error) {
-      const caught = kind(frame);
-      if (!(error instanceof Raised) || !(caught instanceof Class) || !error.value.is.isA(caught)) throw error;
-      frame.machine.depth = depth;
-      if (as !== null) frame.locals.set(as, error.value);
-      return handle(frame);
-    }
-  };
+  const kind = expression(context);
+  let as = "";
+  if (tokens.accept("as")) {
+    const name = tokens.expectKind("name");
+    context.names.add(name);
+    as = `${mention(name)} = error.value;`;
+  }
+  return `{ const depth = M.depth; try ${body} catch (error) { R.caught(error, ${kind}); M.depth = depth; ${as} ${block(context)} } }`;
 }

@@ -8,6 +8,7 @@ export interface Token {
 
 const TOKEN =
   /[^\S\n]*(?:(?<comment>#[^\n]*)|(?<format>f"(?:[^"\\\n]|\\.)*")|(?<doc>"""[\s\S]*?""")|(?<text>"(?:[^"\\\n]|\\.)*")|(?<name>[A-Za-z_]\w*)|(?<number>\d+)|(?<sign>\/\/=|\/\/|\*\*|[-+*%<>=!]=|[-+*%<>=()[\]{},:.])|(?<line>\n))/gy;
+const KINDS = ["name", "sign", "line", "text", "number", "format", "doc", "comment"] as const;
 const WIDTH = 4;
 
 /** Throws SyntaxError. */
@@ -28,7 +29,8 @@ export function tokensOf(source: string): Token[] {
       if (source.slice(at).trim() === "") break;
       throw new SyntaxError(`no token: ${JSON.stringify(source.slice(at, at + 30))}`);
     }
-    const [kind, text] = Object.entries(found).find(([, value]) => value !== undefined) ?? ["line", ""];
+    const kind = KINDS.find((one) => found[one] !== undefined) ?? "line";
+    const text = found[kind];
     if (kind === "comment") continue;
     if (kind === "line") {
       if (depth === 0 && !startsLine) tokens.push({ kind: "line", text: "" });
@@ -46,7 +48,7 @@ export function tokensOf(source: string): Token[] {
     }
     if ("([{".includes(text ?? "") && kind === "sign") depth += 1;
     if (")]}".includes(text ?? "") && kind === "sign") depth -= 1;
-    tokens.push({ kind: kind as Kind, text: text ?? "" });
+    tokens.push({ kind, text: text ?? "" });
   }
   if (!startsLine) tokens.push({ kind: "line", text: "" });
   level(0);

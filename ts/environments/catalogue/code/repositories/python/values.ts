@@ -1,31 +1,31 @@
-/** Values of the interpreted Python and what the operators do with them. Whole numbers only; tuples are lists. */
+/** Values of the translated Python and what the operators do with them. Whole numbers only; tuples are lists. */
 import { type Json, isList } from "../../json.ts";
 
 export type Value = null | boolean | number | string | Value[] | Dict | Instance | Class | Callable;
 export type Dict = Map<string | number, Value>;
 
-export interface Arguments {
-  readonly values: readonly Value[];
-  readonly named: ReadonlyMap<string, Value>;
-}
-
-/** A function, a bound method or a built-in. */
-export interface Callable {
-  readonly call: (args: Arguments) => Value;
-}
+/** A function, a method or a built-in. */
+export type Callable = (...args: Value[]) => Value;
 
 export class Class {
   readonly name: string;
   readonly base: Class | null;
-  readonly members: ReadonlyMap<string, Value>;
+  readonly members: ReadonlyMap<string, Callable>;
 
-  constructor(name: string, base: Class | null, members: ReadonlyMap<string, Value>) {
+  readonly make: Callable;
+
+  constructor(name: string, base: Class | null, members: ReadonlyMap<string, Callable>) {
     this.name = name;
     this.base = base;
     this.members = members;
+    this.make = (...args) => {
+      const made = new Instance(this);
+      this.member("__init__")?.(made, ...args);
+      return made;
+    };
   }
 
-  member(name: string): Value | undefined {
+  member(name: string): Callable | undefined {
     return this.members.get(name) ?? this.base?.member(name);
   }
 
@@ -43,12 +43,15 @@ export class Instance {
   }
 }
 
-/** An exception on its way. */
+/** An exception on its way. Refusals are frequent, so it takes no stack. */
 export class Raised extends Error {
   readonly value: Instance;
 
   constructor(value: Instance) {
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
     super(value.is.name);
+    Error.stackTraceLimit = limit;
     this.value = value;
   }
 }
@@ -166,6 +169,7 @@ function contains(all: Value, one: Value): boolean {
   throw raised("TypeError");
 }
 
+/** The list itself, or a list of what a dictionary or a text has. */
 export function itemsOf(value: Value): readonly Value[] {
   if (Array.isArray(value)) return value;
   if (value instanceof Map) return [...value.keys()];
@@ -201,6 +205,7 @@ export function fromJson(json: Json): Value {
 
 /** Throws the TypeError of what is no JSON. */
 export function toJson(value: Value): Json {
+  if (typeof value === "function" || value === undefined) throw raised("TypeError");
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map(toJson);
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, item]) => [String(key), toJson(item)]));
