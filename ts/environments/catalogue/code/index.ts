@@ -19,6 +19,7 @@ import { encoders } from "./encoders/index.ts";
 import { graphPrograms } from "./graph-programs/index.ts";
 import { machines } from "./machines/index.ts";
 import { patterns } from "./patterns/index.ts";
+import { repoFeature } from "./repo-feature/index.ts";
 import { repoIssueFix } from "./repo-issue-fix/index.ts";
 import { representations } from "./representations/index.ts";
 import { runtimeRules } from "./runtime-rules/index.ts";
@@ -80,4 +81,5 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   languagePort,
   maskedFaultsRepair,
   repoIssueFix,
+  repoFeature,
 ];

@@ -3,6 +3,7 @@ import type { Rng } from "../../../../random/rng.ts";
 import { at } from "../../lists.ts";
 import { isList, type Json } from "../json.ts";
 import { type Project, worded } from "../repositories/project.ts";
+import { outcome } from "../repositories/responses.ts";
 import { encoded } from "../repositories/streams.ts";
 import type { Instance } from "./draw.ts";
 
@@ -73,30 +74,6 @@ function direction(right: Json, wrong: Json): string {
     return [...right].sort().join() === [...wrong].sort().join() ? "is in the wrong order" : "is not right";
   }
   return "is not right";
-}
-
-interface Outcome {
-  readonly error: string | null;
-  readonly values: Readonly<Record<string, Json>>;
-}
-
-/** The three forms of responses as one. */
-function outcome(response: Json): Outcome {
-  if (typeof response === "string") {
-    if (response.startsWith("error")) return { error: response, values: {} };
-    const pairs = response.split(" ").flatMap((word): [string, Json][] => {
-      const [key = "", value] = word.split("=", 2);
-      if (value === undefined) return [];
-      return [[key, key.endsWith("s") ? value.split(",") : /^\d+$/u.test(value) ? Number(value) : value]];
-    });
-    return { error: null, values: Object.fromEntries(pairs) };
-  }
-  if (isList(response)) {
-    if (response[0] === "failed") return { error: String(response[2]), values: {} };
-    return { error: null, values: response[2] as Outcome["values"] };
-  }
-  const { status, body } = response as { status: number; body: Outcome["values"] };
-  return status === 200 ? { error: null, values: body } : { error: String(body["error"]), values: {} };
 }
 
 export function deedOf(project: Project, name: string): string {

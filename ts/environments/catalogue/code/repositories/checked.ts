@@ -1,6 +1,6 @@
 /**
  * The program that runs an answer: its files over those of a project, from memory. Only inputs enter the sandbox; with `behave` these are the
- * project as the prompt shows it and streams of requests, with `suite` a version of the project, on which the tests of the answer run.
+ * project as the prompt shows it and streams of requests, with `suite` a version of the project, on which the tests of the answer run. With `docs` nothing of the answer runs: it gives the lines that its document misses.
  */
 import type { Json } from "../json.ts";
 import { filesIn } from "./answer-files.ts";
@@ -60,7 +60,8 @@ def answered(run, requests):
 def ${CHECK}(mode, package, files, streams):
     suites = {path: text for path, text in ANSWER.items() if path.startswith("tests/")}
     if mode == "docs":
-        return [line.strip() for line in ANSWER.get(streams[0], "").splitlines()]
+        lines = [line.strip() for line in ANSWER.get(package, "").splitlines()]
+        return [line for line in streams if line not in lines]
     if mode == "behave":
         files = {**files, **{path: text for path, text in ANSWER.items() if path not in suites}}
     sys.meta_path.insert(0, Sources({path: text for path, text in files.items() if path.endswith(".py")}))

@@ -108,7 +108,7 @@ export function drawSettings(rng: Rng, { tiers }: Domain): Settings {
 }
 
 /** The constants of each optional part; the others are everybody's. */
-const OF_FEATURE: Readonly<Record<string, string>> = {
+export const OF_FEATURE: Readonly<Record<string, string>> = {
   DAMAGE_PERCENTS: "damage",
   WORN_PERCENT: "damage",
   RENEWALS: "renew",

@@ -2,7 +2,7 @@
 import type { Json } from "../json.ts";
 import { isList } from "../json.ts";
 import { codeOf, domainOf, type Fault, type Project } from "./project.ts";
-import { CRASH, Project as Running, type Trace } from "./python/run-files.ts";
+import { CRASH, type Files, Project as Running, type Trace } from "./python/run-files.ts";
 import { encoded, type Request } from "./streams.ts";
 
 /** A version of a project that runs here. */
@@ -14,7 +14,12 @@ export interface Version {
 }
 
 export function versionOf(project: Project, faults: readonly Fault[] = []): Version {
-  const running = new Running(codeOf(project, faults));
+  return versionWith(project, codeOf(project, faults));
+}
+
+/** The version with these files. */
+export function versionWith(project: Project, files: Files): Version {
+  const running = new Running(files);
   const module = `${domainOf(project).pkg}.main`;
   return {
     answers(requests) {

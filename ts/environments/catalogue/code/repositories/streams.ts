@@ -30,6 +30,8 @@ class Desk {
   people = 0;
   loans: { number: number; item: number; person: number }[] = [];
   lent = 0;
+  /** Who brought something back last, and may owe something. */
+  returner = 1;
 
   constructor(project: Project, rng: Rng) {
     this.rng = rng;
@@ -83,10 +85,21 @@ class Desk {
     return between(this.rng, 1, Math.max(1, this.people));
   }
 
+  /** Somebody who may owe something. */
+  debtor(): number {
+    return this.rng.integer(4) === 0 ? this.person() : this.returner;
+  }
+
+  /** Somebody who has something to bring back, where there is one. */
+  borrower(): number {
+    return this.loans.length === 0 ? this.person() : this.rng.pick(this.loans).person;
+  }
+
   /** The number of a loan that is open, as far as the stream knows. */
   loan(): number {
     if (this.loans.length === 0 || this.rng.integer(ODD) === 0) return between(this.rng, 1, Math.max(1, this.lent));
-    return this.rng.pick(this.loans).number;
+    // The older one of two.
+    return Math.min(this.rng.pick(this.loans).number, this.rng.pick(this.loans).number);
   }
 
   lend(): Request {
@@ -105,6 +118,7 @@ class Desk {
 
   giveBack(): Request {
     const number = this.loan();
+    this.returner = this.loans.find((loan) => loan.number === number)?.person ?? this.returner;
     this.loans = this.loans.filter((loan) => loan.number !== number);
     return this.request("give-back", { loan: number, day: this.day });
   }
@@ -152,13 +166,13 @@ const DESK_DRAWS: readonly Draw[] = [
   (desk) => desk.giveBack(),
   (desk) => desk.giveBack(),
   (desk) => desk.giveBack(),
-  (desk) => desk.request("balance", { [desk.domain.person]: desk.person() }),
+  (desk) => desk.request("balance", { [desk.domain.person]: desk.debtor() }),
 ];
 
 const FEATURE_DRAWS: Readonly<Record<string, Draw>> = {
   pay: (desk) =>
     desk.request("pay", {
-      [desk.domain.person]: desk.person(),
+      [desk.domain.person]: desk.debtor(),
       amount: desk.constant("LEAST_RATE") * between(desk.rng, 1, 4) - (desk.rng.integer(3) === 0 ? 7 : 0),
     }),
   renew: (desk) => desk.request("renew", { loan: desk.loan(), day: desk.day }),
@@ -180,11 +194,11 @@ const FEATURE_DRAWS: Readonly<Record<string, Draw>> = {
     }),
   voucher: (desk) =>
     desk.request("add-voucher", {
-      [desk.domain.person]: desk.person(),
+      [desk.domain.person]: desk.borrower(),
       percent: desk.rng.integer(ODD) === 0 ? desk.rng.pick([0, 100, 101]) : 10 * between(desk.rng, 1, 8),
-      until: desk.day + between(desk.rng, 2, 14),
+      until: desk.day + between(desk.rng, 4, 30),
     }),
-  statement: (desk) => desk.request("statement", { [desk.domain.person]: desk.person() }),
+  statement: (desk) => desk.request("statement", { [desk.domain.person]: desk.debtor() }),
   report: (desk) => {
     const first = Math.max(1, desk.day - between(desk.rng, 3, 20));
     return desk.request("report", { first, last: desk.rng.integer(ODD) === 0 ? first - 1 : desk.day });
@@ -220,7 +234,7 @@ export function drawStream(
   );
   const optional = [...favoured, ...favoured, ...others].flatMap((feature) => FEATURE_DRAWS[feature] ?? []);
   for (const _ of range(between(rng, LENGTH[0], LENGTH[1]))) {
-    desk.day += rng.integer(4) === 0 ? between(rng, 6, 12) : rng.integer(3);
+    desk.day += rng.integer(3) === 0 ? between(rng, 6, 14) : rng.integer(3);
     const isOptional = optional.length > 0 && rng.integer(3) === 0;
     requests.push(rng.pick(isOptional ? optional : DESK_DRAWS)(desk));
   }
