@@ -70,13 +70,15 @@ export function make(rng: Rng, level: Level): Instance | null {
   const [right, given] = [versionOf(project), versionOf(project, [fault])];
   const runs: Run[] = [];
   let found: Pick<Instance, "report" | "indirection" | "read"> | null = null;
+  const called = functionOf(project, site);
   for (const requests of streamsOf(project, site, seed)) {
-    const answers = right.answers(requests);
-    const place = firstDifference(answers, given.answers(requests));
+    const { answers, reached } = right.observed(requests);
+    const isReached = reached.some((one) => one.has(called));
+    const place = isReached ? firstDifference(answers, given.answers(requests)) : null;
     runs.push({ requests, answers, place });
     if (place === null && found === null && runs.length === FIRST) return null;
     if (place === null || found !== null) continue;
-    found = reportOf(requests.slice(0, place + 1), right, given, functionOf(project, site));
+    found = reportOf(requests.slice(0, place + 1), right, given, called);
     if (found === null || found.indirection < least || found.indirection > most) return null;
     runs.pop();
     runs.push({ requests, answers, place: SHOWN });
@@ -101,10 +103,10 @@ export function make(rng: Rng, level: Level): Instance | null {
   };
 }
 
-export function streamsOf(project: Project, { feature }: Pick<Site, "feature">, seed: number): Request[][] {
+export function* streamsOf(project: Project, { feature }: Pick<Site, "feature">, seed: number): Generator<Request[]> {
   const rng = createRng(seed);
   const favoured = feature === null ? [] : [feature];
-  return range(STREAMS).map(() => drawStream(project, rng, { favoured }));
+  for (const _ of range(STREAMS)) yield drawStream(project, rng, { favoured });
 }
 
 export function siteOf({ project, fault }: Pick<Instance, "project" | "fault">): Site {
@@ -180,6 +182,6 @@ function mutantsOf({ project, fault, runs, reached }: Drawn, rng: Rng): Pick<Ins
 
 /** Requests of a test that projects show: the beginning of a stream that the fault does not change. */
 export function shownOf({ olds, seed, project, fault }: Instance): readonly Request[] {
-  const stream = at(streamsOf(project, siteOf({ project, fault }), seed), at(olds, 0));
+  const stream = at([...streamsOf(project, siteOf({ project, fault }), seed)], at(olds, 0));
   return stream.slice(0, between(createRng(seed), 9, 11));
 }

@@ -53,7 +53,7 @@ function repairOf({ project, fault }: Instance): Files {
 }
 
 function streamsFor(instance: Instance): Request[][] {
-  return streamsOf(instance.project, siteOf(instance), instance.seed);
+  return [...streamsOf(instance.project, siteOf(instance), instance.seed)];
 }
 
 /** The report, and the streams that show the mutants. */

@@ -9,6 +9,11 @@ import { encoded, type Request } from "./streams.ts";
 export interface Version {
   /** Responses by request, or null where it crashes. */
   readonly answers: (requests: readonly Request[]) => readonly Json[] | null;
+  /** Both at once. */
+  readonly observed: (requests: readonly Request[]) => {
+    readonly answers: readonly Json[] | null;
+    readonly reached: ReadonlyMap<string, number>[];
+  };
   /** Depth of each function below the handler (which has 0), for each request: the least. */
   readonly reached: (requests: readonly Request[]) => ReadonlyMap<string, number>[];
 }
@@ -21,12 +26,15 @@ export function versionOf(project: Project, faults: readonly Fault[] = []): Vers
 export function versionWith(project: Project, files: Files): Version {
   const running = new Running(files);
   const module = `${domainOf(project).pkg}.main`;
+  const asAnswers = (result: Json): readonly Json[] | null => (result === CRASH || !isList(result) ? null : result);
+  const observed: Version["observed"] = (requests) => {
+    const { result, trace } = running.traced(module, "run", [encoded(project, requests)]);
+    return { answers: asAnswers(result), reached: perRequest(trace, project) };
+  };
   return {
-    answers(requests) {
-      const result = running.call(module, "run", [encoded(project, requests)]);
-      return result === CRASH || !isList(result) ? null : result;
-    },
-    reached: (requests) => perRequest(running.traced(module, "run", [encoded(project, requests)]).trace, project),
+    answers: (requests) => asAnswers(running.call(module, "run", [encoded(project, requests)])),
+    observed,
+    reached: (requests) => observed(requests).reached,
   };
 }
 
