@@ -26,7 +26,7 @@ const row: ProgramRow = defineProgramRow<Instance>({
   place: "code",
   reportsParts: true,
   make,
-  effort: ({ touched, added, project }) => 10 * touched + 2 * added + 2 * project.features.length,
+  effort: ({ touched, added, project }) => 10 * touched + 2 * added + 3 * project.features.length,
   canonical: ({ project, feature, seed }) => ({ project, feature, seed }),
   group: ({ project: { entry, domain }, feature }) => [feature, entry, domain],
   prompts: range(4).map((index) => (instance) => wording(instance, index)),

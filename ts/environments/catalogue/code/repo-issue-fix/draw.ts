@@ -4,9 +4,9 @@ import { createRng, type Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import type { Json } from "../json.ts";
-import { functionOf, measuredSites } from "../repositories/depths.ts";
+import { functionOf } from "../repositories/depths.ts";
 import { firstDifference, shrunk, type Version, versionOf } from "../repositories/observed.ts";
-import { drawProject, type Fault, faultsOf, type Project, type Site, sitesOf } from "../repositories/project.ts";
+import { drawProject, type Fault, faultsOf, type Project, sitesOf } from "../repositories/project.ts";
 import { drawStream, type Request } from "../repositories/streams.ts";
 
 export interface Instance {
@@ -20,6 +20,8 @@ export interface Instance {
   readonly level: Level;
   /** Requests of which the last one is answered wrong, and no earlier one. */
   readonly report: readonly Request[];
+  /** The optional feature that the streams are about, besides others. */
+  readonly favoured: string | null;
   /** Of the streams. */
   readonly seed: number;
   /** Streams that the fault changes, and streams that it does not. */
@@ -34,12 +36,10 @@ export interface Instance {
 interface Run {
   readonly requests: readonly Request[];
   readonly answers: readonly Json[] | null;
-  /** Of the first response that the fault changes. */
-  readonly place: number | null;
 }
 
 /** By level: optional features, and the least and greatest indirection. */
-const FEATURES = [0, 2, 4, 6, 9] as const;
+const FEATURES = [2, 3, 5, 7, 10] as const;
 const INDIRECTION = [
   [1, 1],
   [2, 2],
@@ -48,10 +48,11 @@ const INDIRECTION = [
   [5, 8],
 ] as const;
 const STREAMS = 12;
-/** If these streams do not show the fault, it is a rare one. */
+/** Streams among which one must show the fault, and faults that are tried on them. */
 const FIRST = 4;
-/** The place of the difference in the stream from which the report was made. */
-const SHOWN = -1;
+const TRIED_FAULTS = 6;
+/** Of so many draws one does not prefer faults of the favoured feature. */
+const OF_DESK = 3;
 const LEAST_SIBLINGS = 3;
 const MOST_SIBLINGS = 6;
 const OLDS = 2;
@@ -62,57 +63,88 @@ const LEAST_MUTANTS = 2;
 const LONGEST_REPORT = 14;
 
 export function make(rng: Rng, level: Level): Instance | null {
-  const [least, most] = at(INDIRECTION, level - 1);
-  const { site } = rng.pick(measuredSites().filter(({ depth }) => depth >= least - 1 && depth <= most));
-  const project = drawProject(rng, at(FEATURES, level - 1) + rng.integer(2), site.feature);
-  const fault = rng.pick(faultsOf(site));
+  const project = drawProject(rng, at(FEATURES, level - 1) + rng.integer(2));
+  const favoured = project.features.length === 0 ? null : rng.pick(project.features);
   const seed = rng.integer(2 ** 31);
-  const [right, given] = [versionOf(project), versionOf(project, [fault])];
+  const right = versionOf(project);
+  const streams = streamsOf({ project, favoured, seed });
   const runs: Run[] = [];
-  let found: Pick<Instance, "report" | "indirection" | "read"> | null = null;
-  const called = functionOf(project, site);
-  for (const requests of streamsOf(project, site, seed)) {
-    const { answers, reached } = right.observed(requests);
-    const isReached = reached.some((one) => one.has(called));
-    const place = isReached ? firstDifference(answers, given.answers(requests)) : null;
-    runs.push({ requests, answers, place });
-    if (place === null && found === null && runs.length === FIRST) return null;
-    if (place === null || found !== null) continue;
-    found = reportOf(requests.slice(0, place + 1), right, given, called);
-    if (found === null || found.indirection < least || found.indirection > most) return null;
-    runs.pop();
-    runs.push({ requests, answers, place: SHOWN });
+  const reached: ReadonlyMap<string, number>[] = [];
+  for (const requests of streams.slice(0, FIRST)) {
+    const observed = right.observed(requests);
+    runs.push({ requests, answers: observed.answers });
+    reached.push(...observed.reached);
   }
+  const found = faultOf({ project, favoured, right, runs, reached, depths: at(INDIRECTION, level - 1) }, rng);
   if (found === null) return null;
-  const where = (test: (place: number | null) => boolean): number[] =>
-    [...runs.keys()].filter((index) => test(at(runs, index).place));
-  const siblings = where((place) => place !== null && place !== SHOWN);
-  const olds = where((place) => place === null);
-  if (siblings.length < LEAST_SIBLINGS || olds.length < OLDS) return null;
-  const mutants = mutantsOf({ project, fault, runs, reached: given.reached(found.report) }, rng);
+  const { shown, ...fault } = found;
+  for (const requests of streams.slice(FIRST)) runs.push({ requests, answers: right.answers(requests) });
+  const given = versionOf(project, [fault.fault]);
+  const others = [...runs.keys()].filter((index) => index !== shown);
+  const changed = others.filter((index) => differs(at(runs, index), given));
+  const olds = others.filter((index) => !changed.includes(index));
+  if (changed.length < LEAST_SIBLINGS || olds.length < OLDS) return null;
+  const mutants = mutantsOf({ project, fault: fault.fault, runs, reached: given.reached(fault.report) }, rng);
   if (mutants === null) return null;
   return {
     project,
-    fault,
-    ...found,
+    ...fault,
     level,
+    favoured,
     seed,
-    siblings: siblings.slice(0, MOST_SIBLINGS),
+    siblings: changed.slice(0, MOST_SIBLINGS),
     olds: olds.slice(0, OLDS),
     ...mutants,
   };
 }
 
-export function* streamsOf(project: Project, { feature }: Pick<Site, "feature">, seed: number): Generator<Request[]> {
-  const rng = createRng(seed);
-  const favoured = feature === null ? [] : [feature];
-  for (const _ of range(STREAMS)) yield drawStream(project, rng, { favoured });
+function differs({ requests, answers }: Run, given: Version): boolean {
+  return firstDifference(answers, given.answers(requests)) !== null;
 }
 
-export function siteOf({ project, fault }: Pick<Instance, "project" | "fault">): Site {
-  const found = sitesOf(project).find(({ path, site }) => path === fault.path && site === fault.site);
-  if (found === undefined) throw new RangeError(`no site ${fault.site} in ${fault.path}`);
-  return found;
+interface Search {
+  readonly project: Project;
+  readonly favoured: string | null;
+  readonly right: Version;
+  /** The first streams, and the functions that their requests reach. */
+  readonly runs: readonly Run[];
+  readonly reached: readonly ReadonlyMap<string, number>[];
+  /** Least and greatest indirection. */
+  readonly depths: readonly [number, number];
+}
+
+/** A fault that one of the first streams shows, with the report that follows from this stream. */
+function faultOf(
+  { project, favoured, right, runs, reached, depths: [least, most] }: Search,
+  rng: Rng,
+): (Pick<Instance, "fault" | "report" | "indirection" | "read"> & { readonly shown: number }) | null {
+  const near = sitesOf(project).filter((site) => {
+    const called = functionOf(project, site);
+    return reached.some((one) => {
+      const depth = one.get(called) ?? 0;
+      return depth >= least && depth <= most;
+    });
+  });
+  const drawn = shuffled(near, rng);
+  // Else most faults would be in the fees and the calendar, which every stream meets.
+  if (rng.integer(OF_DESK) > 0) drawn.sort((a, b) => Number(b.feature === favoured) - Number(a.feature === favoured));
+  for (const site of drawn.slice(0, TRIED_FAULTS)) {
+    const fault = rng.pick(faultsOf(site));
+    const given = versionOf(project, [fault]);
+    for (const [shown, { requests, answers }] of runs.entries()) {
+      const place = firstDifference(answers, given.answers(requests));
+      if (place === null) continue;
+      const found = reportOf(requests.slice(0, place + 1), right, given, functionOf(project, site));
+      if (found === null || found.indirection < least || found.indirection > most) break;
+      return { fault, ...found, shown };
+    }
+  }
+  return null;
+}
+
+export function streamsOf({ project, favoured, seed }: Pick<Instance, "project" | "favoured" | "seed">): Request[][] {
+  const rng = createRng(seed);
+  return range(STREAMS).map(() => drawStream(project, rng, { favoured: favoured === null ? [] : [favoured] }));
 }
 
 /** The fewest requests whose last response is wrong; null where they are many, where the project crashes, or the fault is not on their way. */
@@ -122,12 +154,12 @@ function reportOf(
   given: Version,
   called: string,
 ): Pick<Instance, "report" | "indirection" | "read"> | null {
-  const differs = (some: readonly Request[]): boolean => {
+  const goesWrong = (some: readonly Request[]): boolean => {
     const bad = given.answers(some);
     return bad !== null && firstDifference(right.answers(some), bad) === some.length - 1;
   };
-  if (!differs(requests)) return null;
-  const report = shrunk(requests, differs);
+  if (!goesWrong(requests)) return null;
+  const report = shrunk(requests, goesWrong);
   const way = depthOf(given.reached(report), called);
   return way === null || report.length > LONGEST_REPORT ? null : { report, indirection: way.depth, read: way.read };
 }
@@ -181,7 +213,7 @@ function mutantsOf({ project, fault, runs, reached }: Drawn, rng: Rng): Pick<Ins
 }
 
 /** Requests of a test that projects show: the beginning of a stream that the fault does not change. */
-export function shownOf({ olds, seed, project, fault }: Instance): readonly Request[] {
-  const stream = at([...streamsOf(project, siteOf({ project, fault }), seed)], at(olds, 0));
-  return stream.slice(0, between(createRng(seed), 9, 11));
+export function shownOf(instance: Instance): readonly Request[] {
+  const stream = at(streamsOf(instance), at(instance.olds, 0));
+  return stream.slice(0, between(createRng(instance.seed), 9, 11));
 }

@@ -12,7 +12,7 @@ import type { Files } from "../repositories/python/run-files.ts";
 import { projectCheats } from "../repositories/project-cheats.ts";
 import { suiteText } from "../repositories/suite-text.ts";
 import { encoded, type Request } from "../repositories/streams.ts";
-import { type Instance, make, shownOf, siteOf, streamsOf } from "./draw.ts";
+import { type Instance, make, shownOf, streamsOf } from "./draw.ts";
 import { issueOf, type Symptom } from "./issue.ts";
 
 const SUITE = "tests/test_issue.py";
@@ -53,7 +53,7 @@ function repairOf({ project, fault }: Instance): Files {
 }
 
 function streamsFor(instance: Instance): Request[][] {
-  return [...streamsOf(instance.project, siteOf(instance), instance.seed)];
+  return streamsOf(instance);
 }
 
 /** The report, and the streams that show the mutants. */

@@ -17,6 +17,7 @@ import {
   faultsOf,
   sitesOf,
 } from "../../../../../../ts/environments/catalogue/code/repositories/project.ts";
+import { FEATURES } from "../../../../../../ts/environments/catalogue/code/repositories/templates/features.ts";
 import { drawStream, encoded } from "../../../../../../ts/environments/catalogue/code/repositories/streams.ts";
 import { drawInstance } from "../../../../../../ts/environments/catalogue/drawn.ts";
 import { at, range } from "../../../../../../ts/environments/catalogue/lists.ts";
@@ -27,7 +28,7 @@ import { HAS_PYTHON } from "../interpreters.ts";
 
 const PYTHON = process.env["PRL_TEST_PYTHON"] ?? "python3";
 /** Projects that run in CPython, each with some faults. */
-const PROJECTS = IS_LONG ? 60 : 6;
+const PROJECTS = IS_LONG ? 60 : 4;
 const FAULTS = IS_LONG ? 12 : 3;
 const STREAMS = 6;
 const RUNNER = `
@@ -64,7 +65,7 @@ describe("generated projects", () => {
   test.skipIf(!HAS_PYTHON)("answer in CPython what is computed here, also with faults", () => {
     const rng = createRng(4);
     const cases = range(PROJECTS).flatMap((index) => {
-      const project = drawProject(rng, (5 * index) % 13);
+      const project = drawProject(rng, (7 * index + 5) % 13);
       const faults = range(FAULTS).map(() => rng.pick(faultsOf(rng.pick(sitesOf(project)))));
       const streams = range(STREAMS).map(() => drawStream(project, rng));
       return [[], ...faults.map((fault) => [fault])].map((some) => ({ project, some, streams }));
@@ -101,7 +102,7 @@ describe("repo-issue-fix", () => {
 
   test("a report goes wrong in its last request alone, as far below the handler as is said", () => {
     const rng = createRng(8);
-    for (const level of LEVELS) {
+    for (const level of IS_LONG ? LEVELS : ([2, 5] as const)) {
       const issue = drawInstance(row, level, rng).instance as Issue;
       const [right, given] = [versionOf(issue.project), versionOf(issue.project, [issue.fault])].map((one) =>
         one.answers(issue.report),
@@ -129,9 +130,11 @@ describe("repo-feature", () => {
 
   test("a kind of feature in a kind of project is in one split", () => {
     const rng = createRng(10);
-    const wishes = range(IS_LONG ? 400 : 40).map(
-      (index) => drawInstance(row, at(LEVELS, index % 2), rng).instance as Wish,
-    );
+    const wishes = range(300).map((seed): Wish => {
+      const feature = rng.pick(FEATURES).id;
+      const project = drawProject(rng, 4, feature);
+      return { project, feature, touched: 1, added: 1, seed, with: [], careless: [] };
+    });
     const groupOf = (wish: Wish): string => JSON.stringify(row.group?.(wish));
     const content = (wish: Wish): unknown => row.canonical?.(wish);
     const groups = (["train", "eval"] as const).map(
