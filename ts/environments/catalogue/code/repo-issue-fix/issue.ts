@@ -19,7 +19,7 @@ const DEEDS: Readonly<Record<string, string>> = {
   renew: "asking for more time with a $item",
   reserve: "getting in line for a $item",
   nightly: "the run during the night",
-  "report-damage": "telling the desk that a $item is damaged",
+  "report-damage": "reporting a damaged $item",
   "add-voucher": "handing out a voucher",
   report: "the figures for a span of days",
   "hand-over": "passing a $item on to somebody else",
@@ -71,9 +71,14 @@ function direction(right: Json, wrong: Json): string {
     if (right.length === 1 && wrong.length === 1) return direction(right[0] ?? null, wrong[0] ?? null);
     if (right.length < wrong.length) return "has more in it than it should";
     if (right.length > wrong.length) return "misses something";
-    return [...right].sort().join() === [...wrong].sort().join() ? "is in the wrong order" : "is not right";
+    const isSame = JSON.stringify(sortedTexts(right)) === JSON.stringify(sortedTexts(wrong));
+    return isSame ? "is in the wrong order" : "is not right";
   }
   return "is not right";
+}
+
+function sortedTexts(values: readonly Json[]): string[] {
+  return values.map((value) => JSON.stringify(value)).toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 export function deedOf(project: Project, name: string): string {

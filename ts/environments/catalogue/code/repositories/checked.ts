@@ -81,7 +81,7 @@ function pythonJson(value: Json): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   if (Array.isArray(value)) return `[${(value as readonly Json[]).map(pythonJson).join(", ")}]`;
   return `{${Object.entries(value)
-    .map(([key, item]) => `${JSON.stringify(key)}: ${pythonJson(item as Json)}`)
+    .map(([key, item]) => `${JSON.stringify(key)}: ${pythonJson(item)}`)
     .join(", ")}}`;
 }
 

@@ -78,7 +78,7 @@ export type Settings = Readonly<Record<string, Json>>;
 /** Constants whose edges random streams of requests meet. */
 export function drawSettings(rng: Rng, { tiers }: Domain): Settings {
   const rate = 5 * between(rng, 5, 12);
-  const limits = sample([1, 2, 3], 3, rng).sort();
+  const limits = sample([1, 2, 3], 3, rng).sort((a, b) => a - b);
   return {
     LIMITS: Object.fromEntries(tiers.map((tier, index) => [tier, at(limits, index)])),
     LOAN_DAYS: between(rng, 5, 9),
@@ -92,7 +92,7 @@ export function drawSettings(rng: Rng, { tiers }: Domain): Settings {
     LEAST_RATE: rate,
     RATE_PERCENT: between(rng, 3, 6),
     MOST_PERCENT: between(rng, 25, 45),
-    CLOSED_WEEKDAYS: sample([0, 1, 2, 3, 4, 5, 6], 2, rng).sort(),
+    CLOSED_WEEKDAYS: sample([0, 1, 2, 3, 4, 5, 6], 2, rng).sort((a, b) => a - b),
     WEEKDAY_OF_ZERO: between(rng, 1, 6),
     LEAST_VALUE: 10 * between(rng, 20, 30),
     JOURNAL_LINES: between(rng, 4, 6),

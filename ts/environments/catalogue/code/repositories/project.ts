@@ -12,8 +12,9 @@ import {
   settingsText,
 } from "./domains.ts";
 import type { Files } from "./python/run-files.ts";
-import { CORE, ENTRIES } from "./templates/core.ts";
+import { CORE } from "./templates/core.ts";
 import { DESK_FEATURES } from "./templates/desk-features.ts";
+import { ENTRIES } from "./templates/entries.ts";
 import { CONVENTIONS, DESK, FEATURES } from "./templates/features.ts";
 import { MONEY_FEATURES } from "./templates/money-features.ts";
 import type { Template } from "./templates/template.ts";
@@ -22,6 +23,8 @@ export interface Project {
   readonly entry: EntryKind;
   /** Index of its domain. */
   readonly domain: number;
+  /** What its package is called. */
+  readonly pkg: string;
   /** Optional parts, in the order of `FEATURES`. */
   readonly features: readonly string[];
   readonly settings: Settings;
@@ -47,6 +50,8 @@ export interface Site {
 const TEMPLATES: readonly Template[] = [...CORE, ...DESK_FEATURES, ...MONEY_FEATURES];
 const SITE = /«([^»]*)»/gu;
 const ONLY = / §([a-z]+)$/u;
+/** Of packages, so that a file of one project is seldom one of another. */
+const SUFFIXES = ["", "_app", "_core", "_desk", "_server", "_service", "_works"] as const;
 const MOST_KEPT = 4_000;
 const TEXTS = new Map<string, string>();
 
@@ -62,13 +67,15 @@ export function drawProject(rng: Rng, count: number, needed: string | null = nul
   return {
     entry: rng.pick(ENTRY_KINDS),
     domain,
+    pkg: `${at(DOMAINS, domain).pkg}${rng.pick(SUFFIXES)}`,
     features: FEATURES.map(({ id }) => id).filter((id) => chosen.includes(id)),
     settings: drawSettings(rng, at(DOMAINS, domain)),
   };
 }
 
-export function domainOf({ domain }: Project): Domain {
-  return at(DOMAINS, domain);
+/** The words of its domain, with the name of its package. */
+export function domainOf({ domain, pkg }: Project): Domain {
+  return { ...at(DOMAINS, domain), pkg };
 }
 
 /** Python files by path. */
@@ -133,7 +140,7 @@ export function worded(text: string, project: Project): string {
 function textOf(project: Project, { path, text }: Template, faults: readonly Fault[]): string {
   const here = faults.filter((fault) => fault.path === path);
   const features = project.features.filter((feature) => text.includes(` §${feature}\n`));
-  const key = [project.domain, path, ...here.map(({ site, choice }) => `${site}=${choice}`), ...features].join(" ");
+  const key = [project.pkg, path, ...here.map(({ site, choice }) => `${site}=${choice}`), ...features].join(" ");
   const known = TEXTS.get(key);
   if (known !== undefined) return known;
   let site = -1;

@@ -18,9 +18,9 @@ export function outcome(response: Json): Outcome {
     return { error: null, values: Object.fromEntries(pairs) };
   }
   if (isList(response)) {
-    if (response[0] === "failed") return { error: String(response[2]), values: {} };
+    if (response[0] === "failed") return { error: JSON.stringify(response[2]), values: {} };
     return { error: null, values: response[2] as Outcome["values"] };
   }
   const { status, body } = response as { status: number; body: Outcome["values"] };
-  return status === 200 ? { error: null, values: body } : { error: String(body["error"]), values: {} };
+  return status === 200 ? { error: null, values: body } : { error: JSON.stringify(body["error"]), values: {} };
 }

@@ -9,8 +9,8 @@ export interface Context {
   readonly names: Set<string>;
 }
 
-const MARK = "\u0001";
-const MARKED = /\u0001(\w+)\u0001/gu;
+const MARK = "§";
+const MARKED = /§(\w+)§/gu;
 
 /** A name whose scope is not known yet. */
 export function mention(name: string): string {

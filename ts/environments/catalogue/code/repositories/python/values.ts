@@ -173,7 +173,7 @@ function contains(all: Value, one: Value): boolean {
 export function itemsOf(value: Value): readonly Value[] {
   if (Array.isArray(value)) return value;
   if (value instanceof Map) return [...value.keys()];
-  if (typeof value === "string") return [...value];
+  if (typeof value === "string") return Array.from(value);
   throw raised("TypeError");
 }
 

@@ -91,7 +91,7 @@ def queue_of(store, $item):
 
 
 def join_queue(store, $item_id, $person_id, day):
-    """A new reservation of a $item that is out. Nobody waits twice."""
+    """A new reservation of a $item that is out. A $person waits for it once at most."""
     $item = store.get("$items", $item_id)
     $person = store.get("$people", $person_id)
     if not $item["out"]:

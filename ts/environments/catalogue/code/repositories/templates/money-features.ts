@@ -335,7 +335,7 @@ from $pkg.services.waitlist import first_in_queue §reserve
 
 
 def check_hand_over(store, loan, $item, to):
-    """The receiver must be another $person, who may borrow; nobody else may be waiting."""
+    """The receiver must be another $person who may borrow, and the first of those who wait."""
     if loan["$person"] == to:
         raise refused("same-$person")
     if $item["withdrawn"]: §damage

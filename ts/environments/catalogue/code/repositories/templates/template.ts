@@ -11,18 +11,3 @@ export interface Template {
   readonly feature?: string;
   readonly text: string;
 }
-
-/** A request to a project, whatever its entry looks like. */
-export interface Request {
-  readonly name: string;
-  readonly args: Readonly<Record<string, string | number | readonly string[]>>;
-}
-
-/** What a request of a stream may refer to. */
-export interface Stream {
-  readonly day: number;
-  readonly items: number;
-  readonly people: number;
-  readonly loans: number;
-  readonly charges: number;
-}
