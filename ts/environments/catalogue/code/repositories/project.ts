@@ -16,6 +16,7 @@ import { CORE } from "./templates/core.ts";
 import { DESK_FEATURES } from "./templates/desk-features.ts";
 import { ENTRIES } from "./templates/entries.ts";
 import { CONVENTIONS, DESK, FEATURES } from "./templates/features.ts";
+import { LIB } from "./templates/lib.ts";
 import { MONEY_FEATURES } from "./templates/money-features.ts";
 import type { Template } from "./templates/template.ts";
 
@@ -47,7 +48,7 @@ export interface Site {
   readonly choices: number;
 }
 
-const TEMPLATES: readonly Template[] = [...CORE, ...DESK_FEATURES, ...MONEY_FEATURES];
+const TEMPLATES: readonly Template[] = [...CORE, ...LIB, ...DESK_FEATURES, ...MONEY_FEATURES];
 const SITE = /«([^»]*)»/gu;
 const ONLY = / §([a-z]+)$/u;
 /** Of packages, so that a file of one project is seldom one of another. */
