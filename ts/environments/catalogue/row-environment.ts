@@ -126,8 +126,12 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
     scores.set(context.trace, made);
     return made;
   };
+  const groupKey = (task: RowTask): unknown => {
+    const { group } = rowOf(task);
+    return group === undefined ? contentKey(task) : [task.row, group(task.instance)];
+  };
   const tasksFor = (settings: Config, rng: Rng, use: Use): Generator<RowTask> =>
-    ofSplit(draw(sources(settings), rng), use, contentKey);
+    ofSplit(draw(sources(settings), rng), use, contentKey, groupKey);
   return defineEnvironment({
     name,
     version: VERSION,

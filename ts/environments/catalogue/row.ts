@@ -31,6 +31,8 @@ export interface RowCore<Instance extends object = object> {
   readonly effort: (instance: Instance) => number;
   /** Equal for instances that are one task; it decides the split. Default: the whole instance. */
   readonly canonical?: (instance: Instance) => unknown;
+  /** Equal for instances that belong to one split, such as all of one kind in one kind of surroundings. Default: each for itself. */
+  readonly group?: (instance: Instance) => unknown;
   /** Four or more wordings. Each says all that scoring demands, except where the answer stands. */
   readonly prompts: readonly ((instance: Instance, rng: Rng) => string)[];
 }

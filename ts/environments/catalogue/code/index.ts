@@ -20,6 +20,8 @@ import { graphPrograms } from "./graph-programs/index.ts";
 import { heuristicPackingProgram } from "./heuristic-packing-program/index.ts";
 import { machines } from "./machines/index.ts";
 import { patterns } from "./patterns/index.ts";
+import { repoFeature } from "./repo-feature/index.ts";
+import { repoIssueFix } from "./repo-issue-fix/index.ts";
 import { representations } from "./representations/index.ts";
 import { runtimeRules } from "./runtime-rules/index.ts";
 import { planningPrograms } from "./planning-programs/index.ts";
@@ -80,4 +82,6 @@ export const FAMILIES: readonly Family<AnyRow>[] = [
   languagePort,
   maskedFaultsRepair,
   heuristicPackingProgram,
+  repoIssueFix,
+  repoFeature,
 ];

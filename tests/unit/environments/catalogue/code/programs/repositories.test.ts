@@ -1,0 +1,156 @@
+/** CPython runs generated projects beside the translation that computes what they answer; splits keep pairs of feature and project apart. */
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+
+import { ofSplit } from "../../../../../../ts/datasets/index.ts";
+import { repoFeature } from "../../../../../../ts/environments/catalogue/code/repo-feature/index.ts";
+import type { Instance as Wish } from "../../../../../../ts/environments/catalogue/code/repo-feature/draw.ts";
+import { repoIssueFix } from "../../../../../../ts/environments/catalogue/code/repo-issue-fix/index.ts";
+import type { Instance as Issue } from "../../../../../../ts/environments/catalogue/code/repo-issue-fix/draw.ts";
+import { filesIn, filesText } from "../../../../../../ts/environments/catalogue/code/repositories/answer-files.ts";
+import { measuredSites } from "../../../../../../ts/environments/catalogue/code/repositories/depths.ts";
+import { versionOf } from "../../../../../../ts/environments/catalogue/code/repositories/observed.ts";
+import {
+  codeOf,
+  domainOf,
+  drawProject,
+  faultsOf,
+  sitesOf,
+} from "../../../../../../ts/environments/catalogue/code/repositories/project.ts";
+import { FEATURES } from "../../../../../../ts/environments/catalogue/code/repositories/templates/features.ts";
+import { drawStream, encoded } from "../../../../../../ts/environments/catalogue/code/repositories/streams.ts";
+import { drawInstance } from "../../../../../../ts/environments/catalogue/drawn.ts";
+import { at, range } from "../../../../../../ts/environments/catalogue/lists.ts";
+import { LEVELS } from "../../../../../../ts/environments/catalogue/row.ts";
+import { createRng } from "../../../../../../ts/random/rng.ts";
+import { IS_LONG } from "../../../../../support/form.ts";
+import { HAS_PYTHON } from "../interpreters.ts";
+
+const PYTHON = process.env["PRL_TEST_PYTHON"] ?? "python3";
+/** Projects that run in CPython, each with some faults. */
+const PROJECTS = IS_LONG ? 60 : 4;
+const FAULTS = IS_LONG ? 12 : 3;
+const STREAMS = 6;
+const RUNNER = `
+import importlib.abc, importlib.util, json, sys
+
+class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def __init__(self, files):
+        self.files = files
+    def find_spec(self, name, path=None, target=None):
+        stem = name.replace(".", "/")
+        is_file = stem + ".py" in self.files
+        return importlib.util.spec_from_loader(name, self, is_package=not is_file) if is_file or any(p.startswith(stem + "/") for p in self.files) else None
+    def exec_module(self, module):
+        path = module.__name__.replace(".", "/") + ".py"
+        if path in self.files:
+            exec(compile(self.files[path], path, "exec"), module.__dict__)
+
+answers = []
+for package, files, streams in json.load(sys.stdin):
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, Sources(files))
+    run = importlib.import_module(package + ".main").run
+    sys.meta_path.pop(0)
+    for requests in streams:
+        try:
+            answers.append(run(requests))
+        except Exception:
+            answers.append(None)
+print(json.dumps(answers))
+`;
+
+describe("generated projects", () => {
+  test.skipIf(!HAS_PYTHON)("answer in CPython what is computed here, also with faults", () => {
+    const rng = createRng(4);
+    const cases = range(PROJECTS).flatMap((index) => {
+      const project = drawProject(rng, (7 * index + 5) % 13);
+      const faults = range(FAULTS).map(() => rng.pick(faultsOf(rng.pick(sitesOf(project)))));
+      const streams = range(STREAMS).map(() => drawStream(project, rng));
+      return [[], ...faults.map((fault) => [fault])].map((some) => ({ project, some, streams }));
+    });
+    const input = cases.map(({ project, some, streams }) => [
+      domainOf(project).pkg,
+      codeOf(project, some),
+      streams.map((stream) => encoded(project, stream)),
+    ]);
+    const printed = execFileSync(PYTHON, ["-c", RUNNER], { input: JSON.stringify(input), encoding: "utf8" });
+    const here = cases.flatMap(({ project, some, streams }) => {
+      const version = versionOf(project, some);
+      return streams.map((stream) => version.answers(stream));
+    });
+    expect(JSON.parse(printed)).toEqual(here);
+  });
+
+  test("have faults up to six calls below a handler", () => {
+    const depths = new Set(measuredSites().map(({ depth }) => depth));
+    for (const depth of [1, 2, 3, 4, 5, 6]) expect(depths).toContain(depth);
+  });
+
+  test("files survive their way through an answer", () => {
+    const files = codeOf(drawProject(createRng(1), 3));
+    expect(filesIn(filesText(files))).toEqual(files);
+    expect(filesIn("x = 1\n=== a.py\npass")).toBeNull();
+    expect(filesIn("=== ../a.py\npass")).toBeNull();
+    expect(filesIn("=== a.py\npass\n=== a.py\npass")).toBeNull();
+  });
+});
+
+describe("repo-issue-fix", () => {
+  const row = at(repoIssueFix.rows, 0);
+
+  test("a report goes wrong in its last request alone, as far below the handler as is said", () => {
+    const rng = createRng(8);
+    for (const level of IS_LONG ? LEVELS : ([2, 5] as const)) {
+      const issue = drawInstance(row, level, rng).instance as Issue;
+      const [right, given] = [versionOf(issue.project), versionOf(issue.project, [issue.fault])].map((one) =>
+        one.answers(issue.report),
+      );
+      const wrong = right?.flatMap((answer, index) =>
+        JSON.stringify(answer) === JSON.stringify(given?.[index]) ? [] : [index],
+      );
+      expect(wrong).toEqual([issue.report.length - 1]);
+      expect(Math.min(issue.indirection, 5)).toBe(level);
+    }
+  });
+
+  test("hard issues name no file and no function of the project", () => {
+    const rng = createRng(9);
+    const { instance, prompt } = drawInstance(row, 5, rng);
+    const issue = prompt.split("\n").filter((line) => line.startsWith(">"));
+    expect(issue.length).toBeGreaterThan(0);
+    for (const { within } of sitesOf((instance as Issue).project)) expect(issue.join(" ")).not.toContain(within);
+    expect(issue.join(" ")).not.toMatch(/\.py|_/u);
+  });
+});
+
+describe("repo-feature", () => {
+  const row = at(repoFeature.rows, 0);
+
+  test("a kind of feature in a kind of project is in one split", () => {
+    const rng = createRng(10);
+    const wishes = range(300).map((seed): Wish => {
+      const feature = rng.pick(FEATURES).id;
+      const project = drawProject(rng, 4, feature);
+      return { project, feature, touched: 1, added: 1, seed, with: [], careless: [] };
+    });
+    const groupOf = (wish: Wish): string => JSON.stringify(row.group?.(wish));
+    const content = (wish: Wish): unknown => row.canonical?.(wish);
+    const groups = (["train", "eval"] as const).map(
+      (use) => new Set([...ofSplit(wishes, use, content, groupOf)].map(groupOf)),
+    );
+    const [train = new Set(), held = new Set()] = groups;
+    expect(train.size).toBeGreaterThan(0);
+    expect(held.size).toBeGreaterThan(0);
+    expect([...held].filter((group) => train.has(group))).toEqual([]);
+  });
+
+  test("the project without the feature answers everything else as before", () => {
+    const rng = createRng(11);
+    const { project, feature } = drawInstance(row, 5, rng).instance as Wish;
+    const given = { ...project, features: project.features.filter((one) => one !== feature) };
+    for (const stream of range(STREAMS).map(() => drawStream(given, rng)))
+      expect(versionOf(given).answers(stream)).toEqual(versionOf(project).answers(stream));
+  });
+});
