@@ -18,26 +18,27 @@ const MOST_SKIPPED = 200;
 const MOST_OTHERS = 2_000;
 
 /**
- * The rows of an endless generator that belong to a use. `content` is equal for equal tasks, `group` for tasks that belong to one use.
- * Throws PRL_ENVIRONMENT_INVALID where none belongs to it.
+ * The rows of an endless generator that belong to a use. `content` is equal for equal tasks. `group` is equal for tasks that have to be of
+ * one use, and undefined for a task without such others. Throws PRL_ENVIRONMENT_INVALID where none belongs to the use.
  */
 export function* ofSplit<Row>(
   rows: Iterable<Row>,
   use: Use,
   content: (row: Row) => unknown,
-  group: (row: Row) => unknown = content,
+  group: (row: Row) => unknown = () => undefined,
 ): Generator<Row> {
   const known = new Set<string>();
   let skipped = 0;
   let others = 0;
   for (const row of rows) {
-    const residue = Number.parseInt(taskHash(group(row)).slice(0, 8), 16) % CLASSES;
+    const hash = taskHash(content(row));
+    const shared = group(row);
+    const residue = Number.parseInt((shared === undefined ? hash : taskHash(shared)).slice(0, 8), 16) % CLASSES;
     if ((USE_OF_CLASS[residue] ?? "demonstrations") !== use) {
       others += 1;
       if (known.size === 0 && others === MOST_OTHERS) throw withoutTasks(use);
       continue;
     }
-    const hash = taskHash(content(row));
     if (known.has(hash)) {
       skipped += 1;
       if (skipped < MOST_SKIPPED) continue;

@@ -128,7 +128,7 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
   };
   const groupKey = (task: RowTask): unknown => {
     const { group } = rowOf(task);
-    return group === undefined ? contentKey(task) : [task.row, group(task.instance)];
+    return group && [task.row, group(task.instance)];
   };
   const tasksFor = (settings: Config, rng: Rng, use: Use): Generator<RowTask> =>
     ofSplit(draw(sources(settings), rng), use, contentKey, groupKey);
