@@ -32,7 +32,7 @@ const SHORT: Duration = Duration::from_millis(30);
 const REFUSED_FORKS_PATIENCE: Duration = Duration::from_millis(500);
 /// The same holds after this many refused forks. Each refused fork copies a whole process and frees it again, under
 /// locks for which every other process with the same files waits.
-const MOST_REFUSED_FORKS: u64 = 200;
+const MOST_REFUSED_FORKS: u64 = 1000;
 /// An exec that is not over this long after it was killed is ended from outside.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// The sandbox is killed when its processes are not ended and its files not collected within this time.
