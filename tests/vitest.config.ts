@@ -12,7 +12,6 @@ export default defineConfig({
   plugins: RUNS_COMPILED ? [compiledCode()] : [],
   test: {
     server: { deps: { external: RUNS_COMPILED ? [COMPILED_FILE] : [] } },
-    include: ["tests/**/*.test.ts"],
     pool: "forks",
     sequence: { sequencer: LongestFirst },
     // They end a test that hangs, and decide nothing else: a machine under load is five times slower than a quiet one.
@@ -20,5 +19,10 @@ export default defineConfig({
     hookTimeout: LIMIT_MS,
     // Many files wait for processes most of the time: three at a time keep two cores busy.
     maxWorkers: 3,
+    projects: [
+      // Unit tests share processes: loading prl and the addon anew for each of 300 files would cost minutes.
+      { extends: true, test: { name: "unit", include: ["tests/unit/**/*.test.ts"], isolate: false } },
+      { extends: true, test: { name: "whole", include: ["tests/**/*.test.ts"], exclude: ["tests/unit/**"] } },
+    ],
   },
 });

@@ -12,16 +12,6 @@ const root = join(import.meta.dirname, "..");
 const compiled = join(root, "dist");
 const bundle = join(root, "bundle");
 
-/** Scripts that a process of prl starts or loads by its path. */
-const SCRIPTS = [
-  "cli/main",
-  "cli/chaos/inside/hook",
-  "config/user-module-hooks",
-  "trainer/rl/loss-worker",
-  "verify/match/worker",
-  "verify/math/worker",
-  "verify/scorers/worker",
-];
 /** Packages that stay outside: optional ones, and one with a compiled part. */
 const OUTSIDE = ["onnxruntime-node", "oxc-transform", "verdaccio"];
 
@@ -29,7 +19,7 @@ const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const entries = Object.values(exports)
   .filter((target) => typeof target !== "string")
   .map((target) => /^\.\/dist\/(.*)\.js$/u.exec(target.default)[1]);
-const names = [...SCRIPTS, ...entries];
+const names = ["cli/main", ...scripts(), ...entries];
 /** The folder of each package that is inside. */
 const packages = new Set();
 
@@ -45,13 +35,32 @@ const moduleUrl = {
   },
 };
 
+/**
+ * The parts of undici that prl uses. Its index loads also fetch, WebSocket, caches and mocks, which is most of its size and 80 ms of the start
+ * of each process. An import of another name fails the build.
+ */
+const partOfUndici = {
+  name: "part-of-undici",
+  resolveId: (id) => (id === "undici" ? { id: join(root, "ts", "undici-parts.js"), moduleSideEffects: true } : null),
+  load: (id) =>
+    id === join(root, "ts", "undici-parts.js")
+      ? `import api from "undici/lib/api/index.js";
+import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
+Object.assign(Dispatcher.prototype, api);
+export { Dispatcher };
+export { default as Client } from "undici/lib/dispatcher/client.js";
+export { default as buildConnector } from "undici/lib/core/connect.js";
+`
+      : null,
+};
+
 rmSync(bundle, { recursive: true, force: true });
 const build = await rolldown({
   cwd: root,
   input: Object.fromEntries(names.map((name) => [name, join(compiled, `${name}.js`)])),
   platform: "node",
   external: (id) => id.startsWith("#") || OUTSIDE.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [moduleUrl],
+  plugins: [partOfUndici, moduleUrl],
 });
 const { output } = await build.write({
   dir: bundle,
@@ -67,6 +76,16 @@ for (const file of output) {
   }
 }
 writeFileSync(join(bundle, "LICENSES.txt"), licences());
+
+/** Scripts that a process of prl starts or loads by their path: the modules whose compiled file another module names beside itself. */
+function scripts() {
+  const modules = readdirSync(compiled, { recursive: true }).filter((path) => path.endsWith(".js"));
+  return modules.flatMap((path) => {
+    const code = readFileSync(join(compiled, path), "utf8");
+    const beside = [...code.matchAll(/new URL\("\.\/([\w-]+)\.js", import\.meta\.url\)/gu)];
+    return beside.map(([, name]) => join(dirname(path), name));
+  });
+}
 
 /** The licence texts of the packages inside, as they ask for. */
 function licences() {

@@ -3,6 +3,7 @@
 import { explain, PrlError } from "../errors.ts";
 import { noteFailure } from "../failure-note.ts";
 import { EXIT } from "./command.ts";
+import { enableCompileCache } from "./compile-cache.ts";
 import { watchOutput } from "./lost-output.ts";
 
 watchOutput();
@@ -23,6 +24,7 @@ if ("bun" in process.versions) {
   process.exit(EXIT.usage);
 }
 
+enableCompileCache(process.env);
 const { runCommandLine } = await loadCommands();
 const code = await runCommandLine(process.argv.slice(2), {
   stdout: process.stdout,

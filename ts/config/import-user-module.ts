@@ -98,8 +98,8 @@ async function prepare(): Promise<void> {
     exports: packageExports(root, running),
     prlSources: new URL("ts/", root).href,
   };
-  const hooks = new URL(`./user-module-hooks${isSource ? ".ts" : ".js"}`, import.meta.url);
-  register(isSource ? await asJavaScript(hooks) : hooks, { data });
+  const compiled = new URL("./user-module-hooks.js", import.meta.url);
+  register(isSource ? await asJavaScript(new URL("./user-module-hooks.ts", import.meta.url)) : compiled, { data });
 }
 
 /**

@@ -14,7 +14,7 @@ export { formatFlag, formatPath, type KeyPath } from "./keys/key-path.ts";
 export { describeKeys, describeSchema, type KeyDescription } from "./keys/key-docs.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { isHost } from "./host.ts";
-export { cacheDir } from "./paths.ts";
+export { cacheDir } from "../files/cache-dir.ts";
 export { algoBlock, type AlgoBlock, needsGroups, type TeacherBlock } from "./schema/orchestrator/algo.ts";
 export { allSources, type WorkerSource } from "./schema/orchestrator/all-sources.ts";
 export { curriculumBlock, type CurriculumBlock } from "./schema/orchestrator/curriculum.ts";

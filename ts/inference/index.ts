@@ -5,4 +5,9 @@ export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";
 export { engineOptions, parseInferenceProcessConfig, readInferenceProcessConfig } from "./process-config.ts";
 export type { InferenceProcessConfig } from "./process-config.ts";
-export { serveVllm, type ServeVllmOptions, type VllmServer } from "./vllm/serve-vllm.ts";
+export type { ServeVllmOptions, VllmServer } from "./vllm/serve-vllm.ts";
+
+/** Loads what starts and asks vLLM, which an embedded engine does without. */
+export async function loadVllm(): Promise<typeof import("./vllm/serve-vllm.ts")> {
+  return import("./vllm/serve-vllm.ts");
+}

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fastify, type FastifyInstance } from "fastify";
 
 import { PrlError } from "../errors.ts";
+import { WITHOUT_SCHEMAS } from "../server-options.ts";
 import type { Model } from "../native/index.ts";
 import {
   loadRenderer,
@@ -109,6 +110,7 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   const context = await createContext(model, options);
   if (context.paused) await model.pause("keep");
   const app = fastify({
+    ...WITHOUT_SCHEMAS,
     bodyLimit: Math.max(LEAST_BODY_LIMIT_BYTES, context.limits.maxModelLen * BODY_BYTES_PER_TOKEN),
     requestTimeout: RECEIVE_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -38,6 +38,7 @@ const SMALL_DOORS = new Set([
   "environments/env-worker.ts",
   "environments/records.ts",
   "environments/run-start.ts",
+  "inference-client/sampling-key.ts",
   "launcher/evaluations.ts",
   "trainer/supervised.ts",
 ]);

@@ -51,7 +51,17 @@ const NOT_LOADED: Readonly<Record<string, readonly string[]>> = {
     "trainer/",
     "verify/",
   ],
-  inference: ["algorithms/", "environments/", "launcher/", "orchestrator/", "sandbox/", "trainer/", "verify/"],
+  inference: [
+    "algorithms/",
+    "environments/",
+    "inference-client/inference-client.ts",
+    "launcher/",
+    "orchestrator/",
+    "sandbox/",
+    "trainer/",
+    "undici",
+    "verify/",
+  ],
   "env-server": [
     "algorithms/",
     "environments/benchmarks/sets/",

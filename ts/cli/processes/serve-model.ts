@@ -6,7 +6,7 @@ import {
   type InferenceServerOptions,
   isWide,
 } from "../../inference/index.ts";
-import { samplingKey } from "../../inference-client/index.ts";
+import { samplingKey } from "../../inference-client/sampling-key.ts";
 import type { Model } from "../../native/index.ts";
 import { transportToken, type WeightPuller } from "../../transports/index.ts";
 import type { CommandIo } from "../command.ts";

@@ -12,6 +12,7 @@ import { z } from "zod";
 
 import { sandboxBlock } from "../../config/index.ts";
 import { messageOf, PrlError } from "../../errors.ts";
+import { WITHOUT_SCHEMAS } from "../../server-options.ts";
 import { ifThere } from "../../files/file-presence.ts";
 import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
 import type { ConfiguredEnvironment } from "../model/configured-environment.ts";
@@ -65,6 +66,7 @@ export async function startEnvWorker(
   // It is loaded here, because programs that only score or read data do not need it.
   const { fastify } = await import("fastify");
   const limits = {
+    ...WITHOUT_SCHEMAS,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: "idle",

@@ -1,7 +1,8 @@
 /** One vLLM that a process of a run starts and watches: a stand-in for `vllm serve`, as a program. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { parseInferenceProcessConfig, serveVllm, type VllmServer } from "../../../../ts/inference/index.ts";
+import { parseInferenceProcessConfig, type VllmServer } from "../../../../ts/inference/index.ts";
+import { serveVllm } from "../../../../ts/inference/vllm/serve-vllm.ts";
 import { VllmProcess } from "../../../../ts/inference/vllm/vllm-process.ts";
 import { isAlive } from "../../../support/prl.ts";
 import { type VllmPython, vllmPython } from "../../../support/vllm/vllm-python.ts";

@@ -22,9 +22,10 @@ export class InsideOrders {
   /** What a process needs in its environment to obey. */
   variables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
     const fromSources = import.meta.url.endsWith(".ts");
-    const hook = new URL(fromSources ? "./hook.ts" : "./hook.js", import.meta.url).href;
+    const compiled = new URL("./hook.js", import.meta.url);
+    const hook = fromSources ? new URL("./hook.ts", import.meta.url) : compiled;
     const tsx = fromSources ? [`--import=${pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href}`] : [];
-    const options = [env["NODE_OPTIONS"] ?? "", ...tsx, `--import=${hook}`];
+    const options = [env["NODE_OPTIONS"] ?? "", ...tsx, `--import=${hook.href}`];
     return { NODE_OPTIONS: options.join(" ").trim(), CHAOS_ORDERS: this.#folder };
   }
 

@@ -14,8 +14,8 @@ import {
   type InferenceProcessConfig,
   type InferenceServerOptions,
   parseInferenceProcessConfig,
+  loadVllm,
   readInferenceProcessConfig,
-  serveVllm,
   type VllmServer,
 } from "../../../inference/index.ts";
 import { loadModel } from "../../../native/index.ts";
@@ -274,6 +274,7 @@ async function runChild(args: readonly string[], io: CommandIo): Promise<number>
     const join = ({ url, dtype }: VllmServer) => member.ready({ url, dtype, version: config.version });
     return untilStopped(io, async () => {
       await mayStart();
+      const { serveVllm } = await loadVllm();
       await serveVllm(config, options, join);
     });
   }

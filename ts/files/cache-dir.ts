@@ -1,10 +1,9 @@
-/** Folders of prl outside of a run. */
+/** The folder of prl outside of a run. */
 import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
-import type { Environment } from "./environment-variables.ts";
 
 /** Cache of models, warm starts and datasets: `PRL_CACHE_DIR`, else `~/.cache/prl`. Absolute; not created. */
-export function cacheDir(env: Environment = process.env): string {
+export function cacheDir(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const chosen = env["PRL_CACHE_DIR"];
   if (chosen !== undefined && chosen !== "") return resolve(chosen);
   // An empty HOME would mean the current folder.
