@@ -71,6 +71,12 @@ describe("prl", () => {
     expect(forms.filter(([, wrong]) => wrong.length > 0)).toEqual([]);
   });
 
+  test.each(["weights", "sandbox"])("%s names the form that was most likely meant", async (name) => {
+    const { code, stderr } = await prl([name, name === "weights" ? "pulish" : "serv"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`did you mean "prl ${name} ${name === "weights" ? "publish" : "serve"}"?`);
+  });
+
   test.each(["rl", "sft"])("%s --help documents each key with its type and default", async (name) => {
     const { stdout } = await prl([name, "--help"]);
     expect(stdout).toMatch(/^ {2}seed = 0 \(integer\) +Seed of all random numbers/m);
