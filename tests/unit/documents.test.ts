@@ -11,6 +11,9 @@ const PATH = new RegExp(`^(?:${[...FOLDERS, "docs", "src"].join("|")})(?:/[A-Za-
 /** `configs/` of a run directory has the same name as ours. */
 const OF_A_RUN = /^configs\/[a-z-]+\.json$/;
 
+/** Programs of prime-rl, in the table of configs/README.md. */
+const OTHERS: ReadonlySet<string> = new Set(["chat.py", "export_sft.py", "mini_moe.py"]);
+
 function documents(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".md") && !path.includes("node_modules"))
@@ -47,6 +50,18 @@ describe.each(found)("$path", ({ path, text }) => {
       return heading !== undefined && !anchorsOf(readFileSync(target, "utf8")).includes(heading);
     });
     expect(broken).toEqual([]);
+  });
+
+  test("files that begin a row of a table are in the document's folder", () => {
+    const cells = [...text.matchAll(/^\|([^|\n]+)\|/gm)].map(([, cell = ""]) => cell);
+    const named = cells.flatMap((cell) =>
+      [...cell.matchAll(/`([\w./-]+\.(?:ts|rs|py))`/g)].map(([, name = ""]) => name),
+    );
+    const folder = join(ROOT, dirname(path));
+    const files = named.length === 0 ? [] : readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const isThere = (name: string): boolean =>
+      existsSync(join(folder, name)) || files.some((file) => file.endsWith(`/${name}`));
+    expect(named.filter((name) => !OTHERS.has(name) && !isThere(name))).toEqual([]);
   });
 
   test("paths that are named exist", () => {

@@ -30,7 +30,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_ENV_WORKER_TOKEN:
     "key of env workers that listen on an address of orchestrator.remote_env_workers: a worker demands it, the orchestrator sends it",
   PRL_TRANSPORT_TOKEN:
-    "key of a run on the network: of batches, weights and the control of inference servers; that of sampling follows from it. Who listens demands it, who calls sends it",
+    "key of a run on the network: of batches, weights and the control of inference servers; that of sampling follows from it. A process that listens demands it, and one that calls sends it",
   PRL_SKIP_NATIVE: "1: npm install does not build the native addon",
 };
 

@@ -24,6 +24,10 @@ beforeAll(async () => {
     await writeFile(join(place.dir, name), code);
     files.push(name);
   }
+  for (const config of blocks("toml")) {
+    const name = /^# (\w+\.toml)\n/.exec(config)?.[1] ?? "";
+    await writeFile(join(place.dir, name), config);
+  }
   commands = blocks("sh").flatMap((block) => block.trim().split("\n"));
   const quiz = Array.from({ length: 40 }, (_, i) => `"What is ${i} + ${i}?",${2 * i}\n`).join("");
   await writeFile(join(place.dir, "quiz.csv"), `question,answer\n${quiz}`);
@@ -53,6 +57,13 @@ test("all of them are valid", async () => {
       expect.stringMatching(/^valid: tasks, gold, (wrong, )?deterministic/mu),
     ]);
   }
+});
+
+test("the config of the page resolves, with a model of this repository in place of the hub's", async () => {
+  const model = join(ROOT, "configs/small-chat/model");
+  const short = ["--seq-len", "256", "--orchestrator.train.sampling.max-completion-tokens", "64"];
+  const { code, stderr } = await here("rl", "clock.toml", "--dry-run", "--model", model, ...short);
+  expect([code, stderr]).toEqual([0, ""]);
 });
 
 test("the commands of the page work as it says", async () => {

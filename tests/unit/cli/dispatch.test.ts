@@ -60,6 +60,23 @@ describe("prl", () => {
     expect(stdout).toContain("--json");
   });
 
+  test("the usage in the help of each command begins each form with prl and its name", async () => {
+    const forms: [string, string[]][] = [];
+    for (const name of COMMAND_NAMES) {
+      const { stdout } = await prl([name, "--help"]);
+      const usage = /^Usage: ([^\n]*(?:\n(?! *$)[^\n]*)*)/mu.exec(stdout)?.[1] ?? "";
+      const lines = usage.split("\n").map((line) => line.trim());
+      forms.push([name, lines.filter((line) => !line.startsWith(`prl ${name}`))]);
+    }
+    expect(forms.filter(([, wrong]) => wrong.length > 0)).toEqual([]);
+  });
+
+  test.each(["weights", "sandbox"])("%s names the form that was most likely meant", async (name) => {
+    const { code, stderr } = await prl([name, name === "weights" ? "pulish" : "serv"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`did you mean "prl ${name} ${name === "weights" ? "publish" : "serve"}"?`);
+  });
+
   test.each(["rl", "sft"])("%s --help documents each key with its type and default", async (name) => {
     const { stdout } = await prl([name, "--help"]);
     expect(stdout).toMatch(/^ {2}seed = 0 \(integer\) +Seed of all random numbers/m);

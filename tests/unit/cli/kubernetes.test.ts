@@ -208,4 +208,11 @@ describe("prl kubernetes", () => {
     const { code, stderr } = await run("kubernetes", "status", "mine");
     expect([code, stderr]).toEqual([2, expect.stringContaining("no run was applied to a cluster from")]);
   });
+
+  test("says what to do about a damaged record", async () => {
+    const { run, runDir } = await applied();
+    await writeFile(join(runDir, "kubernetes/applied.json"), "{");
+    const { code, stderr } = await run("kubernetes", "status", "mine");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("applied.json is damaged: kubectl get job")]);
+  });
 });

@@ -32,6 +32,15 @@ test("prl inference --host beyond this machine ends by name without a key", asyn
   }
 });
 
+test("prl inference takes its model behind its options too, and says when none is named", async () => {
+  const behind = await prl(["inference", "--host", "0.0.0.0", "."], dir);
+  expect([behind.code, behind.stderr]).toEqual([2, expect.stringContaining("--host: from 0.0.0.0 other machines")]);
+  const none = await prl(["inference", "--port", "0"], dir);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringMatching(/no model is named: .*--run-dir/u)]);
+  const two = await prl(["inference", "a", "b"], dir);
+  expect([two.code, two.stderr]).toEqual([2, expect.stringContaining('takes no "b"')]);
+});
+
 test("prl rl names file, line and key of a host that is no address of this machine", async () => {
   const file = join(dir, "open.toml");
   await writeFile(file, '[inference.server]\nhost = "nowhere.invalid"\n');

@@ -101,13 +101,13 @@ describe("prl plan --simulate", () => {
     expect(stdout).toContain("(--spread)");
   });
 
-  test("gives the numbers of the README's curve", async () => {
+  test("gives the numbers of the curve in the README of simulations", async () => {
     const repository = resolve(import.meta.dirname, "../../..");
     const given = "configs/gpu/qwen3-30b-a3b-16gpu.toml";
     const options = ["--device", "b200", "--simulate", "--gpus", "16", "--json"];
     const { stdout } = await prl(["plan", given, ...options], repository, env);
     const [point] = (JSON.parse(stdout) as Curve).points;
-    const readme = readFileSync(join(repository, "README.md"), "utf8");
+    const readme = readFileSync(join(repository, "ts/simulation/README.md"), "utf8");
     const row = /^\| 16 +\| ([\d,]+) +\|/mu.exec(readme)?.[1];
     expect(row?.replace(",", "")).toBe(String(Math.round(point?.tokens_per_second ?? NaN)));
   });

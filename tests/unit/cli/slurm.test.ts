@@ -183,7 +183,7 @@ describe("prl slurm status", () => {
 
   test.each([
     ["a run that was not submitted", "slurm/other", {}, 2, "PRL_RUN_UNKNOWN"],
-    ["a damaged note of the job", "slurm/job.json", "{", 1, "PRL_IO"],
+    ["a damaged note of the job", "slurm/job.json", "{", 1, "job.json is damaged: squeue shows"],
     [
       "a note with another program's id",
       "slurm/job.json",

@@ -74,7 +74,15 @@ describe("a wrong value", () => {
     [`${RL_TOML}[run]\nname = "${"n".repeat(129)}"\n`, "rl.toml:14: run.name: at most 128 characters"],
     [
       `${RL_TOML}[inference]\nreplicas = 2\nserver.port = 65535\n`,
-      "rl.toml:15: inference.server.port: 2 replicas from port 65535 on need ports above 65535",
+      "rl.toml:15: inference.server.port: 2 replicas from port 65535 on need ports above 65535: set a lower port, or 0 for free ones",
+    ],
+    [
+      at("max_async_level = 0").replace("group_size = 8", "oversampling = 2"),
+      "orchestrator.oversampling: is for a max_async_level of 1 or more",
+    ],
+    [
+      RL_TOML.replace("group_size = 8", 'recycle = "tails"'),
+      'orchestrator.recycle: "tails" needs oversampling, without which there are none: raise orchestrator.oversampling',
     ],
     [at('warm_start.sft = "./model"'), "model is a folder, not a file"],
     [at('model.name = "./rl.toml"').replace(/\[model\]\nname.*\n/, ""), "rl.toml is a file, not a folder"],

@@ -1,4 +1,4 @@
-/** Chooses the form of a command, as in `prl env check` or `prl runs list`. */
+/** Chooses the form of a command, as in `prl env test` or `prl runs list`. */
 import { nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 

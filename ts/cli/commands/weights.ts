@@ -1,6 +1,6 @@
 /** `prl weights <form>`: works with weight versions outside a run. Each form is a module of `weights/`, imported when it is requested. */
-import { PrlError } from "../../errors.ts";
 import { parseOptions } from "../arguments/args.ts";
+import { chosenForm } from "../arguments/form.ts";
 import type { Command, CommandIo } from "../command.ts";
 import { FORMS } from "./weights/forms.ts";
 
@@ -19,12 +19,7 @@ export const command: Command = {
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...rest] = args;
-  const form = FORMS.find((known) => known.name === name);
-  if (form === undefined) {
-    const known = FORMS.map((each) => each.name).join(", ");
-    const got = name === undefined ? "" : `, got ${JSON.stringify(name)}`;
-    throw new PrlError("PRL_CLI_USAGE", `prl weights: expected ${known}${got}; see prl weights --help`);
-  }
+  const form = chosenForm("weights", FORMS, name);
   const module = await form.load();
   return module.run(parseOptions({ name: `weights ${form.name}`, options: form.options }, rest), io);
 }

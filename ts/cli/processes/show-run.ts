@@ -23,7 +23,10 @@ export const RUN_OPTIONS = [
 export function resumeRequest(value: string | undefined): ResumeRequest | undefined {
   if (value === undefined || value === "latest") return value;
   if (/^[1-9]\d*$/.test(value)) return Number(value);
-  throw new PrlError("PRL_CLI_USAGE", `--resume takes the step of a checkpoint, not "${value}"`);
+  throw new PrlError(
+    "PRL_CLI_USAGE",
+    `--resume takes the step of a checkpoint, not "${value}"; without one it takes the newest`,
+  );
 }
 
 /** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. The run goes on when these cannot be written. */

@@ -1,6 +1,6 @@
 /** Finds runs: folders of `output_dir`, or a path. */
 import { readdir, stat } from "node:fs/promises";
-import { basename, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 
 import { nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
@@ -41,6 +41,10 @@ export async function runDirectories(outputDir: string): Promise<string[]> {
 export async function findRun(outputDir: string, run: string, cwd: string): Promise<string> {
   const path = run.includes(sep) ? resolve(cwd, run) : join(outputDir, run);
   if (run !== "" && (await isDirectory(path))) return path;
+  if (run.includes(sep)) {
+    const others = `prl runs list --output-dir ${dirname(path)} shows those there are`;
+    throw new PrlError("PRL_RUN_UNKNOWN", `there is no run directory ${path}; ${others}`);
+  }
   const names = (await runDirectories(outputDir)).map((found) => basename(found));
   const near = nearest(run, names);
   const advice = near === null ? "prl runs list shows those there are" : `did you mean ${near}?`;

@@ -1,4 +1,4 @@
-/** `[deployment]`: the hardware for the parts of a run, and how often parts are started again. Its GPU keys are for engines that compute on GPUs; the embedded one does not. */
+/** `[deployment]`: the hardware for the parts of a run, and how often parts are started again. No backend reads its numbers of GPUs. */
 import { z } from "zod";
 
 import { seconds } from "./fields.ts";
@@ -64,9 +64,11 @@ export const deploymentBlock = z
       .nullable()
       .default(null)
       .describe("colocated: memory of the GPU that is shared (bytes); unset: what nvidia-smi says"),
-    num_train_gpus: gpus("GPUs of the trainer (also --trainer-gpus); the embedded engine uses none; unset: none"),
+    num_train_gpus: gpus(
+      "GPUs of the trainer (also --trainer-gpus). No backend reads it: trainer.ranks says how many PyTorch takes, and the engine uses none; unset: none",
+    ),
     num_infer_gpus: gpus(
-      "GPUs of the inference servers together (also --inference-gpus); the embedded engine uses none; unset: none",
+      "GPUs of the inference servers together (also --inference-gpus). No backend reads it: inference.replicas and [inference.vllm] say how many vLLM takes, and the engine uses none; unset: none",
     ),
     num_cores: z
       .int()

@@ -119,7 +119,7 @@ export const runBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Name of the run directory (also --exp-id); unset: made of the environments, the model and eight random digits",
+        "Name of the run directory (also --exp-id); unset: made of the environments, the model and eight random hexadecimal digits",
       ),
   })
   .prefault({})

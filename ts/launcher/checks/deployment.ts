@@ -1,21 +1,29 @@
-/** Checks `[deployment]`, whose numbers of GPUs no backend reads yet. */
+/** Checks `[deployment]`, whose numbers of GPUs no backend reads. */
 import type { RlConfig } from "../../config/index.ts";
 
-/** A note about requested GPUs, which are not used; null when none are requested. */
+/** A note about requested GPUs, with the keys that are read in their place; null when none are requested. */
 export function deploymentNote({
   deployment,
+  trainer,
   inference,
 }: {
-  deployment: RlConfig["deployment"];
+  deployment: Pick<RlConfig["deployment"], "num_train_gpus" | "num_infer_gpus">;
+  trainer: Pick<RlConfig["trainer"], "backend">;
   inference: Pick<RlConfig["inference"], "backend">;
 }): string | null {
-  const { num_train_gpus: train, num_infer_gpus: infer } = deployment;
-  const asked = [
-    ...((train ?? 0) > 0 ? [`${train} for the trainer`] : []),
-    ...((infer ?? 0) > 0 ? [`${infer} for inference`] : []),
+  const train = deployment.num_train_gpus ?? 0;
+  const infer = deployment.num_infer_gpus ?? 0;
+  const training =
+    trainer.backend === "torch" ? "trainer.ranks says how many PyTorch takes" : "the engine trains on the CPU";
+  const sampling =
+    inference.backend === "vllm"
+      ? "inference.replicas and the sizes of inference.vllm say how many vLLM takes"
+      : "the engine samples on the CPU";
+  const parts = [
+    ...(train > 0 ? [{ asked: `${train} for the trainer`, instead: training }] : []),
+    ...(infer > 0 ? [{ asked: `${infer} for inference`, instead: sampling }] : []),
   ];
-  if (asked.length === 0) return null;
-  const start = `[deployment] asks for GPUs (${asked.join(", ")})`;
-  if (inference.backend === "engine") return `${start}: the embedded engine computes on the CPU and uses none of them`;
-  return `${start}, which is not read: inference.replicas and the sizes of inference.vllm say how many vLLM takes`;
+  if (parts.length === 0) return null;
+  const asked = parts.map((part) => part.asked).join(", ");
+  return `[deployment] asks for GPUs (${asked}), which is not read: ${parts.map(({ instead }) => instead).join(", ")}`;
 }

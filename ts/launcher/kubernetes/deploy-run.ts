@@ -100,7 +100,9 @@ export async function appliedRun(runDir: string): Promise<AppliedRun> {
   try {
     return appliedSchema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new PrlError("PRL_IO", `${path} is damaged`, { cause });
+    const advice =
+      "kubectl get job,statefulset,pod shows what is still there, and kubectl deletes it; then remove the file";
+    throw new PrlError("PRL_IO", `${path} is damaged: ${advice}`, { cause });
   }
 }
 

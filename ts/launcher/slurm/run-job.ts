@@ -98,6 +98,7 @@ async function readChecked<T>(path: string, schema: z.ZodType<T>): Promise<T | n
   try {
     return schema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new PrlError("PRL_IO", `${path} is damaged`, { cause });
+    const advice = "squeue shows whether the job is still there; scancel ends it; then remove the file";
+    throw new PrlError("PRL_IO", `${path} is damaged: ${advice}`, { cause });
   }
 }

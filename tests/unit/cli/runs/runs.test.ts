@@ -167,6 +167,14 @@ describe("prl runs show", () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/PRL_RUN_UNKNOWN.*did you mean old\?/);
   });
+
+  test("a path is looked for where it leads, and not in the output folder", async () => {
+    const folder = await twoRuns();
+    const { code, stderr } = await prl(["runs", "show", "elsewhere/olt"], folder);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`there is no run directory ${join(folder, "elsewhere/olt")}; `);
+    expect(stderr).toContain(`--output-dir ${join(folder, "elsewhere")} `);
+  });
 });
 
 describe("prl runs compare", () => {

@@ -45,7 +45,7 @@ const OPTIONS = [
 export const command: Command = {
   name: "chaos",
   summary: "Disturb runs of a config by seeded faults and check what was promised",
-  usage: "chaos [@] <file.toml>... --faults <names> --seed <n> [--count <n>] [--key value]...\nchaos --list",
+  usage: "chaos [@] <file.toml>... --faults <names> --seed <n> [--count <n>] [--key value]...\n       prl chaos --list",
   details: [
     "Starts runs of the config, kills and stops their processes, breaks their connections, damages their files, and",
     "resumes a run where a fault may end it. At the end it checks that no step was skipped or trained twice, no rollout",

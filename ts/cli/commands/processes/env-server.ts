@@ -2,7 +2,7 @@
  * `prl env-server`, an env worker: runs environment code for a run in a separate process, so that a crash in it ends nothing else.
  *
  * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
- * it then ends within 10 s. Of the other processes it knows only the engine address that each rollout brings.
+ * then ends within 10 s. Of the other processes it knows only the engine address that each rollout brings.
  */
 import { readEnvWorkerConfig, startEnvWorker } from "../../../environments/env-worker.ts";
 import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../../processes/standalone.ts";

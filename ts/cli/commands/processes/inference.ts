@@ -141,14 +141,22 @@ export const command: Command = {
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (isBench(args)) return (await import("../../bench/inference.ts")).benchInference(args, io);
-  const [first = "-"] = args;
-  const isFolder = !first.startsWith("-") && first !== "@" && !first.endsWith(".toml");
-  return isFolder ? serveFolder(first, args.slice(1), io) : runChild(args, io);
+  return args.length === 0 || args.some(isOfRun) ? runChild(args, io) : serveFolder(args, io);
 }
 
-async function serveFolder(folder: string, args: readonly string[], io: CommandIo): Promise<number> {
+/** Whether a word says that the server is a part of a run, and so names no model. */
+function isOfRun(word: string): boolean {
+  return word === "@" || /^--(?:config|run-dir|index|attempt)(?:=|$)/u.test(word) || /^[^-].*\.toml$/u.test(word);
+}
+
+async function serveFolder(args: readonly string[], io: CommandIo): Promise<number> {
   const { options, positionals } = parseOptions({ name: COMPONENT, options: FOLDER_OPTIONS }, args);
-  refusePositionals("inference <folder>", positionals);
+  const [folder, ...more] = positionals;
+  if (folder === undefined) {
+    const advice = "name a model, or give the config of a run and --run-dir; see prl inference --help";
+    throw new PrlError("PRL_CLI_USAGE", `prl inference: no model is named: ${advice}`);
+  }
+  refusePositionals("inference <model>", more);
   const host = options.get("--host") ?? "127.0.0.1";
   const apiKeys = keysOf(options, io);
   await checkHost(host, apiKeys);

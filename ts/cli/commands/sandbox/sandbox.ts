@@ -8,6 +8,7 @@ import { PrlError } from "../../../errors.ts";
 import { sandboxDaemonPath } from "../../../native/index.ts";
 import { type RunLimits, type RunResult, type SandboxCapabilities, SandboxPool } from "../../../sandbox/index.ts";
 import { numberOption, onlyOptions, parseOptions } from "../../arguments/args.ts";
+import { chosenForm } from "../../arguments/form.ts";
 import { EXIT, type Command, type CommandIo, type CommandOption } from "../../command.ts";
 import { RULES } from "../../arguments/option-rule.ts";
 import { stopExit } from "../../../stop-signal.ts";
@@ -133,13 +134,9 @@ export const command: Command = {
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
-  const [form, ...rest] = args;
-  const known = Object.keys(FORMS);
-  if (form === undefined || !Object.hasOwn(FORMS, form)) {
-    const got = form === undefined ? "" : `, got ${JSON.stringify(form)}`;
-    throw new PrlError("PRL_CLI_USAGE", `prl sandbox: expected ${known.join(", ")}${got}; see prl sandbox --help`);
-  }
-  return FORMS[form]?.run(rest, io) ?? EXIT.usage;
+  const [name, ...rest] = args;
+  const forms = Object.entries(FORMS).map(([known, form]) => ({ name: known, ...form }));
+  return chosenForm("sandbox", forms, name).run(rest, io);
 }
 
 async function serve(args: readonly string[], io: CommandIo): Promise<number> {

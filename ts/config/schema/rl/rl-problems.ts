@@ -165,12 +165,12 @@ function* stalenessProblems({ orchestrator, max_async_level: level, weight_broad
   const { recycle, oversampling, max_off_policy_steps: most } = orchestrator;
   if (recycle === "tails" && oversampling === 1) {
     const message =
-      "without oversampling there are no tails to cut: raise orchestrator.oversampling, or recycle what is stale";
+      '"tails" needs oversampling, without which there are none: raise orchestrator.oversampling, or set "stale"';
     yield { path: ["orchestrator", "recycle"], message };
   }
   if (oversampling > 1 && level === 0) {
     const message =
-      "at max_async_level 0 every group is of the batch it was opened for: raise the level, or leave it 1";
+      "is for a max_async_level of 1 or more, because at 0 each group is opened for one batch: raise the level, or set 1";
     yield { path: ["orchestrator", "oversampling"], message };
   }
   if (most < level && level > 0) {
@@ -184,7 +184,7 @@ function* stalenessProblems({ orchestrator, max_async_level: level, weight_broad
 
 function* serverPortProblems({ replicas, server: { port } }: RlInput["inference"]): Generator<Problem> {
   if (port + replicas <= LAST_PORT + 1) return;
-  const message = `${replicas} replicas from port ${port} on need ports above ${LAST_PORT}`;
+  const message = `${replicas} replicas from port ${port} on need ports above ${LAST_PORT}: set a lower port, or 0 for free ones`;
   yield { path: ["inference", "server", "port"], message };
 }
 
