@@ -35,6 +35,7 @@ from .policy import (
     Policy,
     all_parameters,
     cut,
+    cut_again,
     layers_of,
     load_policy,
     published_config,
@@ -252,6 +253,7 @@ class Trainer:
         self.policy.eval()
         with torch.no_grad():
             values, _ = self.policy(ids, bounds, targets)
+        cut_again(self.policy)
         self.policy.train()
         result = torch.zeros(len(ids), device=self.device)
         result[at] = values
@@ -329,6 +331,7 @@ class Trainer:
         started_at = time.monotonic()
         with torch.no_grad():
             scored, _ = self._scores(self.reference, columns)
+        cut_again(self.reference)
         given, weights = columns.reference_logprobs, columns.ref_kl_weights
         if given is not None and weights is not None:
             scored = torch.where(weights == 0, scored, given)
