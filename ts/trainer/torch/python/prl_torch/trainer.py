@@ -190,6 +190,7 @@ class Trainer:
         total, metrics = statistics.finish()
         if not self._on_all(finite):
             self.optimizer.clear()
+            self.bins = 0
             self.trace.drop()
             raise NonFiniteError(f"the loss of the step is {total}, or its gradient is not finite: the parameters were left as they were")
         during = self.memory.end()
@@ -234,7 +235,12 @@ class Trainer:
         self.place.enter()
         self.bins = 0
         self.memory.begin()
-        norm = self.optimizer.step(lr)
+        try:
+            norm = self.optimizer.step(lr)
+        except NonFiniteError:
+            # A trace that nothing ends would take in all further steps.
+            self.trace.drop()
+            raise
         during = self.memory.end()
         self.trace.finish()
         metrics = {} if during is None else {"perf/memory/optimizer": self._sum_over_ranks(during)}

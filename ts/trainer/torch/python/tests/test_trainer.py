@@ -84,6 +84,34 @@ def test_a_step_that_is_not_finite_changes_nothing() -> None:
         assert torch.equal(local(value.detach()), weights[name]), name
 
 
+def test_a_trace_ends_with_a_step_that_is_not_finite(tmp_path: Path) -> None:
+    trainer = open_trainer(MODEL)
+    trainer.forward_backward(BATCH, VERSION, str(tmp_path))
+    assert torch.autograd._profiler_enabled()
+    next(iter(trainer.parameters.values())).grad.fill_(torch.inf)  # type: ignore[union-attr]
+    with pytest.raises(NonFiniteError):
+        trainer.step(1e-3)
+    assert not torch.autograd._profiler_enabled()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_adapter_drops_the_same_after_a_step_that_is_not_finite() -> None:
+    lora = {"rank": 4, "alpha": 8, "use_rslora": False, "dropout": 0.5, "target_modules": ["q_proj"], "seed": 3, "base": "m"}
+    fresh, again = open_trainer(MODEL, lora=lora), open_trainer(MODEL, lora=lora)
+    # Its first gradients are those of B, which see what is dropped.
+    norm = local(again.policy.lm.base_model.norm.weight.detach())
+    weights = norm.clone()
+    norm[0] = torch.nan
+    with pytest.raises(NonFiniteError):
+        again.forward_backward(BATCH, VERSION)
+    norm.copy_(weights)
+    for trainer in (fresh, again):
+        trainer.forward_backward(BATCH, VERSION)
+    expected = fresh.gradients()
+    for name, gradient in again.gradients().items():
+        assert torch.equal(gradient, expected[name]), name
+
+
 def test_a_trainer_that_leaves_its_device_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     stays, leaves = open_trainer(MODEL), open_trainer(MODEL)
     for step in range(3):
