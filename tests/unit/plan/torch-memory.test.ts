@@ -126,6 +126,17 @@ describe("the torch trainer's memory", () => {
     expect(memory({ ranks: 8, expert: 8 }, shape).loading_host).toBe(8 * 4 * model);
   });
 
+  test("on loading is a reference in f32 beside the part of the policy that a rank keeps", () => {
+    const model = 4_022_468_096;
+    const adapter = { rank: 16 };
+    const { loading, masters } = memory({ ranks: 8, adapter });
+    expect(loading).toBe(2 * model + 2 ** 30);
+    const beside = memory({ ranks: 8, adapter, hasReference: true });
+    expect(beside.loading).toBe(4 * model + masters + 2 ** 30);
+    expect(beside.loading_host).toBe(8 * 4 * model);
+    expect(memory({ ranks: 8, hasReference: true }).loading).toBe(4 * model + (4 * model) / 8 + 2 ** 30);
+  });
+
   test("of ranks that share experts has their part of a gathered layer, and the same of what is kept of it", () => {
     const shape = QWEN3["Qwen/Qwen3-30B-A3B"];
     const [cut, shared] = [memory({ ranks: 8 }, shape), memory({ ranks: 8, expert: 8 }, shape)];
