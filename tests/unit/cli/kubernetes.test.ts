@@ -105,6 +105,21 @@ describe("prl rl --kubernetes", () => {
     expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- latest\n");
   });
 
+  test("with --clean begins a run again whose files went with its pod, and refuses one whose files are in a claim", async () => {
+    const kept = await applied();
+    const refused = await kept.run("rl", "rl.toml", "--kubernetes", "--clean");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("where --clean deletes nothing")]);
+    expect(await kept.kubectl.calls()).toHaveLength(1);
+    expect(await readdir(join(kept.runDir, "kubernetes"))).toContain("applied.json");
+    const { kubectl, runDir, run } = await place();
+    const lost = ["rl", "rl.toml", "--kubernetes", "--kubernetes.storage", "None"];
+    expect((await run(...lost)).code).toBe(0);
+    const again = await run(...lost, "--clean");
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+    expect((await kubectl.calls()).slice(1).map(([verb]) => verb)).toEqual(["delete", "apply"]);
+    expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- new\n");
+  });
+
   test.each([
     [["--kubernetes", "--kubernetes.image", "None"], 2, "kubernetes.image"],
     [["--kubernetes", "--slurm"], 2, "one of --slurm and --kubernetes"],
