@@ -98,7 +98,16 @@ describe("prl rl --kubernetes", () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("was applied to a cluster before")]);
     expect((await run("rl", "rl.toml", "--kubernetes", "--resume")).code).toBe(0);
     expect((await kubectl.calls()).slice(1)).toEqual([
-      ["delete", "job", SELECTOR, "--ignore-not-found", "--cascade=foreground", "--wait=true", "--timeout=180s", ...PLACE],
+      [
+        "delete",
+        "job",
+        SELECTOR,
+        "--ignore-not-found",
+        "--cascade=foreground",
+        "--wait=true",
+        "--timeout=180s",
+        ...PLACE,
+      ],
       ["apply", "--kustomize", join(runDir, "kubernetes"), ...PLACE],
     ]);
     expect(await readFile(join(runDir, "kubernetes/key.env"), "utf8")).toBe(keys);
