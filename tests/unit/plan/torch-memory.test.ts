@@ -62,15 +62,14 @@ describe("the torch trainer's memory", () => {
       `${one.shape.model_type} ${one.shape.hidden_size}, vocabulary ${one.shape.vocab_size}, ${one.lora > 0 ? "adapter" : "all weights"}, ${one.ranks} ranks${one.tensor === 2 ? " with half matrices" : ""}${one.expert === 2 ? " with half of the experts" : ""}, ${one.dtype}, ${one.recompute ? "recomputed" : "kept"}`,
       one,
     ]),
-  )("is within 12 percent of the allocator's: %s", (_name, one) => {
+  )("is within 12 percent of the allocator's, 16 where ranks share experts: %s", (_name, one) => {
     const { shape, tokens, lora, ranks, tensor = 1, expert = 1, dtype, recompute } = one;
     const adapter = lora > 0 ? { rank: lora } : null;
     const formula = memory({ tokens, ranks, tensor, expert, dtype, recompute, adapter, onGpu: false }, shape);
     const ratio = formula.total / (one.held + one.peak);
-    // Why the formula is 22 percent below for shared experts in bfloat16 that are recomputed is not known (ts/plan/README.md).
-    const isOpen = expert > 1 && dtype === "bfloat16" && recompute;
-    expect(ratio).toBeGreaterThan(isOpen ? 0.75 : 0.88);
-    expect(ratio).toBeLessThan(1.12);
+    expect(ratio).toBeGreaterThan(0.88);
+    // How many rows a rank's experts get differs from run to run.
+    expect(ratio).toBeLessThan(expert > 1 ? 1.16 : 1.12);
   });
 
   test.each(onGpu.map((one) => [one.name, one]))(
