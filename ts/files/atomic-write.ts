@@ -12,15 +12,20 @@ import { basename, dirname, join } from "node:path";
 import { PrlError } from "../errors.ts";
 
 /**
- * Replaces the file at `path` by `data`, or by the pieces that it gives one after the other; the directory must exist.
+ * Replaces the file at `path` by `data`, or by the pieces that it gives one after the other; the directory must exist. `mode`: who may read and
+ * write it, from its first byte on; default: as the process makes files.
  *
  * @throws PrlError `PRL_IO` naming the file; the file that was there before is whole.
  */
-export async function atomicWriteFile(path: string, data: string | Uint8Array | AsyncIterable<string>): Promise<void> {
+export async function atomicWriteFile(
+  path: string,
+  data: string | Uint8Array | AsyncIterable<string>,
+  mode?: number,
+): Promise<void> {
   const directory = dirname(path);
   const temporary = join(directory, `.${basename(path)}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
   try {
-    const file = await open(temporary, "wx");
+    const file = await open(temporary, "wx", mode);
     try {
       await writeFile(file, data);
       await file.sync();

@@ -32,6 +32,7 @@
  * `trainer.compile` lowers the work of logits to three chunks, which is not counted.
  *
  * On loading, every rank reads the whole model in f32 (with an adapter in `model.dtype`) and moves it to its GPU before it is cut; of experts it moves its 1 / G.
+ * A reference model is read in f32 after that, beside the part of the policy that the rank keeps.
  */
 import {
   type AdapterShape,
@@ -138,6 +139,8 @@ export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMe
   const held = masters + gathered + gradients + optimizer + kept + work;
   const reserve = onGpu ? CONTEXT + FRAGMENTATION * held : 0;
   const read = adapter === null ? F32 : width;
+  const moved = parameters - experts + experts / expert;
+  const loaded = Math.max(read * moved, hasReference ? F32 * moved + masters - reference / ranks : 0);
   return {
     masters,
     gathered,
@@ -148,8 +151,8 @@ export function torchMemory(shape: ModelShape, workload: TorchWorkload): TorchMe
     reserve,
     total: held + reserve,
     work_of: workOf,
-    loading: read * (parameters - experts + experts / expert) + reference / ranks + (onGpu ? CONTEXT : 0),
-    loading_host: workload.ranks * read * parameters,
+    loading: loaded + (onGpu ? CONTEXT : 0),
+    loading_host: workload.ranks * (hasReference ? F32 : read) * parameters,
   };
 }
 

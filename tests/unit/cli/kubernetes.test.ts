@@ -98,11 +98,35 @@ describe("prl rl --kubernetes", () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("was applied to a cluster before")]);
     expect((await run("rl", "rl.toml", "--kubernetes", "--resume")).code).toBe(0);
     expect((await kubectl.calls()).slice(1)).toEqual([
-      ["delete", "job", SELECTOR, "--ignore-not-found", "--wait=true", "--timeout=180s", ...PLACE],
+      [
+        "delete",
+        "job",
+        SELECTOR,
+        "--ignore-not-found",
+        "--cascade=foreground",
+        "--wait=true",
+        "--timeout=180s",
+        ...PLACE,
+      ],
       ["apply", "--kustomize", join(runDir, "kubernetes"), ...PLACE],
     ]);
     expect(await readFile(join(runDir, "kubernetes/key.env"), "utf8")).toBe(keys);
     expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- latest\n");
+  });
+
+  test("with --clean begins a run again whose files went with its pod, and refuses one whose files are in a claim", async () => {
+    const kept = await applied();
+    const refused = await kept.run("rl", "rl.toml", "--kubernetes", "--clean");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("where --clean deletes nothing")]);
+    expect(await kept.kubectl.calls()).toHaveLength(1);
+    expect(await readdir(join(kept.runDir, "kubernetes"))).toContain("applied.json");
+    const { kubectl, runDir, run } = await place();
+    const lost = ["rl", "rl.toml", "--kubernetes", "--kubernetes.storage", "None"];
+    expect((await run(...lost)).code).toBe(0);
+    const again = await run(...lost, "--clean");
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+    expect((await kubectl.calls()).slice(1).map(([verb]) => verb)).toEqual(["delete", "apply"]);
+    expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- new\n");
   });
 
   test.each([
@@ -196,6 +220,8 @@ describe("prl kubernetes", () => {
       "job,statefulset,service,configmap,secret",
       SELECTOR,
       "--ignore-not-found",
+      // Its pods, which may still write checkpoints, are gone too.
+      "--cascade=foreground",
       "--wait=true",
       "--timeout=180s",
       ...PLACE,

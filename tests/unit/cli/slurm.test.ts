@@ -103,6 +103,7 @@ describe("prl rl --slurm", () => {
     ["nodes without a server", ["--slurm.nodes", "3"], 2, "inference.replicas"],
     ["servers that share cores", ["--slurm.nodes", "2", "--inference.replicas", "2"], 2, "inference.threads"],
     ["cores of the launcher", ["--slurm.nodes", "2", "--deployment.num_cores", "2"], 2, "deployment.num_cores"],
+    ["turns on one GPU", ["--slurm.nodes", "2", "--deployment.type", "colocated"], 2, "deployment.type"],
     [
       "running servers on several nodes",
       ["--slurm.nodes", "2", "--orchestrator.client.base_url", "http://a:1"],

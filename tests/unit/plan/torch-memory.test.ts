@@ -62,15 +62,14 @@ describe("the torch trainer's memory", () => {
       `${one.shape.model_type} ${one.shape.hidden_size}, vocabulary ${one.shape.vocab_size}, ${one.lora > 0 ? "adapter" : "all weights"}, ${one.ranks} ranks${one.tensor === 2 ? " with half matrices" : ""}${one.expert === 2 ? " with half of the experts" : ""}, ${one.dtype}, ${one.recompute ? "recomputed" : "kept"}`,
       one,
     ]),
-  )("is within 12 percent of the allocator's: %s", (_name, one) => {
+  )("is within 12 percent of the allocator's, 16 where ranks share experts: %s", (_name, one) => {
     const { shape, tokens, lora, ranks, tensor = 1, expert = 1, dtype, recompute } = one;
     const adapter = lora > 0 ? { rank: lora } : null;
     const formula = memory({ tokens, ranks, tensor, expert, dtype, recompute, adapter, onGpu: false }, shape);
     const ratio = formula.total / (one.held + one.peak);
-    // Why the formula is 22 percent below for shared experts in bfloat16 that are recomputed is not known (ts/plan/README.md).
-    const isOpen = expert > 1 && dtype === "bfloat16" && recompute;
-    expect(ratio).toBeGreaterThan(isOpen ? 0.75 : 0.88);
-    expect(ratio).toBeLessThan(1.12);
+    expect(ratio).toBeGreaterThan(0.88);
+    // How many rows a rank's experts get differs from run to run.
+    expect(ratio).toBeLessThan(expert > 1 ? 1.16 : 1.12);
   });
 
   test.each(onGpu.map((one) => [one.name, one]))(
@@ -124,6 +123,17 @@ describe("the torch trainer's memory", () => {
     expect(memory({ ranks: 8 }, shape).loading_host).toBe(8 * 4 * model);
     expect(memory({ ranks: 8, expert: 8 }, shape).loading).toBe(4 * (model - (7 / 8) * experts) + 2 ** 30);
     expect(memory({ ranks: 8, expert: 8 }, shape).loading_host).toBe(8 * 4 * model);
+  });
+
+  test("on loading is a reference in f32 beside the part of the policy that a rank keeps", () => {
+    const model = 4_022_468_096;
+    const adapter = { rank: 16 };
+    const { loading, masters } = memory({ ranks: 8, adapter });
+    expect(loading).toBe(2 * model + 2 ** 30);
+    const beside = memory({ ranks: 8, adapter, hasReference: true });
+    expect(beside.loading).toBe(4 * model + masters + 2 ** 30);
+    expect(beside.loading_host).toBe(8 * 4 * model);
+    expect(memory({ ranks: 8, hasReference: true }).loading).toBe(4 * model + (4 * model) / 8 + 2 ** 30);
   });
 
   test("of ranks that share experts has their part of a gathered layer, and the same of what is kept of it", () => {

@@ -23,6 +23,10 @@ export function* partsProblems(
     const text = `names servers that run already, and ${where} starts its own: ${instead}, or leave it out`;
     yield { key: ["orchestrator", "client", "base_url"], text };
   }
+  if (deployment.type === "colocated") {
+    const text = `"colocated" is of one machine, whose launcher gives the turns, and ${where} has none: ${instead}, or set "single_node"`;
+    yield { key: ["deployment", "type"], text };
+  }
   if (inference.backend === "vllm") {
     const text = `the control routes of vLLM ask for no key, so that it listens on ${LOOPBACK} only and cannot serve ${where}: ${instead}, or name servers that run already (orchestrator.client)`;
     yield { key: ["inference", "backend"], text };

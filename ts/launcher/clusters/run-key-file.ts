@@ -3,16 +3,18 @@
  * control routes of the inference servers. An earlier key stays, for a run that is started again.
  */
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 
+import { atomicWriteFile } from "../../files/atomic-write.ts";
 import { ifThere } from "../../files/file-presence.ts";
 
 const KEY_BYTES = 32;
 /** Readable for the user alone. */
 const KEY_MODE = 0o600;
 
-/** Writes a new key, as the text that `line` makes of it, unless the file is there. Errors: PRL_IO. */
+/** Writes a new key, as the text that `line` makes of it, unless the file is there; an empty one has none. Errors: PRL_IO. */
 export async function writeRunKey(path: string, line: (key: string) => string = (key) => key): Promise<void> {
-  if ((await ifThere(readFile(path), path)) !== null) return;
-  await writeFile(path, line(randomBytes(KEY_BYTES).toString("hex")), { mode: KEY_MODE, flag: "wx" });
+  const earlier = await ifThere(readFile(path, "utf8"), path);
+  if (earlier !== null && earlier.trim() !== "") return;
+  await atomicWriteFile(path, line(randomBytes(KEY_BYTES).toString("hex")), KEY_MODE);
 }

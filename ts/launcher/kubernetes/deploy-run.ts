@@ -62,7 +62,11 @@ const START_BYTES = 8;
 export async function deployRun(config: RlConfig, options: DeployOptions): Promise<DeployedRun> {
   const { provenance, env, resume, dryRun } = options;
   const image = checkDeployment(config, provenance);
-  const refuse = (place: string) => refuseApplied(place, config.clean || resume !== undefined);
+  let wasApplied = false;
+  const refuse = async (place: string): Promise<void> => {
+    wasApplied = await isThere(join(place, "kubernetes", FOLDER_FILES.applied));
+    if (wasApplied && resume === undefined) refuseAnother(place, config);
+  };
   const { name: run, path: runDir } = await placeRun(config, { resume, verb: "apply", refuse });
   const folder = join(runDir, "kubernetes");
   makeFolder(folder);
@@ -75,7 +79,7 @@ export async function deployRun(config: RlConfig, options: DeployOptions): Promi
   const name = objectName(run);
   const place = { context, namespace, graceS: grace_s };
   // A Job takes no other pods than those that it was made with.
-  if (resume !== undefined) await deleteObjects("job", selectorOf(name), place, env);
+  if (wasApplied || resume !== undefined) await deleteObjects("job", selectorOf(name), place, env);
   await applyFolder(folder, place, env);
   const applied = {
     name,
@@ -106,9 +110,11 @@ export async function appliedRun(runDir: string): Promise<AppliedRun> {
   }
 }
 
-/** What was applied would no longer be found by its run. */
-async function refuseApplied(runDir: string, isMeant: boolean): Promise<void> {
-  if (isMeant || !(await isThere(join(runDir, "kubernetes", FOLDER_FILES.applied)))) return;
+/** What was applied would no longer be found by its run; and a run directory in a claim would be in the way of the new one. */
+function refuseAnother(runDir: string, { clean, kubernetes: { claim, storage } }: RlConfig): void {
+  const isKept = claim !== null || storage !== null;
+  if (clean && !isKept) return;
+  const rest = clean ? ", and its files are in a claim, where --clean deletes nothing" : "";
   const advice = "go on with it by --resume, or choose another run.name";
-  throw new PrlError("PRL_RUN_EXISTS", `${runDir} was applied to a cluster before: ${advice}`);
+  throw new PrlError("PRL_RUN_EXISTS", `${runDir} was applied to a cluster before${rest}: ${advice}`);
 }

@@ -24,7 +24,7 @@ function* imageProblem(image: string | null): Generator<Refusal> {
 }
 
 function* podProblems(config: RlConfig): Generator<Refusal> {
-  const { kubernetes: block, inference, orchestrator, weight_broadcast: broadcast } = config;
+  const { kubernetes: block, deployment, inference, orchestrator, weight_broadcast: broadcast } = config;
   if (!block.inference_pods) return;
   const pods = "inference pods (kubernetes.inference_pods)";
   if (block.claim === null && block.storage === null) {
@@ -36,6 +36,10 @@ function* podProblems(config: RlConfig): Generator<Refusal> {
       key: ["orchestrator", "client", "base_url"],
       text: `names servers that run already, and ${pods} are others`,
     };
+  }
+  if (deployment.type === "colocated") {
+    const text = `"colocated" is of one machine, and ${pods} are others: leave them out, or set "single_node"`;
+    yield { key: ["deployment", "type"], text };
   }
   if (inference.backend === "vllm") {
     const text = `the control routes of vLLM ask for no key, so that it listens on loopback only: leave out ${pods}, and one pod has the whole run`;

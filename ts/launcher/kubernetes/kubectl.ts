@@ -46,7 +46,10 @@ export async function objectsOf(
   }
 }
 
-/** Deletes objects and waits until they are gone; none is no error. Errors: PRL_KUBERNETES. */
+/**
+ * Deletes objects and waits until they and their pods are gone, which might still write to the run's claim; none is no error.
+ * Errors: PRL_KUBERNETES.
+ */
 export function deleteObjects(
   kinds: string,
   selector: string,
@@ -54,7 +57,8 @@ export function deleteObjects(
   env: ClusterEnvironment,
 ): Promise<string> {
   const waitMs = DELETE_MS + place.graceS * 1000;
-  const wait = ["--ignore-not-found", "--wait=true", `--timeout=${waitMs / 1000}s`];
+  // By default kubectl waits for the objects alone, and leaves their pods to the cluster.
+  const wait = ["--ignore-not-found", "--cascade=foreground", "--wait=true", `--timeout=${waitMs / 1000}s`];
   return call(["delete", kinds, `--selector=${selector}`, ...wait], place, env, waitMs + DEADLINE_MS);
 }
 

@@ -85,9 +85,14 @@ export async function newestRun(config: ResumableConfig, environments: readonly 
   const prefix = runNamePrefix(environments, config.model.name);
   const names = (await listed(outputDir)).filter((name) => name.startsWith(prefix));
   const dated = await Promise.all(
-    names.map(async (name) => ({ name, at: (await stat(join(outputDir, name, "configs"))).mtimeMs })),
+    names.map(async (name) => {
+      const configs = join(outputDir, name, "configs");
+      // A file, or a folder of another kind, may begin with the same name.
+      const found = await ifThere(stat(configs), configs);
+      return found === null ? [] : [{ name, at: found.mtimeMs }];
+    }),
   );
-  const newest = dated.toSorted((a, b) => b.at - a.at)[0];
+  const newest = dated.flat().toSorted((a, b) => b.at - a.at)[0];
   if (newest !== undefined) return newest.name;
   throw new PrlError(
     "PRL_RUN_UNKNOWN",

@@ -55,6 +55,8 @@ interface Rank {
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
   readonly #ranks = new Map<number, Rank>();
+  /** All connections, also those of processes that have not said their rank. */
+  readonly #sockets = new Set<Socket>();
   readonly #server: Server;
   readonly #process: ChildProcess;
   readonly #folder: string;
@@ -155,7 +157,7 @@ export class WorkerGroup {
     await this.#exited;
     clearTimeout(timer);
     // A rank that still runs loses its connection, which ends it.
-    for (const { socket } of this.#ranks.values()) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await rm(this.#folder, { recursive: true, force: true });
   }
@@ -163,9 +165,13 @@ export class WorkerGroup {
   async #call(op: string, args: (rank: number) => Record<string, unknown>): Promise<Record<string, unknown>> {
     const id = ++this.#calls;
     const silent = new Set(this.#ranks.keys());
-    const answers = [...this.#ranks].map(async ([index, rank]) => {
+    const ranks = [...this.#ranks].toSorted(([a], [b]) => a - b);
+    const answers = ranks.map(async ([index, rank]) => {
       const answer = await new Promise<Answer>((resolve) => {
-        rank.answer = resolve;
+        // A call ends with the first error of a rank: the others' answers to it come during the next call.
+        rank.answer = (given) => {
+          if (given.id === id) resolve(given);
+        };
         rank.socket.write(`${JSON.stringify({ id, op, ...args(index) })}\n`);
       });
       silent.delete(index);
@@ -185,8 +191,10 @@ export class WorkerGroup {
     let rank: Rank | null = null;
     let name = "a rank";
     let index = -1;
+    this.#sockets.add(socket);
     socket.on("error", () => socket.destroy());
     socket.once("close", () => {
+      this.#sockets.delete(socket);
       if (!this.#closing) this.#fail(this.#error(`${name} ended; the trainer's log says why`));
     });
     const lines = createInterface({ input: socket });

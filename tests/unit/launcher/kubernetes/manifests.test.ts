@@ -221,6 +221,7 @@ describe("the config of the pods", () => {
     [{ kubernetes: { image: null } }, "kubernetes.image"],
     [{ kubernetes: { inference_pods: true } }, "kubernetes.inference_pods"],
     [{ inference: { backend: "vllm" }, kubernetes: { inference_pods: true, claim: "c" } }, "inference.backend"],
+    [{ deployment: { type: "colocated" }, kubernetes: { inference_pods: true, claim: "c" } }, "deployment.type"],
     [{ kubernetes: { inference_pods: true, claim: "c" }, weight_broadcast: { type: "grpc" } }, "weight_broadcast.type"],
   ])("refuses what cannot be deployed by its key: %j", (config, key) => {
     expect(() => rendered(config)).toThrow(new RegExp(`${key.replaceAll(".", "\\.")}: `, "u"));

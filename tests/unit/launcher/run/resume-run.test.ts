@@ -1,8 +1,10 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { configSchemas } from "../../../../ts/config/schema/index.ts";
-import { findResumedRun } from "../../../../ts/launcher/run/resume-run.ts";
+import { findResumedRun, newestRun } from "../../../../ts/launcher/run/resume-run.ts";
+import { runNamePrefix } from "../../../../ts/launcher/run/run-directory.ts";
 import { temporaryFolder, writeRun } from "../../cli/runs/run-fixture.ts";
 
 const config = { ckpt: { path: null }, output_dir: ".", model: { name: "m" } } as never;
@@ -37,6 +39,19 @@ describe("--resume of a directory without the config of a run", () => {
     await expect(resumed).rejects.toMatchObject({
       message: expect.stringMatching(/there is no run .*start it without/u),
     });
+  });
+});
+
+describe("--resume without a name", () => {
+  test("takes the newest run, and passes over what only begins with the same name", async () => {
+    const folder = await temporaryFolder();
+    const prefix = runNamePrefix(["reverse-text"], "m");
+    await writeRun(folder, `${prefix}notes`, { "thesis.txt": "" });
+    await writeRun(folder, `${prefix}run`, { "configs/rl.json": {} });
+    await writeFile(join(folder, `${prefix}plot.svg`), "");
+    const here = { ckpt: { path: null }, output_dir: folder, model: { name: "m" } } as never;
+    expect(await newestRun(here, ["reverse-text"])).toBe(`${prefix}run`);
+    await expect(newestRun(here, ["other"])).rejects.toMatchObject({ code: "PRL_RUN_UNKNOWN" });
   });
 });
 

@@ -163,6 +163,12 @@ describe("the plan of a run over ssh", () => {
       {},
     ],
     [
+      'deployment.type: "colocated" is of one machine',
+      { deployment: { type: "colocated" } },
+      [["trainer", "orchestrator", "inference"]],
+      {},
+    ],
+    [
       "deployment.num_cores: is the launcher's",
       { deployment: { num_cores: 2 } },
       [["trainer", "orchestrator"], ["inference"]],

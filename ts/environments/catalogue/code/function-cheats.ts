@@ -1,5 +1,5 @@
 /** Functions that try to earn something without the skill. They attack the harness, or say what the examples say. */
-import { type Json, literal, type ScriptLanguage } from "./json.ts";
+import { type Json, literal, py, type ScriptLanguage } from "./json.ts";
 
 interface Shown {
   readonly call: readonly Json[];
@@ -40,9 +40,4 @@ function javascriptCheats(name: string, shown: readonly Shown[]): string[] {
     `function ${name}() { require("node:fs").writeSync(1, "\\n0 true\\n"); process.exit(0); }`,
     `const fs = require("node:fs");\nfunction ${name}() { return fs.readdirSync("..").map((file) => file); }`,
   ];
-}
-
-/** A text as a Python literal: JSON's escapes are Python's. */
-export function py(text: string): string {
-  return JSON.stringify(text);
 }

@@ -13,6 +13,11 @@ export function literal(value: Json, language: ScriptLanguage): string {
   return `{${entries.join(", ")}}`;
 }
 
+/** A text as a literal of Python, whose escapes are those of JSON. */
+export function py(text: string): string {
+  return JSON.stringify(text);
+}
+
 /** A name for lists that narrows read-only ones, too. */
 export function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);

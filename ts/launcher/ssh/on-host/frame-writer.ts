@@ -23,9 +23,15 @@ export class FrameWriter {
   async write(frame: Frame): Promise<void> {
     if (this.#lost.signal.aborted) return;
     if (this.#output.write(`${JSON.stringify(frame)}\n`)) return;
+    // Both listeners go with the wait: a run over a slow connection has very many.
     await new Promise<void>((resolve) => {
-      this.#output.once("drain", resolve);
-      this.#lost.signal.addEventListener("abort", () => resolve(), { once: true });
+      const done = (): void => {
+        this.#output.off("drain", done);
+        this.lost.removeEventListener("abort", done);
+        resolve();
+      };
+      this.#output.once("drain", done);
+      this.lost.addEventListener("abort", done, { once: true });
     });
   }
 }

@@ -140,6 +140,22 @@ test("a program that does not end, or calls itself for ever, fails as a request 
   }
 });
 
+test("lists within lists, deep expressions and large tables end as a request that fails", () => {
+  const sequence = sequenceOf(instanceOf(1).rules, 1, KEYS);
+  const elifs = range(300).map((index) => `    elif amount == ${index} - 900:\n        pass\n`);
+  for (const body of [
+    `    x = [1]\n${"    x = [x, x]\n".repeat(20)}    return x`,
+    `    return handle(op, key, other, amount, id)${" + 1".repeat(400)}`,
+    `    return handle(op, key, other, amount, id)${"[0]".repeat(400)}`,
+    `    return ${"not ".repeat(400)}handle(op, key, other, amount, id)`,
+    `    if amount == 0 - 900:\n        pass\n${elifs.join("")}    else:\n        return handle(op, key, other, amount, id)`,
+    '    n = 0\n    while n < 400:\n        put("t", n, n)\n        n = n + 1\n    while n > 300:\n        last = newest("t")\n        n = n - 1',
+  ]) {
+    const program = programOf([`def handle(op, key, other, amount, id):\n${body}\n`, "def work():\n    return 0\n"]);
+    for (const answer of answersOf(program, sequence) ?? []) expect(answer).toMatch(/^error 500/u);
+  }
+});
+
 test("a repair in other words counts, and so does the whole file written anew", () => {
   for (const level of [1, 3, 5] as const) {
     const instance = instanceOf(level, 7);

@@ -116,6 +116,15 @@ describe("the careful client", () => {
   });
 });
 
+test("a new record is none of those that shall not exist any more", () => {
+  const both = instancesOf(5, 30).flatMap(({ goals }) => {
+    const [found, clear] = (["found", "clear"] as const).map((kind) => goals.find(({ goal }) => goal === kind));
+    return found?.goal === "found" && clear?.goal === "clear" ? [{ found, clear }] : [];
+  });
+  expect(both.length).toBeGreaterThan(0);
+  for (const { found, clear } of both) expect([found.top, found.choice]).not.toEqual([clear.top, clear.choice]);
+});
+
 describe("the server", () => {
   test("a request that fails changes nothing, and the budget ends all", () => {
     const [instance] = instancesOf(5, 1);

@@ -156,6 +156,16 @@ describe("a match", () => {
     expect(scores.reduce((sum, one) => sum + one, 0) / scores.length).toBeLessThan(0.2);
   });
 
+  test("who empties the last pile and moves again is stuck, and the rule sheet says so", () => {
+    const rules: Rules = { ...PLAIN, takes: [[1], [1]], again: true, weights: [1, 1] };
+    const instance: Instance = { rules, piles: [1, 0], errors: [{ errs: false, pick: 0 }], value: -1, states: 1 };
+    const match = new Match(instance);
+    match.move({ pile: 0, take: 1 });
+    expect([match.state, match.stuck]).toEqual(["over", "policy"]);
+    for (const prompt of row.prompts)
+      expect(prompt(instance, createRng(1))).toContain("is to move again, also where no legal take is left");
+  });
+
   test("a move against the rules loses, and nothing can be moved afterwards", () => {
     for (const instance of instancesOf(3, 4)) {
       const match = new Match(instance);

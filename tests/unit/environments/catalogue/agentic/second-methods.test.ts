@@ -71,6 +71,16 @@ describe("second methods", () => {
     }
   });
 
+  test("itinerary-booking: no wording asks for an earlier day than the cheapest journey may begin on", () => {
+    const late = instances<Journey & { plan: string[] }>("itinerary-booking", [1, 2, 3], 8).filter(
+      ({ legs, plan }) => (legs.find(({ id }) => id === plan[0])?.departs ?? 0) >= 1440,
+    );
+    expect(late.length).toBeGreaterThan(0);
+    for (const one of late)
+      for (const prompt of rowOf("itinerary-booking").prompts)
+        expect(prompt(one, createRng(1))).not.toMatch(/begins? on day 1/u);
+  });
+
   interface Treasury {
     accounts: { id: string; balance: number; target: number }[];
     routes: { a: string; b: string; fee: number }[];

@@ -30,6 +30,21 @@ describe("unit-test-writer", () => {
     expect(new Set(Object.values(parts))).toEqual(new Set([0]));
   });
 
+  test("runs a suite where the text of the implementation is gone", async () => {
+    const search = `def test_text():
+    import sys
+    found, frame = [], sys._getframe()
+    while frame is not None:
+        found.append(repr(frame.f_locals))
+        frame = frame.f_back
+    for word in ("def", "class"):
+        assert not any(word + " NAME" in one for one in found)`;
+    const name = /\b(?!test)[A-Za-z_]+(?=\()/u.exec(row.gold(instance).replaceAll(/^def .*$/gmu, ""))?.[0] ?? "";
+    expect(name).not.toBe("");
+    const { score } = await earned(`${row.gold(instance)}\n\n${search.replace("NAME", name)}`);
+    expect(score).toBe(1);
+  });
+
   test("reports parts of a reply without a suite", async () => {
     const { score, parts } = await earnedByProgram(row, instance, "I do not know.", { pool: () => sandboxes.pool() });
     expect(score).toBe(0);

@@ -115,7 +115,7 @@ const tools = {
 };
 
 const SAME =
-  "Two e-mail addresses are the same if they agree after dropping capitals, the dots before the @, and everything from a + to the @. Two telephone numbers are the same if their digits agree, where a leading 00 stands for +.";
+  "Two e-mail addresses are the same if they agree in small letters, without the dots before the @ and without everything from a + to the @. Two telephone numbers are the same if their digits agree, where a leading 00 stands for +.";
 
 export const customerMerge = defineWorldRow<Instance, World>({
   id: "customer-merge",

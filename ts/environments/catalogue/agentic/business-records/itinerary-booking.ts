@@ -106,7 +106,7 @@ export const itineraryBooking = defineWorldRow<Instance, World>({
   ],
   prompts: [
     (one) =>
-      `Book a journey from ${one.start} to ${one.goal} that arrives by ${clock(one.latest)}. It begins on day 1 at any time. Between two legs there have to be at least ${one.change} minutes. The carrier ${one.banned} must not be used. Among the journeys that comply, book the cheapest; a seat that is not part of it is money lost.`,
+      `Book a journey from ${one.start} to ${one.goal} that arrives by ${clock(one.latest)}. It may begin at any time from day 1 on. Between two legs there have to be at least ${one.change} minutes. The carrier ${one.banned} must not be used. Among the journeys that comply, book the cheapest; a seat that is not part of it is money lost.`,
     (one) =>
       `Destination: ${one.goal}. Start: ${one.start}. Latest arrival: ${clock(one.latest)}.\nA change takes ${one.change} minutes or longer. No leg of ${one.banned}.\n\nHold and book all legs of the least expensive possible journey, and nothing else. Bookings are final.`,
     (one) =>

@@ -4,7 +4,15 @@ import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import type { Level, Script } from "../../row.ts";
 import { call } from "../records.ts";
-import { type Action, type Cause, CAUSES, type ClusterSpec, type Fault, type ServiceSpec } from "./cluster.ts";
+import {
+  type Action,
+  type Cause,
+  CAUSES,
+  type ClusterSpec,
+  type Fault,
+  MOST_GROWTH,
+  type ServiceSpec,
+} from "./cluster.ts";
 import { faultyName, type Instance, isOfStore, namesOf } from "./incident.ts";
 import { bestPlan, ordersOf, servedWith } from "./reference.ts";
 
@@ -89,6 +97,10 @@ export function blanketsOf(instance: Instance): Readonly<Record<string, Script>>
     "only a report": [report],
     "restart every service": [...each(services, "restart"), report],
     "roll every service back": [...each(services, "rollback"), report],
+    "scale every service up": [
+      ...services.map(({ name, instances }) => call("scale", { target: name, instances: MOST_GROWTH * instances })),
+      report,
+    ],
     "no retries anywhere": [...each(services, "retries", { retries: 0 }), report],
     "turn half away": [...each(stores, "shed", { percent: 50, minutes: 10 }), report],
     "warm every cache": [...each(stores, "warm"), report],

@@ -26,8 +26,8 @@ export interface Instance extends ClusterSpec {
 /** Minutes of the past that the status shows. */
 const SHOWN = 4;
 /** What is left of the score for a right plan with half of the report, and with nothing of it. */
-const HALF_REPORT = 0.5;
-const NO_REPORT = 0.2;
+const HALF_REPORT = 0.3;
+const NO_REPORT = 0.1;
 
 export class Incident {
   readonly instance: Instance;

@@ -9,8 +9,11 @@ export type Tables = Map<string, Map<string | number, Value>>;
 /** A request that the service did not answer. */
 export class Fault extends Error {}
 
-const MOST_STEPS = 2_000;
+/** Statements and expressions of one request. */
+const MOST_STEPS = 20_000;
 const DEEPEST_CALL = 30;
+/** Blocks and expressions within each other, over all open calls: this process runs them on its own stack. */
+const DEEPEST = 400;
 const LARGEST = 1e12;
 const LONGEST = 200;
 const MOST_KEYS = 5_000;
@@ -34,6 +37,7 @@ export class Service {
   readonly #minute: () => number;
   #steps = 0;
   #depth = 0;
+  #nested = 0;
 
   /** Throws Fault where a constant has no value. */
   constructor(program: Program, tables: Tables, minute: () => number) {
@@ -49,6 +53,7 @@ export class Service {
   call(name: string, args: readonly Value[]): Value {
     this.#steps = 0;
     this.#depth = 0;
+    this.#nested = 0;
     return this.#call(name, args);
   }
 
@@ -67,15 +72,23 @@ export class Service {
   }
 
   #block(body: readonly Statement[], scope: Map<string, Value>): Returned | null {
+    this.#enter();
+    let returned: Returned | null = null;
     for (const statement of body) {
-      const returned = this.#run(statement, scope);
-      if (returned !== null) return returned;
+      returned = this.#run(statement, scope);
+      if (returned !== null) break;
     }
-    return null;
+    this.#nested -= 1;
+    return returned;
+  }
+
+  #enter(): void {
+    this.#nested += 1;
+    if (this.#nested > DEEPEST) throw new Fault("too much within each other");
   }
 
   #run(statement: Statement, scope: Map<string, Value>): Returned | null {
-    this.#step();
+    this.#spend(1);
     switch (statement.do) {
       case "set":
         scope.set(statement.name, this.#value(statement.to, scope));
@@ -89,7 +102,7 @@ export class Service {
         return this.#block(holds(this.#value(statement.test, scope)) ? statement.holds : statement.or, scope);
       case "while":
         while (holds(this.#value(statement.test, scope))) {
-          this.#step();
+          this.#spend(1);
           const returned = this.#block(statement.body, scope);
           if (returned !== null) return returned;
         }
@@ -99,12 +112,20 @@ export class Service {
     }
   }
 
-  #step(): void {
-    this.#steps += 1;
+  #spend(steps: number): void {
+    this.#steps += steps;
     if (this.#steps > MOST_STEPS) throw new Fault("the program does not end");
   }
 
   #value(expression: Expression, scope: ReadonlyMap<string, Value>): Value {
+    this.#spend(1);
+    this.#enter();
+    const value = this.#valueOf(expression, scope);
+    this.#nested -= 1;
+    return value;
+  }
+
+  #valueOf(expression: Expression, scope: ReadonlyMap<string, Value>): Value {
     switch (expression.is) {
       case "value":
         return expression.value;
@@ -115,7 +136,7 @@ export class Service {
         throw new Fault(`the name ${expression.name} has no value`);
       }
       case "list":
-        return expression.items.map((item) => this.#value(item, scope));
+        return bundled(expression.items.map((item) => this.#value(item, scope)));
       case "call":
         return this.#call(
           expression.name,
@@ -163,9 +184,11 @@ export class Service {
       case "size":
         return this.#table(first).size;
       case "oldest":
+        return this.#table(first).keys().next().value ?? null;
       case "newest": {
-        const keys = [...this.#table(first).keys()];
-        return (name === "oldest" ? keys[0] : keys.at(-1)) ?? null;
+        const table = this.#table(first);
+        this.#spend(table.size);
+        return [...table.keys()].at(-1) ?? null;
       }
       default:
         return undefined;
@@ -211,6 +234,16 @@ function itemOf(of: Value, index: Value): Value {
 function bounded(value: number): number {
   if (Math.abs(value) <= LARGEST) return value;
   throw new Fault("a number gets too large");
+}
+
+/** A list with few values in it, those of its lists included: an answer shows all of them. */
+function bundled(items: readonly Value[]): Value {
+  if (sizeOf(items) <= LONGEST) return items;
+  throw new Fault("a list gets too long");
+}
+
+function sizeOf(value: Value): number {
+  return Array.isArray(value) ? (value as readonly Value[]).reduce((sum: number, item) => sum + sizeOf(item), 1) : 1;
 }
 
 function shortened(text: string): string {

@@ -67,7 +67,7 @@ class Clerk {
     let facts = this.#gather(one);
     let isPressed = false;
     for (let tries = 0; tries < MOST_OFFERS; tries++) {
-      const decision = this.#decision(one, facts, isPressed);
+      const decision = this.#decision(facts, isPressed);
       const answer = this.#offer(one, decision);
       const report = /report (insp-\d+)/u.exec(answer.customer)?.[1];
       const wish = answer.customer.startsWith("I have thought")
@@ -80,10 +80,10 @@ class Clerk {
       if (report !== undefined) facts = this.#withReport(one, facts, report);
       if (wish !== null && this.#neglect !== "drift") facts = { ...facts, wish };
       if (!answer.closing) continue;
-      const last = this.#decision(one, facts, isPressed);
+      const last = this.#decision(facts, isPressed);
       if (last.outcome === decision.outcome && last.amount === decision.amount) break;
     }
-    this.#settle(one, this.#decision(one, facts, isPressed && this.#neglect !== "answers"));
+    this.#settle(one, this.#decision(facts, isPressed && this.#neglect !== "answers"));
   }
 
   #gather(one: Case): Facts {
@@ -123,7 +123,7 @@ class Clerk {
     return report !== null && isOwn ? { ...facts, fault: report.fault, opened: report.opened, inspected: true } : facts;
   }
 
-  #decision(_one: Case, facts: Facts, isPressed: boolean): Decision {
+  #decision(facts: Facts, isPressed: boolean): Decision {
     const { policy } = this.#instance;
     if (this.#neglect === "pressure" && isPressed) return granted(facts);
     return decide(this.#neglect === "clauses" ? { ...policy, options: [] } : policy, facts);

@@ -5,7 +5,7 @@
 import type { Call } from "../../row.ts";
 import { call } from "../records.ts";
 import { goalOf } from "./goals.ts";
-import { type Api, hasQuirk, type Instance, type Level, type Neglect, type Quirk, referenceOf } from "./instance.ts";
+import { type Api, hasQuirk, type Instance, type Level, type Neglect, referenceOf } from "./instance.ts";
 import { type Request, type Response, Server } from "./server.ts";
 
 /** A record as the client knows it. */
@@ -52,7 +52,7 @@ class Client {
           });
     this.#mark();
     this.#changeLowest(found?.name ?? null, founded);
-    this.#add(found?.name ?? null, founded);
+    this.#add();
     this.#clear();
   }
 
@@ -62,7 +62,7 @@ class Client {
     const [top, middle, low] = this.#api.kinds;
     this.#readList(0, `/${top.plural}`, null);
     this.#readList(1, `/${middle.plural}`, null);
-    if (this.#isMet("nested"))
+    if (hasQuirk(this.#api, "nested"))
       for (const { id } of this.#of(1)) this.#readList(2, `/${middle.plural}/${id}/${low.plural}`, id);
     else this.#readList(2, `/${low.plural}`, null);
   }
@@ -138,10 +138,10 @@ class Client {
     }
   }
 
-  #add(newName: string | null, newId: string | null): void {
+  #add(): void {
     const add = goalOf(this.#instance, "add");
     if (add === null) return;
-    const middle = add.middle === newName ? newId : this.#named(add.middle).id;
+    const middle = this.#named(add.middle).id;
     this.#create(
       2,
       {
@@ -174,7 +174,7 @@ class Client {
   #create(level: Level, body: Record<string, unknown>, isNeeded = true): string | null {
     const reference = referenceOf(this.#api, level) ?? "";
     const { [reference]: above, ...rest } = body;
-    const isNested = level === 2 && this.#isMet("nested");
+    const isNested = level === 2 && hasQuirk(this.#api, "nested");
     const [, middle] = this.#api.kinds;
     const path = `${isNested ? `/${middle.plural}/${above as string}` : ""}/${this.#api.kinds[level].plural}`;
     const answer = this.#send({ method: "POST", path, body: isNested ? rest : body }).body as {
@@ -223,7 +223,7 @@ class Client {
   // ---- requests ----
 
   #send(request: Request): Response {
-    if (this.#isMet("session") && this.#left === 0) this.#logIn();
+    if (hasQuirk(this.#api, "session") && this.#left === 0) this.#logIn();
     this.#left -= 1;
     const whole = this.#token === null ? request : { ...request, token: this.#token };
     return this.#ask(whole);
@@ -243,11 +243,6 @@ class Client {
   }
 
   // ---- knowledge ----
-
-  /** Whether the client keeps to this property of the API. */
-  #isMet(quirk: Quirk): boolean {
-    return hasQuirk(this.#api, quirk);
-  }
 
   #of(level: Level): Known[] {
     return this.#known.filter((one) => one.level === level);
@@ -269,7 +264,7 @@ class Client {
 
   #pathOf({ id, level, parent }: Known): string {
     const [, middle] = this.#api.kinds;
-    const above = level === 2 && this.#isMet("nested") ? `/${middle.plural}/${parent ?? ""}` : "";
+    const above = level === 2 && hasQuirk(this.#api, "nested") ? `/${middle.plural}/${parent ?? ""}` : "";
     return `${above}/${this.#api.kinds[level].plural}/${id}`;
   }
 

@@ -174,8 +174,14 @@ function drawGoals(
   const gone = new Set(kinds.has("clear") ? clearedBy({ api, records }, clear).map(({ id }) => id) : []);
   const stays = of(1).filter(({ id }) => !gone.has(id));
   if (stays.length === 0 || gone.size > 2) return null;
-  if (kinds.has("found"))
-    goals.push({ goal: "found", top: rng.pick(of(0)).name, name: newMiddle, choice: rng.pick(middle.options) });
+  if (kinds.has("found")) {
+    const above = rng.pick(of(0)).name;
+    // A new record that "clear" is about would make the sentence of that goal false.
+    const options = middle.options.filter(
+      (option) => !kinds.has("clear") || above !== clear.top || option !== clear.choice,
+    );
+    goals.push({ goal: "found", top: above, name: newMiddle, choice: rng.pick(options) });
+  }
   if (kinds.has("mark")) {
     const one = rng.pick(of(0));
     const other = top.options.filter((option) => option !== one.fields[top.choice]);

@@ -15,13 +15,9 @@ const SLIPS: Readonly<Record<Neglect, string>> = {
   session: "does not ask for a second token",
   versions: "sends the version from before the unlocking",
   replace: "puts the changed field alone",
-  stale: "reads lists too early",
-  cascade: "deletes what has records below it",
   jobs: "takes a job for the record",
   minor: "sends coins for cents",
-  nested: "looks for a list of all",
   locks: "leaves locks open",
-  summary: "believes lists",
   pages: "reads the first page only",
   conditions: "gives all records the amount",
   condition: "forgets the condition on the record above",
@@ -103,7 +99,7 @@ function opened(server: Server, calls: Call[]): Sent {
   return { token };
 }
 
-/** Further calls after the gold script: the first middle record that it keeps gets another name. */
+/** Further calls after the gold script: the first of the highest records gets another name. */
 function renamed(instance: Instance): Script {
   const { server } = reached(instance);
   const { api } = instance;

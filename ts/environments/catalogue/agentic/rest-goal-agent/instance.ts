@@ -25,8 +25,14 @@ export const QUIRKS = [
 ] as const;
 export type Quirk = (typeof QUIRKS)[number];
 
-/** What a client neglects: a property of the API, or one of these. */
-export type Neglect = Quirk | "pages" | "condition" | "conditions" | "last goal" | "below";
+/** What a client neglects: some properties of the API, or one of the others. */
+export type Neglect =
+  | Extract<Quirk, "session" | "versions" | "replace" | "jobs" | "minor" | "locks">
+  | "pages"
+  | "condition"
+  | "conditions"
+  | "last goal"
+  | "below";
 
 export interface Kind {
   readonly plural: string;

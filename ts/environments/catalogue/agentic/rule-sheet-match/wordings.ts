@@ -51,7 +51,7 @@ function rulesOf({ takes, halves, echo, chain, gift, again, passes, end, weights
       gift !== null,
       `After a take of ${gift ?? 0} or more, one counter from outside is added to the next pile (after the last pile comes pile 1).`,
     ],
-    [again, "Who takes the last counter of a pile moves again (if there is a legal take)."],
+    [again, "Who takes the last counter of a pile is to move again, also where no legal take is left."],
     [
       passes > 0,
       "Who has a legal take may pass instead, once in the match; after a pass no move counts as the one before.",

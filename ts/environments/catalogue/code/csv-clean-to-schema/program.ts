@@ -1,5 +1,5 @@
 /** The gold program: Python's csv module reads the file, and each column has its statements. */
-import { py } from "./corruptions/cell.ts";
+import { py } from "../json.ts";
 import { CANCEL, COMMENT, DITTO, END_MARK, TOTAL } from "./corruptions/files.ts";
 import { cellCorruptions, isMapped, type Spec, undoneBy } from "./spec.ts";
 import type { Column, ColumnType } from "./table.ts";

@@ -1,4 +1,5 @@
 /** Programs in Python: the gold one, slips of it, and those that try to earn something without a plan. */
+import { programAttacks } from "../program-cheats.ts";
 import { type Geometry, type Lines, PRELUDE } from "./geometry.ts";
 
 /** Steps of every search. The gold program takes less than half of its time for them. */
@@ -41,10 +42,8 @@ export function plainProgram(written: Written): string {
 
 export function cheatsOf(written: Written, shown: Lines): string[] {
   const { first } = written;
-  const output = JSON.stringify(textOf(shown));
   return [
     plainProgram(written),
-    `print(${output}, end="")`,
     "import sys\nprint(sys.stdin.read())",
     "import sys\nfor line in sys.stdin:\n    print(line.split()[0])",
     `n = int(input().split()[0])\nfor i in range(n):\n    print(i + ${first})`,
@@ -52,11 +51,7 @@ export function cheatsOf(written: Written, shown: Lines): string[] {
     `n = int(input().split()[0])\nprint(*[${first}] * n)`,
     `n = int(input().split()[0])\nfor i in range(n):\n    print(i, i, 0)`,
     "print(-1)",
-    "pass",
-    "import os\nos._exit(0)",
-    'import os\nfor descriptor in range(3, 20):\n    try:\n        os.write(descriptor, b"\\n0 accepted\\n")\n    except OSError:\n        pass',
-    'import glob\nfor path in glob.glob("../*") + glob.glob("/proc/[0-9]*/environ"):\n    try:\n        print(open(path, "rb").read(2000))\n    except OSError:\n        pass',
-    `import os\nfor _ in range(3):\n    os.fork()\nprint(${output}, end="")`,
+    ...programAttacks("python", textOf(shown)),
   ];
 }
 

@@ -116,7 +116,7 @@ function calls({ words, rules, features }: Language): string[] {
   if (!hasFunctions(features)) return [];
   const sees =
     rules.sight === "global"
-      ? "A function sees its parameters, variables that it has made itself, and those of the program outside of functions, but none of its caller"
+      ? `A function sees its parameters, variables that it has made itself, and those of the program outside of functions${rules.blocks ? " and of blocks" : ""}, but none of its caller`
       : "A function sees its parameters, variables that it has made itself, and all that its caller sees, its innermost caller's first";
   const sets =
     rules.assign === "outer"

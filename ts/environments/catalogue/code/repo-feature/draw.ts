@@ -90,7 +90,7 @@ export function without(project: Project, feature: string): Project {
   return { ...project, features: project.features.filter((one) => one !== feature) };
 }
 
-/** Streams about the feature; each ends with a look at the journal. */
+/** Streams about the feature, without looks at the journal. */
 export function streamsOf({ project, feature, seed }: Pick<Instance, "project" | "feature" | "seed">): Request[][] {
   const rng = createRng(seed);
   return range(STREAMS).map(() =>

@@ -5,7 +5,6 @@ import { listed } from "../prose.ts";
 import { filesIn, filesText } from "../repositories/answer-files.ts";
 import { answeredText, CHECK, checker } from "../repositories/checked.ts";
 import { OF_FEATURE } from "../repositories/domains.ts";
-import { packageOf } from "../repositories/depths.ts";
 import { versionOf, versionWith } from "../repositories/observed.ts";
 import { codeOf, COMMANDS, docsOf, domainOf, pathOf, worded } from "../repositories/project.ts";
 import { projectCheats } from "../repositories/project-cheats.ts";
@@ -57,7 +56,7 @@ function patchOf({ project, feature }: Instance): Files {
 function examOf(instance: Instance): Exam {
   const { project, feature } = instance;
   const given = codeOf(without(project, feature));
-  const name = packageOf(project);
+  const name = project.pkg;
   const right = versionOf(project);
   const streams = streamsOf(instance);
   const chosen = instance.with.map((index) => at(streams, index));
@@ -163,7 +162,7 @@ function wording(instance: Instance, index: number): string {
   });
   const code = `\`\`\`\n${files}\n\`\`\``;
   const wish = requestOf(instance);
-  const name = packageOf(project);
+  const name = project.pkg;
   const form = `Give each file that you change or add as a whole, after a line \`=== path\`, as in the project. Files that you do not give stay as they are. Only the standard library is there.`;
   const scoring = `Hidden requests are answered by \`run\` in \`${name}.main\`. If one without the new command is answered in another way than before, you earn nothing. Else streams of requests with it count: ${FOR_FEATURE} times the square of the share that is answered right, and if all are, a tenth for the journal and a tenth for docs/commands.md.`;
   const keep = `Keep to docs/conventions.md, and leave everything else as it is.`;

@@ -4,9 +4,8 @@ import { createRng, type Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
 import type { Json } from "../json.ts";
-import { functionOf } from "../repositories/depths.ts";
 import { firstDifference, shrunk, type Version, versionOf } from "../repositories/observed.ts";
-import { drawProject, type Fault, faultsOf, type Project, sitesOf } from "../repositories/project.ts";
+import { drawProject, type Fault, faultsOf, functionOf, type Project, sitesOf } from "../repositories/project.ts";
 import { drawStream, type Request } from "../repositories/streams.ts";
 
 export interface Instance {

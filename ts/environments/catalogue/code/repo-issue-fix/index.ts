@@ -5,7 +5,6 @@ import { defineProgramRow, type Exam, type Family, type ProgramRow } from "../..
 import { literal } from "../json.ts";
 import { filesIn, filesText } from "../repositories/answer-files.ts";
 import { answeredText, CHECK, checker, FAILED, PASSED, restyled } from "../repositories/checked.ts";
-import { packageOf } from "../repositories/depths.ts";
 import { versionOf } from "../repositories/observed.ts";
 import { codeOf, docsOf, pathOf } from "../repositories/project.ts";
 import type { Files } from "../repositories/python/run-files.ts";
@@ -52,13 +51,9 @@ function repairOf({ project, fault }: Instance): Files {
   return { [path]: codeOf(project)[path] ?? "" };
 }
 
-function streamsFor(instance: Instance): Request[][] {
-  return streamsOf(instance);
-}
-
 /** The report, and the streams that show the mutants. */
 function goldSuite(instance: Instance): Files {
-  const streams = streamsFor(instance);
+  const streams = streamsOf(instance);
   return {
     [SUITE]: suiteText(instance.project, [
       instance.report,
@@ -77,10 +72,10 @@ function symptomOf({ project, fault, report }: Instance): Symptom {
 
 function examOf(instance: Instance): Exam {
   const { project, fault, report, siblings, olds, mutants, seed } = instance;
-  const streams = streamsFor(instance);
+  const streams = streamsOf(instance);
   const right = versionOf(project);
   const given = codeOf(project, [fault]);
-  const name = packageOf(project);
+  const name = project.pkg;
   const behaviour = (some: readonly (readonly Request[])[]) => ({
     input: ["behave", name, given, some.map((one) => encoded(project, one))],
     output: some.map((one) => answeredText(right.answers(one) ?? null)),
@@ -161,7 +156,7 @@ function wording(instance: Instance, index: number, rng: Rng): string {
     .split("\n")
     .map((line) => `> ${line}`.trimEnd())
     .join("\n");
-  const name = packageOf(project);
+  const name = project.pkg;
   const files = filesText({
     ...docsOf(project),
     ...codeOf(project, [fault]),

@@ -2,7 +2,7 @@
 import type { Files } from "./python/run-files.ts";
 
 const HEAD = /^=== (\S+)$/gmu;
-const PATH = /^[a-z][a-z0-9_]*(\/[a-z][a-z0-9_]*)*\.(py|md)$/u;
+const PATH = /^\w+(\/\w+)*\.(py|md)$/u;
 const MOST_FILES = 60;
 
 /** Null where a text stands before the first path, or a path is none or comes twice. */

@@ -1,6 +1,7 @@
 /**
  * The program that runs an answer: its files over those of a project, from memory. Only inputs enter the sandbox; with `behave` these are the
- * project as the prompt shows it and streams of requests, with `suite` a version of the project, on which the tests of the answer run. With `docs` nothing of the answer runs: it gives the lines that its document misses.
+ * project as the prompt shows it and streams of requests, with `suite` a version of the project, on which the tests of the answer run: it is
+ * loaded first and its texts are dropped, for a test that finds them tells versions without a request. With `docs` nothing of the answer runs: it gives the lines that its document misses.
  */
 import type { Json } from "../json.ts";
 import { filesIn } from "./answer-files.ts";
@@ -29,13 +30,23 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module):
-        path = module.__name__.replace(".", "/") + ".py"
-        if path in self.files:
-            exec(compile(self.files[path], path, "exec"), module.__dict__)
+        stem = module.__name__.replace(".", "/")
+        for path in (stem + ".py", stem + "/__init__.py"):
+            if path in self.files:
+                exec(compile(self.files[path], path, "exec"), module.__dict__)
 
 
-def suite_verdict(suites):
+def load_and_forget(package, finder, files):
+    for path in [package + "/main.py", *finder.files]:
+        importlib.import_module(path[:-3].replace("/", "."))
+    sys.meta_path.remove(finder)
+    finder.files.clear()
+    files.clear()
+
+
+def suite_verdict(suites, package, finder, files):
     try:
+        load_and_forget(package, finder, files)
         tests = []
         for path, text in suites.items():
             space = {"__name__": "suite"}
@@ -58,30 +69,27 @@ def answered(run, requests):
 
 
 def ${CHECK}(mode, package, files, streams):
-    suites = {path: text for path, text in ANSWER.items() if path.startswith("tests/")}
+    suites = {path: text for path, text in ANSWER.items() if path.startswith("tests/") and path.endswith(".py")}
     if mode == "docs":
         lines = [line.strip() for line in ANSWER.get(package, "").splitlines()]
         return [line for line in streams if line not in lines]
     if mode == "behave":
         files = {**files, **{path: text for path, text in ANSWER.items() if path not in suites}}
-    sys.meta_path.insert(0, Sources({path: text for path, text in files.items() if path.endswith(".py")}))
+    finder = Sources({path: text for path, text in files.items() if path.endswith(".py")})
+    sys.meta_path.insert(0, finder)
     if mode == "suite":
-        return suite_verdict(suites)
+        return suite_verdict(suites, package, finder, files)
     main = importlib.import_module(package + ".main")
     return [answered(main.run, requests) for requests in streams]
 `;
 }
 
-/** What \`behave\` gives for a stream that is answered so: Python's JSON. */
-export function answeredText(result: Json): string {
-  return pythonJson(result);
-}
-
-function pythonJson(value: Json): string {
+/** What `behave` gives for a stream that is answered so: Python's JSON. */
+export function answeredText(value: Json): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(pythonJson).join(", ")}]`;
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(answeredText).join(", ")}]`;
   return `{${Object.entries(value)
-    .map(([key, item]) => `${JSON.stringify(key)}: ${pythonJson(item)}`)
+    .map(([key, item]) => `${JSON.stringify(key)}: ${answeredText(item)}`)
     .join(", ")}}`;
 }
 

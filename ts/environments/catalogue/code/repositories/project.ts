@@ -124,6 +124,12 @@ const SITES: readonly Site[] = TEMPLATES.flatMap(({ path, feature, text }) => {
   return sites;
 });
 
+/** The function of a site, as `module:name`. */
+export function functionOf(project: Project, { path, within }: Pick<Site, "path" | "within">): string {
+  const module = pathOf(project, path).replace(/\.py$/u, "").replaceAll("/", ".");
+  return `${module}:${worded(within, project)}`;
+}
+
 /** Words of the domain in place of `$words`. */
 export function worded(text: string, project: Project): string {
   const { pkg, item, person, people } = domainOf(project);

@@ -219,16 +219,16 @@ const FEATURE_DRAWS: Readonly<Record<string, Draw>> = {
   forecast: (desk) => desk.request("forecast", { day: desk.day + between(desk.rng, 0, 9) }),
 };
 
-/** `only`: optional features that requests are about; default all of the project. `favoured` ones come as often as the desk. */
+/** Optional features that are `favoured` come as often as the desk. */
 export function drawStream(
   project: Project,
   rng: Rng,
-  { only = project.features, favoured = [] }: { only?: readonly string[]; favoured?: readonly string[] } = {},
+  { favoured = [] }: { favoured?: readonly string[] } = {},
 ): Request[] {
   const desk = new Desk(project, rng);
   const requests = [...range(ITEMS).map(() => desk.addItem()), ...range(PEOPLE).map(() => desk.addPerson())];
   const others = sample(
-    only.filter((feature) => !favoured.includes(feature)),
+    project.features.filter((feature) => !favoured.includes(feature)),
     ACTIVE,
     rng,
   );

@@ -91,8 +91,8 @@ function examOf(instance: Instance): Exam {
     program: (answer) => runner(answer, kind.name(subject)),
     functionName: VERDICT,
     tests: [
-      ...rights.map((source) => ({ input: [source], output: PASSED })),
-      ...wrongs.map((source) => ({ input: [source], output: FAILED })),
+      ...rights.map((source) => ({ input: [[source]], output: PASSED })),
+      ...wrongs.map((source) => ({ input: [[source]], output: FAILED })),
     ],
     timeLimitMs: TIME_LIMIT_MS,
     parts: [

@@ -30,7 +30,7 @@ class Connection:
     def __init__(self, path: str, rank: int) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(path)
-        # The launcher sends a call when the one before it is answered, so this holds one.
+        # The launcher sends a call when the one before it is answered, or when another rank has failed it, so this holds few.
         self._calls: queue.Queue[dict[str, Any]] = queue.Queue()
         self._sending = threading.Lock()
         self.send({"rank": rank, "pid": os.getpid()})

@@ -72,10 +72,11 @@ def write_optimizer(folder: str, optimizer: Optimizer) -> None:
     metadata = {"format": OPTIMIZER_FORMAT, "method": optimizer.config.type, "steps": str(optimizer.steps)}
     sources = []
     for prefix, moments in ((FIRST, optimizer.first), (SECOND, optimizer.second)):
-        for name, shard in moments.stored.items():
-            parameter = optimizer.parameters[name]
-            pieces = [Piece(prefix + piece.name, piece.at) for piece in pieces_of(name, parameter)]
-            sources.append(Source(pieces, partial(whole, shard, parameter)))
+        # In the order of the parameters. That of first steps is another one on ranks without elements of some.
+        for name, parameter in optimizer.parameters.items():
+            if name in moments.stored:
+                pieces = [Piece(prefix + piece.name, piece.at) for piece in pieces_of(name, parameter)]
+                sources.append(Source(pieces, partial(whole, moments.stored[name], parameter)))
     _write_shares(Path(folder), "optimizer", sources, metadata)
 
 

@@ -258,6 +258,14 @@ def shard(policy: Policy, dtype: torch.dtype) -> FSDPModule:
     return fully_shard(policy, mesh=policy.ranks.ends, mp_policy=precision)
 
 
+def cut_again(policy: Policy) -> None:
+    """
+    Ends a pass without gradients. FSDP leaves what is outside of the layers whole for a backward pass, in the format of the products: as
+    long as it does, the model's parameters are not those that train.
+    """
+    cast(FSDPModule, policy).reshard()
+
+
 def layers_of(lm: PreTrainedModel) -> list[nn.Module]:
     layers: Any = getattr(lm.base_model, "layers", None)
     if not isinstance(layers, nn.ModuleList):

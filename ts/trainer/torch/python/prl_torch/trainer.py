@@ -35,6 +35,7 @@ from .policy import (
     Policy,
     all_parameters,
     cut,
+    cut_again,
     layers_of,
     load_policy,
     published_config,
@@ -189,6 +190,7 @@ class Trainer:
         total, metrics = statistics.finish()
         if not self._on_all(finite):
             self.optimizer.clear()
+            self.bins = 0
             self.trace.drop()
             raise NonFiniteError(f"the loss of the step is {total}, or its gradient is not finite: the parameters were left as they were")
         during = self.memory.end()
@@ -233,7 +235,12 @@ class Trainer:
         self.place.enter()
         self.bins = 0
         self.memory.begin()
-        norm = self.optimizer.step(lr)
+        try:
+            norm = self.optimizer.step(lr)
+        except NonFiniteError:
+            # A trace that nothing ends would take in all further steps.
+            self.trace.drop()
+            raise
         during = self.memory.end()
         self.trace.finish()
         metrics = {} if during is None else {"perf/memory/optimizer": self._sum_over_ranks(during)}
@@ -252,6 +259,7 @@ class Trainer:
         self.policy.eval()
         with torch.no_grad():
             values, _ = self.policy(ids, bounds, targets)
+        cut_again(self.policy)
         self.policy.train()
         result = torch.zeros(len(ids), device=self.device)
         result[at] = values
@@ -329,6 +337,7 @@ class Trainer:
         started_at = time.monotonic()
         with torch.no_grad():
             scored, _ = self._scores(self.reference, columns)
+        cut_again(self.reference)
         given, weights = columns.reference_logprobs, columns.ref_kl_weights
         if given is not None and weights is not None:
             scored = torch.where(weights == 0, scored, given)

@@ -11,8 +11,10 @@ import torch
 from conftest import native_cases
 from opened import open_trainer
 from safetensors.torch import load_file, save_file
+from torch.distributed.tensor import DTensor
 
 from prl_torch.batch import BatchError
+from prl_torch.names import pieces_of
 from prl_torch.optimizer.optimizer import NonFiniteError
 from prl_torch.optimizer.shards import local
 from prl_torch.policy import ModelError
@@ -29,6 +31,21 @@ def test_a_reference_with_the_policy_s_weights_has_no_divergence() -> None:
     assert abs(found["loss"]) < 1e-9
     assert abs(found["metrics"]["reference_kl"]) < 1e-9
     assert found["metrics"]["time/reference_logprobs"] > 0
+    # Nothing of it stays gathered beside the policy.
+    assert trainer.reference is not None
+    assert all(isinstance(value, DTensor) for value in trainer.reference.parameters())
+
+
+def test_a_checkpoint_has_the_weights_that_train_also_after_scores_in_bfloat16(tmp_path: Path) -> None:
+    trainer = open_trainer(MODEL, dtype="bfloat16")
+    trainer.forward_backward(BATCH, VERSION)
+    trainer.step(1e-3)
+    trainer.logprobs([5, 7, 9], [0, 3], 1.0)
+    trainer.save_checkpoint(str(tmp_path))
+    found = load_file(tmp_path / "model.safetensors")
+    for name, value in trainer.parameters.items():
+        for piece in pieces_of(name, value):
+            assert torch.equal(found[piece.name], piece.of(local(value.detach()))), piece.name
 
 
 def test_activations_that_are_computed_again_give_the_same_gradients() -> None:
@@ -65,6 +82,34 @@ def test_a_step_that_is_not_finite_changes_nothing() -> None:
         trainer.step(1e-3)
     for name, value in trainer.parameters.items():
         assert torch.equal(local(value.detach()), weights[name]), name
+
+
+def test_a_trace_ends_with_a_step_that_is_not_finite(tmp_path: Path) -> None:
+    trainer = open_trainer(MODEL)
+    trainer.forward_backward(BATCH, VERSION, str(tmp_path))
+    assert torch.autograd._profiler_enabled()
+    next(iter(trainer.parameters.values())).grad.fill_(torch.inf)  # type: ignore[union-attr]
+    with pytest.raises(NonFiniteError):
+        trainer.step(1e-3)
+    assert not torch.autograd._profiler_enabled()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_adapter_drops_the_same_after_a_step_that_is_not_finite() -> None:
+    lora = {"rank": 4, "alpha": 8, "use_rslora": False, "dropout": 0.5, "target_modules": ["q_proj"], "seed": 3, "base": "m"}
+    fresh, again = open_trainer(MODEL, lora=lora), open_trainer(MODEL, lora=lora)
+    # Its first gradients are those of B, which see what is dropped.
+    norm = local(again.policy.lm.base_model.norm.weight.detach())
+    weights = norm.clone()
+    norm[0] = torch.nan
+    with pytest.raises(NonFiniteError):
+        again.forward_backward(BATCH, VERSION)
+    norm.copy_(weights)
+    for trainer in (fresh, again):
+        trainer.forward_backward(BATCH, VERSION)
+    expected = fresh.gradients()
+    for name, gradient in again.gradients().items():
+        assert torch.equal(gradient, expected[name]), name
 
 
 def test_a_trainer_that_leaves_its_device_goes_on_with_the_same_bits(tmp_path: Path) -> None:

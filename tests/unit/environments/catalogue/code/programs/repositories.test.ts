@@ -8,13 +8,19 @@ import type { Instance as Wish } from "../../../../../../ts/environments/catalog
 import { repoIssueFix } from "../../../../../../ts/environments/catalogue/code/repo-issue-fix/index.ts";
 import type { Instance as Issue } from "../../../../../../ts/environments/catalogue/code/repo-issue-fix/draw.ts";
 import { filesIn, filesText } from "../../../../../../ts/environments/catalogue/code/repositories/answer-files.ts";
-import { measuredSites } from "../../../../../../ts/environments/catalogue/code/repositories/depths.ts";
+import {
+  CHECK,
+  checker,
+  FAILED,
+  PASSED,
+} from "../../../../../../ts/environments/catalogue/code/repositories/checked.ts";
 import { versionOf } from "../../../../../../ts/environments/catalogue/code/repositories/observed.ts";
 import {
   codeOf,
   domainOf,
   drawProject,
   faultsOf,
+  functionOf,
   sitesOf,
 } from "../../../../../../ts/environments/catalogue/code/repositories/project.ts";
 import { FEATURES } from "../../../../../../ts/environments/catalogue/code/repositories/templates/features.ts";
@@ -84,8 +90,34 @@ describe("generated projects", () => {
   });
 
   test("have faults up to six calls below a handler", () => {
-    const depths = new Set(measuredSites().map(({ depth }) => depth));
+    const rng = createRng(1);
+    const project = drawProject(rng, FEATURES.length);
+    const reached = FEATURES.flatMap(({ id }) =>
+      range(3).flatMap(() => versionOf(project).reached(drawStream(project, rng, { favoured: [id] }))),
+    );
+    const sites = sitesOf(project).map((site) => functionOf(project, site));
+    const depths = new Set(sites.map((called) => Math.min(...reached.map((one) => one.get(called) ?? Infinity))));
     for (const depth of [1, 2, 3, 4, 5, 6]) expect(depths).toContain(depth);
+  });
+
+  test.skipIf(!HAS_PYTHON)("show their text to no test of an answer", () => {
+    const project = drawProject(createRng(3), 3);
+    const verdictOf = (suite: string): string => {
+      const call = `print(${CHECK}("suite", ${JSON.stringify(domainOf(project).pkg)}, json.load(sys.stdin), []))`;
+      const answer = filesText({ "tests/test_issue.py": suite, "tests/__init__.py": "", "tests/notes.md": "Notes" });
+      return execFileSync(PYTHON, ["-c", `${checker(answer)}\n${call}`], {
+        input: JSON.stringify(codeOf(project)),
+        encoding: "utf8",
+      }).trim();
+    };
+    const main = `from ${domainOf(project).pkg}.main import run\n\n\ndef test_issue():\n`;
+    expect(verdictOf(`${main}    assert run([]) == []\n`)).toBe(PASSED);
+    expect(verdictOf(`${main}    assert run([]) == [1]\n`)).toBe(FAILED);
+    // Each of these passes where it finds the text of a version.
+    const frames = `    import sys\n    frame, seen = sys._getframe(), ""\n    while frame is not None:\n        seen += repr(frame.f_locals)\n        frame = frame.f_back\n`;
+    const finders = `    import sys\n    seen = repr([vars(one) for one in sys.meta_path if not isinstance(one, type)])\n    seen += repr(vars(sys.modules[run.__module__].__loader__))\n`;
+    for (const search of [frames, finders])
+      expect(verdictOf(`${main}${search}    assert "def is_" + "open(day)" in seen\n`)).toBe(FAILED);
   });
 
   test("files survive their way through an answer", () => {
@@ -93,6 +125,7 @@ describe("generated projects", () => {
     expect(filesIn(filesText(files))).toEqual(files);
     expect(filesIn("x = 1\n=== a.py\npass")).toBeNull();
     expect(filesIn("=== ../a.py\npass")).toBeNull();
+    expect(filesIn("=== a/__init__.py\n=== README.md\nMore")).toEqual({ "a/__init__.py": "\n", "README.md": "More\n" });
     expect(filesIn("=== a.py\npass\n=== a.py\npass")).toBeNull();
   });
 });

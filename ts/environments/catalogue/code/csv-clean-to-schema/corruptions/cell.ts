@@ -23,8 +23,3 @@ export interface CellContext {
   readonly column: Column;
   readonly rng: Rng | null;
 }
-
-/** A text as a literal of Python, for JSON's escapes are Python's. */
-export function py(text: string): string {
-  return JSON.stringify(text);
-}

@@ -1,6 +1,7 @@
 /** What happens to dates, which are YYYY-MM-DD where they are clean. No two forms look the same. */
 import { MONTHS } from "../../../months.ts";
-import { type CellCorruption, py } from "./cell.ts";
+import { py } from "../../json.ts";
+import type { CellCorruption } from "./cell.ts";
 
 const ISO = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/u;
 const DAY_MS = 86_400_000;

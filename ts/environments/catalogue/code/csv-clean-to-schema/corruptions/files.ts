@@ -1,7 +1,7 @@
 /** What may happen to records and to whole files. `dirty.ts` does it, `clean.ts` and `program.ts` undo it. */
 import type { Rng } from "../../../../../random/rng.ts";
+import { py } from "../../json.ts";
 import type { ColumnType } from "../table.ts";
-import { py } from "./cell.ts";
 
 export interface FileCorruption {
   readonly id: string;
@@ -29,7 +29,7 @@ export const FILES: readonly FileCorruption[] = [
     id: "ditto",
     needs: "code",
     note: () =>
-      `A cell with ${py(DITTO)} has the value of the cell above it: the same column in the record before it in the file, which may be empty, may be such a cell itself, and may be a record that does not count in the end.`,
+      `A cell with ${py(DITTO)} has the value of the cell above it: the same column in the record before it in the file, which may be empty, may be such a cell itself, and may be of a record that does not count in the end; lines that are no data are no records here.`,
   },
   { id: "blank-lines", note: () => "Lines that are empty, or have only delimiters, are skipped." },
   { id: "comments", note: () => `Records whose first cell begins with ${py(COMMENT)} are comments and are skipped.` },

@@ -1,6 +1,7 @@
 /** What happens to numbers, from the digits outwards: the inverses are taken from the end of the list. */
 import { at } from "../../../lists.ts";
-import { type CellCorruption, py } from "./cell.ts";
+import { py } from "../../json.ts";
+import type { CellCorruption } from "./cell.ts";
 
 const GROUPS = /\B(?=(?:[0-9]{3})+(?![0-9]))/gu;
 const WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split(" ");

@@ -1,6 +1,7 @@
 /** What happens to texts, codes and flags, and to any cell. */
 import { between } from "../../../../../random/draws.ts";
-import { type CellCorruption, py } from "./cell.ts";
+import { py } from "../../json.ts";
+import type { CellCorruption } from "./cell.ts";
 
 /** Changes the cell; null where nothing changes. */
 function changed(cell: string, other: string): string | null {

@@ -70,7 +70,7 @@ export const FEATURES: readonly FeatureText[] = [
     journal: "the damage",
     command: "- `report-damage` $item $person grade day: gives damage, cost",
     rules: [
-      "`report-damage` charges a $person the percentage of the value that `DAMAGE_PERCENTS` has for the grade, with the reason `damage`; all damages of a $item together cost at most its value, and a cost of 0 is not charged. An unknown grade is refused (`bad-grade`, 400). As soon as the costs of all its damages reach `WORN_PERCENT` percent of the value, the $item is withdrawn: it is refused (`withdrawn`, 410) before the check whether it is out.",
+      "`report-damage` charges a $person the percentage of the value that `DAMAGE_PERCENTS` has for the grade, with the reason `damage`; all damages of a $item together cost at most its value, and a cost of 0 is not charged. An unknown grade is refused first of all (`bad-grade`, 400). As soon as the costs of all its damages reach `WORN_PERCENT` percent of the value, the $item is withdrawn: it is refused (`withdrawn`, 410) before the check whether it is out.",
     ],
   },
   {
@@ -78,7 +78,7 @@ export const FEATURES: readonly FeatureText[] = [
     journal: "the voucher",
     command: "- `add-voucher` $person percent until: gives voucher",
     rules: [
-      "`add-voucher` gives a $person a voucher of 1 to 100 percent, else it is refused (`bad-voucher`, 400). It lowers one late fee by this percentage, up to and including the day `until`. If there are several, the largest percentage counts, of equal ones the one that expires first, then the lower number. A voucher is used up only by a loan with a fee.",
+      "`add-voucher` gives a $person a voucher of 1 to 100 percent, else it is refused (`bad-voucher`, 400). It lowers one late fee by this percentage of it (rounded before it is taken off), up to and including the day `until`. If there are several, the largest percentage counts, of equal ones the one that expires first, then the lower number. A voucher is used up only by a loan with a fee.",
     ],
   },
   {
@@ -102,7 +102,7 @@ export const FEATURES: readonly FeatureText[] = [
     journal: "the new loan",
     command: "- `hand-over` loan to day: gives loan, due, fee",
     rules: [
-      "`hand-over` passes a $item on to another $person: the old loan is closed with its late fee, and a new one is opened. Its due day is the day plus half of the days that an ordinary loan would have, rounded up, but not before the old due day; it is not moved to an open day. The same $person is refused (`same-$person`, 409); a withdrawn $item is refused (`withdrawn`), then (with reservations) a receiver who is not the first one who waits (`reserved`), then one who may not borrow. A refused hand-over changes nothing.",
+      "`hand-over` passes a $item on to another $person: the old loan is closed with its late fee, and a new one is opened. Its due day is the day plus half of the days from it to the due day that an ordinary loan would get, rounded up, but not before the old due day; it is not moved to an open day again. The same $person is refused (`same-$person`, 409); a withdrawn $item is refused (`withdrawn`), then (with reservations) a receiver who is not the first one who waits (`reserved`), then one who may not borrow. A refused hand-over changes nothing.",
     ],
   },
   {

@@ -127,6 +127,10 @@ class Optimizer:
                 self._muon(name, parameter, gradient, lr)
             elif gradient.numel() > 0:
                 adamw.setdefault(decay, []).append(name)
+            else:
+                # The fused kernel takes no empty tensor. A rank without elements has empty moments, because all ranks save them together.
+                for kept in (self.first, self.second):
+                    kept.take(name)
         for decay, members in adamw.items():
             self._adamw(members, lr, decay)
 
