@@ -34,8 +34,8 @@ const MISSES = IS_LONG ? 4 : 2;
 const CHEATS = IS_LONG ? 20 : 4;
 /** Of rows with a held sandbox: instances of each of these levels whose scripts run, and slips and scripts without skill of one. */
 const SCORED_BOXES = IS_LONG ? 5 : 1;
-const SLIPS = IS_LONG ? 20 : 2;
-const BLANKETS = IS_LONG ? 20 : 2;
+const SLIPS = IS_LONG ? 20 : 1;
+const BLANKETS = IS_LONG ? 20 : 1;
 /** Share of common word triples above which two tasks are one in other words. */
 const MOST_ALIKE = 0.5;
 

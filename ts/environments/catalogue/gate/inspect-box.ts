@@ -31,7 +31,7 @@ export interface BoxGateOptions {
 
 const LEAST_BLANKETS = 2;
 /** A task that needs fewer commands is no work with a shell. */
-const LEAST_STEPS = 2;
+const LEAST_STEPS = 3;
 /** Prompts of a signature. */
 const SIGNED = 12;
 /** Commands that do no work, or that attack the sandbox, with small limits of their harm. */

@@ -2,12 +2,16 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 
+import { diskPolicyCleanup } from "../../../../../ts/environments/catalogue/agentic/terminal-work/disk-policy-cleanup/index.ts";
+import type { Cleanup } from "../../../../../ts/environments/catalogue/agentic/terminal-work/disk-policy-cleanup/policy.ts";
 import { BoxPlay, commandsIn, leftBy, leftByCommands } from "../../../../../ts/environments/catalogue/box/box-play.ts";
+import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
 import { MOST_COMMANDS } from "../../../../../ts/environments/catalogue/box/box-limits.ts";
 import { catalogueRows } from "../../../../../ts/environments/catalogue/index.ts";
 import { idOf } from "../../../../../ts/environments/catalogue/row-environment.ts";
 import { type BoxRow, isBoxRow } from "../../../../../ts/environments/catalogue/row.ts";
 import { loadEnvironment } from "../../../../../ts/environments/index.ts";
+import { createRng } from "../../../../../ts/random/rng.ts";
 import { SandboxSource } from "../../../../../ts/environments/sandboxes/sandboxes.ts";
 
 const rows = (await catalogueRows(["agentic"])).flatMap((placed) => {
@@ -70,6 +74,40 @@ async function rollOut(id: string, { commands, before, signal = new AbortControl
 
 const held = async (row: BoxRow) => (await sandboxes.pool()).list({ labels: { row: row.id } });
 
+describe("disk-policy-cleanup", () => {
+  test("the tree is what find says: names, sizes, times, and which names are one file", async () => {
+    const instance = drawInstance(diskPolicyCleanup, 3, createRng(5)).instance as Cleanup;
+    const play = new BoxPlay(await sandboxes.pool(), diskPolicyCleanup, instance);
+    try {
+      const { root, today, policyName, names, contents } = instance;
+      const printed = await play.run(`find ${root} -type f ! -name ${policyName} -printf '%P\\t%s\\t%Ts\\t%i\\n'`);
+      const inodes = new Map<string, string[]>();
+      const found = printed.split("\n").map((line) => {
+        const [path = "", bytes, time, inode = ""] = line.split("\t");
+        inodes.set(inode, [...(inodes.get(inode) ?? []), path].toSorted());
+        return [path, Number(bytes), Number(time)];
+      });
+      const now = Date.parse(`${today}T00:00:00Z`) / 1000;
+      const expected = names.map(([path, content]) => {
+        const { bytes = 0, days = 0, more = 0 } = contents[content] ?? {};
+        return [path, bytes, now - days * 86_400 - more];
+      });
+      expect(found.toSorted()).toEqual(expected.toSorted());
+      const shared = [...inodes.values()].filter((paths) => paths.length > 1);
+      const wanted = contents.map((_, content) =>
+        names
+          .filter(([, one]) => one === content)
+          .map(([path]) => path)
+          .toSorted(),
+      );
+      expect(shared.toSorted()).toEqual(wanted.filter((paths) => paths.length > 1).toSorted());
+      expect(shared.length).toBeGreaterThan(0);
+    } finally {
+      await play.close();
+    }
+  });
+});
+
 describe("rows with a held sandbox", () => {
   test.each(rows)("$id: a rollout earns what its commands leave, and its sandbox is closed", async ({ id, row }) => {
     const { instance } = await taskOf(id);
@@ -125,7 +163,7 @@ describe("rows with a held sandbox", () => {
     }
   });
 
-  test("what a rollout has left counts, and else the commands of the conversation that were answered", async () => {
+  test("the state that a rollout has left counts, and else the commands of the conversation that were answered", async () => {
     const { instance } = await taskOf(ID);
     const pool = async () => sandboxes.pool();
     const messages = [{ role: "assistant" as const, content: "Everything is done." }];

@@ -37,10 +37,8 @@ amount   a whole number
 export function goldSteps(dump: Dump, count: number): ShellStep[] {
   const names = [FORMAT_FILE, "NOTE.txt", ...dump.files.map(([name]) => name)];
   return [
-    {
-      command: `cat ${dump.folder}/${FORMAT_FILE}; ls ${dump.folder}`,
-      prints: `${formatText(dump.format)}${names.map((name) => `${name}\n`).join("")}`,
-    },
+    { command: `LC_ALL=C ls ${dump.folder}`, prints: names.map((name) => `${name}\n`).join("") },
+    { command: `cat ${dump.folder}/${FORMAT_FILE}`, prints: formatText(dump.format) },
     { command: pythonCommand(reader(dump, FULL_SKILL)), prints: `${count} records\n` },
   ];
 }

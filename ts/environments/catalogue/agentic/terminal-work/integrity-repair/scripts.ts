@@ -117,9 +117,10 @@ for row in base.execute("SELECT name, first_seq, last_seq FROM writer"):
   return [
     { command: pythonCommand(look), prints: [...tables, ...writers].join("") },
     {
-      command: repairCommand(books, rules, { repair: "journal", style: "full" }),
+      command: repairCommand(books, rules, { repair: "journal", style: null }),
       prints: `${lines} rows of ${books.names.line} and ${heads} of ${books.names.head} repaired\n`,
     },
+    { command: repairCommand(books, rules, { repair: "nothing", style: "full" }), prints: "" },
   ];
 }
 

@@ -32,9 +32,10 @@ export function goldSteps(day: Day): ShellStep[] {
   const { service, change, request, failed } = truth(day);
   return [
     {
-      command: `cd ${day.folder}; LC_ALL=C ls; cat LOGS.txt changes.log`,
-      prints: `${names.map((name) => `${name}\n`).join("")}${files["LOGS.txt"] ?? ""}${files["changes.log"] ?? ""}`,
+      command: `cd ${day.folder}; LC_ALL=C ls; cat LOGS.txt`,
+      prints: `${names.map((name) => `${name}\n`).join("")}${files["LOGS.txt"] ?? ""}`,
     },
+    { command: `cat ${day.folder}/changes.log`, prints: files["changes.log"] ?? "" },
     {
       command: readerCommand(day, FULL_SKILL),
       prints: `{"service": "${service}", "change": "${change}", "request": "${request}", "failed": ${failed}}\n`,

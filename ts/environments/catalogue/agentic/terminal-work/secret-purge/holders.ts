@@ -90,7 +90,7 @@ function partsOf({ name, holder, setting, other, alike }: Job, held: string, isP
       return { read: isPurged ? `"${held}"` : `(\n    "${first}"\n    "${second}"\n)` };
     case "ini":
       return {
-        imports: "import configparser\n\nini = configparser.RawConfigParser()\n" + `ini.read("${conf("ini")}")\n`,
+        imports: `import configparser\n\nini = configparser.RawConfigParser()\nini.read("${conf("ini")}")\n`,
         read: `ini["main"]["${setting}"]`,
         files: { [conf("ini")]: `[main]\n${other} = ${alike}\n${setting} = ${held}\n` },
       };

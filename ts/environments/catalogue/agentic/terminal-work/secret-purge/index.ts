@@ -37,7 +37,8 @@ export const secretPurge = defineBoxRow<Project, Left>({
   id: "secret-purge",
   asks: "replace secrets in many forms by references and make the programs resolve them, while texts that look alike stay",
   make: (rng: Rng, level: Level) => drawProject(rng, level),
-  effort: ({ jobs, papers, fixed }) => 5 * jobs.length + 3 * papers.length + Object.values(fixed).join("").length / 100,
+  effort: ({ jobs, papers, fixed }) =>
+    5 * jobs.length + 3 * papers.length + Math.round(Object.values(fixed).join("").length / 100),
   prompts: WORDINGS,
   start: (project) => ({
     files: { [VAULT]: vaultText(project), ...below(project.root, projectFiles(project, NO_PURGE)) },
@@ -94,9 +95,10 @@ function goldSteps(project: Project): ShellStep[] {
   const files = Object.entries(projectFiles(project, NO_PURGE)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const shown = files.map(([path, text]) => `== ${project.root}/${path}\n${text}`).join("");
   return [
+    { command: `cat ${VAULT}`, prints: vaultText(project) },
     {
-      command: `cat ${VAULT}; for file in $(find ${project.root} -type f | LC_ALL=C sort); do echo "== $file"; cat "$file"; done`,
-      prints: `${vaultText(project)}${shown}`,
+      command: `for file in $(find ${project.root} -type f | LC_ALL=C sort); do echo "== $file"; cat "$file"; done`,
+      prints: shown,
     },
     {
       command: writeCommands(project, FULL_PURGE)[0] ?? "",
