@@ -92,7 +92,7 @@ describe("disk-policy-cleanup", () => {
         const { bytes = 0, days = 0, more = 0 } = contents[content] ?? {};
         return [path, bytes, now - days * 86_400 - more];
       });
-      expect(found.toSorted()).toEqual(expected.toSorted());
+      expect(new Set(found.map((one) => one.join(" ")))).toEqual(new Set(expected.map((one) => one.join(" "))));
       const shared = [...inodes.values()].filter((paths) => paths.length > 1);
       const wanted = contents.map((_, content) =>
         names
@@ -100,7 +100,7 @@ describe("disk-policy-cleanup", () => {
           .map(([path]) => path)
           .toSorted(),
       );
-      expect(shared.toSorted()).toEqual(wanted.filter((paths) => paths.length > 1).toSorted());
+      expect(new Set(shared.map(String))).toEqual(new Set(wanted.filter((paths) => paths.length > 1).map(String)));
       expect(shared.length).toBeGreaterThan(0);
     } finally {
       await play.close();
