@@ -128,10 +128,25 @@ export function drawBooks(rng: Rng, level: Level): Books | null {
   const open = (party: number): number =>
     right.heads.filter((one) => one.party === party && one.status === "open").reduce((sum, one) => sum + one.total, 0);
   const limited = parties.map((one) => ({ ...one, most: open(one.id) + between(rng, 3_000, 6_000) }));
-  const draft = { names: rng.pick(DOMAINS), items, parties: limited, writers, journal, right, mostQuantity, mostLines };
+  const draft = {
+    names: named(rng.pick(DOMAINS), at(items, 0).name),
+    items,
+    parties: limited,
+    writers,
+    journal,
+    right,
+    mostQuantity,
+    mostLines,
+  };
   const broken = inject(draft, kinds, [...forged], rng);
   const notes = sample(NOTES, Math.min(NOTES.length, 1 + level), rng);
   return broken === null ? null : { ...draft, broken, notes, injected: kinds.length };
+}
+
+/** Tables with a word of the instance before their names, so that a script for other books finds none. */
+function named({ head, line, item, party, quantity, total }: Names, prefix: string): Names {
+  const table = (name: string): string => `${prefix}_${name}`;
+  return { head: table(head), line: table(line), item: table(item), party: table(party), quantity, total };
 }
 
 /** The records that a journal leads to. A test and the gold script do the same elsewhere. */
