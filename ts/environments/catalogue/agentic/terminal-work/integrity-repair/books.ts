@@ -145,7 +145,7 @@ export function drawBooks(rng: Rng, level: Level): Books | null {
 
 /** Tables with a word of the instance before their names, so that a script for other books finds none. */
 function named({ head, line, item, party, quantity, total }: Names, prefix: string): Names {
-  const table = (name: string): string => `${prefix}_${name}`;
+  const table = (suffix: string): string => `${prefix}_${suffix}`;
   return { head: table(head), line: table(line), item: table(item), party: table(party), quantity, total };
 }
 
