@@ -3,7 +3,8 @@ import { PrlError } from "../../errors.ts";
 import type { Message } from "../../message.ts";
 import { between } from "../../random/draws.ts";
 import type { Rng } from "../../random/rng.ts";
-import { type AnswerPlace, type Level, LEVELS, type RowBase, type RowCore, type WorldRow } from "./row.ts";
+import { BOX_DEEDS } from "./box/box-limits.ts";
+import { type AnswerPlace, type BoxRow, type Level, LEVELS, type RowBase, type RowCore, type WorldRow } from "./row.ts";
 
 export interface Drawn {
   readonly level: Level;
@@ -56,7 +57,7 @@ export interface DrawCounts {
 }
 
 /** One instance of this level. Throws PRL_ENVIRONMENT_FAILED when the generator finds none. */
-export function drawInstance(row: RowBase | WorldRow, level: Level, rng: Rng, counts?: DrawCounts): Drawn {
+export function drawInstance(row: RowBase | WorldRow | BoxRow, level: Level, rng: Rng, counts?: DrawCounts): Drawn {
   for (let draw = 0; draw < MOST_DRAWS; draw++) {
     const instance = row.make(rng, level);
     if (counts !== undefined) counts.made += 1;
@@ -75,7 +76,7 @@ export function drawInstance(row: RowBase | WorldRow, level: Level, rng: Rng, co
 }
 
 /** Instances of all levels of the range, each level as often as the others. */
-export function* drawInstances(row: RowBase | WorldRow, [from, to]: LevelRange, rng: Rng): Generator<Drawn> {
+export function* drawInstances(row: RowBase | WorldRow | BoxRow, [from, to]: LevelRange, rng: Rng): Generator<Drawn> {
   for (;;) {
     const level = LEVELS[between(rng, from, to) - 1];
     if (level === undefined) throw new PrlError("PRL_ENVIRONMENT_FAILED", `${row.id}: no level from ${from} to ${to}`);
@@ -105,6 +106,7 @@ export function contentOf(row: RowCore, instance: object): unknown {
   return row.canonical === undefined ? instance : row.canonical(instance);
 }
 
-function promptFor(row: RowBase | WorldRow, instance: object, rng: Rng): string {
-  return `${rng.pick(row.prompts)(instance, rng).trim()}\n\n${rng.pick("place" in row ? PLACES[row.place] : DEEDS)}`;
+function promptFor(row: RowBase | WorldRow | BoxRow, instance: object, rng: Rng): string {
+  const last = "place" in row ? PLACES[row.place] : "look" in row ? BOX_DEEDS : DEEDS;
+  return `${rng.pick(row.prompts)(instance, rng).trim()}\n\n${rng.pick(last)}`;
 }

@@ -14,9 +14,17 @@ import type { SandboxAccess } from "../sandboxes/sandboxes.ts";
 import { endless } from "../model/tasks.ts";
 import { asMessages, contentOf, drawInstances, type LevelRange } from "./drawn.ts";
 import { answerIn, asReply, scoreReply } from "./reply-answer.ts";
+import {
+  boxConversationOf,
+  boxRollout,
+  commandsIn,
+  goldConversationOf,
+  leftBy,
+  SHELL_SCHEMAS,
+} from "./box/box-play.ts";
 import { callsIn, conversationOf, played, schemasOf, worldRollout } from "./play.ts";
 import { type Earned, earnedByProgram } from "./score-program.ts";
-import { type AnyRow, type Category, isProgramRow, isWorldRow } from "./row.ts";
+import { type AnyRow, type Category, isBoxRow, isProgramRow, isWorldRow } from "./row.ts";
 
 /** A row with its place in the catalogue. */
 export interface PlacedRow {
@@ -113,7 +121,7 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `environment "${name}" has no task "${task.row}"`);
   };
   const contentKey = (task: RowTask): unknown => [task.row, contentOf(rowOf(task), task.instance)];
-  const runsPrograms = parts.rows.some(({ row }) => isProgramRow(row));
+  const runsPrograms = parts.rows.some(({ row }) => isProgramRow(row) || isBoxRow(row));
   const time = runsPrograms ? { timeoutMs: PROGRAM_TIMEOUT_MS } : {};
   // A mixture has rows without parts, and a metric has a value for every task.
   const reportsParts = parts.rows.every(({ row }) => hasParts(row));
@@ -143,6 +151,7 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
     contentKey: (task) => canonicalJson(contentKey(task)),
     rollout: async (context) => {
       const row = rowOf(context.task);
+      if (isBoxRow(row)) return boxRollout(row, context.task)(context);
       return (isWorldRow(row) ? worldRollout(row, context.task) : singleTurn())(context);
     },
     metrics: {
@@ -168,7 +177,7 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
         const row = rowOf(task);
         const reply = goldOf(row, task);
         if (typeof reply === "string") yield { messages: [...task.prompt, { role: "assistant", content: reply }] };
-        else yield { messages: reply, tools: isWorldRow(row) ? schemasOf(row, task.instance) : [] };
+        else yield { messages: reply, tools: isWorldRow(row) ? schemasOf(row, task.instance) : SHELL_SCHEMAS };
       }
     },
     async validate({ task, score, scoreMessages }) {
@@ -186,19 +195,25 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
 }
 
 function hasParts(row: AnyRow): boolean {
-  if (isWorldRow(row)) return row.parts !== undefined;
+  if (isWorldRow(row) || isBoxRow(row)) return row.parts !== undefined;
   return isProgramRow(row) && row.reportsParts === true;
 }
 
 /** The right answer as a reply, or as the conversation that carries it out. */
 function goldOf(row: AnyRow, { prompt, instance }: RowTask): string | Message[] {
   if (isWorldRow(row)) return conversationOf(row, instance, prompt, row.gold(instance));
+  if (isBoxRow(row)) return goldConversationOf(prompt, row.gold(instance));
   return asReply(row.gold(instance), row.place);
 }
 
 /** Wrong answers by a name for messages. */
 function wrongOf(row: AnyRow, { prompt, instance }: RowTask): (readonly [name: string, reply: string | Message[]])[] {
   const rng = createRng(0);
+  if (isBoxRow(row))
+    return Object.entries(row.slips(instance, rng)).map(([name, commands]) => [
+      name,
+      boxConversationOf(prompt, commands),
+    ]);
   if (!isWorldRow(row)) return row.nearMisses(instance, rng).map((wrong) => [wrong, asReply(wrong, row.place)]);
   return Object.entries(row.slips(instance, rng)).map(([name, script]) => [
     name,
@@ -206,8 +221,9 @@ function wrongOf(row: AnyRow, { prompt, instance }: RowTask): (readonly [name: s
   ]);
 }
 
-/** Whether the reply states an answer; of a row with a world, whether one call was carried out. */
+/** Whether the reply states an answer; of a row with tools, whether one call was carried out. */
 function isReadable(row: AnyRow, instance: object, trace: Trace): boolean {
+  if (isBoxRow(row)) return commandsIn(trace.messages).length > 0;
   if (isWorldRow(row)) return played(row, instance, callsIn(trace.messages)).done > 0;
   return answerIn(trace.lastReply, row.place) !== null;
 }
@@ -220,6 +236,10 @@ interface Scored extends Pick<SandboxAccess, "sandboxes"> {
 
 async function earnedOf(row: AnyRow, { task, trace, sandboxes, signal }: Scored): Promise<Earned> {
   if (isProgramRow(row)) return earnedByProgram(row, task.instance, trace.lastReply, { pool: sandboxes, signal });
+  if (isBoxRow(row)) {
+    const left = await leftBy(row, task.instance, trace, { pool: sandboxes, signal });
+    return { score: row.grade(task.instance, left), parts: row.parts?.(task.instance, left) ?? {} };
+  }
   if (!isWorldRow(row)) return { score: scoreReply(row, task.instance, trace.lastReply), parts: {} };
   const { world } = played(row, task.instance, callsIn(trace.messages));
   return { score: row.grade(task.instance, world), parts: row.parts?.(task.instance, world) ?? {} };

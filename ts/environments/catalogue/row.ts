@@ -7,6 +7,7 @@
 import type { z } from "zod";
 
 import type { Rng } from "../../random/rng.ts";
+import type { FileInfo, Files } from "../../sandbox/index.ts";
 import type { ProgramLanguage, ProgramTest } from "../../verify/index.ts";
 
 export const LEVELS = [1, 2, 3, 4, 5] as const;
@@ -129,7 +130,51 @@ export interface WorldRow<Instance extends object = object, World = unknown> ext
   readonly parts?: (instance: Instance, world: World) => Readonly<Record<string, number>>;
 }
 
-export type AnyRow = Row | ProgramRow | WorldRow;
+/** A command of the gold script, and what it prints: an example to learn from shows both, and the quality gate compares them with a sandbox. */
+export interface ShellStep {
+  readonly command: string;
+  readonly prints: string;
+}
+
+/** Commands for `sh`, in their order. */
+export type Commands = readonly string[];
+
+/** What a sandbox has before the first command. */
+export interface BoxStart {
+  /** Relative to the work directory. */
+  readonly files: Files;
+  /** A Python program for what files cannot say, such as times, links and databases. It leaves no trace of itself. */
+  readonly setUp?: string;
+}
+
+/** The sandbox after the last command. No program of the policy takes part in what is read. */
+export interface LeftBox {
+  /** Entries below a folder, with paths relative to the work directory; null where it is no folder or has more than `most`. */
+  readonly list: (path: string, most: number) => Promise<FileInfo[] | null>;
+  /** A file's bytes; null where there is none, or more than `maxBytes`. */
+  readonly read: (path: string, maxBytes: number) => Promise<Buffer | null>;
+  /** What a Python program prints in a new sandbox that has only these files; null where it does not end well and in time. */
+  readonly check: (program: string, files: Files) => Promise<string | null>;
+}
+
+/** A row whose answer is the state of a sandbox that shell commands have changed; no word of a reply counts. `Left` is JSON. */
+export interface BoxRow<Instance extends object = object, Left = unknown> extends RowCore<Instance> {
+  readonly start: (instance: Instance) => BoxStart;
+  /** Commands that earn 1, and for which the prompt and the results of earlier commands are enough. The last is needed. */
+  readonly gold: (instance: Instance) => readonly ShellStep[];
+  /** Three or more scripts of plausible slips, by name; each earns less than 1. */
+  readonly slips: (instance: Instance, rng: Rng) => Readonly<Record<string, Commands>>;
+  /** Two or more scripts that need no skill, by name; each earns at most 0.2 on average. */
+  readonly blankets: (instance: Instance) => Readonly<Record<string, Commands>>;
+  /** What is graded of the state that is left, as short JSON: it is kept with the rollout's record. Equal commands give equal JSON. */
+  readonly look: (instance: Instance, left: LeftBox) => Promise<Left>;
+  /** From 0 to 1, and 1 only for a full answer; 0 for the untouched sandbox. */
+  readonly grade: (instance: Instance, left: Left) => number;
+  /** What else is measured in what is left, each from 0 to 1: the row's own environment reports them as `passed/<part>`. */
+  readonly parts?: (instance: Instance, left: Left) => Readonly<Record<string, number>>;
+}
+
+export type AnyRow = Row | ProgramRow | WorldRow | BoxRow;
 
 export interface Family<Kind extends AnyRow = Row> {
   /** Lower-case words with hyphens. */
@@ -145,6 +190,10 @@ export function isWorldRow(row: AnyRow): row is WorldRow {
   return "world" in row;
 }
 
+export function isBoxRow(row: AnyRow): row is BoxRow {
+  return "look" in row;
+}
+
 /** Hides the type of a row's instances, so that rows of all types fit into one list. */
 export function defineRow<Instance extends object>(row: Row<Instance>): Row {
   return row as unknown as Row;
@@ -157,6 +206,11 @@ export function defineProgramRow<Instance extends object>(row: ProgramRow<Instan
 /** Hides the types of a row's instances and world. */
 export function defineWorldRow<Instance extends object, World>(row: WorldRow<Instance, World>): WorldRow {
   return row as unknown as WorldRow;
+}
+
+/** Hides the types of a row's instances and of what is left. */
+export function defineBoxRow<Instance extends object, Left>(row: BoxRow<Instance, Left>): BoxRow {
+  return row as unknown as BoxRow;
 }
 
 /** Hides the types of a tool's arguments: `run` gets what `parameters` accepts. */

@@ -1,6 +1,7 @@
 /** Runs the quality gate over a category: one test for each row, and one over all of them. */
 import { afterAll, describe, expect, test } from "vitest";
 
+import { inspectBox } from "../../../../ts/environments/catalogue/gate/inspect-box.ts";
 import { inspectProgram } from "../../../../ts/environments/catalogue/gate/inspect-program.ts";
 import { inspectRow } from "../../../../ts/environments/catalogue/gate/inspect-row.ts";
 import { inspectWorld } from "../../../../ts/environments/catalogue/gate/inspect-world.ts";
@@ -11,6 +12,7 @@ import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
 import {
   type AnyRow,
   type Category,
+  isBoxRow,
   isProgramRow,
   isWorldRow,
   type Level,
@@ -30,6 +32,10 @@ const CHEATED = IS_LONG ? 20 : 1;
 /** Near misses of an instance, and programs without the skill, that run there. Rows share most of the latter, which attack the harness. */
 const MISSES = IS_LONG ? 4 : 2;
 const CHEATS = IS_LONG ? 20 : 4;
+/** Of rows with a held sandbox: instances of each of these levels whose scripts run, and slips and scripts without skill of one. */
+const SCORED_BOXES = IS_LONG ? 5 : 1;
+const SLIPS = IS_LONG ? 20 : 1;
+const BLANKETS = IS_LONG ? 20 : 1;
 /** Share of common word triples above which two tasks are one in other words. */
 const MOST_ALIKE = 0.5;
 
@@ -41,6 +47,10 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
   const inspect = async (id: string, row: AnyRow): Promise<RowReport> => {
     const options = { perLevel: PER_LEVEL, seed: 1 };
     if (isWorldRow(row)) return inspectWorld(id, row, { ...options, perLevel: PER_LEVEL_OF_WORLDS });
+    if (isBoxRow(row)) {
+      const scripts = { scored: SCORED_BOXES, scoredLevels: SCORED_LEVELS, slips: SLIPS, blankets: BLANKETS };
+      return inspectBox(id, row, { ...options, ...scripts, pool: await sandboxes.pool() });
+    }
     if (!isProgramRow(row)) return inspectRow(id, row, options);
     const programs = { scored: SCORED, scoredLevels: SCORED_LEVELS, cheated: CHEATED, misses: MISSES, cheats: CHEATS };
     return inspectProgram(id, row, { ...options, ...programs, pool: await sandboxes.pool() });

@@ -1,5 +1,5 @@
 /** The families of the category agentic. */
-import type { Family, WorldRow } from "../row.ts";
+import type { BoxRow, Family, WorldRow } from "../row.ts";
 import { businessRecords } from "./business-records/index.ts";
 import { carefulOperations } from "./careful-operations/index.ts";
 import { committedPlans } from "./committed-plans/index.ts";
@@ -11,8 +11,9 @@ import { refundDeskDialogue } from "./refund-desk-dialogue/index.ts";
 import { restGoalAgent } from "./rest-goal-agent/index.ts";
 import { ruleSheetMatch } from "./rule-sheet-match/index.ts";
 import { systems } from "./systems/index.ts";
+import { terminalWork } from "./terminal-work/index.ts";
 
-export const FAMILIES: readonly Family<WorldRow>[] = [
+export const FAMILIES: readonly Family<WorldRow | BoxRow>[] = [
   businessRecords,
   carefulOperations,
   systems,
@@ -24,4 +25,5 @@ export const FAMILIES: readonly Family<WorldRow>[] = [
   ruleSheetMatch,
   incidentOperations,
   liveServiceDebug,
+  terminalWork,
 ];

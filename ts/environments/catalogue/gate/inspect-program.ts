@@ -8,7 +8,7 @@ import type { SandboxPool } from "../../../sandbox/index.ts";
 import { drawInstance, type DrawCounts } from "../drawn.ts";
 import { answerIn, asReply } from "../reply-answer.ts";
 import { type Level, LEVELS, type ProgramRow } from "../row.ts";
-import { createRng, type Rng } from "../../../random/rng.ts";
+import { createRng } from "../../../random/rng.ts";
 import { scoreProgram } from "../score-program.ts";
 import {
   checkBounds,
@@ -23,6 +23,7 @@ import {
 import { rankCorrelation } from "./monotone.ts";
 import { signatureOf } from "./near-duplicates.ts";
 import type { RowReport } from "./report.ts";
+import { someOf } from "./some-of.ts";
 
 export interface ProgramGateOptions {
   /** Instances of each level. */
@@ -142,16 +143,6 @@ async function checkCheats(
     const earned = await score(instance, asReply(text, "code"));
     if (earned !== 0) failures.add(`level ${level}: ${shown(text)} scores ${earned}`);
   }
-}
-
-/** At most `count` of them, in their order, all equally likely. */
-function someOf<Item>(items: readonly Item[], count: number, rng: Rng): Item[] {
-  let left = Math.min(count, items.length);
-  return items.filter((_, at) => {
-    if (rng.next() * (items.length - at) >= left) return false;
-    left -= 1;
-    return true;
-  });
 }
 
 /** One test with a short limit: it would take as long for each. */

@@ -4,7 +4,7 @@ import { createRng } from "../../../../random/rng.ts";
 import { catalogueRows } from "../../../catalogue/index.ts";
 import { drawInstance } from "../../../catalogue/drawn.ts";
 import { idOf, type PlacedRow } from "../../../catalogue/row-environment.ts";
-import { type Category, isWorldRow } from "../../../catalogue/row.ts";
+import { type AnyRow, type Category, isBoxRow, isWorldRow } from "../../../catalogue/row.ts";
 import { documentText } from "./document.ts";
 import { homeFrom, taskAnchor, tasksPath } from "./paths.ts";
 
@@ -39,18 +39,23 @@ function familyHtml(family: string, rows: readonly PlacedRow[]): Html {
 function taskHtml(placed: PlacedRow): Html {
   const { row } = placed;
   const { prompt, instance } = drawInstance(row, LEVEL, createRng(0));
-  const gold = isWorldRow(row)
-    ? row
-        .gold(instance)
-        .map(({ tool, args }) => `${tool} ${JSON.stringify(args)}`)
-        .join("\n")
-    : row.gold(instance);
+  const { text: gold, is } = goldOf(row, instance);
   return html`<details id="${taskAnchor(placed)}">
     <summary><b>${idOf(placed)}</b> ${row.asks}</summary>
     <pre>${cut(prompt)}</pre>
-    <p class="small">${isWorldRow(row) ? "Calls that earn 1" : "An answer that earns 1"}</p>
+    <p class="small">${is}</p>
     <pre>${cut(gold)}</pre>
   </details> `;
+}
+
+function goldOf(row: AnyRow, instance: object): { text: string; is: string } {
+  if (isBoxRow(row)) {
+    const commands = row.gold(instance).map(({ command }) => command);
+    return { text: commands.join("\n"), is: "Commands that earn 1" };
+  }
+  if (!isWorldRow(row)) return { text: row.gold(instance), is: "An answer that earns 1" };
+  const calls = row.gold(instance).map(({ tool, args }) => `${tool} ${JSON.stringify(args)}`);
+  return { text: calls.join("\n"), is: "Calls that earn 1" };
 }
 
 function cut(text: string): string {
