@@ -36,7 +36,13 @@ export interface SetUpOptions {
   /** Folder of the cache. */
   root?: string;
   /** Runs a program; for tests. */
-  run?: (command: string, args: readonly string[], signal: AbortSignal) => Promise<void>;
+  run?: (command: string, args: readonly string[], how: Running) => Promise<void>;
+}
+
+interface Running {
+  readonly signal: AbortSignal;
+  /** Variables beside those of this process. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface MadeEnvironment {
@@ -69,17 +75,19 @@ export async function setUpPython(name: PythonEnvironment, options: SetUpOptions
   await clearFolder(folder, installation);
   const uv = await onPath("uv");
   const checked = ["--require-hashes", ...(installation.ignoresLists ? ["--no-deps"] : [])];
-  const index = indexUrl === null ? [] : ["--index-url", indexUrl];
+  // The address of an index may have a password, which arguments would show to every user of the machine.
+  const env: Record<string, string> = indexUrl === null ? {} : { PIP_INDEX_URL: indexUrl, UV_DEFAULT_INDEX: indexUrl };
+  const how = { signal, env };
   if (!(await isThere(interpreter))) {
-    if (uv === null) await run("python3", ["-m", "venv", folder], signal);
-    else await run(uv, ["venv", "--python", ">=3.11", "--no-python-downloads", folder], signal);
+    if (uv === null) await run("python3", ["-m", "venv", folder], how);
+    else await run(uv, ["venv", "--python", ">=3.11", "--no-python-downloads", folder], how);
   }
   await atomicWriteFile(join(folder, BEGUN), `${installation.lock}\n`);
   if (uv === null) {
     const quiet = ["--disable-pip-version-check", "--no-input"];
-    await run(interpreter, ["-m", "pip", "install", ...quiet, ...checked, ...index, "-r", lock], signal);
+    await run(interpreter, ["-m", "pip", "install", ...quiet, ...checked, "-r", lock], how);
   } else {
-    await run(uv, ["pip", "install", "--python", interpreter, ...checked, ...index, "-r", lock], signal);
+    await run(uv, ["pip", "install", "--python", interpreter, ...checked, "-r", lock], how);
   }
   if (installation.alias !== null) await writeAlias(folder, installation.alias);
   const found = await probe(name, interpreter);
@@ -130,8 +138,8 @@ async function onPath(program: string): Promise<string | null> {
 }
 
 /** Its output goes to standard error. */
-async function runProgram(command: string, args: readonly string[], signal: AbortSignal): Promise<void> {
-  const child = spawn(command, args, { stdio: ["ignore", 2, 2], signal });
+async function runProgram(command: string, args: readonly string[], { signal, env }: Running): Promise<void> {
+  const child = spawn(command, args, { stdio: ["ignore", 2, 2], signal, env: { ...process.env, ...env } });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", resolve);

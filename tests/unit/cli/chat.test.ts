@@ -32,3 +32,22 @@ test("prl chat sends the whole conversation with each line", async () => {
     { role: "user", content: "two" },
   ]);
 });
+
+test("prl chat sends the key that a variable has, and names the variable that has none", async () => {
+  mock = await mockEndpoint(() => chatCompletion("reply"));
+  const { url } = mock;
+  const chat = async (env: Record<string, string>, ...more: string[]) => {
+    let said = "";
+    const write = (text: string) => (said += text);
+    const io = { stdin: Readable.from(["one"]), stdout: { write }, stderr: { write }, env, cwd: "." };
+    return [await runCommandLine(["chat", "m", "--api-key-env", "THE_KEY", ...more], io), said];
+  };
+  expect(await chat({ THE_KEY: "k-1" }, "--base-url", url)).toEqual([0, "reply\n"]);
+  expect(mock.requests.map(({ headers }) => headers["authorization"])).toEqual(["Bearer k-1"]);
+  expect(await chat({}, "--base-url", url)).toEqual([
+    1,
+    "prl: [PRL_INFERENCE_AUTH] the endpoint's key is to be in THE_KEY, which is not set\n",
+  ]);
+  expect(await chat({ THE_KEY: "k-1" })).toEqual([2, expect.stringContaining("--base-url: give both")]);
+  expect(mock.requests).toHaveLength(1);
+});

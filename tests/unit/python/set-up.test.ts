@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { cachedInterpreter, environmentFolder, type PythonEnvironment, setUpPython } from "../../../ts/python/index.ts";
+import { cachedInterpreter, environmentFolder, type PythonEnvironment, setUpPython, type SetUpOptions } from "../../../ts/python/index.ts";
 
 let root: string;
 let path: string | undefined;
@@ -21,9 +21,11 @@ const VERSIONS = { torch: "2.15.0", transformers: "5.23.0", safetensors: "0.8.0"
 /** Stands in for the installer: `venv` makes an interpreter that says which packages it has. */
 function installer(packages: Record<string, string | null> = VERSIONS, name: PythonEnvironment = "torch") {
   const calls: string[][] = [];
+  const variables: Readonly<Record<string, string>>[] = [];
   const said: string[] = [];
-  const run = async (command: string, args: readonly string[]): Promise<void> => {
+  const run: NonNullable<SetUpOptions["run"]> = async (command, args, { env }) => {
     calls.push([command, ...args]);
+    variables.push(env);
     if (!args.includes("venv")) return;
     const bin = join(environmentFolder(name, root), "bin");
     await mkdir(bin, { recursive: true });
@@ -40,20 +42,23 @@ function installer(packages: Record<string, string | null> = VERSIONS, name: Pyt
     root,
     run,
   };
-  return { calls, said, options };
+  return { calls, variables, said, options };
 }
 
 describe("setting up a Python environment", () => {
   test("says the sizes first, installs by digests only, and is done once", async () => {
     process.env["PATH"] = "";
-    const { calls, said, options } = installer();
-    const made = await setUpPython("torch", { ...options, indexUrl: "https://mirror.example/simple" });
+    const { calls, variables, said, options } = installer();
+    const indexUrl = "https://user:secret@mirror.example/simple";
+    const made = await setUpPython("torch", { ...options, indexUrl });
     expect(made).toMatchObject({ packages: VERSIONS, isKept: false });
     expect(said.join("")).toMatch(/GB to download.*GB on the disk/s);
     expect(calls[0]).toEqual(["python3", "-m", "venv", environmentFolder("torch", root)]);
     expect(calls[1]?.slice(1, 4)).toEqual(["-m", "pip", "install"]);
     expect(calls[1]).toContain("--require-hashes");
-    expect(calls[1]?.join(" ")).toContain("--index-url https://mirror.example/simple");
+    // Arguments are visible to every user of the machine.
+    expect(calls.flat().join(" ")).not.toContain("secret");
+    expect(variables[1]).toEqual({ PIP_INDEX_URL: indexUrl, UV_DEFAULT_INDEX: indexUrl });
     expect(await cachedInterpreter("torch", root)).toBe(made.interpreter);
     expect(await setUpPython("torch", options)).toMatchObject({ isKept: true });
     expect(calls).toHaveLength(2);
@@ -73,8 +78,8 @@ describe("setting up a Python environment", () => {
   test("goes on in the same folder after an interruption, and is not there before its end", async () => {
     process.env["PATH"] = "";
     const { calls, options } = installer();
-    const stopped = async (command: string, args: readonly string[]) => {
-      await options.run(command, args);
+    const stopped: typeof options.run = async (command, args, how) => {
+      await options.run(command, args, how);
       if (args.includes("install")) throw new Error("stopped");
     };
     await expect(setUpPython("torch", { ...options, run: stopped })).rejects.toThrow("stopped");

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { type Message } from "../../message.ts";
 import { openEndpoint } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
+import { apiKeyFrom } from "../../inference-client/index.ts";
 import { engineOptions, parseInferenceProcessConfig } from "../../inference/index.ts";
 import { loadModel } from "../../native/index.ts";
 import { numberOption, parseOptions } from "../arguments/args.ts";
@@ -20,6 +21,7 @@ const OPTIONS = [
     rule: { is: "url" },
     summary: "Talk to the model behind this endpoint; then give its name in place of a folder",
   },
+  { flag: "--api-key-env", value: "<name>", summary: "Environment variable with the endpoint's key" },
   { flag: "--system", value: "<text>", summary: "System message" },
   {
     flag: "--temperature",
@@ -41,7 +43,7 @@ export const command: Command = {
   name: "chat",
   summary: "Talk to a model, line by line",
   usage:
-    "chat <model> [--system <text>] [--temperature <t>] [--max-tokens <n>]\n       prl chat <model> --base-url <url>",
+    "chat <model> [--system <text>] [--temperature <t>] [--max-tokens <n>]\n       prl chat <model> --base-url <url> [--api-key-env <name>]",
   details:
     "The model is a folder, also that of an adapter, or org/name on the Hugging Face hub, which is downloaded (prl model --help).\n" +
     "Each line of stdin is one message. Each reply goes to stdout. The end of stdin (Ctrl-D) ends the conversation.",
@@ -55,6 +57,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (model === undefined || positionals.length > 1)
     throw new PrlError("PRL_CLI_USAGE", "prl chat takes one model; see prl chat --help");
   const url = options.get("--base-url");
+  if (url === undefined && options.has("--api-key-env"))
+    throw new PrlError("PRL_CLI_USAGE", "prl chat: --api-key-env is for the endpoint of --base-url: give both, or none");
   return untilStopped(io, () =>
     url === undefined ? chatWithFolder(model, options, io) : orStopped(io.signal, converse(url, model, options, io)),
   );
@@ -79,7 +83,8 @@ async function converse(
   options: ReadonlyMap<string, string>,
   io: CommandIo,
 ): Promise<void> {
-  const endpoint = openEndpoint({ url, model, api: "chat", stream: true });
+  const key = apiKeyFrom(options.get("--api-key-env") ?? null, "the endpoint's key", io.env);
+  const endpoint = openEndpoint({ url, model, api: "chat", stream: true, ...key });
   const system = options.get("--system");
   const messages: Message[] = system === undefined ? [] : [{ role: "system", content: system }];
   const maxCompletionTokens = options.has("--max-tokens") ? numberOption(options, "--max-tokens", 0) : null;
