@@ -54,6 +54,8 @@ export interface TorchWorkload {
   readonly tensor: number;
   /** Ranks that share the experts of each layer; they divide the model's experts. */
   readonly expert: number;
+  /** Ranks that share each bin. */
+  readonly context: number;
   /** Tokens of a bin that one rank has: all, unless ranks share bins. */
   readonly tokens: number;
   /** Format of the computation. */
@@ -187,7 +189,7 @@ function activationBytes(shape: ModelShape, workload: TorchWorkload): number {
 /** Bytes that autograd keeps of the layer where they are most. */
 function layerBytes(shape: ModelShape, workload: TorchWorkload): number {
   const { hidden, q, k } = sizesOf(shape);
-  const { tokens, dtype, adapter, tensor } = workload;
+  const { tokens, context, dtype, adapter, tensor } = workload;
   const e = elementBytes(dtype);
   const isFull = adapter === null;
   // A norm keeps its input in f32, and its normalized input where its weight trains.
@@ -196,7 +198,8 @@ function layerBytes(shape: ModelShape, workload: TorchWorkload): number {
   const norms = norm * (2 * hidden + (hasHeadNorms ? (q + k) / tensor : 0));
   const isPacked = isHalfOnGpu(workload);
   const attention = (e * (isPacked ? 2 * q + 2 * k : 4 * q) + F32 * shape.num_attention_heads) / tensor;
-  const mask = isPacked ? 0 : e * tokens;
+  // Ranks that share a bin exchange heads for tokens: each has the mask of the whole bin.
+  const mask = isPacked ? 0 : e * tokens * context ** 2;
   const inputs = isFull ? e * 2 * hidden : adapterInputs(shape, adapter, workload);
   return tokens * (norms + attention + inputs + feedForwardBytes(shape, workload) / tensor + mask);
 }

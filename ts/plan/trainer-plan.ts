@@ -40,6 +40,7 @@ export function torchWorkload(
     replicas: trainer.parallel.replicas,
     tensor: trainer.parallel.tensor,
     expert: trainer.parallel.expert,
+    context: trainer.parallel.context,
     tokens: Math.ceil(bin / trainer.parallel.context),
     dtype,
     recompute: trainer.activations === "recompute",

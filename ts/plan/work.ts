@@ -48,7 +48,7 @@ export function trainingWork(shape: ModelShape, workload: TorchWorkload, tokens:
   const { layers, q, embedding } = sizesOf(shape);
   const matrices = active - outside;
   const isHalf = isHalfOnGpu(workload);
-  const attention = 4 * layers * q * (isHalf ? tokens.sequence / 2 : workload.tokens);
+  const attention = 4 * layers * q * (isHalf ? tokens.sequence / 2 : workload.tokens * workload.context);
   const again = recompute ? 1 : 0;
   const adapted = adapter === null ? 0 : adapterParameters(shape, adapter) * (6 + 2 * again);
   const body =

@@ -44,6 +44,7 @@ const base: TorchWorkload = {
   replicas: 1,
   tensor: 1,
   expert: 1,
+  context: 1,
   tokens: 4096,
   dtype: "bfloat16",
   recompute: false,
@@ -104,6 +105,15 @@ describe("the torch trainer's memory", () => {
     expect(memory({ stateDtype: "bfloat16" }).optimizer).toBe(memory().optimizer / 2);
     expect(memory({ tokens: 8192 }).total).toBeGreaterThan(total);
     expect(memory({ hasReference: true }).total).toBeGreaterThan(total);
+  });
+
+  test("of ranks that share a bin has the mask of the whole bin where attention needs one", () => {
+    const masked = { dtype: "float32", ranks: 2, replicas: 2 } as const;
+    const [whole, shared] = [memory(masked), memory({ ...masked, context: 2, tokens: 2048 })];
+    const kept = memory({ ...masked, tokens: 2048 });
+    const { num_hidden_layers: layers } = QWEN3["Qwen/Qwen3-4B"];
+    expect(shared.activations - kept.activations).toBe(layers * 4 * (4096 ** 2 - 2048 ** 2));
+    expect(shared.activations).toBeLessThan(whole.activations);
   });
 
   test("of ranks that share matrices has their part of layers and activations, and whole ends of the model", () => {

@@ -3,7 +3,13 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { cachedInterpreter, environmentFolder, type PythonEnvironment, setUpPython, type SetUpOptions } from "../../../ts/python/index.ts";
+import {
+  cachedInterpreter,
+  environmentFolder,
+  type PythonEnvironment,
+  setUpPython,
+  type SetUpOptions,
+} from "../../../ts/python/index.ts";
 
 let root: string;
 let path: string | undefined;

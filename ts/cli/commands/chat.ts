@@ -58,7 +58,10 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     throw new PrlError("PRL_CLI_USAGE", "prl chat takes one model; see prl chat --help");
   const url = options.get("--base-url");
   if (url === undefined && options.has("--api-key-env"))
-    throw new PrlError("PRL_CLI_USAGE", "prl chat: --api-key-env is for the endpoint of --base-url: give both, or none");
+    throw new PrlError(
+      "PRL_CLI_USAGE",
+      "prl chat: --api-key-env is for the endpoint of --base-url: give both, or none",
+    );
   return untilStopped(io, () =>
     url === undefined ? chatWithFolder(model, options, io) : orStopped(io.signal, converse(url, model, options, io)),
   );
