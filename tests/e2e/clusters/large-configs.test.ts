@@ -43,7 +43,9 @@ describe("configs for larger models", () => {
     const { code, stdout, stderr } = await prl(["rl", config, "--dry-run", "--json"], options());
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringMatching(/^Warning: .*deployment.*the engine trains on the CPU.*the engine samples on the CPU.*\n$/u),
+      stderr: expect.stringMatching(
+        /^Warning: .*deployment.*the engine trains on the CPU.*the engine samples on the CPU.*\n$/u,
+      ),
     });
     const { config: written, run_dir: runDir } = JSON.parse(stdout) as { config: string; run_dir: string };
     const resolved = await readJson<Resolved>(written);
