@@ -4,7 +4,7 @@
 // The other entries of the bundle are loaded by name while `prl` runs: threads, hooks, and what user code imports as `prl-lm/...`, which has
 // to be the code that runs. Modules that several entries need are in `bundle/chunks` once. `bundle/` is as deep as `dist/`, so that paths
 // from a module to the package's other files hold in both.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { rolldown } from "rolldown";
 
@@ -76,6 +76,8 @@ for (const file of output) {
   }
 }
 writeFileSync(join(bundle, "LICENSES.txt"), licences());
+// npx makes a command executable only when it links it for the first time.
+chmodSync(join(bundle, "cli", "main.js"), 0o755);
 
 /** Scripts that a process of prl starts or loads by their path: the modules whose compiled file another module names beside itself. */
 function scripts() {
