@@ -13,7 +13,7 @@ export function enableCompileCache(env: Readonly<Record<string, string | undefin
   if (enable === undefined) return;
   try {
     const cache = cacheDir(env);
-    // Node 24 never ends to make folders where a missing one cannot be made, as in /proc.
+    // Node 24 tries without end to make a folder where there can be none, as in /proc.
     if (existsSync(cache)) enable(env["NODE_COMPILE_CACHE"] ?? join(cache, "node"));
   } catch {
     // This user has no home folder: the process starts without a cache.
