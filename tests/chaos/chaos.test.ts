@@ -21,7 +21,7 @@ const SLOW = ["hang-trainer", "hang-env-worker"];
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeAll(async () => {
-  place = await workspace();
+  place = await workspace("empty");
   await mkdir(place.dir, { recursive: true });
   await writeFile(
     join(place.dir, "rl.toml"),

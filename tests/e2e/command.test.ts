@@ -8,7 +8,7 @@ import { MAIN, prl, workspace } from "../support/prl.ts";
 const NODE_HAS_IT = "enableCompileCache" in nodeModule;
 
 let place: Awaited<ReturnType<typeof workspace>>;
-beforeAll(async () => void (place = await workspace()));
+beforeAll(async () => void (place = await workspace("empty")));
 afterAll(() => place.remove());
 
 // npx makes the file executable when it links the command for the first time, and not after a build that made it anew.

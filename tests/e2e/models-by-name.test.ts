@@ -9,7 +9,7 @@ import { tinyModel } from "../unit/models/tiny-model.ts";
 let place: Awaited<ReturnType<typeof workspace>>;
 let hub: MockHub;
 beforeEach(async () => {
-  place = await workspace();
+  place = await workspace("empty");
   hub = await mockModelHub({ "org/tiny": await tinyModel() });
 });
 afterEach(async () => {

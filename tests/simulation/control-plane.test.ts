@@ -11,7 +11,7 @@ import { type Shape, simulate } from "./simulate.ts";
 import { IS_LONG } from "../support/form.ts";
 
 const SEED = process.env["PRL_TEST_SEED"];
-const SEEDS = IS_LONG ? 10_000 : 40;
+const SEEDS = IS_LONG ? 10_000 : 20;
 /** Where the search for a seed that finds a defect begins: at one that found it, because the search from 1 takes half a minute. */
 const SEARCH_FROM: Readonly<Record<Defect, number>> = { "trainer-begins-again": 12, "orchestrator-forgets": 25 };
 const TEST = { timeout: IS_LONG ? 7_200_000 : 300_000 };

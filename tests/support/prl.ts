@@ -1,9 +1,11 @@
-/** Runs the built `prl` as a user would: in a separate process and folder, with an empty cache. */
+/** Runs the built `prl` as a user would, in a separate process and folder. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+
+import { sharedFolder } from "./shared-folder.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 /** The command as it is installed. */
@@ -23,10 +25,20 @@ export interface Running {
   finished: Promise<Finished>;
 }
 
-/** A folder for one test, with what it needs to start `prl` in it. */
-export async function workspace(): Promise<{ dir: string; cache: string; remove: () => Promise<void> }> {
+/**
+ * A folder for one test, with what it needs to start `prl` in it.
+ *
+ * @param cache "shared": that of all test files, so that a warm start is made once; "empty": for tests that look into the cache or damage it
+ */
+export async function workspace(
+  cache: "shared" | "empty" = "shared",
+): Promise<{ dir: string; cache: string; remove: () => Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), "prl-e2e-"));
-  return { dir, cache: join(dir, "cache"), remove: () => rm(dir, { recursive: true, force: true }) };
+  return {
+    dir,
+    cache: join(cache === "empty" ? dir : sharedFolder(), "cache"),
+    remove: () => rm(dir, { recursive: true, force: true }),
+  };
 }
 
 export interface StartOptions {

@@ -17,7 +17,7 @@ describe.skipIf(isMissing)(`prl fleet check${isMissing ? ` (not installed: ${mis
   let place: Awaited<ReturnType<typeof workspace>>;
   let hosts: SshHosts;
   beforeEach(async () => {
-    place = await workspace();
+    place = await workspace("empty");
     hosts = await sshHosts(place.cache);
   });
   afterEach(async () => {

@@ -9,7 +9,7 @@ const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeEach(async () => {
-  place = await workspace();
+  place = await workspace("empty");
 });
 afterEach(() => place.remove());
 const options = () => ({ cwd: place.dir, cache: place.cache });

@@ -42,7 +42,7 @@ describe.skipIf(isMissing)(`two hosts over ssh${isMissing ? ` (not installed: ${
   let place: Awaited<ReturnType<typeof workspace>>;
   let hosts: SshHosts;
   beforeEach(async () => {
-    place = await workspace();
+    place = await workspace("empty");
     hosts = await sshHosts(place.cache);
   });
   afterEach(async () => {

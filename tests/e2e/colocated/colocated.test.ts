@@ -7,6 +7,7 @@ import { runResult } from "../../support/run-result.ts";
 import { vllmPython } from "../../support/vllm/vllm-python.ts";
 import { outside, turnsOf } from "./turns.ts";
 import { IS_LONG, longTest } from "../../support/form.ts";
+import { undisturbedRun } from "../../support/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;
@@ -112,8 +113,8 @@ test.each([[0, 1], ...(IS_LONG ? [[1, 2]] : [])])(
     expect(sampled.length).toBeGreaterThan(0);
     expect(sampled.filter(({ time }) => trainer.some(({ from, to }) => from < time && time < to))).toEqual([]);
     if (level === 0) {
-      expect((await prl(argsOf("apart", ...NO_EVALUATION), options())).code).toBe(0);
-      expect(await resultOf("vllm")).toEqual(await resultOf("apart"));
+      const apart = await undisturbedRun(SYNC, "--max-steps", String(STEPS), ...NO_EVALUATION);
+      expect(await resultOf("vllm")).toEqual(await runResult(apart, STEPS));
     }
   },
 );

@@ -10,6 +10,7 @@ import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } fr
 import { runResult } from "../../support/run-result.ts";
 import { outside, turnsOf } from "./turns.ts";
 import { IS_LONG } from "../../support/form.ts";
+import { undisturbedRun } from "../../support/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;
@@ -20,13 +21,12 @@ beforeEach(async () => {
 });
 afterEach(() => place.remove());
 const options = () => ({ cwd: place.dir, cache: place.cache });
-const argsOf = (name: string, ...more: string[]) => {
-  const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None", "--run.name", name];
-  return ["rl", SYNC, ...shared, ...more];
-};
+const SHARED = [SYNC, "--max-steps", String(STEPS), "--orchestrator.eval", "None"];
+const argsOf = (name: string, ...more: string[]) => ["rl", ...SHARED, "--run.name", name, ...more];
 const COLOCATED = ["--deployment.type", "colocated"];
 const runDir = (name: string) => join(place.dir, "outputs", name);
 const resultOf = (name: string) => runResult(runDir(name), STEPS);
+const undisturbed = async () => runResult(await undisturbedRun(...SHARED), STEPS);
 const eventsOf = (name: string) => readJsonLines<Record<string, unknown>>(join(runDir(name), "events.jsonl"));
 
 async function until<T>(find: () => Promise<T | null>): Promise<T> {
@@ -58,14 +58,13 @@ const KILLS = [
 test.each(IS_LONG ? KILLS : KILLS.slice(0, 2))(
   "kill -9 of %s in the turn of the %s: the weights of an undisturbed run, and no step outside of its turn",
   async (process_, turn) => {
-    expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
     const run = start(argsOf("killed", ...COLOCATED), options());
     await untilTurn("killed", turn, 2);
     const pids = await childPids(runDir("killed"));
     process.kill(pids[`${process_}-0`] ?? Number.NaN, "SIGKILL");
     const { code, stderr } = await run.finished;
     expect([code, stderr]).toEqual([0, ""]);
-    expect(await resultOf("killed")).toEqual(await resultOf("undisturbed"));
+    expect(await resultOf("killed")).toEqual(await undisturbed());
     const restarts = (await eventsOf("killed")).filter(({ type }) => type === "restart");
     expect(restarts.map((event) => event["process"])).toContain(`${process_}-0`);
     const { trainer, steps } = await turnsOf(runDir("killed"));
@@ -89,7 +88,6 @@ test("a trainer that hangs in its turn ends the run by its name: the servers do 
 test.each((["trainer", "servers"] as const).slice(0, IS_LONG ? 2 : 1))(
   "Ctrl-C in the turn of the %s ends every process, and --resume has the same weights",
   async (turn) => {
-    expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
     const kept = ["--ckpt.interval", "1"];
     const run = start(argsOf("stopped", ...kept, ...COLOCATED), options());
     await untilTurn("stopped", turn, 2);
@@ -99,6 +97,6 @@ test.each((["trainer", "servers"] as const).slice(0, IS_LONG ? 2 : 1))(
     expect(pids.filter((pid) => isAlive(pid))).toEqual([]);
     const { code, stderr } = await prl(argsOf("stopped", ...kept, ...COLOCATED, "--resume"), options());
     expect([code, stderr]).toEqual([0, ""]);
-    expect((await resultOf("stopped")).at(-1)).toEqual((await resultOf("undisturbed")).at(-1));
+    expect((await resultOf("stopped")).at(-1)).toEqual((await undisturbed()).at(-1));
   },
 );

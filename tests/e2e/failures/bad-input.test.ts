@@ -15,7 +15,7 @@ let place: Awaited<ReturnType<typeof workspace>>;
 /** The made-up weights that every run here begins with. */
 let model: string;
 beforeAll(async () => {
-  place = await workspace();
+  place = await workspace("empty");
   const { code, stderr } = await run("good");
   expect([code, stderr]).toEqual([0, ""]);
   const [name = ""] = await readdir(join(place.cache, "models"));

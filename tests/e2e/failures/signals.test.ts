@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import { IS_LONG, longTest } from "../../support/form.ts";
 import { MAIN, prl, readJson, type Running, start, workspace } from "../../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
@@ -40,10 +41,9 @@ function printed({ child }: Running, text: string): Promise<void> {
 }
 
 test.each([
-  ["SIGHUP", 129],
   ["SIGINT", 130],
-  ["SIGQUIT", 131],
   ["SIGTERM", 143],
+  ...(IS_LONG ? ([["SIGHUP", 129], ["SIGQUIT", 131]] as const) : []),
 ] as const)(
   "%s stops a run in an orderly way, a second one hurries it, and the exit code is %i",
   async (signal, code) => {
@@ -83,7 +83,7 @@ test("a run whose stdout is closed says so and goes on", async () => {
   expect(await summary("closed")).toMatchObject({ status: "completed", steps: 4 });
 });
 
-test("a run goes on when stdout and stderr are closed", async () => {
+longTest("a run goes on when stdout and stderr are closed", async () => {
   const run = start(args("mute", 4), options());
   await printed(run, "Step 1/");
   run.child.stdout?.destroy();
@@ -117,7 +117,7 @@ test("an env worker that is killed while the run starts is started again", async
   expect(code).toBe(0);
 });
 
-test.each(["moved", "removed"])("a run whose directory is %s stops, and nothing is made in its place", async (what) => {
+test.each(["moved", ...(IS_LONG ? ["removed"] : [])])("a run whose directory is %s stops, and nothing is made in its place", async (what) => {
   const run = start(args("gone"), options());
   await printed(run, "Step 1/");
   const elsewhere = join(place.dir, "elsewhere");

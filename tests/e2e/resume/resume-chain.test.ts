@@ -13,7 +13,7 @@ import { IS_LONG, longTest } from "../../support/form.ts";
 import { faultsOfModel } from "../../support/models/saved-model.ts";
 
 const MODEL = join(import.meta.dirname, "../../../configs/reverse-text/model");
-const LINKS = 4;
+const LINKS = IS_LONG ? 4 : 3;
 const STEPS_A_LINK = 2;
 
 let place: Awaited<ReturnType<typeof workspace>>;

@@ -6,9 +6,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { longTest } from "../../support/form.ts";
+import { undisturbedRun } from "../../support/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
-const STEPS = 10;
+const STEPS = 6;
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeEach(async () => {
@@ -16,12 +17,11 @@ beforeEach(async () => {
 });
 afterEach(() => place.remove());
 const options = () => ({ cwd: place.dir, cache: place.cache });
-const argsOf = (name: string, ...more: string[]) => {
-  const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None"];
-  return ["rl", SYNC, ...shared, "--run.name", name, ...more];
-};
+const SHARED = [SYNC, "--max-steps", String(STEPS), "--orchestrator.eval", "None"];
+const argsOf = (name: string, ...more: string[]) => ["rl", ...SHARED, "--run.name", name, ...more];
 const runDir = (name: string) => join(place.dir, "outputs", name);
 const resultOf = (name: string) => runResult(runDir(name), STEPS);
+const undisturbed = async () => runResult(await undisturbedRun(...SHARED), STEPS);
 
 async function appears(path: string, pollMs: number): Promise<void> {
   for (const end = Date.now() + 60_000; Date.now() < end; await sleep(pollMs)) {
@@ -47,9 +47,6 @@ async function kill(name: string, index: number, killed: Set<number>): Promise<v
 }
 
 test("kill -9 of the only server, twice and in the middle of a swap: the very same batches and weights", async () => {
-  expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
-  const expected = await resultOf("undisturbed");
-
   const port = 20_000 + (process.pid % 10_000);
   const run = start(argsOf("killed", "--monitors.prometheus.port", String(port)), options());
   const killed = new Set<number>();
@@ -65,7 +62,7 @@ test("kill -9 of the only server, twice and in the middle of a swap: the very sa
   await kill("killed", 0, killed);
   const { code, stderr } = await run.finished;
   expect([code, stderr]).toEqual([0, ""]);
-  expect(await resultOf("killed")).toEqual(expected);
+  expect(await resultOf("killed")).toEqual(await undisturbed());
   const events = await readJsonLines<Record<string, unknown>>(join(runDir("killed"), "events.jsonl"));
   const restarts = events.filter(({ type }) => type === "restart");
   expect(restarts).toHaveLength(3);
@@ -75,7 +72,6 @@ test("kill -9 of the only server, twice and in the middle of a swap: the very sa
 
 test("a killed server pulls the current weights anew where they travel by grpc", async () => {
   const grpc = ["--weight-broadcast.type", "grpc", "--rollout-transport.type", "grpc"];
-  expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
   const run = start(argsOf("killed", ...grpc), options());
   const killed = new Set<number>();
   for (const step of [2, 5]) {
@@ -84,11 +80,10 @@ test("a killed server pulls the current weights anew where they travel by grpc",
   }
   const { code, stderr } = await run.finished;
   expect([code, stderr]).toEqual([0, ""]);
-  expect(await resultOf("killed")).toEqual(await resultOf("undisturbed"));
+  expect(await resultOf("killed")).toEqual(await undisturbed());
 });
 
 longTest("one of two servers dies: the other goes on, and nothing changes", async () => {
-  expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
   const two = ["--inference.replicas", "2", "--inference.threads", "1"];
   const run = start(argsOf("killed", ...two), options());
   const killed = new Set<number>();
@@ -99,5 +94,5 @@ longTest("one of two servers dies: the other goes on, and nothing changes", asyn
   }
   const { code, stderr } = await run.finished;
   expect([code, stderr]).toEqual([0, ""]);
-  expect(await resultOf("killed")).toEqual(await resultOf("undisturbed"));
+  expect(await resultOf("killed")).toEqual(await undisturbed());
 });

@@ -7,6 +7,7 @@ import { certificates, hasOpenssl } from "../../support/certificates.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { prl, readJson, type Running, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
+import { undisturbedRun } from "../../support/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 6;
@@ -55,10 +56,7 @@ function remoteArgs(name: string): string[] {
   return ["rl", SYNC, ...shared, "--run.name", name, `${BLOCK}.connect`, urls, `${BLOCK}.tls-ca`, pems.ca];
 }
 
-async function local(): Promise<unknown[]> {
-  expect((await prl(["rl", SYNC, ...shared, "--run.name", "local"], options(""))).code).toBe(0);
-  return runResult(runDir("local"), STEPS);
-}
+const local = async () => runResult(await undisturbedRun(SYNC, ...shared), STEPS);
 
 test("come to the batches and weights of local workers, also when one is killed on the way", async () => {
   const expected = await local();

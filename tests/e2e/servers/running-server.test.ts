@@ -17,7 +17,7 @@ const STEPS = 3;
 let place: Awaited<ReturnType<typeof workspace>>;
 let servers: Running[];
 beforeEach(async () => {
-  place = await workspace();
+  place = await workspace("empty");
   servers = [];
 });
 afterEach(async () => {

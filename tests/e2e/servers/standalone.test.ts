@@ -15,7 +15,7 @@ const STEPS = 3;
 let place: Awaited<ReturnType<typeof workspace>>;
 let parts: Running[];
 beforeEach(async () => {
-  place = await workspace();
+  place = await workspace("empty");
   parts = [];
 });
 afterEach(async () => {

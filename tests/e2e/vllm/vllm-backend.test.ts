@@ -10,6 +10,7 @@ import { childPids, isAlive, prl, readJsonLines, start, workspace } from "../../
 import { runResult } from "../../support/run-result.ts";
 import { type VllmPython, vllmPython } from "../../support/vllm/vllm-python.ts";
 import { IS_LONG, longTest } from "../../support/form.ts";
+import { undisturbedRun } from "../../support/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const LORA = join(import.meta.dirname, "../configs/lora.toml");
@@ -21,13 +22,12 @@ beforeEach(async () => {
 });
 afterEach(() => place.remove());
 const options = () => ({ cwd: place.dir, cache: place.cache });
-const argsOf = (name: string, ...more: string[]) => {
-  const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None"];
-  return ["rl", SYNC, ...shared, "--run.name", name, ...more];
-};
+const SHARED = [SYNC, "--max-steps", String(STEPS), "--orchestrator.eval", "None"];
+const argsOf = (name: string, ...more: string[]) => ["rl", ...SHARED, "--run.name", name, ...more];
 const onVllm = ({ path }: VllmPython) => ["--inference.backend", "vllm", "--inference.python", path];
 const runDir = (name: string) => join(place.dir, "outputs", name);
 const resultOf = (name: string) => runResult(runDir(name), STEPS);
+const undisturbed = async () => runResult(await undisturbedRun(...SHARED), STEPS);
 const log = (name: string, part: string) => readFile(join(runDir(name), `logs/latest/${part}.log`), "utf8");
 
 /** Waits until `find` gives something. */
@@ -43,12 +43,11 @@ const gone = (...pids: number[]) => until(async () => (pids.some((pid) => isAliv
 
 test("one line changes what samples: the same batches and weights, and no process is left", async () => {
   const python = await vllmPython(place.dir);
-  expect((await prl(argsOf("engine"), options())).code).toBe(0);
   // Variables of the user's do not change what the config says.
   const env = { VLLM_API_KEY: "of-another-server", VLLM_CPU_KVCACHE_SPACE: "40" };
   const { code, stderr } = await prl(argsOf("vllm", ...onVllm(python)), { ...options(), env });
   expect([code, stderr]).toEqual([0, ""]);
-  expect(await resultOf("vllm")).toEqual(await resultOf("engine"));
+  expect(await resultOf("vllm")).toEqual(await undisturbed());
   const [started, ...more] = await python.starts();
   if (started === undefined) throw new Error("vLLM was not started");
   expect(more).toEqual([]);
@@ -120,7 +119,6 @@ longTest("two servers with a key: only callers that show it get samples, and no 
 
 test("kill -9 of vLLM: started again with the run's weights, and nothing is sampled otherwise", async () => {
   const python = await vllmPython(place.dir);
-  expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
   const run = start(argsOf("killed", ...onVllm(python)), options());
   await until(() => readFile(join(runDir("killed"), "weights/step_2/manifest.json")).catch(() => null));
   const [first] = await python.starts();
@@ -128,7 +126,7 @@ test("kill -9 of vLLM: started again with the run's weights, and nothing is samp
   process.kill(first.pid, "SIGKILL");
   const { code, stderr } = await run.finished;
   expect([code, stderr]).toEqual([0, ""]);
-  expect(await resultOf("killed")).toEqual(await resultOf("undisturbed"));
+  expect(await resultOf("killed")).toEqual(await undisturbed());
   const starts = await python.starts();
   expect(starts).toHaveLength(2);
   await gone(...starts.flatMap(({ pid, worker }) => [pid, worker]));

@@ -14,7 +14,7 @@ const problems = (count: number, from: number): Buffer =>
   );
 
 test("gsm8k of a hub is evaluated, by its test split, and again from the cache", async () => {
-  const place = await workspace();
+  const place = await workspace("empty");
   const hub = await mockHub({
     "main/train-00000-of-00001.jsonl": problems(30, 100),
     "main/test-00000-of-00001.jsonl": problems(8, 0),

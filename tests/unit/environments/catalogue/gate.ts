@@ -22,16 +22,16 @@ import { SandboxSource } from "../../../../ts/environments/sandboxes/sandboxes.t
 import { IS_LONG } from "../../../support/form.ts";
 
 /** Instances of each level: few in every run, 50 in the long one. */
-const PER_LEVEL = IS_LONG ? 50 : 6;
+const PER_LEVEL = IS_LONG ? 50 : 3;
 /** Of rows with a world, whose scripts take longer than answers. */
-const PER_LEVEL_OF_WORLDS = IS_LONG ? 50 : 4;
+const PER_LEVEL_OF_WORLDS = IS_LONG ? 50 : 2;
 /** Instances of each of these levels whose programs run in sandboxes, and instances in all on which programs without the skill run. */
 const SCORED = IS_LONG ? 50 : 1;
 const SCORED_LEVELS: readonly Level[] = IS_LONG ? LEVELS : [1, 5];
 const CHEATED = IS_LONG ? 20 : 1;
 /** Near misses of an instance, and programs without the skill, that run there. Rows share most of the latter, which attack the harness. */
-const MISSES = IS_LONG ? 4 : 2;
-const CHEATS = IS_LONG ? 20 : 4;
+const MISSES = IS_LONG ? 4 : 1;
+const CHEATS = IS_LONG ? 20 : 2;
 /** Of rows with a held sandbox: instances of each of these levels whose scripts run, and slips and scripts without skill of one. */
 const SCORED_BOXES = IS_LONG ? 5 : 1;
 const SLIPS = IS_LONG ? 20 : 1;
