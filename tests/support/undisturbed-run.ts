@@ -4,7 +4,7 @@ import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { prl } from "./prl.ts";
+import { prl, readJson } from "./prl.ts";
 import { sharedFolder } from "./shared-folder.ts";
 
 const DEADLINE_MS = 200_000;
@@ -41,4 +41,10 @@ export async function undisturbedRun(...args: string[]): Promise<string> {
     if (await isThere(failed)) throw new Error(`the undisturbed run failed: see ${failed}`);
   }
   throw new Error(`the undisturbed run of another test file did not end: ${args.join(" ")}`);
+}
+
+/** The folder of the model that a run began with: that of its warm start. */
+export async function modelOfRun(runDir: string): Promise<string> {
+  const { model_dir } = await readJson<{ model_dir: string }>(join(runDir, "configs/inference.json"));
+  return model_dir;
 }

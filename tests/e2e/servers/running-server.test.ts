@@ -8,6 +8,7 @@ import { parseCores } from "../../../ts/launcher/processes/core-claims.ts";
 import { loadModel } from "../../../ts/native/index.ts";
 import { childPids, prl, readJson, readJsonLines, ROOT, type Running, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
+import { modelOfRun, undisturbedRun } from "../../support/undisturbed-run.ts";
 import { VllmStandIn } from "../../support/vllm/vllm-stand-in.ts";
 import { longTest } from "../../support/form.ts";
 
@@ -17,7 +18,7 @@ const STEPS = 3;
 let place: Awaited<ReturnType<typeof workspace>>;
 let servers: Running[];
 beforeEach(async () => {
-  place = await workspace("empty");
+  place = await workspace();
   servers = [];
 });
 afterEach(async () => {
@@ -26,10 +27,8 @@ afterEach(async () => {
   await place.remove();
 });
 const options = () => ({ cwd: place.dir, cache: place.cache });
-const argsOf = (name: string, ...more: string[]) => {
-  const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None"];
-  return ["rl", SYNC, ...shared, "--run.name", name, ...more];
-};
+const SHARED = [SYNC, "--max-steps", String(STEPS), "--orchestrator.eval", "None"];
+const argsOf = (name: string, ...more: string[]) => ["rl", ...SHARED, "--run.name", name, ...more];
 const runDir = (name: string) => join(place.dir, "outputs", name);
 const resultOf = (name: string) => runResult(runDir(name), STEPS);
 
@@ -45,13 +44,9 @@ async function serve(folder: string, port = 0): Promise<string> {
 }
 
 test("runs one after the other on servers that stay up: each gets its own weights, and the batches are those of a run that starts its servers", async () => {
-  for (const [name, seed] of [
-    ["own-7", "7"],
-    ["own-8", "8"],
-  ] as const)
-    expect((await prl(argsOf(name, "--seed", seed), options())).code).toBe(0);
-  const [model = ""] = (await readdir(join(place.cache, "models"))).filter((entry) => entry.startsWith("random-"));
-  const urls = [await serve(join(place.cache, "models", model)), await serve(join(place.cache, "models", model))];
+  const own = { "7": await undisturbedRun(...SHARED), "8": await undisturbedRun(...SHARED, "--seed", "8") };
+  const model = await modelOfRun(own["7"]);
+  const urls = [await serve(model), await serve(model)];
   // The second run finds version 3 of the first, the third its own version 3 from before: each begins with version 0.
   for (const [name, seed, on] of [
     ["first", "7", urls.slice(0, 1)],
@@ -63,7 +58,7 @@ test("runs one after the other on servers that stay up: each gets its own weight
       options(),
     );
     expect([run.code, run.stderr]).toEqual([0, ""]);
-    expect(await resultOf(name)).toEqual(await resultOf(`own-${seed}`));
+    expect(await resultOf(name)).toEqual(await runResult(own[seed], STEPS));
     // Under load a run has a spare env worker.
     const logs = (await readdir(join(runDir(name), "logs/latest"))).filter((file) => !file.startsWith("env-worker-"));
     expect(logs.toSorted()).toEqual(["launcher.log", "orchestrator-0.log", "trainer-0.log"]);
@@ -135,9 +130,8 @@ async function coresOf(name: string): Promise<string[]> {
 }
 
 test("a server that is killed and started anew at its address gets the run's weights again, and one that is not there is named and left out", async () => {
-  expect((await prl(argsOf("own"), options())).code).toBe(0);
-  const [model = ""] = await readdir(join(place.cache, "models"));
-  const folder = join(place.cache, "models", model);
+  const own = await undisturbedRun(...SHARED);
+  const folder = await modelOfRun(own);
   const url = await serve(folder);
   const both = JSON.stringify(["http://127.0.0.1:9", url]);
   const run = start(argsOf("elsewhere", "--orchestrator.client.base-url", both), options());
@@ -151,7 +145,7 @@ test("a server that is killed and started anew at its address gets the run's wei
   expect(await serve(folder, Number(new URL(url).port))).toBe(url);
   const { code, stderr } = await run.finished;
   expect([code, stderr]).toEqual([0, ""]);
-  expect(await resultOf("elsewhere")).toEqual(await resultOf("own"));
+  expect(await resultOf("elsewhere")).toEqual(await runResult(own, STEPS));
   const events = await readJsonLines<Record<string, unknown>>(join(runDir("elsewhere"), "events.jsonl"));
   const missing = events.filter(({ type }) => type === "engine_missing");
   expect(missing.map(({ engine }) => engine)).toEqual(["http://127.0.0.1:9"]);
@@ -160,15 +154,14 @@ test("a server that is killed and started anew at its address gets the run's wei
 longTest(
   "a server that speaks as vLLM does gets each version from its folder, and the batches are those of a run that starts its servers",
   async () => {
-    expect((await prl(argsOf("own"), options())).code).toBe(0);
-    const [folder = ""] = await readdir(join(place.cache, "models"));
-    const model = await loadModel(join(place.cache, "models", folder), { threads: 1 });
+    const own = await undisturbedRun(...SHARED);
+    const model = await loadModel(await modelOfRun(own), { threads: 1 });
     const server = new VllmStandIn(model, { modelName: "served" });
     try {
       const on = ["--orchestrator.client.base-url", JSON.stringify([await server.listen()])];
       const run = await prl(argsOf("vllm", ...on, "--orchestrator.client.api", "vllm"), options());
       expect([run.code, run.stderr]).toEqual([0, ""]);
-      expect(await resultOf("vllm")).toEqual(await resultOf("own"));
+      expect(await resultOf("vllm")).toEqual(await runResult(own, STEPS));
       expect(server.calls.filter((call) => call === "POST /collective_rpc")).toHaveLength(STEPS + 1);
       expect(server.weightVersion).toMatch(new RegExp(`^${STEPS} `));
     } finally {
@@ -180,16 +173,9 @@ longTest(
 
 longTest("a server of another model ends the run by its name, within bounds", async () => {
   const small = join(ROOT, "configs/small-chat/model");
-  // Its weights are made up into the cache, as those of any model without.
-  await prl(["rl", SYNC, "--model", small, "--warm-start", "None", "--max-steps", "1", "--exp-id", "x"], options());
-  const models = await readdir(join(place.cache, "models"));
-  const sizes = await Promise.all(
-    models.map((name) => readJson<object>(join(place.cache, "models", name, "config.json"))),
+  const url = await serve(
+    await modelOfRun(await undisturbedRun(SYNC, "--model", small, "--warm-start", "None", "--max-steps", "1")),
   );
-  const wanted = JSON.stringify(await readJson<object>(join(small, "config.json")));
-  const other = models[sizes.findIndex((config) => JSON.stringify(config) === wanted)];
-  expect(other).toBeDefined();
-  const url = await serve(join(place.cache, "models", other ?? ""));
   const run = await prl(argsOf("mixed", "--orchestrator.client.base-url", JSON.stringify([url])), options());
   expect(run.code).toBe(1);
   expect(run.stderr).toContain("PRL_INFERENCE_REQUEST");

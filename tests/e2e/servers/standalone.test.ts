@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePorts } from "../../support/free-ports.ts";
 import { prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
+import { modelOfRun, undisturbedRun } from "../../support/undisturbed-run.ts";
 import { longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
@@ -15,7 +16,7 @@ const STEPS = 3;
 let place: Awaited<ReturnType<typeof workspace>>;
 let parts: Running[];
 beforeEach(async () => {
-  place = await workspace("empty");
+  place = await workspace();
   parts = [];
 });
 afterEach(async () => {
@@ -27,11 +28,9 @@ const options = () => ({ cwd: place.dir, cache: place.cache, deadlineMs: 200_000
 const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None"];
 
 /** What `prl rl` makes of it, and the model that its warm start left. */
-async function launched(): Promise<{ expected: unknown[]; model: string }> {
-  expect((await prl(["rl", SYNC, ...shared, "--run.name", "launched"], options())).code).toBe(0);
-  const dir = join(place.dir, "outputs/launched");
-  const [warm = ""] = await readdir(join(place.cache, "warm-starts"));
-  return { expected: await runResult(dir, STEPS), model: join(place.cache, "warm-starts", warm) };
+async function launched(): Promise<{ dir: string; expected: unknown[]; model: string }> {
+  const dir = await undisturbedRun(SYNC, ...shared);
+  return { dir, expected: await runResult(dir, STEPS), model: await modelOfRun(dir) };
 }
 
 /** From the config as it stands, the warm start too. */
@@ -79,7 +78,7 @@ async function untilThere(path: string): Promise<void> {
 }
 
 test("all parts in one run directory come to what prl rl comes to, warm start and summary too", async () => {
-  const { expected } = await launched();
+  const { dir, expected } = await launched();
   const runDir = join(place.dir, "standalone");
   const servers = [whole("inference", runDir), whole("env-server", runDir)];
   const ending = [whole("trainer", runDir), whole("orchestrator", runDir)];
@@ -87,7 +86,7 @@ test("all parts in one run directory come to what prl rl comes to, warm start an
   expect(ended.map(({ code }) => code)).toEqual([0, 0]);
   expect(await runResult(runDir, STEPS)).toEqual(expected);
   expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null]);
-  const { status, steps, reward, tokens, mismatch } = await summaryOf(join(place.dir, "outputs/launched"));
+  const { status, steps, reward, tokens, mismatch } = await summaryOf(dir);
   const notes = [expect.stringContaining("memory")];
   expect(await summaryOf(runDir)).toMatchObject({ status, steps, reward, tokens, mismatch, notes });
 
@@ -210,7 +209,7 @@ test("parts that share nothing but the checkpoints' folder, by grpc and addresse
     [0, ""],
   ]);
   expect(await runResult(dirOf("trainer"), STEPS)).toEqual(expected);
-  const { reward, tokens } = await summaryOf(join(place.dir, "outputs/launched"));
+  const { reward, tokens } = await summaryOf(dir);
   const here = await summaryOf(dirOf("orchestrator"));
   const notes = [expect.stringContaining("memory"), expect.stringContaining("mismatch")];
   expect(here).toMatchObject({ status: "completed", steps: STEPS, reward, tokens, mismatch: null, notes });
