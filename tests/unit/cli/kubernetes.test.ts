@@ -149,6 +149,9 @@ describe("prl rl --kubernetes", () => {
       1,
       expect.stringContaining("kubectl apply refused: error: you must"),
     ]);
+    await kubectl.answer({ stdout: "x".repeat(65 * 2 ** 20) });
+    const endless = await run("rl", "rl.toml", "--kubernetes", "--run.name", "endless");
+    expect([endless.code, endless.stderr]).toEqual([1, expect.stringContaining("apply printed more than 64 MiB")]);
     const folder = await temporaryFolder();
     await writeFile(join(folder, "rl.toml"), CONFIG);
     await mkdir(join(folder, "nothing"));

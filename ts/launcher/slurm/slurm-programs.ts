@@ -121,6 +121,11 @@ function refusal(program: string, cause: Error & { code?: unknown; killed?: bool
     const advice = "run this on a machine of the cluster that has Slurm's programs, or give prl rl without --slurm";
     return new PrlError("PRL_SLURM", `there is no program ${program} on PATH: ${advice}`, { cause });
   }
+  // Node ends the program then, too: its error has both.
+  if (cause.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") {
+    const most = `${MOST_OUTPUT_BYTES / 2 ** 20} MiB`;
+    return new PrlError("PRL_SLURM", `${program} printed more than ${most}, which prl does not read`, { cause });
+  }
   if (cause.killed === true) {
     return new PrlError("PRL_SLURM", `${program} did not answer within ${DEADLINE_MS / 1000} s`, { cause });
   }
