@@ -6,11 +6,12 @@ import { solves } from "../../../../ts/environments/builtin/countdown/index.ts";
 import { BUILTIN } from "../../../../ts/environments/builtin/index.ts";
 import { marks } from "../../../../ts/environments/builtin/wordle/index.ts";
 import { loadEnvironment, scoreGroup, validateEnvironment } from "../../../../ts/environments/index.ts";
+import { IS_LONG } from "../../../support/form.ts";
 
-const TASKS = 60;
+const TASKS = IS_LONG ? 60 : 30;
 /** Of environments that run programs, whose own tests take more. */
-const SANDBOXED_TASKS = 8;
-const VALIDATED_TASKS = 40;
+const SANDBOXED_TASKS = IS_LONG ? 8 : 4;
+const VALIDATED_TASKS = IS_LONG ? 40 : 16;
 /** Arguments of those whose tasks are a dataset of the hub. */
 const OFFLINE: Readonly<Record<string, object>> = { gsm8k: { data: "generated" } };
 
