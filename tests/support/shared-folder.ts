@@ -6,7 +6,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const VARIABLE = "PRL_TEST_SHARED_DIR";
+/** Without the prefix of prl, which refuses variables that it does not know. */
+const VARIABLE = "TESTS_SHARED_DIR";
 
 /** The global setup of vitest, whose workers inherit the environment. */
 export default async function setup(): Promise<() => Promise<void>> {

@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { prl, readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
+import { readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { longTest } from "../../support/form.ts";
 import { undisturbedRun } from "../../support/undisturbed-run.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePorts } from "../../support/free-ports.ts";
-import { prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
+import { readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
 import { runResult } from "../../support/run-result.ts";
 import { modelOfRun, undisturbedRun } from "../../support/undisturbed-run.ts";
 import { longTest } from "../../support/form.ts";
@@ -188,7 +188,7 @@ longTest(
 );
 
 test("parts that share nothing but the checkpoints' folder, by grpc and addresses, too", async () => {
-  const { expected, model } = await launched();
+  const { dir, expected, model } = await launched();
   const [rollouts = 0, weights = 0] = await freePorts(2);
   const grpc = (section: string, port: number) =>
     ["type", "grpc", "port", String(port), "connect", `127.0.0.1:${port}`].map((word, i) =>

@@ -9,11 +9,16 @@ import { messageOf } from "../../errors.ts";
 
 /** Fills in `inference` of each request; a request that already has it, for a teacher, goes there. */
 export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "take">): EnvWorkers {
-  const run = async (request: RunRequest, lease: EngineLease, signal: AbortSignal): Promise<ReceivedEpisode> => {
+  const run = async (
+    request: RunRequest,
+    lease: EngineLease,
+    signal: AbortSignal,
+    lostWorkers?: number,
+  ): Promise<ReceivedEpisode> => {
     const lost = (why: string): ReceivedEpisode => lostRollout(request, "PRL_INFERENCE_LOST", why);
     try {
       const inference = { ...request.inference, url: lease.url, model: lease.model ?? request.inference.model };
-      const result = await workers.run({ ...request, inference }, lease.signal);
+      const result = await workers.run({ ...request, inference }, lease.signal, lostWorkers);
       if (signal.aborted) return result;
       if (lease.lost !== null) return lost(lease.lost.message);
       const isReached = result.episode.errors.every(({ code }) => code !== "PRL_INFERENCE_UNREACHABLE");
@@ -26,8 +31,8 @@ export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "tak
     tasks: (...args) => workers.tasks(...args),
     scoreGroup: (...args) => workers.scoreGroup(...args),
     close: () => workers.close(),
-    async run(request, signal) {
-      if (request.inference.url !== "") return workers.run(request, signal);
+    async run(request, signal, lostWorkers) {
+      if (request.inference.url !== "") return workers.run(request, signal, lostWorkers);
       let lease: EngineLease;
       try {
         lease = await fleet.take(`${request.env} ${request.task.key}`, signal);
@@ -35,7 +40,7 @@ export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "tak
         const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_INFERENCE_UNREACHABLE";
         return lostRollout(request, code, messageOf(error));
       }
-      return run(request, lease, signal);
+      return run(request, lease, signal, lostWorkers);
     },
   };
 }

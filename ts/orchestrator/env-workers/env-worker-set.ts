@@ -3,6 +3,9 @@
  *
  * A rollout goes to the worker with the fewest under way. One that did not answer gets none until its `/health` answers again or another
  * process has taken its place. A source that is placed on workers of other machines runs on no other. A retired one gets none and keeps its connections until its rollouts have ended.
+ *
+ * A rollout that was lost with several workers may be what ended them. Such doubtful rollouts go to different workers, so that one that hangs or
+ * crashes its worker does not take the others with it each time that all of them are tried again.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -36,6 +39,8 @@ export interface EnvWorkerSetOptions {
 }
 
 const CONTROL_CONNECTIONS = 4;
+/** A doubtful rollout waits so long for a worker without another one. Longer waits would hold up a run whose workers were lost by other causes. */
+const APART_MS = 10_000;
 const PROBE_INTERVAL_MS = 250;
 const PROBE_DEADLINE_MS = 2_000;
 
@@ -45,6 +50,8 @@ export class EnvWorker {
   /** Separate connections, so that control requests never wait behind rollouts. */
   readonly control: Connections;
   inFlight = 0;
+  /** Doubtful rollouts among those under way. */
+  doubtful = 0;
   suspect = false;
   retired = false;
 
@@ -110,18 +117,22 @@ export class EnvWorkerSet {
 
   /**
    * A worker for a rollout of the source, or for a question about its tasks; `release` it. Waits for one up to `waitMs` (PRL_PROCESS_DIED then); an abort
-   * rejects with its reason.
+   * rejects with its reason. A doubtful rollout also waits for a worker without another one, for a while.
    */
-  async take(source: string, signal: AbortSignal): Promise<EnvWorker> {
-    const latest = performance.now() + this.#options.waitMs;
+  async take(source: string, signal: AbortSignal, isDoubtful = false): Promise<EnvWorker> {
+    const begun = performance.now();
+    const apartUntil = isDoubtful ? begun + APART_MS : begun;
     for (;;) {
       signal.throwIfAborted();
-      const worker = this.#best(source);
+      const now = performance.now();
+      const isApart = now < apartUntil;
+      const worker = this.#best(source, isApart);
       if (worker !== undefined) {
         worker.inFlight += 1;
+        if (isDoubtful) worker.doubtful += 1;
         return worker;
       }
-      const left = latest - performance.now();
+      const left = (isApart ? apartUntil : begun + this.#options.waitMs) - now;
       if (left <= 0 || this.#closing.signal.aborted) {
         throw new PrlError("PRL_PROCESS_DIED", `no env worker answered for ${this.#options.waitMs / 1000} s`);
       }
@@ -129,8 +140,13 @@ export class EnvWorkerSet {
     }
   }
 
-  release(worker: EnvWorker): void {
+  /** `isDoubtful`: as the worker was taken. */
+  release(worker: EnvWorker, isDoubtful = false): void {
     worker.inFlight -= 1;
+    if (isDoubtful) {
+      worker.doubtful -= 1;
+      this.#changes.announce();
+    }
     this.#letGo(worker);
   }
 
@@ -147,12 +163,13 @@ export class EnvWorkerSet {
     await Promise.all([...this.#workers, ...this.#leaving].map((worker) => worker.close()));
   }
 
-  #best(source: string): EnvWorker | undefined {
+  #best(source: string, isApart: boolean): EnvWorker | undefined {
     const placed = this.#workers.filter(({ address }) => isFor(source, address.remote?.sources));
     const elsewhere = placed.filter(({ address }) => address.remote !== undefined);
     const fitting = elsewhere.length > 0 ? elsewhere : placed;
     const trusted = fitting.filter(({ suspect }) => !suspect);
-    const able = trusted.length > 0 || this.#options.waitMs > 0 ? trusted : fitting;
+    const answering = trusted.length > 0 || this.#options.waitMs > 0 ? trusted : fitting;
+    const able = isApart ? answering.filter(({ doubtful }) => doubtful === 0) : answering;
     const least = Math.min(...able.map(({ inFlight }) => inFlight));
     const idlest = able.filter(({ inFlight }) => inFlight === least);
     return idlest[this.#turn++ % Math.max(1, idlest.length)];

@@ -39,8 +39,10 @@ export interface EnvWorkers {
    * Rejects only when a worker refuses the request. Any other failure is an error in the episode, also an answer that cannot be read
    * (PRL_EPISODE_INVALID, `infra`). An abort cancels the rollout down to
    * the engine; its episode then comes back with an error within `CANCEL_GRACE_MS`.
+   *
+   * @param lost how many workers this rollout was lost with; default 0
    */
-  run(request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode>;
+  run(request: RunRequest, signal: AbortSignal, lost?: number): Promise<ReceivedEpisode>;
   /**
    * Scores that depend on all rollouts of a group that has ended. Rejects only when a worker breaks the protocol: a worker that is gone
    * is an `infra` error of the group.
@@ -53,6 +55,8 @@ export interface EnvWorkers {
 const TASKS_DEADLINE_MS = 900_000;
 /** A worker answers at the rollout's deadline at the latest; this much later it counts as dead. */
 const RUN_GRACE_MS = 10_000;
+/** A rollout that was lost with so many workers is doubtful: it may be what ends them. */
+const DOUBTFUL_AFTER = 2;
 /** A worker answers a cancelled rollout at once; after this its connection is closed, which cancels the rollout too. */
 const CANCEL_GRACE_MS = 2_000;
 
@@ -85,7 +89,7 @@ export function connectEnvWorkers(
   const workers = new EnvWorkerSet(addresses, { connections, waitMs: replacedWithinMs });
   return {
     tasks: (wanted, signal) => listTasks(workers, wanted, { replacedWithinMs, signal }),
-    run: (request, signal) => runOn(workers, request, signal),
+    run: (request, signal, lost = 0) => runOn(workers, request, signal, lost >= DOUBTFUL_AFTER),
     scoreGroup: (request, signal) => scoreOn(workers, request, signal),
     update: (now) => workers.update([...now, ...remote]),
     load() {
@@ -132,11 +136,16 @@ async function listTasks(
   }
 }
 
-async function runOn(workers: EnvWorkerSet, request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode> {
+async function runOn(
+  workers: EnvWorkerSet,
+  request: RunRequest,
+  signal: AbortSignal,
+  isDoubtful: boolean,
+): Promise<ReceivedEpisode> {
   if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", messageOf(signal.reason));
   let worker: EnvWorker;
   try {
-    worker = await workers.take(request.env, signal);
+    worker = await workers.take(request.env, signal, isDoubtful);
   } catch (error) {
     return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", messageOf(error));
   }
@@ -163,7 +172,7 @@ async function runOn(workers: EnvWorkerSet, request: RunRequest, signal: AbortSi
     clearTimeout(deadline);
     clearTimeout(grace);
     signal.removeEventListener("abort", onAbort);
-    workers.release(worker);
+    workers.release(worker, isDoubtful);
   }
 }
 

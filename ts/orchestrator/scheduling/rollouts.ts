@@ -37,12 +37,15 @@ export async function runRollout(
   { newestVersion = () => Infinity, onRetry }: RolloutWatch = {},
 ): Promise<ReceivedEpisode> {
   let losses = 0;
+  let lostWorkers = 0;
   for (let attempt = 0; ; attempt++) {
     if (attempt > 0) onRetry?.();
     const asked = { ...request, episode_id: `${request.episode_id}-${attempt}` };
-    const result = verified(asked, await workers.run(asked, signal), newestVersion());
+    const result = verified(asked, await workers.run(asked, signal, lostWorkers), newestVersion());
     const { ok, errors } = result.episode;
     if (ok || !errors.every(isRetryable)) return result;
+    const isWorkerLost = errors.some(({ code }) => code === "PRL_PROCESS_DIED");
+    if (isWorkerLost) lostWorkers += 1;
     if (errors.some(({ code }) => code === "PRL_INFERENCE_LOST")) {
       losses += 1;
       // The next try waits for an engine in service.
@@ -52,7 +55,7 @@ export async function runRollout(
     const retry = attempt - losses;
     if (retry >= RETRIES) return result;
     // The next try goes to another env worker, or waits for one.
-    if (retry === 0 && errors.some(({ code }) => code === "PRL_PROCESS_DIED") && !signal.aborted) continue;
+    if (retry === 0 && isWorkerLost && !signal.aborted) continue;
     // What is sampled does not depend on this random number, so it may be random here.
     const isSandbox = errors.some(({ code }) => code.startsWith("PRL_SANDBOX_"));
     const base = isSandbox ? SANDBOX_BACKOFF_MS : BACKOFF_MS;

@@ -34,3 +34,19 @@ test("run on one of them when another does not answer, and wait rather than run 
   await expect(set.take("code", never)).rejects.toMatchObject({ code: "PRL_PROCESS_DIED" });
   await set.close();
 });
+
+test("of doubtful rollouts each has a worker that runs no other one, which is waited for", async () => {
+  const addresses = ["a", "b"].map((name) => ({ name, url: `http://${name}:1` }));
+  const set = new EnvWorkerSet(addresses, { connections: 8, waitMs: 10 });
+  const first = await set.take("code", never, true);
+  const second = await set.take("code", never, true);
+  expect([first, second].map(({ address }) => address.name).toSorted()).toEqual(["a", "b"]);
+  // Other rollouts do not wait.
+  const plain = await set.take("code", never);
+  const third = set.take("code", never, true);
+  set.release(plain);
+  expect(await Promise.race([third, Promise.resolve("waits")])).toBe("waits");
+  set.release(second, true);
+  expect((await third).address.name).toBe(second.address.name);
+  await set.close();
+});
