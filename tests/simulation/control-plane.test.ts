@@ -12,6 +12,8 @@ import { IS_LONG } from "../support/form.ts";
 
 const SEED = process.env["PRL_TEST_SEED"];
 const SEEDS = IS_LONG ? 10_000 : 20;
+/** The twenty of the short form meet faults of every kind from here on. */
+const FIRST = IS_LONG ? 1 : 6;
 /** Where the search for a seed that finds a defect begins: at one that found it, because the search from 1 takes half a minute. */
 const SEARCH_FROM: Readonly<Record<Defect, number>> = { "trainer-begins-again": 12, "orchestrator-forgets": 25 };
 const TEST = { timeout: IS_LONG ? 7_200_000 : 300_000 };
@@ -28,12 +30,12 @@ async function each(seeds: readonly number[], check: (seed: number) => Promise<r
   }
 }
 
-const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
+const seeds = (count: number, first = 1): number[] => Array.from({ length: count }, (_, i) => first + i);
 
 describe.skipIf(SEED !== undefined)("a run in virtual time", () => {
   test("keeps every promise under faults of all kinds", TEST, async () => {
     const met = new Set<string>();
-    await each(upTo(SEEDS), async (seed) => {
+    await each(seeds(SEEDS, FIRST), async (seed) => {
       const { faults, violations } = await simulate(seed);
       for (const fault of faults) met.add(fault);
       return violations;
@@ -48,7 +50,7 @@ describe.skipIf(SEED !== undefined)("a run in virtual time", () => {
     ];
     for (const shape of shapes) {
       const { result } = await simulate(1, { shape, faults: [] });
-      await each(upTo(SEEDS / 10), async (seed) => {
+      await each(seeds(SEEDS / 10), async (seed) => {
         const disturbed = await simulate(seed, { shape, faults: KILLS });
         const differing = [...result.keys()].filter((key) => disturbed.result.get(key) !== result.get(key));
         return [...disturbed.violations, ...differing.map((key) => `${key} differs`)];
@@ -57,7 +59,7 @@ describe.skipIf(SEED !== undefined)("a run in virtual time", () => {
   });
 
   test("is the same, event by event, whenever a seed is run again", TEST, async () => {
-    await each(upTo(SEEDS / 20), async (seed) => {
+    await each(seeds(SEEDS / 20), async (seed) => {
       const [once, again] = [await simulate(seed), await simulate(seed)];
       expect(again.log).toEqual(once.log);
       return once.events === again.events ? [] : [`${once.events} events, then ${again.events}`];
