@@ -50,10 +50,14 @@ export async function runStage<T>(options: StageOptions, body: (supervisor: Supe
       Promise.race([body(supervisor), supervisor.failure, never(followed)]),
     );
   } finally {
-    await supervisor.stop();
-    options.hurry?.removeEventListener("abort", kill);
-    following.abort();
-    await followed;
+    try {
+      await supervisor.stop();
+    } finally {
+      // Also when a child is not gone: what follows the metrics would never end.
+      options.hurry?.removeEventListener("abort", kill);
+      following.abort();
+      await followed;
+    }
   }
 }
 

@@ -319,6 +319,29 @@ describe("runStage", () => {
     expect(isCalled).toBe(false);
   });
 
+  it("stops following the metrics when a child cannot be ended", async () => {
+    let polls = 0;
+    class Counted extends MetricsTail {
+      override poll() {
+        polls += 1;
+        return super.poll();
+      }
+    }
+    const tail = new Counted(join(runDir, "metrics.jsonl"));
+    const supervisors: Supervisor[] = [];
+    const onSupervisor = (supervisor: Supervisor): void => {
+      supervisors.push(supervisor);
+      supervisor.stop = async () => Promise.reject(new Error("not gone 3 s after SIGKILL"));
+    };
+    const { signal } = new AbortController();
+    const run = runStage({ runDir, tail, onLine: () => {}, signal, onSupervisor }, async () => undefined);
+    await expect(run).rejects.toThrow("not gone");
+    const seen = polls;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(polls).toBe(seen);
+    for (const supervisor of supervisors) await Supervisor.prototype.stop.call(supervisor);
+  });
+
   it("hands on every line of the metrics, those of the last moment too", async () => {
     const source = `import { appendFileSync } from "node:fs";
       for (let step = 1; step <= 50; step++) {
