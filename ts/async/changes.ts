@@ -9,6 +9,7 @@ export class Changes {
 
   /** Resolves at the next change, after `ms`, or when the signal is aborted; never rejects. */
   async next(ms: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         clearTimeout(timer);

@@ -5,6 +5,7 @@
  */
 import type { Dispatcher } from "undici";
 
+import { untilAborted } from "../async/deadline.ts";
 import { PrlError, type ErrorCode } from "../errors.ts";
 import { EventStreamParser } from "./server-events.ts";
 
@@ -73,7 +74,8 @@ export async function exchange(dispatcher: Dispatcher, url: string, request: Exc
   }, request.deadlineMs);
   const what = `${request.method} ${url}${request.path}`;
   try {
-    return await sendWithRetries(dispatcher, url, request, controller.signal);
+    // undici hears of an abort only when the request has a connection, for which it may wait behind others.
+    return await untilAborted(sendWithRetries(dispatcher, url, request, controller.signal), controller.signal);
   } catch (error) {
     if (timedOut)
       throw new PrlError("PRL_INFERENCE_TIMEOUT", `${what}: no answer within ${request.deadlineMs} ms`, {

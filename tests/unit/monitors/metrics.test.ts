@@ -105,4 +105,15 @@ describe("MetricsTail", () => {
     expect((await linesOf(tail)).map((line) => line.step)).toEqual([7]);
     expect(tail.malformed).toBe(2);
   });
+
+  it("finds the line of the process that came after one which tore its own, on a full disk for example", async () => {
+    const path = join(dir, METRICS_FILE);
+    await appendFile(path, '{"component":"trainer","attempt":1,"step":1,"loss/me');
+    const metrics = openMetrics(dir, "orchestrator", 2);
+    metrics.log(1, { reward: 1 });
+    metrics.close();
+    const tail = new MetricsTail(path);
+    expect(await linesOf(tail)).toMatchObject([{ component: "orchestrator", attempt: 2, step: 1, reward: 1 }]);
+    expect(tail.malformed).toBe(1);
+  });
 });

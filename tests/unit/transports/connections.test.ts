@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 
-import { PendingResponse, Connections, type Question } from "../../../ts/inference-client/index.ts";
+import { PendingResponse, Connections, exchange, type Question } from "../../../ts/inference-client/index.ts";
 
 const servers: Server[] = [];
 
@@ -106,6 +106,29 @@ describe("connections", () => {
       { numRuns: 25 },
     );
     expect(most).toBe(1);
+  });
+
+  test("let an exchange that waits for one end at its abort and at its deadline", { timeout: 10_000 }, async () => {
+    const { held, answer, until } = holding();
+    const url = await serve(answer);
+    const connections = new Connections(url, { connections: 1 });
+    const asked = { method: "GET", path: "/", deadlineMs: 600_000, retries: 0 } as const;
+    const first = exchange(connections, url, asked);
+    await until(1);
+    const stop = new AbortController();
+    const aborted = exchange(connections, url, { ...asked, signal: stop.signal });
+    const late = exchange(connections, url, { ...asked, deadlineMs: 1 });
+    const last = exchange(connections, url, asked);
+    stop.abort(new Error("not wanted"));
+    await expect(aborted).rejects.toThrow("not wanted");
+    await expect(late).rejects.toMatchObject({ code: "PRL_INFERENCE_TIMEOUT" });
+    // Neither of them was sent, and neither cost the connection.
+    held.shift()?.response.end("first");
+    expect(await first).toBe("first");
+    await until(1);
+    held.shift()?.response.end("last");
+    expect(await last).toBe("last");
+    await connections.destroy();
   });
 
   test("fail the running, waiting and later requests when they end", async () => {

@@ -192,7 +192,12 @@ export class Fleet {
       if (this.#stopped || this.#supervisor.stopping) return;
       slot.startedAt = performance.now();
       slot.furthest = this.#furthest;
-      slot.child = this.#run(index);
+      try {
+        slot.child = this.#run(index);
+      } catch (error) {
+        // Its log cannot be opened, for example because the run directory is gone.
+        this.#supervisor.fail(error);
+      }
     }, pauseMs);
     this.#pauses.add(pause);
     return true;

@@ -85,8 +85,16 @@ export class Supervisor {
     this.#failed.reject(error);
   }
 
-  /** Starts a process and watches it from now on. */
+  /**
+   * Starts a process and watches it from now on.
+   *
+   * @throws PrlError `PRL_RUN_INTERRUPTED` from `stop` or `kill` on, because nothing would end it any more
+   */
   start(spec: ChildSpec): RunChild {
+    if (this.#stopping) {
+      const message = `${spec.component}-${spec.index} is not started, because the run has ended`;
+      throw new PrlError("PRL_RUN_INTERRUPTED", message);
+    }
     const child = new RunChild(spec);
     this.#children.push(child);
     void this.#watchExit(child);

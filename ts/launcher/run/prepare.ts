@@ -131,7 +131,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   const resolved = { ...threaded, run: { ...config.run, name: directory.name } };
   await whileHeld(directory.path, async () => {
     const checkpoint = resumed?.checkpoint ?? null;
-    if (checkpoint !== null) await assertSameReference(config, checkpoint);
+    if (checkpoint !== null) await interruptible(options, () => assertSameReference(config, checkpoint));
     await lockEnvironments(directory.path, environments, resumed !== null);
     await writeConfig(directory.path, "rl", resolved);
     await writeConfig(directory.path, "environments", environments);
@@ -151,8 +151,9 @@ async function directoryOf(
   kind: "rl" | "sft",
   config: NamedConfig,
   environments: readonly string[],
-  { resume, hold = false }: PrepareOptions,
+  options: PrepareOptions,
 ): Promise<{ directory: RunDirectory; resumed: ResumedRun | null }> {
+  const { resume, hold = false } = options;
   const { output_dir: outputDir, clean } = config;
   if (resume === undefined) {
     const place = { name: config.run.name, outputDir, environments, model: config.model.name, clean, hold };
@@ -169,7 +170,7 @@ async function directoryOf(
   const isHeld = hold && (await isThere(join(path, "configs")));
   if (isHeld) await takeLock(path);
   return whileHeld(path, async () => {
-    const resumed = await findResumedRun(kind, config, path, resume);
+    const resumed = await interruptible(options, () => findResumedRun(kind, config, path, resume));
     return { directory: { name, path, attempt: resumed.attempt, isHeld }, resumed };
   });
 }
@@ -260,7 +261,7 @@ function pullOf({ hold, signal, onDownload }: PrepareOptions): PullOptions | nul
   return hold === true ? { signal, onProgress: onDownload } : null;
 }
 
-/** Makes the checks interruptible, because they import modules of the user, which may never return. */
+/** Makes checks interruptible: they import modules of the user, which may never return, or read a whole checkpoint. */
 function interruptible<T>({ signal }: PrepareOptions, checks: () => Promise<T>): Promise<T> {
   return signal === undefined ? checks() : untilInterrupted(signal, checks());
 }

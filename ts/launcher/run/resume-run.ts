@@ -133,7 +133,8 @@ export async function findResumedRun(
     await assertBaseWeights(half, "model", folder);
   }
   const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
-  return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
+  // The logs may have been deleted to make room.
+  return { checkpoint, attempt: Math.max(checkpoint?.attempt ?? 0, ...attempts) + 1, changed: differences };
 }
 
 /** Refuses a run whose checkpoints were moved away: it must not begin again over its remaining files. Errors: PRL_CHECKPOINT_UNKNOWN. */

@@ -89,8 +89,12 @@ export class RunSession {
   readonly #memory: MemoryPeak;
   readonly #watch: DirectoryWatch;
   readonly #onAbort = (): void => {
-    this.note("Stopping every process of the run");
-    this.enter("stopping");
+    try {
+      this.note("Stopping every process of the run");
+      this.enter("stopping");
+    } catch {
+      // A full disk must not keep the processes from an orderly end; `finish` has the same error to tell.
+    }
   };
   #directory: RunDirectory;
   #logs: string;

@@ -46,20 +46,26 @@ export async function runStage<T>(options: StageOptions, body: (supervisor: Supe
   const kill = (): void => supervisor.kill();
   options.hurry?.addEventListener("abort", kill, { once: true });
   try {
-    return await untilInterrupted(
-      options.signal,
+    return await untilInterrupted(options.signal, () =>
       Promise.race([body(supervisor), supervisor.failure, never(followed)]),
     );
   } finally {
-    await supervisor.stop();
-    options.hurry?.removeEventListener("abort", kill);
-    following.abort();
-    await followed;
+    try {
+      await supervisor.stop();
+    } finally {
+      // Also when a child is not gone: what follows the metrics would never end.
+      options.hurry?.removeEventListener("abort", kill);
+      following.abort();
+      await followed;
+    }
   }
 }
 
-/** Settles as `work` does, or rejects with `PRL_RUN_INTERRUPTED` as soon as the signal is aborted. */
-export async function untilInterrupted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/**
+ * Settles as `work` does, or rejects with `PRL_RUN_INTERRUPTED` as soon as the signal is aborted. A function is not called where it is aborted
+ * already.
+ */
+export async function untilInterrupted<T>(signal: AbortSignal, work: Promise<T> | (() => Promise<T>)): Promise<T> {
   try {
     return await untilAborted(work, signal);
   } catch (error) {

@@ -12,6 +12,8 @@ import type { MetricsLine } from "./metrics.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
+/** Every line begins so. */
+const LINE_START = '{"component":';
 
 export class MetricsTail {
   readonly #path: string;
@@ -64,9 +66,12 @@ export class MetricsTail {
     const lines: MetricsLine[] = [];
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-      const line = parseLine(bytes.toString("utf8", start, end));
-      if (line === null) this.#malformed += 1;
-      else lines.push(line);
+      const text = bytes.toString("utf8", start, end);
+      const whole = parseLine(text);
+      // A torn line has no end, so that the next process's line follows it at once.
+      const line = whole ?? parseLine(text.slice(text.lastIndexOf(LINE_START)));
+      if (whole === null) this.#malformed += 1;
+      if (line !== null) lines.push(line);
       start = end + 1;
     }
     this.#rest = bytes.subarray(start);

@@ -1,6 +1,6 @@
 /**
- * The batches that were assembled since the newest checkpoint. A checkpoint of a version holds the state after that version's batch. A run that
- * continues from it samples the batches that were assembled later again, because the trainer's half does not have them.
+ * The batches that were assembled and are not trained yet, and the last one that is. A checkpoint of a version holds the state after that version's
+ * batch. A run that continues from it samples the batches that were assembled later again, because the trainer's half does not have them.
  */
 import type { Group } from "../scheduling/dispatcher.ts";
 import { noProgress, type ProgressCounts } from "./progress.ts";
@@ -20,11 +20,11 @@ export interface AssembledBatch extends AfterBatch {
 }
 
 export class AssembledBatches {
-  /** The last batch that the newest checkpoint covers, and those after it. */
+  /** The batch of the newest version that was named to `forget`, and those after it. */
   #batches: AssembledBatch[] = [];
   readonly #before: AfterBatch;
 
-  /** `before`: the state before the first batch; `batches`: those that an earlier process has assembled and no checkpoint covers. */
+  /** `before`: the state before the first batch; `batches`: those that an earlier process has assembled and no checkpoint can cover. */
   constructor(before: AfterBatch = { baselines: {}, progress: noProgress() }, batches: readonly AssembledBatch[] = []) {
     this.#before = before;
     this.#batches = [...batches];
@@ -53,11 +53,15 @@ export class AssembledBatches {
     return this.#batches.filter((batch) => batch.step > step);
   }
 
-  /** The state for the checkpoint of a version; batches before it are forgotten. */
+  /** Forgets the batches before that of the version: checkpoints and snapshots are of this version or later ones from now on. */
+  forget(version: number): void {
+    const first = this.#batches.findLastIndex((batch) => batch.step <= version);
+    if (first > 0) this.#batches = this.#batches.slice(first);
+  }
+
+  /** The state for the checkpoint of a version. */
   at(step: number): { after: AfterBatch; ahead: readonly AssembledBatch[] } {
-    const ahead = this.after(step);
     const last = this.#batches.findLast((batch) => batch.step <= step);
-    this.#batches = last === undefined ? [...ahead] : [last, ...ahead];
-    return { after: last ?? this.#before, ahead };
+    return { after: last ?? this.#before, ahead: this.after(step) };
   }
 }

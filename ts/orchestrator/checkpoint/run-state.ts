@@ -22,13 +22,18 @@ export interface RunStateOptions {
 }
 
 export class RunState {
-  /** Version that groups are opened under; its checkpoint has been taken, if it was due. */
-  version: number;
   readonly #options: RunStateOptions;
+  #version: number;
 
   constructor(options: RunStateOptions) {
     this.#options = options;
-    this.version = options.version;
+    this.#version = options.version;
+  }
+
+  /** Version that groups are opened under; its checkpoint has been taken, if it was due. */
+  set version(version: number) {
+    this.#version = version;
+    this.#options.assembled.forget(version);
   }
 
   /** For the checkpoint of a version, before anything is dispatched under it. */
@@ -62,7 +67,7 @@ export class RunState {
       admission: budget.stateAfter(step),
       pending: [...pending, ...tasks.pending],
     };
-    const { version } = this;
+    const version = this.#version;
     await writeSnapshot(place, { version, state, ahead: assembled.after(version), line }, checkpoints.written);
   }
 }

@@ -18,7 +18,8 @@
  * Only a serving engine gets rollouts, and one is serving only with the current weights: a pair of version and digest. While `adopt` moves
  * it to the next ones it keeps serving: what reaches it meanwhile waits there. Rollouts on an engine that leaves service are
  * given up (`EngineLease.signal`), to be sampled elsewhere with the same seed. What cannot be mended ends the run: a canary out of band, a
- * request that an engine refuses, no engine in service for `patienceMs`, an engine that answers but fails `MOST_FAILURES` swaps in a row.
+ * request that an engine refuses, no engine in service for `patienceMs`, which begin again with each swap until `MOST_FAILURES` in a row have failed, an
+ * engine that itself reports so many failures in a row.
  *
  * Between `sleep` and the next `adopt` the engines sleep, whatever their state: none gets rollouts, none is swapped, a late probe says nothing about
  * them, and one that appears is put to sleep.
@@ -289,8 +290,9 @@ export class EngineFleet {
       this.#throwIfEnded(signal);
       const found = find();
       if (found !== undefined) return found;
-      // A swap under way has its own deadlines, and so has the trainer's turn.
-      const isAwaited = this.#isAsleep || this.#members.some(({ swapping }) => swapping !== null);
+      // A swap under way has its own deadlines, and so has the trainer's turn. Swaps that fail again and again do not prolong the wait.
+      const isAwaited =
+        this.#isAsleep || this.#members.some(({ swapping, failures }) => swapping !== null && failures < MOST_FAILURES);
       if (isAwaited) latest = performance.now() + this.#times.patienceMs;
       const left = latest - performance.now();
       if (left <= 0) {

@@ -183,7 +183,8 @@ async function scoreOn(workers: EnvWorkerSet, request: ScoreGroupRequest, signal
     worker = await workers.take(request.env, signal);
     return await orderScores(worker.rollouts, request, AbortSignal.any([signal, late]));
   } catch (error) {
-    if (error instanceof PrlError && worker !== undefined) throw error;
+    // The reason of an abort may be a PrlError, too.
+    if (!signal.aborted && error instanceof PrlError && worker !== undefined) throw error;
     if (!signal.aborted && worker !== undefined) workers.suspect(worker);
     const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED";
     const message = `the env worker did not score a group: ${messageOf(signal.aborted ? signal.reason : error)}`;

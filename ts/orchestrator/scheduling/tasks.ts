@@ -95,14 +95,18 @@ export class TrainTasks {
     const pending = this.#pending.shift();
     if (pending !== undefined) return pending;
     const total = this.#sources.reduce((sum, { ratio }) => sum + ratio, 0);
-    const draw = seed(this.#runSeed, "source", "", String(this.#drawn++), 0, 0, 0) / DRAW;
+    const draw = seed(this.#runSeed, "source", "", String(this.#drawn), 0, 0, 0) / DRAW;
     let rest = draw * total;
     const source = this.#sources.find(({ ratio }) => (rest -= ratio) < 0) ?? this.#sources.at(-1);
     if (source === undefined)
       throw new PrlError("PRL_CONFIG_INVALID", "orchestrator.train.source is empty: name an environment");
     const { name, group_size: groupSize, curriculum } = source;
-    if (curriculum.sampler.type === "sequential") return { source: name, groupSize, ...(await source.pages.next()) };
-    source.drawn ??= await this.#load(source);
+    const isSequential = curriculum.sampler.type === "sequential";
+    if (isSequential) await source.pages.load();
+    else source.drawn ??= await this.#load(source);
+    // Nothing of `state` changes before the tasks are there: a run that continues from a state of the wait draws this task again.
+    this.#drawn++;
+    if (source.drawn === undefined) return { source: name, groupSize, ...source.pages.take() };
     return { source: name, groupSize, ...source.drawn.next(), scoresGroups: source.scoresGroups };
   }
 
@@ -235,19 +239,13 @@ class TaskPages {
     return { after: this.#pageAfter, consumed: this.#consumed, epoch: this.#epoch };
   }
 
-  async next(): Promise<{ task: Task; epoch: number; scoresGroups: boolean }> {
-    for (;;) {
-      const task = this.#page.shift();
-      if (task !== undefined) {
-        this.#consumed++;
-        return { task, epoch: this.#epoch, scoresGroups: this.#scoresGroups };
-      }
-      if (this.#ended) {
-        this.#epoch++;
-        this.#after = null;
-      }
-      this.#pageAfter = this.#after;
-      const page = await this.#fetch(this.#after);
+  /** Resolves when the next task is held. The position stays that of the page before until a page has come. */
+  async load(): Promise<void> {
+    while (this.#page.length === 0) {
+      const after = this.#ended ? null : this.#after;
+      const page = await this.#fetch(after);
+      if (this.#ended) this.#epoch++;
+      this.#pageAfter = after;
       this.#page = page.tasks.slice(this.#skip);
       this.#consumed = this.#skip;
       this.#skip = 0;
@@ -255,6 +253,14 @@ class TaskPages {
       this.#after = page.next;
       this.#ended = page.next === null;
     }
+  }
+
+  /** The next task, when `load` has come back. */
+  take(): { task: Task; epoch: number; scoresGroups: boolean } {
+    const task = this.#page.shift();
+    if (task === undefined) throw new PrlError("PRL_ORCHESTRATOR_FAULT", `no task of ${this.#source} is held`);
+    this.#consumed++;
+    return { task, epoch: this.#epoch, scoresGroups: this.#scoresGroups };
   }
 
   /** Reads every page from the front. */

@@ -213,6 +213,21 @@ test.each([
   expect(notes).toEqual([expect.stringMatching(/^env-worker-0 ended .* and is started again$/u)]);
 });
 
+test("one whose log cannot be opened when it is started again fails the run", PATIENCE, async () => {
+  let logs = runDir;
+  const part = { component: "env-worker", command: process.execPath, finishes: false };
+  const spec = (index: number) => ({
+    ...part,
+    index,
+    args: [join(runDir, "worker.mjs"), runDir, String(index)],
+    logs,
+  });
+  await start(STAYS, { spec });
+  logs = join(runDir, "gone");
+  supervisor.children[0]?.signal("SIGKILL");
+  await expect(supervisor.failure).rejects.toMatchObject({ code: "PRL_IO", message: expect.stringContaining(logs) });
+});
+
 test("one that is killed at each start fails the run soon", PATIENCE, async () => {
   await begin(STAYS, {}, `process.kill(process.pid, "SIGKILL");`);
   await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: signal SIGKILL/u);

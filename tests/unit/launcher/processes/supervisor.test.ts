@@ -286,6 +286,62 @@ describe("runStage", () => {
     expect(pids.filter(isAlive)).toEqual([]);
   });
 
+  it("starts nothing any more when it was interrupted", async () => {
+    const controller = new AbortController();
+    const tail = new MetricsTail(join(runDir, "metrics.jsonl"));
+    const stage = { runDir, tail, onLine: () => {}, signal: controller.signal };
+    let goOn = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    let outcome: unknown;
+    const run = runStage(stage, async (supervisor) => {
+      // Configs are written before the first process is started.
+      await gate;
+      const trainer = await spec("trainer", "setInterval(() => {}, 1000);", true);
+      try {
+        const child = supervisor.start(trainer);
+        started.push(child.pid ?? 0);
+        outcome = child;
+      } catch (error) {
+        outcome = error;
+      }
+    });
+    controller.abort("SIGINT");
+    await expect(run).rejects.toMatchObject({ code: "PRL_RUN_INTERRUPTED" });
+    goOn();
+    await until(() => outcome !== undefined);
+    expect(outcome).toMatchObject({ code: "PRL_RUN_INTERRUPTED" });
+    let isCalled = false;
+    await expect(
+      runStage(stage, async () => {
+        isCalled = true;
+      }),
+    ).rejects.toMatchObject({ code: "PRL_RUN_INTERRUPTED", message: "the run was interrupted by SIGINT" });
+    expect(isCalled).toBe(false);
+  });
+
+  it("stops following the metrics when a child cannot be ended", async () => {
+    let polls = 0;
+    class Counted extends MetricsTail {
+      override poll() {
+        polls += 1;
+        return super.poll();
+      }
+    }
+    const tail = new Counted(join(runDir, "metrics.jsonl"));
+    const supervisors: Supervisor[] = [];
+    const onSupervisor = (supervisor: Supervisor): void => {
+      supervisors.push(supervisor);
+      supervisor.stop = async () => Promise.reject(new Error("not gone 3 s after SIGKILL"));
+    };
+    const { signal } = new AbortController();
+    const run = runStage({ runDir, tail, onLine: () => {}, signal, onSupervisor }, async () => undefined);
+    await expect(run).rejects.toThrow("not gone");
+    const seen = polls;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(polls).toBe(seen);
+    for (const supervisor of supervisors) await Supervisor.prototype.stop.call(supervisor);
+  });
+
   it("hands on every line of the metrics, those of the last moment too", async () => {
     const source = `import { appendFileSync } from "node:fs";
       for (let step = 1; step <= 50; step++) {

@@ -33,6 +33,17 @@ describe("--resume of a directory without the config of a run", () => {
     expect(resumed).toEqual({ checkpoint: null, attempt: 2, changed: [] });
   });
 
+  test("never counts an attempt twice, also when the logs were deleted", async () => {
+    const folder = await temporaryFolder();
+    const orchestrator = { batch_size: 8, group_size: 4, train: { source: [{ env: { id: "reverse-text" } }] } };
+    const now = configSchemas.rl.parse({ model: { name: folder }, orchestrator });
+    const half = { trainer: [], orchestrator: [] };
+    const manifest = { format: "prl.checkpoint.1", step: 5, run: "a", attempt: 3, halves: half };
+    const files = { "configs/rl.json": now, "checkpoints/step_5/manifest.json": manifest };
+    const runDir = await writeRun(folder, "a", files);
+    expect(await findResumedRun("rl", now, runDir, "latest")).toMatchObject({ attempt: 4, checkpoint: { step: 5 } });
+  });
+
   test("says that there is no such directory", async () => {
     const folder = await temporaryFolder();
     const resumed = findResumedRun("rl", config, join(folder, "a"), "latest");

@@ -1,8 +1,11 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, openSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { PrlError } from "../../../../ts/errors.ts";
 import { RunSession } from "../../../../ts/launcher/run/run-session.ts";
 import type { RunEvent } from "../../../../ts/monitors/index.ts";
 
@@ -35,6 +38,40 @@ test("a batch that is smaller for lack of advantages is noted once, with advice 
     const notes = events.flatMap((event) => (event.type === "note" ? [event.message] : []));
     expect(notes).toHaveLength(1);
     expect(notes[0]).toMatch(/smaller batches.*step 2 trains 12 of 16 traces.*batch\/zero_advantage.*advantage_range/u);
+  } finally {
+    await rm(path, { recursive: true, force: true });
+  }
+});
+
+test("a signal ends the run in order, also when its events cannot be written any more", async () => {
+  const path = await mkdtemp(join(tmpdir(), "prl-session-"));
+  const stop = new AbortController();
+  const notes: string[] = [];
+  try {
+    // A pipe whose reader goes away fails as a full disk does.
+    const file = join(path, "events.jsonl");
+    execFileSync("mkfifo", [file]);
+    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const session = await RunSession.open({
+      directory: { name: "mine", path, attempt: 1 },
+      startStep: 0,
+      maxSteps: 3,
+      sftSteps: null,
+      supervised: false,
+      evaluationSources: [],
+      signal: stop.signal,
+      hurry: new AbortController().signal,
+      onEvent(event) {
+        if (event.type === "note") notes.push(event.message);
+      },
+      prometheusPort: null,
+    });
+    closeSync(reader);
+    // An error of the listener would be an uncaught exception, which ends the launcher at once.
+    stop.abort("SIGINT");
+    const summary = await session.finish(new PrlError("PRL_RUN_INTERRUPTED", "the run was interrupted by SIGINT"));
+    expect(summary.status).toBe("interrupted");
+    expect(notes.join("\n")).toMatch(/Stopping every process[^]*Warning: .*events\.jsonl/u);
   } finally {
     await rm(path, { recursive: true, force: true });
   }

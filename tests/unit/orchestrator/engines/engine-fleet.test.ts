@@ -283,6 +283,30 @@ describe("an engine fleet", () => {
     }
   });
 
+  test(
+    "an engine that answers and never has the weights in time is not awaited for ever",
+    { timeout: 10_000 },
+    async () => {
+      const metrics = { log: () => {}, event: () => {}, close: () => {} };
+      const placed = new Server("http://engine-0").placed("inference-0");
+      let tries = 0;
+      placed.engine.admin.updateWeights = async (_weights, signal) => {
+        tries += 1;
+        // The last one lasts as long as the client's deadline lets it.
+        if (tries > 8) await sleep(600_000, undefined, { signal });
+        throw new PrlError("PRL_INFERENCE_TIMEOUT", "no answer in time");
+      };
+      const times = { ...TIMES, patienceMs: 500, backoffMs: 0 };
+      const fleet = new EngineFleet([placed], { maxMeanAbs: 0, metrics, times });
+      const errors: unknown[] = [];
+      fleet.start((error) => errors.push(error));
+      await expect(fleet.adopt(weights(0), NEVER)).rejects.toMatchObject({ code: "PRL_INFERENCE_UNREACHABLE" });
+      expect(errors).toMatchObject([{ code: "PRL_INFERENCE_UNREACHABLE" }]);
+      expect(tries).toBe(9);
+      await fleet.stop();
+    },
+  );
+
   test("a canary out of band is the run's error, but not of an engine that was started anew meanwhile", async () => {
     const real = new Real();
     const [server] = real.servers;
