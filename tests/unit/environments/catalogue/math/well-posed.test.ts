@@ -1,13 +1,15 @@
-/** Sentences of prompts on which it hangs whether a task has one meaning. */
+/** What makes a task one with a single meaning: sentences of prompts, and other answers that could be meant. */
 import { expect, test } from "vitest";
 
 import { forcingThreshold } from "../../../../../ts/environments/catalogue/math/counting/forcing-threshold.ts";
+import { stableAssignment } from "../../../../../ts/environments/catalogue/math/graphs/stable-assignment.ts";
+import { coprimeWitness } from "../../../../../ts/environments/catalogue/math/polynomials/coprime-witness.ts";
 import { remainderHighPower } from "../../../../../ts/environments/catalogue/math/polynomials/remainder-high-power.ts";
 import { descentPatternPermutations } from "../../../../../ts/environments/catalogue/math/structures/descent-pattern-permutations.ts";
 import { guardedBoardPlacements } from "../../../../../ts/environments/catalogue/math/structures/guarded-board-placements.ts";
 import { pairingPlans } from "../../../../../ts/environments/catalogue/math/structures/pairing-plans.ts";
 import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
-import { LEVELS, type Row } from "../../../../../ts/environments/catalogue/row.ts";
+import { type Level, LEVELS, type Row } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 
 /** Instances of each level. */
@@ -55,4 +57,56 @@ test("no limit is worded as 'use none', and watchmen are no watchmans", () => {
     .flatMap((row) => wordingsOf(row))
     .flatMap((one) => one.prompts);
   for (const prompt of prompts) expect(prompt).not.toMatch(/use none|watchmans/u);
+});
+
+/** Instances of each level; harder levels have too many matchings. */
+const MATCHINGS = 25;
+const ENUMERATED: readonly Level[] = [1, 2, 3];
+
+function* orders(items: readonly number[]): Generator<number[]> {
+  if (items.length === 0) yield [];
+  for (const [at, item] of items.entries()) for (const rest of orders(items.toSpliced(at, 1))) yield [item, ...rest];
+}
+
+test.each(ENUMERATED)(
+  "stable-assignment, level %i: another stable matching exists, which tutors like less",
+  (level) => {
+    const rng = createRng(11);
+    for (let count = 0; count < MATCHINGS; count++) {
+      const { instance } = drawInstance(stableAssignment, level, rng);
+      const { problem, value } = instance as { problem: { pupils: number[][]; tutors: number[][] }; value: string };
+      const { pupils, tutors } = problem;
+      const all = pupils.map((_, index) => index);
+      const rank = (lists: readonly number[][], who: number, partner: number): number =>
+        (lists[who] ?? []).indexOf(partner);
+      // The tutor of each pupil.
+      const stable = [...orders(all)].filter((of) =>
+        all.every((pupil) =>
+          all.every(
+            (tutor) =>
+              rank(pupils, pupil, tutor) >= rank(pupils, pupil, of[pupil] ?? 0) ||
+              rank(tutors, tutor, pupil) >= rank(tutors, tutor, of.indexOf(tutor)),
+          ),
+        ),
+      );
+      const joy = (of: readonly number[]): number =>
+        all.reduce((sum, tutor) => sum + rank(tutors, tutor, of.indexOf(tutor)), 0);
+      const [best = [], ...others] = stable.toSorted((a, b) => joy(a) - joy(b));
+      expect(others.length, JSON.stringify(problem)).toBeGreaterThan(0);
+      expect(best.map((tutor) => tutor + 1).join(", ")).toBe(value);
+    }
+  },
+);
+
+test("coprime-witness: fractions that are much longer than needed are refused before any arithmetic", () => {
+  for (const level of LEVELS) {
+    const { instance } = drawInstance(coprimeWitness, level, createRng(4));
+    const gold = coprimeWitness.gold(instance);
+    const expanded = (zeros: number): string =>
+      gold.replaceAll(/(\d+)(?:\/(\d+))?/gu, (_, top: string, bottom = "1") => {
+        return `${top}${"0".repeat(zeros)}/${bottom}${"0".repeat(zeros)}`;
+      });
+    expect(coprimeWitness.score(instance, expanded(3))).toBe(1);
+    expect(coprimeWitness.score(instance, expanded(900))).toBe(0);
+  }
 });
