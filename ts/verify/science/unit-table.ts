@@ -128,7 +128,8 @@ const ROWS: readonly Row[] = [
   ["BTU Btu", "btu", "kg m2 s-2", 1055.05585262],
   ["Wh", "watthour watt-hour", "kg m2 s-2", 3600, "prefixes"],
   ["hp", "horsepower", "kg m2 s-3", 550 * FOOT * POUND * GRAVITY],
-  ["Nm", "", "kg m2 s-2", 1],
+  ["Nm", "", "kg m2 s-2", 1, "prefixes"],
+  ["Ns", "", "kg m s-1", 1],
   // ---- electricity, radiation, optics ----
   ["Ah", "", "A s", 3600, "prefixes"],
   ["G", "gauss", "kg s-2 A-1", 1e-4, "prefixes"],

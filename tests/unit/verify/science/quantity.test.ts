@@ -28,6 +28,8 @@ describe("units", () => {
     ["square kilometers", "m2", 1e6],
     ["cubic centimetre", "m3", 1e-6],
     ["kWh", "m2 kg s-2", 3.6e6],
+    ["kNm", "m2 kg s-2", 1e3],
+    ["Ns/m", "kg s-1", 1],
     ["kilowatt-hours", "m2 kg s-2", 3.6e6],
     ["µm", "m", 1e-6],
     ["μm", "m", 1e-6],

@@ -20,6 +20,8 @@ export interface Part {
   readonly relative?: number;
   /** Absolute error, in the unit, that counts as right too. */
   readonly absolute?: number;
+  /** A difference of temperatures, of which 1 °C is 1 K. */
+  readonly isStep?: boolean;
 }
 
 /** A case that is asked for by name. */
@@ -180,8 +182,9 @@ function statedIn(solution: Solution, answer: string): Map<string, string> | nul
 function isRight(part: Part, text: string): boolean {
   // One value: parseQuantity would take the last one of a chain.
   if (text.length > LONGEST_VALUE || /[=≈~:]/u.test(text) || parseQuantity(text) === null) return false;
-  const { relative = RELATIVE, absolute = 0 } = part;
-  return verifyQuantity(textOf(part), text, { tolerance: { relative, absolute } }).correct;
+  const { relative = RELATIVE, absolute = 0, isStep = false } = part;
+  const options = { tolerance: { relative, absolute }, temperatureDifference: isStep };
+  return verifyQuantity(textOf(part), text, options).correct;
 }
 
 function toleranceOf({ value, relative = RELATIVE, absolute = 0 }: Part): number {

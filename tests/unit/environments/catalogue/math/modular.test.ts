@@ -1,5 +1,11 @@
 /** Modular arithmetic against loops over all candidates. */
+import { expect, test } from "vitest";
+
+import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
+import { factorialValuations } from "../../../../../ts/environments/catalogue/math/modular/factorial-valuations.ts";
 import { modularArithmetic } from "../../../../../ts/environments/catalogue/math/modular/index.ts";
+import { LEVELS } from "../../../../../ts/environments/catalogue/row.ts";
+import { createRng } from "../../../../../ts/random/rng.ts";
 import { compareWith } from "./against-brute-force.ts";
 
 function gcd(a: number, b: number): number {
@@ -178,4 +184,15 @@ compareWith(modularArithmetic, {
       return `${first((t) => repeats(t, period))}, ${period}`;
     },
   ],
+});
+
+test("factorial-valuations: the top has as many digits as its level says", () => {
+  const rng = createRng(3);
+  const digits = LEVELS.map((level) =>
+    Array.from({ length: 20 }, () => {
+      const { instance } = drawInstance(factorialValuations, level, rng);
+      return (instance as { problem: { top: string } }).problem.top.length;
+    }),
+  );
+  expect(digits.map((lengths) => [...new Set(lengths)])).toEqual([[2], [3], [5], [8], [13]]);
 });

@@ -172,3 +172,12 @@ test("colligative-mixture: bisection for the molar mass that gives the lowering"
     return [low, boiling * molality(unknown.mass / low)];
   });
 });
+
+test("colligative-mixture: a change of temperature in degrees Celsius is one in kelvins", () => {
+  for (const { instance } of instancesOf(colligativeMixture)) {
+    const gold = colligativeMixture.gold(instance);
+    expect(gold).toMatch(/ K$/mu);
+    expect(colligativeMixture.score(instance, gold.replaceAll(/ K$/gmu, " °C"))).toBe(1);
+    expect(colligativeMixture.score(instance, gold.replaceAll(/ K$/gmu, " °F"))).toBeLessThan(1);
+  }
+});

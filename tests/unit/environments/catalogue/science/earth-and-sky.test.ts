@@ -6,6 +6,8 @@ import { earthAndSky } from "../../../../../ts/environments/catalogue/science/ea
 import { isotopeAgeData } from "../../../../../ts/environments/catalogue/science/earth-and-sky/isotope-age-data.ts";
 import { moistAirBudget } from "../../../../../ts/environments/catalogue/science/earth-and-sky/moist-air-budget.ts";
 import { quakeLocation } from "../../../../../ts/environments/catalogue/science/earth-and-sky/quake-location.ts";
+import { skyPositionTime } from "../../../../../ts/environments/catalogue/science/earth-and-sky/sky-position-time.ts";
+import { createRng, type Rng } from "../../../../../ts/random/rng.ts";
 import { expectAgreement, instancesOf, luckOf, quantityRowsOf } from "./second-method.ts";
 
 test.each(quantityRowsOf(earthAndSky).map((row) => [row.id, row] as const))(
@@ -135,4 +137,32 @@ test("isotope-age-data: lines through pairs of minerals agree but for the distur
     },
     2e-4,
   );
+});
+
+/** Whole numbers by the bound below which they are drawn, in turn. */
+function drawing(numbers: Readonly<Record<number, readonly number[]>>): Rng {
+  const used = new Map<number, number>();
+  return {
+    ...createRng(1),
+    integer(bound) {
+      const list = numbers[bound] ?? [0];
+      const turn = used.get(bound) ?? 0;
+      used.set(bound, turn + 1);
+      return list[turn % list.length] ?? 0;
+    },
+  };
+}
+
+test("great-circle-route: no course lies so near to north that 0 and 360 degrees are both right", () => {
+  // From 60° N 90° W over the pole to 50° N 89.8° E.
+  const places = (second: number): Rng => drawing({ 1301: [1250, 1150], 3581: [890, second] });
+  expect(greatCircleRoute.make(places(2688), 1)).toBeNull();
+  expect(greatCircleRoute.make(places(2500), 1)).not.toBeNull();
+});
+
+test("sky-position-time: no azimuth lies so near to north that 0 and 360 degrees are both right", () => {
+  // A star of declination 50° culminates over the north at latitude 20°.
+  const star = (sidereal: number): Rng => drawing({ 2: [1], 541: [120], 651: [450], 2391: [1000, sidereal] });
+  expect(skyPositionTime.make(star(1000), 2)).toBeNull();
+  expect(skyPositionTime.make(star(1200), 2)).not.toBeNull();
 });

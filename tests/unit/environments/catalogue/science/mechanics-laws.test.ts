@@ -9,6 +9,7 @@ import { movingFramesTime } from "../../../../../ts/environments/catalogue/scien
 import { oscillatorRecord } from "../../../../../ts/environments/catalogue/science/mechanics/oscillator-record.ts";
 import { phaseMixTemperature } from "../../../../../ts/environments/catalogue/science/mechanics/phase-mix-temperature.ts";
 import { unknownLawDimensions } from "../../../../../ts/environments/catalogue/science/mechanics/unknown-law-dimensions.ts";
+import { createRng } from "../../../../../ts/random/rng.ts";
 import { integerNullspace } from "../../../../../ts/verify/science/nullspace.ts";
 import { expectAgreement, instancesOf } from "./second-method.ts";
 
@@ -317,5 +318,22 @@ test("unknown-law-dimensions: any basis of the nullspace counts, and nothing les
     const [first = []] = mixed;
     expect(unknownLawDimensions.score(instance, text(mixed.slice(1)))).toBe(0);
     if (mixed.length > 1) expect(unknownLawDimensions.score(instance, text(mixed.map(() => first)))).toBe(0);
+  }
+});
+
+test("moving-frames-time: every wording says in which unit a distance is read", () => {
+  for (const { instance } of instancesOf(movingFramesTime, [1, 3, 5]))
+    for (const wording of movingFramesTime.prompts) expect(wording(instance, createRng(1))).toContain("in metres");
+});
+
+test("oscillator-record: turning points as far from the zero of a shifted scale are no sign of a free oscillation", () => {
+  // Rest mark -10, amplitudes 100, 80, 64 and 51.2.
+  const record = [90, -90, 54, -61.2].map((reading, index) => ({ time: 0.5 * index, reading }));
+  const given = { mass: 1, record, isShifted: true, force: null, asksPhase: false };
+  const instance = { given, solution: { parts: [], slips: [], steps: 0 }, aside: "" };
+  for (const wording of oscillatorRecord.prompts) {
+    const prompt = wording(instance, createRng(1));
+    expect(prompt).toContain("the damping constant c");
+    expect(prompt).not.toMatch(/without damping|friction is absent|m x'' \+ k x = 0|vacuum/u);
   }
 });

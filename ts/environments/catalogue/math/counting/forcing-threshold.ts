@@ -86,7 +86,7 @@ export const forcingThreshold = defineRow<Solved>({
   },
 });
 
-const FORMAT = 'Write "k: " and then the numbers, with commas between them.';
+const FORMAT = "Write the value of k, a colon, and then the k - 1 numbers with commas between them.";
 
 function isPair({ clauses }: Problem, a: number, b: number): boolean {
   return clauses.some(({ kind, value }) => {

@@ -24,7 +24,8 @@ export const stableAssignment = exactRow<Problem>({
   solve({ pupils, tutors }) {
     const best = partnersOf(tutors, pupils);
     const other = partnersOf(pupils, tutors);
-    if (range(pupils.length).every((pupil) => at(best.of, pupil) === other.proposers.indexOf(pupil))) return null;
+    // Where both sides' best matchings are one, there is no other stable one, and either side may propose.
+    if (range(pupils.length).every((pupil) => at(best.of, pupil) === at(other.proposers, pupil))) return null;
     // Pupil by pupil.
     return { value: best.of.map((tutor) => tutor + 1).join(", "), steps: pupils.length ** 3 };
   },

@@ -21,6 +21,8 @@ const SIZES = [
   [5, 23, 8],
   [7, 37, 14],
 ] as const;
+/** Digits that are drawn; zeros follow. */
+const MOST_DRAWN = 8;
 const PRIMES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
 
 export const coprimeCountRange = exactRow<Problem>({
@@ -36,9 +38,8 @@ export const coprimeCountRange = exactRow<Problem>({
     ).toSorted((a, b) => a - b);
     const modulus = level === 1 ? 1 : between(rng, 2, 2 + 2 * level);
     if (primes.some((prime) => modulus % prime === 0)) return null;
-    const end =
-      BigInt(between(rng, 10 ** Math.min(8, digits - 1), 10 ** Math.min(8, digits) - 1)) *
-      10n ** BigInt(Math.max(0, digits - 8));
+    const head = Math.min(digits, MOST_DRAWN);
+    const end = BigInt(between(rng, 10 ** (head - 1), 10 ** head - 1)) * 10n ** BigInt(digits - head);
     const to = end + BigInt(rng.integer(1_000));
     const from = to / BigInt(between(rng, 2, 9));
     return { from: String(from), to: String(to), primes, residue: rng.integer(modulus), modulus };

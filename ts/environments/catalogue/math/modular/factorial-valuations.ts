@@ -21,15 +21,20 @@ const SIZES = [
   [13, [144, 240, 288, 432, 720, 1728]],
 ] as const;
 
+/** Digits that one draw gives. */
+const MOST_DRAWN = 9;
+
 export const factorialValuations = exactRow<Problem>({
   id: "factorial-valuations",
   asks: "trailing zeros of a quotient of factorials in a composite base",
   kind: "integer",
   draw(rng, level) {
     const [digits, bases] = at(SIZES, level - 1);
-    const top =
-      BigInt(between(rng, 10 ** (digits - 1), 10 ** digits - 1 > 2 ** 31 ? 2 ** 31 : 10 ** digits - 1)) *
-      (digits > 9 ? BigInt(between(rng, 1_000, 9_999)) : 1n);
+    // A draw has 32 bits, so that longer numbers take two.
+    const head = Math.min(digits, MOST_DRAWN);
+    const tail = 10 ** (digits - head);
+    const drawn = between(rng, 10 ** (head - 1), 10 ** head - 1);
+    const top = BigInt(drawn) * BigInt(tail) + (tail > 1 ? BigInt(rng.integer(tail)) : 0n);
     const first = level === 1 ? 0n : top / BigInt(between(rng, 3, 9)) + BigInt(rng.integer(10));
     // Without a remainder the quotient is whole; the second factorial makes it a multinomial part.
     const second = level < 3 ? 0n : (top - first) / BigInt(between(rng, 2, 5));

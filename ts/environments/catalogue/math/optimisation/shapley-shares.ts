@@ -27,7 +27,8 @@ export const shapleyShares = exactRow<Problem>({
     const [partners, most] = at(SIZES, level - 1);
     const amounts = range(partners).map(() => between(rng, 1, most));
     const sum = amounts.reduce((a, b) => a + b, 0);
-    return { amounts, barrel: between(rng, Math.ceil(most / 2), Math.ceil(sum / 2)) };
+    const smallest = Math.ceil(most / 2);
+    return { amounts, barrel: between(rng, smallest, Math.max(smallest, Math.ceil(sum / 2))) };
   },
   solve(problem) {
     const shares = sharesOf(problem);

@@ -21,6 +21,8 @@ const SIZES = [
 ] as const;
 
 const MOST_TERMS = 20;
+/** Longer answers are refused: products of their fractions would take seconds. */
+const MOST_LENGTH = 2_000;
 
 export const coprimeWitness = certificateRow<Problem>({
   id: "coprime-witness",
@@ -40,6 +42,7 @@ export const coprimeWitness = certificateRow<Problem>({
     return { problem: { a, b }, certificate: `u: ${text(u)}\nv: ${text(v)}`, steps: (first + second) ** 3 };
   },
   proves({ a, b }, answer) {
+    if (answer.length > MOST_LENGTH) return false;
     const [u, v] = (namedLines(answer, ["u", "v"]) ?? []).map(rationalsIn);
     if (u === undefined || v === undefined || u === null || v === null) return false;
     if (u.length > MOST_TERMS || v.length > MOST_TERMS) return false;

@@ -44,7 +44,7 @@ export const remainderHighPower = exactRow<Problem>({
     (one) =>
       `In the ring F_${one.prime}[x] find the remainder of ${powerText(one)} modulo m(x) = ${polynomialText(one.monic)}. Write its coefficients (highest power x^${one.monic.length - 2} first, zeros included, values in 0..${one.prime - 1}) with commas between.`,
     (one) =>
-      `A root a of ${polynomialText(one.monic)} over the field with ${one.prime} elements is adjoined. Express ${powerText(one).replace("x", "a")} by the powers a^${one.monic.length - 2}, ..., a, 1 and list the factors in that order, reduced to 0..${one.prime - 1}, as a comma-separated list.`,
+      `Polynomials in a over the field with ${one.prime} elements are taken modulo ${polynomialText(one.monic, "a")}, which need not be irreducible. Write ${powerText(one).replace("x", "a")} as a combination of the powers of a from a^${one.monic.length - 2} down to 1, and list the factors in that order, reduced to 0..${one.prime - 1}, as a comma-separated list.`,
     (one) =>
       `Coefficients count modulo ${one.prime}. The polynomial ${powerText(one)} leaves a rest of degree below ${one.monic.length - 1} when it is divided by ${polynomialText(one.monic)}. State this rest by its coefficients in falling order of the powers: ${one.monic.length - 1} numbers between 0 and ${one.prime - 1}, commas between them.`,
   ],

@@ -35,7 +35,7 @@ export const degreeLabelledTrees = exactRow<Problem>({
       degrees: sample(range(n), count, rng)
         .toSorted((a, b) => a - b)
         .map((vertex) => [vertex + 1, between(rng, 1, most)]),
-      leaves: between(rng, 3, n - 3),
+      leaves: between(rng, 3, Math.max(3, n - 3)),
       most,
     };
   },

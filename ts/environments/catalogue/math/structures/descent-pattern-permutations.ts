@@ -39,7 +39,7 @@ export const descentPatternPermutations = exactRow<Problem>({
   },
   prompts: [
     (one) =>
-      `The numbers 1 to ${size(one)} are written in a row, each once, so that the signs between neighbours are, from left to right, ${signs(one)}${last(one, ", and the last number is $")}. How many such rows are there?`,
+      `The numbers 1 to ${size(one)} are written in a row, each once, so that the signs between neighbours are, from left to right, ${signs(one)} (a question mark allows both < and >)${last(one, ", and the last number is $")}. How many such rows are there?`,
     (one) =>
       `Fill the boxes of □ ${one.pattern.split("").join(" □ ")} □ with 1, ..., ${size(one)} (each number used exactly once) such that all the inequalities hold; "?" puts no condition on its two boxes. Count the fillings${last(one, " with $ in the last box")}.`,
     (one) =>

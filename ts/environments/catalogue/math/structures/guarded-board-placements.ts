@@ -43,7 +43,7 @@ export const guardedBoardPlacements = exactRow<Problem>({
     (one) =>
       `In how many ways can ${one.pieces} equal pieces be put on different cells of a board with ${one.rows} rows and ${one.columns} columns so that no piece attacks another? ${moves(one)} ${holesText(one, "No piece may stand on")}`,
     (one) =>
-      `Watchmen are posted in a yard of ${one.rows} × ${one.columns} square plots (rows × columns), at most one on a plot. ${moves(one).replaceAll("piece", "watchman")} They must not attack each other. ${holesText(one, "Not available:")} Count the ways to choose ${one.pieces} plots.`,
+      `Watchmen are posted in a yard of ${one.rows} × ${one.columns} square plots (rows × columns), at most one on a plot. ${moves(one).replaceAll("pieces", "watchmen").replaceAll("piece", "watchman")} They must not attack each other. ${holesText(one, "Not available:")} Count the ways to choose ${one.pieces} plots.`,
     (one) =>
       `${moves(one)} Consider the board of ${one.rows} rows and ${one.columns} columns. ${holesText(one, "Removed from it:")} How many sets of ${one.pieces} cells are there in which pieces on any two cells do not attack each other?`,
     (one) =>

@@ -50,7 +50,7 @@ export const pairingPlans = exactRow<Problem>({
     (one) =>
       `${one.people} players, numbered from 1, are divided into ${one.people / 2} pairs for the first round. These pairs are impossible: ${pairTexts(one.forbidden)}. Of the pairs ${pairTexts(one.marked)} ${limit(one)} may occur. In how many ways can the round be arranged? (Only who plays whom matters.)`,
     (one) =>
-      `A graph has the vertices 1, ..., ${one.people}; all pairs are edges except ${pairTexts(one.forbidden)}. The edges ${pairTexts(one.marked)} are red. How many perfect matchings use ${limit(one)} red ${one.most === 1 ? "edge" : "edges"}?`,
+      `A graph has the vertices 1, ..., ${one.people}; all pairs are edges except ${pairTexts(one.forbidden)}. The edges ${pairTexts(one.marked)} are red. How many perfect matchings use ${one.most === 0 ? "no" : limit(one)} red ${one.most === 1 ? "edge" : "edges"}?`,
     (one) =>
       `Count the involutions without fixed point on {1, ..., ${one.people}} that swap none of the pairs ${pairTexts(one.forbidden)}, and that swap ${limit(one)} of the pairs ${pairTexts(one.marked)}.`,
     (one) =>

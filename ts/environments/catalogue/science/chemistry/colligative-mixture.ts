@@ -105,8 +105,8 @@ function solve(given: Given): Solution | null {
     const [down = 0, up = 0] = answer(solutes);
     return {
       parts: [
-        { name: "dTf", value: down, unit: "K" },
-        { name: "dTb", value: up, unit: "K" },
+        { name: "dTf", value: down, unit: "K", isStep: true },
+        { name: "dTb", value: up, unit: "K", isStep: true },
       ],
       slips: [answer(whole), [up, down], ...(isPartial ? [answer(full)] : [])],
       steps,
@@ -119,7 +119,7 @@ function solve(given: Given): Solution | null {
   return {
     parts: [
       { name: "M", value: unknown.mass / own, unit: "g/mol", relative: 0.02 },
-      { name: "dTb", value: rise, unit: "K" },
+      { name: "dTb", value: rise, unit: "K", isStep: true },
     ],
     slips: [
       [unknown.mass / moles(whole), rise],

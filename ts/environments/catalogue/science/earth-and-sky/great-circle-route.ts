@@ -31,6 +31,8 @@ const KNOBS = [
 const RADIAN = Math.PI / 180;
 /** In degrees. */
 const TOLERANCE = 0.2;
+/** So near to north, in degrees, no course lies. */
+const NORTH = 1;
 
 export const greatCircleRoute = quantityRow<Given>({
   id: "great-circle-route",
@@ -76,6 +78,8 @@ function solve({ radius, places: all, share, hasTop }: Given): Solution | null {
   if (angles.some((angle) => angle < 0.4 || angle > 2.7)) return null;
   const [start, next] = [at(all, 0), at(all, 1)];
   const course = courseOf(start, next);
+  // Beside north an answer on the other side of it would be as good.
+  if (course < NORTH || course > 360 - NORTH) return null;
   const [first, second] = [at(points, 0), at(points, 1)];
   const parts: Part[] = [
     { name: "D", value: radius * angles.reduce((a, b) => a + b, 0), unit: "km" },

@@ -32,6 +32,8 @@ const SIDEREAL = 1.0027379;
 const RADIAN = Math.PI / 180;
 /** In degrees. */
 const TOLERANCE = 0.2;
+/** So near to north, in degrees, no azimuth lies that is asked. */
+const NORTH = 1;
 
 export const skyPositionTime = quantityRow<Given>({
   id: "sky-position-time",
@@ -74,6 +76,8 @@ function solve(given: Given): Solution | null {
   const angle = hourAngle(given);
   const right = position(latitude, declination, angle);
   if (right.altitude < 12 || right.altitude > 78) return null;
+  // Beside north an answer on the other side of it would be as good.
+  if (asked !== "altitude" && (right.azimuth < NORTH || right.azimuth > 360 - NORTH)) return null;
   const half = -Math.tan(latitude * RADIAN) * Math.tan(declination * RADIAN);
   if (asked === "all" && Math.abs(half) > 0.95) return null;
   const up = (2 * Math.acos(Math.max(-1, Math.min(1, half)))) / RADIAN / 15;

@@ -48,7 +48,7 @@ export const phasorCircuit = quantityRow<Given>({
   asides: [
     "The cable to the source is 3 m long and ideal.",
     "The coils have 400 turns.",
-    "The fuse would blow at 16 A.",
+    "The box of the fuses is 30 cm wide.",
     "The meter was calibrated 5 months ago.",
   ],
   wordings: [

@@ -40,7 +40,7 @@ export const resistorMesh = quantityRow<Given>({
   asides: [
     "The board is 14 cm wide.",
     "The wires are made of copper and have no resistance; their length is 9 cm.",
-    "Every resistor may take 5 W.",
+    "Every resistor is 12 mm long.",
     "The circuit was soldered in 1998.",
   ],
   wordings: [

@@ -42,7 +42,7 @@ export const switchedTransient = quantityRow<Given>({
   isShared: true,
   asides: [
     "The switch has 8 contacts.",
-    "The resistors are rated at 10 W.",
+    "The resistors are 9 mm long.",
     "The room is at 23 °C.",
     "The oscilloscope shows 12 divisions.",
   ],

@@ -38,7 +38,7 @@ export const collisionChain = quantityRow<Given>({
   isShared: true,
   asides: [
     "The balls are 4 cm wide on a picture, but count as points.",
-    "The track is 18 m long on either side.",
+    "The track is 18 cm wide.",
     "Ball A was made in 2009.",
     "The room is at 21 °C.",
   ],

@@ -136,7 +136,7 @@ function particleText(one: Given): string {
 
 function wanted(one: Given): string {
   return [
-    "the time t between the events (second minus first) and their distance x along the axis (second minus first, both with their signs)",
+    "the time t between the events (second minus first) and their distance x along the axis in metres (second minus first, both with their signs)",
     ...(one.speeds.length > 1
       ? [`the velocity v of ${last(one)} as a fraction of the speed of light, with its sign`]
       : []),

@@ -116,8 +116,10 @@ function solve(given: Given): Solution | null {
   };
 }
 
+/** Without damping neighbours are equally far apart, wherever the rest mark is. */
 function isDamped({ record }: Given): boolean {
-  return Math.abs(at(record, 0).reading) !== Math.abs(at(record, 1).reading);
+  const way = (index: number): number => Math.abs(at(record, index + 1).reading - at(record, index).reading);
+  return way(0) !== way(1);
 }
 
 function recordTable({ record }: Given): string {
