@@ -200,6 +200,12 @@ export function logprobsOf(body: ChatBody | CompletionBody): number | null {
   return body.logprobs === true ? (body.top_logprobs ?? 0) : null;
 }
 
+/** Whether the answer repeats the prompt with its log-probabilities. That of a chat has them without being asked, but not in a stream. */
+function echoesScores(body: ChatBody | CompletionBody): boolean {
+  if (body.echo !== true) return false;
+  return "messages" in body ? body.stream !== true : logprobsOf(body) !== null;
+}
+
 function toGenerateOne(
   body: ChatBody | CompletionBody,
   promptIds: Uint32Array,
@@ -250,6 +256,8 @@ function toGenerateOne(
     Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)),
     limits,
   );
+  if (parsed.adapter !== null && echoesScores(body))
+    throw unsupported("echo: it scores the prompt, and prompts are scored without the adapter that model names");
   const further = parsed.ignoreEos ? [] : turnEnds;
   // These endpoints have no place for experts.
   return { ...parsed, routedExpertsFrom: null, stopTokenIds: [...parsed.stopTokenIds, ...further] };
