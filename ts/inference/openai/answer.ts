@@ -118,16 +118,14 @@ async function untilFirst(
   return openEventStream(reply, active.signal);
 }
 
-/** Usage over all prompts and choices; choices of one prompt share it. */
+/** Usage over all prompts and choices; choices of one prompt share it, and the first of them is the one that computes it. */
 export function total(sampled: readonly Sampled[], choices: number): object {
   const sum = (list: readonly Sampled[], part: keyof Usage) => list.reduce((all, { usage }) => all + usage[part], 0);
+  const firsts = sampled.filter((_, index) => index % choices === 0);
   return wireUsage({
-    promptTokens: sum(
-      sampled.filter((_, index) => index % choices === 0),
-      "promptTokens",
-    ),
+    promptTokens: sum(firsts, "promptTokens"),
     completionTokens: sum(sampled, "completionTokens"),
-    cachedTokens: sum(sampled, "cachedTokens"),
+    cachedTokens: sum(firsts, "cachedTokens"),
   });
 }
 

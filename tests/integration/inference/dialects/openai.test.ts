@@ -74,6 +74,20 @@ describe("chat completions with the openai package", () => {
     expect(second.choices.map(({ message }) => message.content)).toEqual(texts);
   });
 
+  it("counts a prompt once for all its choices, and so its cached tokens", async () => {
+    const messages = [
+      { role: "user" as const, content: "a prompt of several blocks of the cache, which four choices share" },
+    ];
+    const { usage } = await openai.chat.completions.create({ model: "tiny", messages, max_tokens: 2, n: 4 });
+    const { prompt_tokens: count = 0, prompt_tokens_details: details } = usage ?? {};
+    expect(details?.cached_tokens).toBeLessThan(count);
+    const token_ids = (await tokenize({ messages })).tokens;
+    const body = { token_ids, sampling_params: { max_tokens: 2, n: 4 } };
+    expect(await post("/inference/v1/generate", body)).toMatchObject({
+      usage: { prompt_tokens: count, prompt_tokens_details: { cached_tokens: count - 1 } },
+    });
+  });
+
   it("a stop string ends it and is left out", async () => {
     const request = { model: "tiny", messages: HELLO, max_tokens: 64, temperature: 0 };
     const whole = (await openai.chat.completions.create(request)).choices[0]?.message.content ?? "";
