@@ -1,6 +1,7 @@
 /** Converts messages of the OpenAI chat API for chat templates. */
 import type { ChatMessage } from "../../renderers/index.ts";
 import { PrlError } from "../../errors.ts";
+import { parseExact } from "../../exact-json.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import type { RequestLimits } from "../requests/request.ts";
 
@@ -52,7 +53,7 @@ function withArguments(call: unknown): unknown {
   if (typeof called !== "object" || called === null || !("arguments" in called)) return call;
   if (typeof called.arguments !== "string") return call;
   try {
-    return { ...call, function: { ...called, arguments: JSON.parse(called.arguments) as unknown } };
+    return { ...call, function: { ...called, arguments: parseExact(called.arguments) } };
   } catch {
     return call;
   }
