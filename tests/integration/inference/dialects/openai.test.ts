@@ -307,6 +307,17 @@ describe("completions with the openai package", () => {
       text += chunk.choices[0]?.text ?? "";
     expect(text).toBe(whole.choices[0]?.text);
   });
+
+  it("streams a stop string that only the end of the text completes", async () => {
+    // Half of a character, which is held back until nothing more comes.
+    const request = { model: "tiny", prompt: "a", max_tokens: 1, logit_bias: { 195: 100 }, stop: "\uFFFD" };
+    const shown = { ...request, include_stop_str_in_output: true };
+    expect((await openai.completions.create(shown)).choices[0]?.text).toBe("\uFFFD");
+    let text = "";
+    for await (const chunk of await openai.completions.create({ ...shown, stream: true }))
+      text += chunk.choices[0]?.text ?? "";
+    expect(text).toBe("\uFFFD");
+  });
 });
 
 describe("completions that are refused", () => {
