@@ -20,6 +20,8 @@ const MAX_SAMPLES = 4096;
 const DEFAULT_COMPLETION_TOKENS = 16;
 
 const stop = z.union([z.string(), z.array(z.string())]).nullish();
+/** The vocabulary is checked where the request is read; a larger number would be taken for another token there. */
+const tokenId = z.uint32();
 const nothing = z.unknown().optional();
 const fieldsOf = (table: object) => Object.fromEntries(Object.keys(table).map((name) => [name, nothing]));
 
@@ -96,8 +98,8 @@ export const completionSchema = z.strictObject({
   prompt: z.union([
     z.string(),
     z.array(z.string()).min(1),
-    z.array(z.int()).min(1),
-    z.array(z.array(z.int()).min(1)).min(1),
+    z.array(tokenId).min(1),
+    z.array(z.array(tokenId).min(1)).min(1),
   ]),
   logprobs: z.int().min(-1).nullish(),
   // vLLM's default is to add them.

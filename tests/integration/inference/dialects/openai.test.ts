@@ -339,6 +339,7 @@ describe("completions that are refused", () => {
       400,
       /4096 samples/,
     ],
+    ["a token beyond 32 bits", { prompt: [97, 2 ** 32 + 98] }, 400, /prompt/],
     ["an unknown field", { topp: 1 }, 400, /topp/],
   ])("%s", async (_name, change, status, message) => {
     const answer = await serving().post("/v1/completions", { model: "tiny", prompt: "abc", max_tokens: 2, ...change });
