@@ -84,6 +84,10 @@ describe("a message", () => {
     const { input_tokens: bare } = await anthropic.messages.countTokens({ model: "tiny", messages: HELLO });
     const { input_tokens: more } = await anthropic.messages.countTokens({ model: "tiny", messages: begun.messages });
     expect(more - bare).toBe("The answer is".length);
+    script.next.push("B", "B");
+    const indented = { ...request, messages: [...HELLO, { role: "assistant" as const, content: "\n  The answer is" }] };
+    expect((await anthropic.messages.create(indented)).content).toMatchObject([{ text: "B" }]);
+    expect((await anthropic.messages.stream(indented).finalMessage()).content).toMatchObject([{ text: "B" }]);
   });
 
   it("has the thinking in its own block, whole and streamed, and is refused where thinking cannot be switched off", async () => {
