@@ -96,23 +96,29 @@ export async function streamed(
       if (requests[0]?.includeUsage !== true) return;
       await events.write(JSON.stringify({ ...head, choices: [], usage: total(sampled, perPrompt) }));
     } finally {
-      ending.abort();
+      endAll(choices, ending);
     }
   });
   return reply;
+}
+
+/** One that holds a chunk for a client that no longer reads would not see the abort. */
+function endAll(choices: readonly { sampling: AsyncGenerator }[], ending: AbortController): void {
+  ending.abort();
+  for (const { sampling } of choices) sampling.return(undefined).catch(() => undefined);
 }
 
 async function* noChunks(): AsyncGenerator<Completion> {}
 
 /** The stream of events as soon as the first choice has its first chunk; an error before it ends all choices. */
 async function untilFirst(
-  choices: readonly { first: Promise<unknown> }[],
+  choices: readonly { first: Promise<unknown>; sampling: AsyncGenerator }[],
   { active, ending, reply }: { active: ActiveRequest; ending: AbortController; reply: FastifyReply },
 ): Promise<EventStream> {
   try {
     await active.race(choices[0]?.first ?? Promise.resolve());
   } catch (error) {
-    ending.abort();
+    endAll(choices, ending);
     throw error;
   }
   return openEventStream(reply, active.signal);
