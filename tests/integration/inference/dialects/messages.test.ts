@@ -136,5 +136,7 @@ describe("a message", () => {
     await expect(anthropic.messages.create({ ...request, max_tokens: 0 })).rejects.toThrow(/max_tokens/u);
     const tool = { type: "bash_20250124" as const, name: "bash" as const };
     await expect(anthropic.messages.create({ ...request, tools: [tool] })).rejects.toThrow(/bash_20250124/u);
+    const { body } = await serving().post("/v1/messages", { ...request, tools: [ADD], tool_choice: { type: "tool" } });
+    expect(body).toMatchObject({ error: { message: expect.stringContaining("tool_choice.name") } });
   });
 });
