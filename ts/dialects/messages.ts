@@ -14,6 +14,7 @@ import {
   type AgentRequest,
   type Dialect,
   forcedCall,
+  malformed,
   type Problem,
   type ReplyHead,
   type ReplyUsage,
@@ -59,6 +60,7 @@ function read(value: unknown): AgentRequest {
   const system = request.system ?? null;
   const { messages, begun } = splitBegun(request.messages);
   const isForced = choice?.type === "any" || choice?.type === "tool";
+  if (choice?.type === "tool" && choice.name === undefined) throw malformed("tool_choice.name", "is missing");
   return {
     messages: [
       ...(system === null ? [] : [{ role: "system", content: toText(system, "system") } as const]),

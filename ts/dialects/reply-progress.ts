@@ -40,8 +40,9 @@ export class ReplyProgress {
   }
 }
 
-/** A reply without the beginning that the agent wrote. */
+/** A reply without the beginning that the agent wrote. A content has no blanks at its beginning, whatever the agent wrote there. */
 export function withoutBegun(content: string, begun: string): string {
-  if (content.startsWith(begun)) return content.slice(begun.length);
-  return begun.startsWith(content) ? "" : content;
+  const beginning = begun.trimStart();
+  if (content.startsWith(beginning)) return content.slice(beginning.length);
+  return beginning.startsWith(content) ? "" : content;
 }

@@ -15,4 +15,5 @@ export {
   TOOL_CALL_PARSERS,
   type ToolCallParser,
 } from "./replies/parsers.ts";
+export { argumentsText } from "./replies/call-arguments.ts";
 export { withTypes } from "./replies/xml-call.ts";

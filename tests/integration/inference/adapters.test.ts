@@ -110,6 +110,11 @@ describe("adapters of a server", () => {
     expect(await refused("/v1/unload_lora_adapter", { lora_name: "third" })).toMatch(/^404 .*no adapter "third"/);
     const scored = { model: "first", token_ids: PROMPT, sampling_params: { max_tokens: 1, prompt_logprobs: 0 } };
     expect(await refused("/inference/v1/generate", scored)).toMatch(/^501 .*prompt_logprobs/);
+    const echoed = { model: "first", prompt: "ab", max_tokens: 1, echo: true };
+    expect(await refused("/v1/completions", { ...echoed, logprobs: 1 })).toMatch(/^501 .*echo/);
+    expect((await serving().post("/v1/completions", echoed)).status).toBe(200);
+    const chat = { model: "first", messages: [{ role: "user", content: "a" }], max_tokens: 1, echo: true };
+    expect(await refused("/v1/chat/completions", chat)).toMatch(/^501 .*echo/);
     expect((await serving().post("/v1/unload_lora_adapter", { lora_name: "first" })).status).toBe(200);
   });
 

@@ -1,8 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { beforeAll, describe, expect, it } from "vitest";
 
+import { createInferenceServer } from "../../../ts/inference/index.ts";
 import { LONG, PROMPT, useServing, type Serving } from "./serving.ts";
 import { publishVersion } from "./tiny-model.ts";
 
@@ -175,6 +177,42 @@ describe("sleep", () => {
     expect(await is("/is_paused")).toEqual({ is_paused: true });
     await admin.resume();
     expect((await pending).tokenIds).toEqual(whole.tokenIds);
+  });
+
+  it("and a pause go on after their deadline, and the server knows how they ended", async () => {
+    const { dir } = serving().folder(0);
+    let release: () => void = () => undefined;
+    const slow: Serving["model"] = new Proxy(model, {
+      get(target, key) {
+        if (key === "pause")
+          return async (mode: "keep") => {
+            await new Promise<void>((resolve) => (release = resolve));
+            return target.pause(mode);
+          };
+        const value: unknown = Reflect.get(target, key, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const server = await createInferenceServer(slow, { modelDir: dir, deadlines: { controlMs: 20 } });
+    const until = async (url: string, key: string) => {
+      const deadline = Date.now() + 10_000;
+      while ((await server.app.inject(url)).json<Record<string, boolean>>()[key] !== true) {
+        if (Date.now() > deadline) throw new Error(`${url} never says so`);
+        await nextTurn();
+      }
+    };
+    try {
+      expect((await server.app.inject({ method: "POST", url: "/sleep" })).statusCode).toBe(504);
+      release();
+      await until("/is_sleeping", "is_sleeping");
+      expect((await serving().post("/wake_up", "")).status).toBe(200);
+      expect((await client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2 } })).tokenIds).toHaveLength(2);
+      expect((await server.app.inject({ method: "POST", url: "/pause?mode=keep" })).statusCode).toBe(504);
+      release();
+      await until("/is_paused", "is_paused");
+    } finally {
+      await server.close();
+    }
   });
 
   it("is refused where weights would be dropped", async () => {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
+import { TextLogprobs } from "../../../ts/inference/openai/logprobs.ts";
 import { CompletionCursor, endWithStopString, joinCompletions } from "../../../ts/inference/requests/completion.ts";
 import { joinRankings, rankedAt, type RankedTokens, sliceRanking } from "../../../ts/inference/requests/ranking.ts";
 import {
@@ -267,4 +268,11 @@ describe("chunkJson", () => {
       usage: { total_tokens: 5 },
     });
   });
+});
+
+it("offsets of tokens count characters, not units of UTF-16", () => {
+  const logprobs = new TextLogprobs((id) => ["a", "\u{1F600}", "bc"][id] ?? "");
+  const place = (id: number) => ({ id, tokens: [{ id, logprob: -1, rank: 1 }] });
+  expect(logprobs.of([place(0), place(1)])).toMatchObject({ text_offset: [0, 1] });
+  expect(logprobs.of([place(2), place(0)])).toMatchObject({ text_offset: [2, 4] });
 });

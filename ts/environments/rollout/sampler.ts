@@ -1,6 +1,13 @@
 /** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
 import { PrlError } from "../../errors.ts";
-import { opensThinking, parseReply, stoppedBy, textBefore, withTypes } from "../../renderers/internal.ts";
+import {
+  argumentsText,
+  opensThinking,
+  parseReply,
+  stoppedBy,
+  textBefore,
+  withTypes,
+} from "../../renderers/internal.ts";
 import type { ParsedCompletion } from "../../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "../model/environment.ts";
 import type { TurnLimits } from "../model/limits.ts";
@@ -237,7 +244,8 @@ class PolicySampler implements Sampler {
     const { tokenIds: completionIds, logprobs, policyVersions, finishReason, stopReason = null } = completion;
     const { routedExperts, ...spoken } = completion;
     const text = this.#parts.tokenizer.decode(completionIds, { skipSpecialTokens: true });
-    const { message, toolCalls } = toMessage(this.#parse({ prompt, options, rendered }, completion), turn);
+    const parsed = this.#parse({ prompt, options, rendered }, completion);
+    const { message, toolCalls } = toMessage(parsed, turn, options.tools ?? []);
     this.#trace.commitTurn({
       prompt: promptMessages(prompt),
       promptIds,
@@ -343,6 +351,7 @@ function ofText({ begun, toolChoice }: SampleOptions): Uint32Array {
 function toMessage(
   { content, reasoning, toolCalls }: ParsedCompletion,
   turn: number,
+  tools: readonly unknown[],
 ): Pick<SampledTurn, "toolCalls"> & { message: Message } {
   const calls = toolCalls.flatMap((call, index): ToolCall[] =>
     call.status !== "ok" || call.name === null
@@ -351,7 +360,7 @@ function toMessage(
           {
             id: `call_${turn}_${index}`,
             type: "function",
-            function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+            function: { name: call.name, arguments: argumentsText(call, tools) },
           },
         ],
   );

@@ -19,8 +19,9 @@ export class StoredResponses {
     return this.#kept.size;
   }
 
-  /** `characters`: about how much the answer and the new messages of its conversation take. */
-  keep(id: string, stored: StoredResponse, characters: number): void {
+  /** A conversation counts with each response that has it: it stays in memory as long as the last of them, even if the others are gone. */
+  keep(id: string, stored: StoredResponse): void {
+    const characters = JSON.stringify(stored).length;
     this.remove(id);
     this.#kept.set(id, { stored, characters });
     this.#characters += characters;

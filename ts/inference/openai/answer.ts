@@ -96,38 +96,42 @@ export async function streamed(
       if (requests[0]?.includeUsage !== true) return;
       await events.write(JSON.stringify({ ...head, choices: [], usage: total(sampled, perPrompt) }));
     } finally {
-      ending.abort();
+      endAll(choices, ending);
     }
   });
   return reply;
+}
+
+/** One that holds a chunk for a client that no longer reads would not see the abort. */
+function endAll(choices: readonly { sampling: AsyncGenerator }[], ending: AbortController): void {
+  ending.abort();
+  for (const { sampling } of choices) sampling.return(undefined).catch(() => undefined);
 }
 
 async function* noChunks(): AsyncGenerator<Completion> {}
 
 /** The stream of events as soon as the first choice has its first chunk; an error before it ends all choices. */
 async function untilFirst(
-  choices: readonly { first: Promise<unknown> }[],
+  choices: readonly { first: Promise<unknown>; sampling: AsyncGenerator }[],
   { active, ending, reply }: { active: ActiveRequest; ending: AbortController; reply: FastifyReply },
 ): Promise<EventStream> {
   try {
     await active.race(choices[0]?.first ?? Promise.resolve());
   } catch (error) {
-    ending.abort();
+    endAll(choices, ending);
     throw error;
   }
   return openEventStream(reply, active.signal);
 }
 
-/** Usage over all prompts and choices; choices of one prompt share it. */
+/** Usage over all prompts and choices; choices of one prompt share it, and the first of them is the one that computes it. */
 export function total(sampled: readonly Sampled[], choices: number): object {
   const sum = (list: readonly Sampled[], part: keyof Usage) => list.reduce((all, { usage }) => all + usage[part], 0);
+  const firsts = sampled.filter((_, index) => index % choices === 0);
   return wireUsage({
-    promptTokens: sum(
-      sampled.filter((_, index) => index % choices === 0),
-      "promptTokens",
-    ),
+    promptTokens: sum(firsts, "promptTokens"),
     completionTokens: sum(sampled, "completionTokens"),
-    cachedTokens: sum(sampled, "cachedTokens"),
+    cachedTokens: sum(firsts, "cachedTokens"),
   });
 }
 

@@ -1,5 +1,5 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
-import { parseReply, stoppedBy, withTypes } from "../../renderers/internal.ts";
+import { argumentsText, parseReply, stoppedBy, withTypes } from "../../renderers/internal.ts";
 import type { Renderer } from "../../renderers/index.ts";
 import type { ParsedRequest } from "../requests/request.ts";
 import type { Completion } from "../requests/response.ts";
@@ -53,7 +53,7 @@ export function readReply(
             index,
             id: `call_${id}_${index}`,
             type: "function",
-            function: { name: call.name, arguments: JSON.stringify(withTypes(call, schemas).arguments) },
+            function: { name: call.name, arguments: argumentsText(withTypes(call, schemas), schemas) },
           },
         ],
   );

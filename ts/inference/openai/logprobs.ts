@@ -43,7 +43,7 @@ export function chatLogprobs(completion: Completion, top: number, textOf: TokenT
 
 /** As the text API shows them. */
 export class TextLogprobs {
-  /** Characters of the tokens before. */
+  /** Characters of the tokens before, as Python counts them. */
   #offset = 0;
   readonly #textOf: TokenText;
 
@@ -56,7 +56,7 @@ export class TextLogprobs {
     const tokens = places.map(({ id }) => this.#textOf(id));
     const offsets = tokens.map((token) => {
       const at = this.#offset;
-      this.#offset += token.length;
+      this.#offset += Array.from(token).length;
       return at;
     });
     const named = (entries: RankedToken[]) =>

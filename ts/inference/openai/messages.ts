@@ -1,6 +1,7 @@
 /** Converts messages of the OpenAI chat API for chat templates. */
 import type { ChatMessage } from "../../renderers/index.ts";
 import { PrlError } from "../../errors.ts";
+import { parseExact } from "../../exact-json.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import type { RequestLimits } from "../requests/request.ts";
 
@@ -19,10 +20,12 @@ export function conversationOf(messages: WireMessages, { maxModelLen }: RequestL
 /** Content parts of text become one text; other parts are refused. Arguments of calls that are JSON objects become objects. */
 function toTemplateMessages(messages: WireMessages): ChatMessage[] {
   return messages.map((message, index) => {
-    const { role, content, tool_calls: calls, ...rest } = message;
+    const { role, content, tool_calls: calls, reasoning, ...rest } = message;
     if (typeof role !== "string") throw badRequest(`messages[${index}].role`, "must be a text");
     const known = role === "developer" ? "system" : role;
     return {
+      // Both names are those of our answers; templates read the second.
+      ...(typeof reasoning === "string" && { reasoning, reasoning_content: reasoning }),
       ...rest,
       role: known,
       content: contentText(content, `messages[${index}].content`),
@@ -52,7 +55,9 @@ function withArguments(call: unknown): unknown {
   if (typeof called !== "object" || called === null || !("arguments" in called)) return call;
   if (typeof called.arguments !== "string") return call;
   try {
-    return { ...call, function: { ...called, arguments: JSON.parse(called.arguments) as unknown } };
+    // As in vLLM an empty text is a call without arguments.
+    const read = called.arguments === "" ? {} : parseExact(called.arguments);
+    return { ...call, function: { ...called, arguments: read } };
   } catch {
     return call;
   }

@@ -20,6 +20,8 @@ const MAX_SAMPLES = 4096;
 const DEFAULT_COMPLETION_TOKENS = 16;
 
 const stop = z.union([z.string(), z.array(z.string())]).nullish();
+/** The vocabulary is checked where the request is read; a larger number would be taken for another token there. */
+const tokenId = z.uint32();
 const nothing = z.unknown().optional();
 const fieldsOf = (table: object) => Object.fromEntries(Object.keys(table).map((name) => [name, nothing]));
 
@@ -96,8 +98,8 @@ export const completionSchema = z.strictObject({
   prompt: z.union([
     z.string(),
     z.array(z.string()).min(1),
-    z.array(z.int()).min(1),
-    z.array(z.array(z.int()).min(1)).min(1),
+    z.array(tokenId).min(1),
+    z.array(z.array(tokenId).min(1)).min(1),
   ]),
   logprobs: z.int().min(-1).nullish(),
   // vLLM's default is to add them.
@@ -200,6 +202,12 @@ export function logprobsOf(body: ChatBody | CompletionBody): number | null {
   return body.logprobs === true ? (body.top_logprobs ?? 0) : null;
 }
 
+/** Whether the answer repeats the prompt with its log-probabilities. That of a chat has them without being asked, but not in a stream. */
+function echoesScores(body: ChatBody | CompletionBody): boolean {
+  if (body.echo !== true) return false;
+  return "messages" in body ? body.stream !== true : logprobsOf(body) !== null;
+}
+
 function toGenerateOne(
   body: ChatBody | CompletionBody,
   promptIds: Uint32Array,
@@ -250,6 +258,8 @@ function toGenerateOne(
     Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)),
     limits,
   );
+  if (parsed.adapter !== null && echoesScores(body))
+    throw unsupported("echo: it scores the prompt, and prompts are scored without the adapter that model names");
   const further = parsed.ignoreEos ? [] : turnEnds;
   // These endpoints have no place for experts.
   return { ...parsed, routedExpertsFrom: null, stopTokenIds: [...parsed.stopTokenIds, ...further] };

@@ -4,14 +4,18 @@ import { stopPlace } from "../../renderers/internal.ts";
 import type { Completion } from "../requests/response.ts";
 import type { CompletionBody } from "./request.ts";
 
-type TextOptions = Pick<CompletionBody, "include_stop_str_in_output" | "skip_special_tokens">;
+type TextOptions = Pick<CompletionBody, "include_stop_str_in_output" | "skip_special_tokens" | "ignore_eos">;
 
-/** The tokens that are text: as in vLLM the one that ended the completion is not, unless it is asked for. */
+/**
+ * The tokens that are text: as in vLLM the one that ended the completion is not, unless it is asked for. Where ends of sequences do not
+ * count, only a stop token with its name ended it; else a required format did, behind which nothing could follow.
+ */
 export function shownIds(
-  { include_stop_str_in_output: withStop }: TextOptions,
+  { include_stop_str_in_output: withStop, ignore_eos: ignoresEos }: TextOptions,
   { tokenIds, finishReason, stopReason }: Completion,
 ): Uint32Array {
-  const endedByToken = finishReason === "stop" && typeof stopReason !== "string";
+  const endedByEos = stopReason === null && ignoresEos !== true;
+  const endedByToken = finishReason === "stop" && (endedByEos || typeof stopReason === "number");
   return endedByToken && withStop !== true ? tokenIds.subarray(0, -1) : tokenIds;
 }
 

@@ -124,8 +124,10 @@ function streamText(
       await sendText(text, { logprobs: places, ...idsOf(body, chunk.tokenIds) });
     }
     const completion = received.length === 0 ? nothing(parsed).completion : joinCompletions(received);
+    // Text that was held back to the end may complete a stop string.
+    const rest = stream.flush();
     const stop = body.include_stop_str_in_output === true ? stream.stopReason : null;
-    await sendText(stream.flush() + (stop ?? ""), endOf(completion, { toolCalls: [] }));
+    await sendText(rest + (stop ?? ""), endOf(completion, { toolCalls: [] }));
     return completion;
   });
 }

@@ -89,12 +89,14 @@ async function pauseEngine(
   clearCache: boolean,
 ): Promise<{ status: string }> {
   const { model, deadlines } = context;
-  await within(deadlines.controlMs, `/pause?mode=${mode}`, model.pause(mode));
-  context.paused = true;
-  if (clearCache && mode !== "keep") {
-    await within(deadlines.controlMs, "resetting the prefix cache", model.resetPrefixCache());
-  }
-  return { status: "paused" };
+  // After the deadline it goes on, and the server must know that it is paused then.
+  const pause = async () => {
+    await model.pause(mode);
+    context.paused = true;
+    if (clearCache && mode !== "keep") await model.resetPrefixCache();
+    return { status: "paused" };
+  };
+  return within(deadlines.controlMs, `/pause?mode=${mode}`, pause());
 }
 
 /** Loads a version unless it is loaded already. Updates run one after the other. */

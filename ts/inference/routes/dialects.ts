@@ -181,8 +181,7 @@ function finished(asked: Asked, { completion, usage }: Sampled): { said: AgentRe
   const whole = dialect.answer(said);
   if (call.store) {
     const message = { ...said.message, content: read.content };
-    const added = JSON.stringify([whole, call.asked.messages.at(-1)]).length;
-    kept.keep(head.id, { answer: whole as object, conversation: [...call.asked.messages, message] }, added);
+    kept.keep(head.id, { answer: whole as object, conversation: [...call.asked.messages, message] });
   }
   return { said, answer: whole };
 }

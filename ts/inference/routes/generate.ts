@@ -64,8 +64,7 @@ async function answer(
   const sampled = await wholeChoices(context, choicesOf(parsed), { active, cut });
   const completions = sampled.map(({ completion }) => completion);
   const tokens = completions.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
-  const cached = sampled.reduce((sum, { usage }) => sum + usage.cachedTokens, 0);
-  const usage = usageOf(parsed, tokens, cached);
+  const usage = usageOf(parsed, tokens, sampled[0]?.usage.cachedTokens ?? 0);
   return responseJson({ requestId, completions, topLogprobs, promptLogprobs, usage });
 }
 
@@ -78,7 +77,7 @@ async function stream(
   const requestId = parsed.requestId ?? `generate-${context.nextId()}`;
   const { signal } = active;
   const choices = choicesOf(parsed).map((choice) => ({ choice, cursor: new CompletionCursor() }));
-  const cursors = choices.map(({ cursor }) => cursor);
+  const cachedTokens = () => choices[0]?.cursor.cachedTokens ?? 0;
   const parts = merged(
     choices.map(({ choice, cursor }) => sample(context, { parsed: choice, id: context.nextId(), cursor, signal, cut })),
   );
@@ -90,7 +89,7 @@ async function stream(
       for (; next.done !== true; next = await active.race(parts.next())) {
         const { index, value: completion } = next.value;
         sampled += completion.tokenIds.length;
-        const usage = parsed.continuousUsage ? usageOf(parsed, sampled, cachedIn(cursors)) : null;
+        const usage = parsed.continuousUsage ? usageOf(parsed, sampled, cachedTokens()) : null;
         await events.write(chunkJson(requestId, { index, completion }, parsed.logprobs, usage));
       }
     } finally {
@@ -98,7 +97,7 @@ async function stream(
       parts.return(undefined).catch(() => undefined);
     }
     if (parsed.includeUsage)
-      await events.write(chunkJson(requestId, null, null, usageOf(parsed, sampled, cachedIn(cursors))));
+      await events.write(chunkJson(requestId, null, null, usageOf(parsed, sampled, cachedTokens())));
   });
   return reply;
 }
@@ -129,10 +128,7 @@ function nothingSampled(version: number): Completion {
   };
 }
 
-function cachedIn(cursors: readonly CompletionCursor[]): number {
-  return cursors.reduce((sum, { cachedTokens }) => sum + cachedTokens, 0);
-}
-
+/** `cachedTokens` of the first choice, which is the one that computes the prompt. */
 function usageOf(parsed: ParsedRequest, completionTokens: number, cachedTokens: number): Usage {
   return { promptTokens: parsed.promptTokenIds.length, completionTokens, cachedTokens };
 }

@@ -30,12 +30,16 @@ async function sleep(
 ): Promise<{ status: "sleeping" }> {
   const { model, deadlines } = context;
   if (level !== LEVEL_OF_CACHE) throw unsupported(`level ${level}: the engine keeps its weights; use level 1`);
-  await within(deadlines.controlMs, `/sleep?mode=${mode}`, model.pause(mode));
-  await within(deadlines.controlMs, "/sleep", model.sleep());
-  context.sleeping = true;
-  // An engine without a cache computes nothing; a pause from before goes on after the sleep.
-  if (!context.paused) await within(deadlines.controlMs, "/sleep", model.resume());
-  return { status: "sleeping" };
+  // After the deadline it goes on to its end: an engine that was only paused for the sleep must not stay so.
+  const fallAsleep = async () => {
+    await model.pause(mode);
+    await model.sleep();
+    context.sleeping = true;
+    // An engine without a cache computes nothing; a pause from before goes on after the sleep.
+    if (!context.paused) await model.resume();
+    return { status: "sleeping" } as const;
+  };
+  return within(deadlines.controlMs, `/sleep?mode=${mode}`, fallAsleep());
 }
 
 async function wakeUp(

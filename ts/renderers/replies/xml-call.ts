@@ -31,7 +31,11 @@ export function readXmlCall(body: string): ParsedToolCall {
 type Schema = Readonly<Record<string, unknown>>;
 
 /** The call with its arguments in the types of its function's schema; a call that was not written so is unchanged. */
-export function withTypes(call: ParsedToolCall, tools: readonly unknown[]): ParsedToolCall {
+export function withTypes(
+  call: ParsedToolCall,
+  tools: readonly unknown[],
+  parse: (json: string) => unknown = JSON.parse,
+): ParsedToolCall {
   const { name, arguments: given, raw } = call;
   if (given === null || !raw.startsWith(BEGINNING)) return call;
   const functions = tools.map((tool) => fieldsOf(fieldsOf(tool)["function"] ?? tool));
@@ -39,16 +43,16 @@ export function withTypes(call: ParsedToolCall, tools: readonly unknown[]): Pars
   const properties = fieldsOf(fieldsOf(parameters)["properties"]);
   const typed = Object.entries(given).map(([key, value]) => [
     key,
-    typedValue(String(value), fieldsOf(properties[key])),
+    typedValue(String(value), fieldsOf(properties[key]), parse),
   ]);
   return { ...call, arguments: Object.fromEntries(typed) as Record<string, unknown> };
 }
 
 /** The value of the first type that the text can be; the text itself where it can be none. */
-function typedValue(text: string, schema: Schema): unknown {
+function typedValue(text: string, schema: Schema, parse: (json: string) => unknown): unknown {
   for (const type of typesOf(schema)) {
     if (type === "string") return text;
-    const value = valueAs(type, text.trim());
+    const value = valueAs(type, text.trim(), parse);
     if (value !== undefined) return value;
   }
   return text;
@@ -61,14 +65,15 @@ function typesOf({ type, anyOf }: Schema): unknown[] {
 }
 
 /** Undefined when the text is no value of the type. Python's words are known, because templates write them. */
-function valueAs(type: unknown, text: string): unknown {
+function valueAs(type: unknown, text: string, parse: (json: string) => unknown): unknown {
   const json = /^(?:none|true|false)$/iu.test(text) ? text.toLowerCase().replace("none", "null") : text;
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = parse(json);
   } catch {
     return undefined;
   }
+  if (typeof value === "bigint") return type === "integer" || type === "number" ? value : undefined;
   const own = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   const isSame = own === type || (type === "integer" && Number.isInteger(value));
   return isSame ? value : undefined;

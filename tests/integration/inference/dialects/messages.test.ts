@@ -84,6 +84,10 @@ describe("a message", () => {
     const { input_tokens: bare } = await anthropic.messages.countTokens({ model: "tiny", messages: HELLO });
     const { input_tokens: more } = await anthropic.messages.countTokens({ model: "tiny", messages: begun.messages });
     expect(more - bare).toBe("The answer is".length);
+    script.next.push("B", "B");
+    const indented = { ...request, messages: [...HELLO, { role: "assistant" as const, content: "\n  The answer is" }] };
+    expect((await anthropic.messages.create(indented)).content).toMatchObject([{ text: "B" }]);
+    expect((await anthropic.messages.stream(indented).finalMessage()).content).toMatchObject([{ text: "B" }]);
   });
 
   it("has the thinking in its own block, whole and streamed, and is refused where thinking cannot be switched off", async () => {
@@ -132,5 +136,7 @@ describe("a message", () => {
     await expect(anthropic.messages.create({ ...request, max_tokens: 0 })).rejects.toThrow(/max_tokens/u);
     const tool = { type: "bash_20250124" as const, name: "bash" as const };
     await expect(anthropic.messages.create({ ...request, tools: [tool] })).rejects.toThrow(/bash_20250124/u);
+    const { body } = await serving().post("/v1/messages", { ...request, tools: [ADD], tool_choice: { type: "tool" } });
+    expect(body).toMatchObject({ error: { message: expect.stringContaining("tool_choice.name") } });
   });
 });

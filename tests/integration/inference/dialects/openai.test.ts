@@ -74,6 +74,20 @@ describe("chat completions with the openai package", () => {
     expect(second.choices.map(({ message }) => message.content)).toEqual(texts);
   });
 
+  it("counts a prompt once for all its choices, and so its cached tokens", async () => {
+    const messages = [
+      { role: "user" as const, content: "a prompt of several blocks of the cache, which four choices share" },
+    ];
+    const { usage } = await openai.chat.completions.create({ model: "tiny", messages, max_tokens: 2, n: 4 });
+    const { prompt_tokens: count = 0, prompt_tokens_details: details } = usage ?? {};
+    expect(details?.cached_tokens).toBeLessThan(count);
+    const token_ids = (await tokenize({ messages })).tokens;
+    const body = { token_ids, sampling_params: { max_tokens: 2, n: 4 } };
+    expect(await post("/inference/v1/generate", body)).toMatchObject({
+      usage: { prompt_tokens: count, prompt_tokens_details: { cached_tokens: count - 1 } },
+    });
+  });
+
   it("a stop string ends it and is left out", async () => {
     const request = { model: "tiny", messages: HELLO, max_tokens: 64, temperature: 0 };
     const whole = (await openai.chat.completions.create(request)).choices[0]?.message.content ?? "";
@@ -293,6 +307,17 @@ describe("completions with the openai package", () => {
       text += chunk.choices[0]?.text ?? "";
     expect(text).toBe(whole.choices[0]?.text);
   });
+
+  it("streams a stop string that only the end of the text completes", async () => {
+    // Half of a character, which is held back until nothing more comes.
+    const request = { model: "tiny", prompt: "a", max_tokens: 1, logit_bias: { 195: 100 }, stop: "\uFFFD" };
+    const shown = { ...request, include_stop_str_in_output: true };
+    expect((await openai.completions.create(shown)).choices[0]?.text).toBe("\uFFFD");
+    let text = "";
+    for await (const chunk of await openai.completions.create({ ...shown, stream: true }))
+      text += chunk.choices[0]?.text ?? "";
+    expect(text).toBe("\uFFFD");
+  });
 });
 
 describe("completions that are refused", () => {
@@ -314,6 +339,7 @@ describe("completions that are refused", () => {
       400,
       /4096 samples/,
     ],
+    ["a token beyond 32 bits", { prompt: [97, 2 ** 32 + 98] }, 400, /prompt/],
     ["an unknown field", { topp: 1 }, 400, /topp/],
   ])("%s", async (_name, change, status, message) => {
     const answer = await serving().post("/v1/completions", { model: "tiny", prompt: "abc", max_tokens: 2, ...change });

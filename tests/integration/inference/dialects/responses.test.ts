@@ -110,6 +110,18 @@ describe("a response", () => {
     expect(second.previous_response_id).toBe(first.id);
   });
 
+  it("has the digits of large numbers in calls, and takes them back into the prompt", async () => {
+    const id = "1234567890123456789";
+    script.next.push(CALL.replace('"a": 1', `"a": ${id}`));
+    const { output } = await openai.responses.create({ model: "tiny", input: "1 + 1", tools: [ADD] });
+    expect(output).toMatchObject([{ name: "add", arguments: `{"a":${id}}` }]);
+    const called = { id: "c", type: "function", function: { name: "add", arguments: `{"a":${id}}` } };
+    const messages = [{ role: "assistant", content: "", tool_calls: [called] }];
+    const { body } = await serving().post("/tokenize", { messages });
+    const { body: text } = await serving().post("/detokenize", { tokens: body["tokens"] });
+    expect(text["prompt"]).toContain(`"arguments": {"a": ${id}}`);
+  });
+
   it("is kept until it is deleted, unless it is not to be stored", async () => {
     const request = { model: "tiny", input: "hello", max_output_tokens: 4 };
     const stored = await openai.responses.create(request);

@@ -108,6 +108,7 @@ describe("vLLM's fields", () => {
   it.each([
     [{ structured_outputs: { regex: "[0-9]{4}" } }, /^[0-9]{4}$/u],
     [{ structured_outputs: { choice: ["red", "blue"] } }, /^(?:red|blue)$/u],
+    [{ structured_outputs: { choice: ["red", "blue"] }, ignore_eos: true }, /^(?:red|blue)$/u],
     [{ structured_outputs: { grammar: 'start: "a" "b"+ "c"' } }, /^ab+(?:c|$)/u],
     [
       { structured_outputs: { grammar: 'root ::= [a-z]+ "b" tail\ntail ::= "c" | "(" tail ")"' } },
