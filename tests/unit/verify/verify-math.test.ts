@@ -163,6 +163,10 @@ const SAME: [gold: string, answer: string][] = [
   ["21", "twenty-one"],
   ["4\\pi", "4\\pi \\approx 12.57"],
   ["\\sqrt{2}\\approx1.414", "\\sqrt2"],
+  ["12.57", "4\\pi \\approx 12.57"],
+  ["12.56", "4\\pi \\approx 12.56"],
+  ["13", "4\\pi = 12.57 \\approx 13"],
+  ["1", "1 \\approx 2 \\approx 3"],
 ];
 
 const DIFFERENT: [gold: string, answer: string][] = [
@@ -198,6 +202,11 @@ const DIFFERENT: [gold: string, answer: string][] = [
   ["D", "\\boxed{\\textbf{(C)}\\ 5}"],
   ["(3,4)", "(x,y)=(4,3)"],
   ["4\\pi", "5\\pi \\approx 12.57"],
+  // Answers that would be right for any gold number.
+  ["2", "1 \\approx 2 \\approx 3"],
+  ["3", "\\boxed{1 \\approx 2 \\approx 3 \\approx 4 \\approx 5}"],
+  ["501", "500.5 \\approx 500 \\approx 501"],
+  ["12.57", "5\\pi \\approx 12.57"],
 ];
 
 function judged(gold: string, answer: string): Judgement {
