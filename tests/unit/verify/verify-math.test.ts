@@ -167,6 +167,8 @@ const SAME: [gold: string, answer: string][] = [
   ["12.56", "4\\pi \\approx 12.56"],
   ["13", "4\\pi = 12.57 \\approx 13"],
   ["1", "1 \\approx 2 \\approx 3"],
+  ["3", "x \\equiv 3 \\pmod 7"],
+  ["3 \\pmod 7", "10"],
 ];
 
 const DIFFERENT: [gold: string, answer: string][] = [
@@ -207,6 +209,8 @@ const DIFFERENT: [gold: string, answer: string][] = [
   ["3", "\\boxed{1 \\approx 2 \\approx 3 \\approx 4 \\approx 5}"],
   ["501", "500.5 \\approx 500 \\approx 501"],
   ["12.57", "5\\pi \\approx 12.57"],
+  ["42", "0 \\pmod 1"],
+  ["42", "x \\equiv 0 \\pmod 2"],
 ];
 
 function judged(gold: string, answer: string): Judgement {
