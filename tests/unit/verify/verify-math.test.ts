@@ -169,6 +169,8 @@ const SAME: [gold: string, answer: string][] = [
   ["1", "1 \\approx 2 \\approx 3"],
   ["3", "x \\equiv 3 \\pmod 7"],
   ["3 \\pmod 7", "10"],
+  ["x>3000000", "(3000000,\\infty)"],
+  ["\\infty", "2\\infty"],
 ];
 
 const DIFFERENT: [gold: string, answer: string][] = [
@@ -211,6 +213,10 @@ const DIFFERENT: [gold: string, answer: string][] = [
   ["12.57", "5\\pi \\approx 12.57"],
   ["42", "0 \\pmod 1"],
   ["42", "x \\equiv 0 \\pmod 2"],
+  ["x>3000000", "x>2000000"],
+  ["\\mathbb{R}", "x<10^{12}"],
+  ["\\emptyset", "x>2000000"],
+  ["-\\infty", "2\\infty"],
 ];
 
 function judged(gold: string, answer: string): Judgement {
