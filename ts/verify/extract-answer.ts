@@ -27,7 +27,7 @@ export function extractAnswer(text: string, options: ExtractAnswerOptions = {}):
   checkOptions("PRL_VERIFY_OPTIONS", "extractAnswer", optionsSchema, options);
   const { from = "boxed", strict = true } = options;
   const reply = stripThinking(text, { strict: false });
-  if (text.includes("<think>") && !text.includes("</think>")) return null;
+  if (text.lastIndexOf("<think>") > text.lastIndexOf("</think>")) return null;
   const found = rule(from)(reply);
   if (found !== null) return found;
   return strict ? null : reply.trim();

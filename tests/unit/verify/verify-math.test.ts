@@ -392,6 +392,7 @@ describe("extractAnswer", () => {
     ["the_answer_is", "The answer is 42. Bye.", "42"],
     ["boxed", "<think>\\boxed{1}</think> \\boxed{2}", "2"],
     ["boxed", "<think>\\boxed{1}", null],
+    ["boxed", "<think>a</think> <think> \\boxed{1}", null],
   ] as const)("%s: %s", (from, text, expected) => {
     expect(extractAnswer(text, { from })).toBe(expected);
   });
