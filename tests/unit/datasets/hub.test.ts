@@ -118,6 +118,19 @@ describe("a dataset by name", () => {
     expect(contents(await fetched(TEST))).toEqual(FILES["main/test-00000-of-00001.jsonl"]);
   });
 
+  it("refuses a list of files that goes on at another address: it would lack the rest", async () => {
+    const next = `http://localhost:1/api/datasets/owner/name/tree?cursor=2`;
+    hub.trouble = (request, response) => {
+      if (!(request.url ?? "").includes("/tree/")) return false;
+      response.writeHead(200, { "content-type": "application/json", link: `<${next}>; rel="next"` });
+      return response.end("[]");
+    };
+    await expect(fetched()).rejects.toMatchObject({
+      code: "PRL_HUB_ANSWER",
+      message: expect.stringMatching(/continues its list at http:\/\/localhost:1; HF_ENDPOINT/u),
+    });
+  });
+
   it("never keeps other bytes than the digest says", async () => {
     let wrong = 1;
     hub.trouble = (_, response, content) => {
