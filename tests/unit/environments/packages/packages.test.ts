@@ -1,5 +1,16 @@
 /** Checks of environment packages that need no hub, and the hub's own settings. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -7,12 +18,14 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   checkPackage,
   contentDigest,
+  logIn,
   packageNeeds,
   setNpmrc,
   startHub,
   tokenFor,
   tokenKey,
 } from "../../../../ts/environments/internal.ts";
+
 
 let dir: string;
 beforeEach(() => {
@@ -100,6 +113,25 @@ test("tokens go into npm's settings, beside what is there, for their owner only"
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(await tokenFor("http://127.0.0.1:4873", { npm_config_userconfig: path })).toBe("new");
   expect(await tokenFor("http://127.0.0.1:4874", { npm_config_userconfig: path })).toBeNull();
+});
+
+test("a hub that sends a login elsewhere gets none: the password stands in its body", async () => {
+  const bodies: string[] = [];
+  const listening = async (answer: RequestListener) => {
+    const server = createServer(answer);
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+  };
+  const other = await listening((request, response) => {
+    request.on("data", (piece: Buffer) => bodies.push(piece.toString()));
+    request.on("end", () => response.end('{"token": "t"}'));
+  });
+  const hub = await listening((_, response) => response.writeHead(307, { location: other.url }).end());
+  const login = logIn({ registry: hub.url, user: "ada", password: "secret12" });
+  await expect(login).rejects.toMatchObject({ code: "PRL_ENVIRONMENT_HUB" });
+  expect(bodies).toEqual([]);
+  for (const { server } of [hub, other]) server.closeAllConnections();
+  await Promise.all([hub, other].map(({ server }) => new Promise((done) => server.close(done))));
 });
 
 test("a hub without verdaccio says which command installs it", async () => {
