@@ -115,6 +115,19 @@ test("tokens go into npm's settings, beside what is there, for their owner only"
   expect(await tokenFor("http://127.0.0.1:4874", { npm_config_userconfig: path })).toBeNull();
 });
 
+test("no other user may read the tokens at any time", async () => {
+  const path = join(dir, "npmrc");
+  const seen = new Set<number>();
+  let isWritten = false;
+  const writing = setNpmrc(path, { a: "secret" }).finally(() => (isWritten = true));
+  while (!isWritten) {
+    if (existsSync(path)) seen.add(statSync(path).mode & 0o777);
+    await new Promise((done) => setImmediate(done));
+  }
+  await writing;
+  expect([...seen, statSync(path).mode & 0o777].every((mode) => mode === 0o600)).toBe(true);
+});
+
 test("a hub that sends a login elsewhere gets none: the password stands in its body", async () => {
   const bodies: string[] = [];
   const listening = async (answer: RequestListener) => {
