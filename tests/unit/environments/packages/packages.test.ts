@@ -61,6 +61,12 @@ describe("a package is refused that", () => {
     expect(() => checkPackage(write({ scripts: { build: "tsc", [script]: "true" } }))).toThrow(invalid(script));
   });
 
+  test("has binding.gyp, for which npm runs node-gyp", () => {
+    writeFileSync(join(write({}), "binding.gyp"), "{}");
+    expect(() => checkPackage(dir)).toThrow(invalid("binding.gyp"));
+    expect(() => checkPackage(write({ gypfile: false }))).not.toThrow();
+  });
+
   test.each(["sudoku", "@math/mine", "@catalogue/logic"])("hides or is hidden by prl's own: %s", (name) => {
     expect(() => checkPackage(write({ name }))).toThrow(invalid(name));
   });
