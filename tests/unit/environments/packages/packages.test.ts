@@ -26,6 +26,7 @@ import {
   tokenKey,
 } from "../../../../ts/environments/internal.ts";
 
+import { fetchedPackages } from "../../../../ts/environments/packages/installed-tree.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -132,6 +133,19 @@ test("no other user may read the tokens at any time", async () => {
   }
   await writing;
   expect([...seen, statSync(path).mode & 0o777].every((mode) => mode === 0o600)).toBe(true);
+});
+
+test("a package has the name of its registry where one asks for it by an alias, else that of its folder", async () => {
+  const resolved = "https://example.org/real/-/real-1.0.0.tgz";
+  const entry = { name: "real", version: "1.0.0", integrity: "sha512-x", resolved };
+  const packages = { "node_modules/alias": entry, "node_modules/other": entry };
+  write({ name: "project", dependencies: { alias: "npm:real@^1.0.0", other: "^1.0.0" } });
+  for (const place of Object.keys(packages)) write({ name: "real" }, place);
+  // What a registry says of its packages is no request.
+  const all = { ...packages, "node_modules/third": { version: "1.0.0", dependencies: { other: "npm:real@1.0.0" } } };
+  write({ name: "third", dependencies: { other: "1.0.0" } }, "node_modules/third");
+  writeFileSync(join(dir, "node_modules/.package-lock.json"), JSON.stringify({ packages: all }));
+  expect((await fetchedPackages(dir)).map(({ name }) => name)).toEqual(["real", "other"]);
 });
 
 test("a hub that sends a login elsewhere gets none: the password stands in its body", async () => {
