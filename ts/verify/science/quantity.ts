@@ -143,7 +143,7 @@ function goldQuantity(text: string): Quantity | null {
 
 /** The quantity that a text is, or that it ends with: in its last box, behind "answer is", or in its last line. */
 function quantityIn(text: string): Quantity | null {
-  const whole = parseQuantity(text);
+  const whole = text.length > MAX_TEXT ? null : parseQuantity(text);
   if (whole !== null) return whole;
   const reply = afterThinking(text.slice(-MAX_TEXT));
   if (reply === null) return null;

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { findBenchmark } from "../../../../ts/environments/benchmarks/index.ts";
+import { mmluProChoice } from "../../../../ts/environments/benchmarks/scoring/choices.ts";
 
 describe("AIME's number", () => {
   const answer = (reply: string): unknown => findBenchmark("aime-2025").answer?.(reply, "33" as never);
@@ -37,4 +38,15 @@ describe("AIME's number", () => {
   ])("is not 33 in %s", (reply) => {
     expect(answer(reply)).toBeNull();
   });
+});
+
+test.each([
+  ["Answer: A\nanswer: B", "A"],
+  ["Answer: A, no, answer: B\nAnswer: C", "B"],
+  ["Answer:\nD", "D"],
+  ["I take A or B", "B"],
+  ["none", null],
+  [`${"x".repeat(500_000)} J`, "J"],
+])("MMLU-Pro's letter: %#", (reply, letter) => {
+  expect(mmluProChoice(reply)).toBe(letter);
 });
