@@ -125,9 +125,9 @@ test("tokens go into npm's settings, beside what is there, for their owner only"
 test("no other user may read the tokens at any time", async () => {
   const path = join(dir, "npmrc");
   const seen = new Set<number>();
-  let isWritten = false;
-  const writing = setNpmrc(path, { a: "secret" }).finally(() => (isWritten = true));
-  while (!isWritten) {
+  const file = { isWritten: false };
+  const writing = setNpmrc(path, { a: "secret" }).finally(() => (file.isWritten = true));
+  while (!file.isWritten) {
     if (existsSync(path)) seen.add(statSync(path).mode & 0o777);
     await new Promise((done) => setImmediate(done));
   }
