@@ -21,7 +21,7 @@ export interface RowsOptions {
   readonly shuffle?: Rng;
   /** Default 10,000. */
   readonly shuffleBuffer?: number;
-  /** For data without splits: gives only the rows of this split. The content of a row decides; one of eight goes to `eval`. */
+  /** For data without splits: gives only the rows of this split. The content of a row decides; of eight four go to `train`, one to `eval`, three to `demonstrations`. */
   readonly use?: Use;
   /** Most rows, counted after all other options. */
   readonly limit?: number;

@@ -4,15 +4,14 @@
  * Tasks are paired by evaluation and content, so that a task that was asked differently is in no pair. The interval is Student's over the
  * differences of the tasks' means, which counts rollouts of one task as one.
  */
-import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 
 import { meanInterval } from "../algorithms/index.ts";
 import { rewardOf } from "../environments/records.ts";
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
+import { textLines } from "../files/text-lines.ts";
 import { readEpisode } from "./read-episode.ts";
 
 /** Keys are snake_case, as in `summary.json`. `a` and `b` are the runs in the order in which they were named. */
@@ -58,7 +57,7 @@ async function taskMeans(runDir: string): Promise<Means> {
   if ((await ifThere(stat(path), path)) === null)
     throw new PrlError("PRL_RUN_UNKNOWN", `${runDir} is no run of prl eval: there is no ${path}`);
   const rewards = new Map<string, Map<string, number[]>>();
-  for await (const line of createInterface({ input: createReadStream(path, "utf8") })) {
+  for await (const line of textLines(path)) {
     const episode = readEpisode(line);
     const reward = episode === null ? Number.NaN : rewardOf(episode);
     if (episode === null || Number.isNaN(reward)) continue;

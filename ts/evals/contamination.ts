@@ -4,11 +4,9 @@
  *
  * Words are runs of letters and digits without case. Replies are not searched: a policy may write what it was never shown.
  */
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
-
 import { PrlError } from "../errors.ts";
 import type { Episode } from "../environments/index.ts";
+import { textLines } from "../files/text-lines.ts";
 import { readEpisode } from "./read-episode.ts";
 import { traceFiles } from "./replay.ts";
 
@@ -70,7 +68,7 @@ async function* episodes(runDir: string, type: "eval" | "train"): AsyncGenerator
   if (files.length === 0)
     throw new PrlError("PRL_RUN_UNKNOWN", `${runDir} has no traces of an evaluation or a training run`);
   for (const file of files) {
-    for await (const line of createInterface({ input: createReadStream(file, "utf8") })) {
+    for await (const line of textLines(file)) {
       const episode = readEpisode(line);
       if (episode !== null && episode.run.type === type) yield episode;
     }

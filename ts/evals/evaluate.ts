@@ -188,7 +188,7 @@ interface SortedSlots {
   readonly open: Slot[];
   /** They were scored by an earlier run. */
   readonly done: { slot: Slot; episode: Episode }[];
-  /** Ids of scored episodes that are run again: group rewards need all rollouts of a task. */
+  /** Ids of scored episodes that are run again: group rewards need all rollouts of a task, and another task may have come in the place of theirs. */
   readonly again: ReadonlySet<string>;
 }
 
@@ -201,9 +201,12 @@ function sortSlots(slots: readonly Slot[], kept: EvaluateOptions["kept"], scores
   const [open, done, again]: [Slot[], SortedSlots["done"], Set<string>] = [[], [], new Set()];
   for (const slot of slots) {
     const episode = keptOf(slot);
-    if (episode !== null && !broken.has(slot.index)) done.push({ slot, episode });
-    else open.push(slot);
-    if (episode !== null && broken.has(slot.index)) again.add(slot.id);
+    if (episode !== null && !broken.has(slot.index)) {
+      done.push({ slot, episode });
+      continue;
+    }
+    open.push(slot);
+    if (kept.has(slot.id)) again.add(slot.id);
   }
   return { open, done, again };
 }

@@ -5,13 +5,12 @@
  * only read. Traces that cannot be exactly represented as rows are left out and counted by reason. Held-out evaluations of a training
  * run are not read.
  */
-import { createReadStream } from "node:fs";
 import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 
 import type { EpisodeTrace } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
+import { textLines } from "../files/text-lines.ts";
 import { readEpisode } from "./read-episode.ts";
 
 /** Why a trace, a branch or an episode gives no row. */
@@ -56,7 +55,7 @@ export async function exportSft(dir: string, out: string, options: ExportOptions
     const file = await open(temporary, "w");
     try {
       for (const path of files) {
-        for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+        for await (const line of textLines(path)) {
           signal?.throwIfAborted();
           if (line === "") continue;
           const episode = readEpisode(line);

@@ -5,16 +5,15 @@
  * that failed before its end is left out and counted by its error. The rollout's sandbox is gone, and a reward that asks for it
  * fails (PRL_ENVIRONMENT_UNSUPPORTED).
  */
-import { createReadStream } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { z } from "zod";
 
 import { type ConfiguredEnvironment, type Episode, loadEnvironment, rewardOf } from "../environments/index.ts";
 import { toEpisodeError, withGroupScores } from "../environments/internal.ts";
 import { PrlError } from "../errors.ts";
 import { isMissing } from "../files/file-presence.ts";
+import { textLines } from "../files/text-lines.ts";
 import { readEpisode } from "./read-episode.ts";
 
 /** A rollout with its saved and its new score; NaN where the rewards failed. */
@@ -130,7 +129,7 @@ async function replaySource(source: Source, files: readonly string[], signal: Ab
   for (const file of files) {
     let groups = new Map<string, Episode[]>();
     let held = 0;
-    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    for await (const line of textLines(file)) {
       if (line === "") continue;
       signal.throwIfAborted();
       const episode = readEpisode(line);

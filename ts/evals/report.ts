@@ -46,7 +46,7 @@ export interface EvaluationReport {
   /** Share of scored rollouts whose last reply was cut. */
   truncated: number;
   stop_conditions: Record<string, number>;
-  /** Totals of the endpoint's counts. */
+  /** Totals of the endpoint's counts, those of failed rollouts included. */
   usage: { prompt_tokens: number; completion_tokens: number };
   /** Price of these tokens by the config's `price`, without those of a judge; null: no price is known. */
   cost: number | null;
@@ -88,9 +88,10 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
   const complete = rewards.filter((group) => group.length === rollouts);
   const passes = complete.map((group) => group.filter((reward) => reward >= passThreshold).length);
   const { at, hat } = passCurves(passes, rollouts);
+  const calls = episodes.flatMap((episode) => episode.traces);
   const usage = {
-    prompt_tokens: sum(traces.map((trace) => trace.usage.prompt_tokens)),
-    completion_tokens: sum(traces.map((trace) => trace.usage.completion_tokens)),
+    prompt_tokens: sum(calls.map((trace) => trace.usage.prompt_tokens)),
+    completion_tokens: sum(calls.map((trace) => trace.usage.completion_tokens)),
   };
   const metrics = meansByName(traces.map(named((trace) => trace.metrics)));
   return {

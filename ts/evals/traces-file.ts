@@ -4,13 +4,14 @@
  * The file of a broken run is read again: scored episodes are kept, everything else (errors, a torn last line) is removed.
  */
 import { appendFileSync, closeSync, openSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 
 import type { Episode } from "../environments/index.ts";
 import { episodeSchema } from "../environments/records.ts";
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
 import { atomicWriteFile } from "../files/atomic-write.ts";
+import { textLines } from "../files/text-lines.ts";
 
 const WRITE_AFTER_MS = 10;
 
@@ -36,8 +37,7 @@ export class TracesFile {
   /** Removes episodes that will be run again. Nothing may be added meanwhile. Errors: PRL_IO. */
   async drop(ids: ReadonlySet<string>): Promise<void> {
     this.flush();
-    const lines = (await readIfThere(this.#path)).split("\n").filter((line) => !ids.has(parse(line)?.id ?? ""));
-    await atomicWriteFile(this.#path, lines.join("\n"));
+    await atomicWriteFile(this.#path, linesWithout(this.#path, ids));
     closeSync(this.#fd);
     this.#fd = attempt(this.#path, () => openSync(this.#path, "a"));
   }
@@ -70,12 +70,21 @@ export class TracesFile {
 /** Scored episodes of an earlier run by id, in the order of the file; the file then holds these and no others. Errors: PRL_IO. */
 export async function keepScored(path: string): Promise<Map<string, Episode>> {
   const kept = new Map<string, Episode>();
-  for (const line of (await readIfThere(path)).split("\n")) {
+  for await (const line of linesIfThere(path)) {
     const episode = parse(line);
     if (episode?.ok === true) kept.set(episode.id, episode);
   }
-  await atomicWriteFile(path, [...kept.values()].map((episode) => `${JSON.stringify(episode)}\n`).join(""));
+  await atomicWriteFile(path, linesOf(kept.values()));
   return kept;
+}
+
+/** One by one, because a file may be longer than a text can be. */
+async function* linesOf(episodes: Iterable<Episode>): AsyncGenerator<string> {
+  for (const episode of episodes) yield `${JSON.stringify(episode)}\n`;
+}
+
+async function* linesWithout(path: string, ids: ReadonlySet<string>): AsyncGenerator<string> {
+  for await (const line of linesIfThere(path)) if (!ids.has(parse(line)?.id ?? "")) yield `${line}\n`;
 }
 
 /** Null when the line is not a whole episode: it was being written when the run broke. */
@@ -88,8 +97,13 @@ function parse(line: string): Episode | null {
   }
 }
 
-async function readIfThere(path: string): Promise<string> {
-  return (await ifThere(readFile(path, "utf8"), path)) ?? "";
+async function* linesIfThere(path: string): AsyncGenerator<string> {
+  if ((await ifThere(stat(path), path)) === null) return;
+  try {
+    yield* textLines(path);
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `cannot read ${path}`, { cause });
+  }
 }
 
 function attempt<Result>(path: string, work: () => Result): Result {

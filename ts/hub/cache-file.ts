@@ -31,9 +31,7 @@ export async function exclusively<Result>(
   await mkdir(dirname(lock), { recursive: true });
   while (!(await take(lock))) {
     signal?.throwIfAborted();
-    const seen = await ifThere(stat(lock), lock);
-    if (seen !== null && Date.now() - seen.mtimeMs > DEAD_MS) await rm(lock, { force: true });
-    else await sleep(POLL_MS * (0.5 + Math.random()));
+    if (!(await isDead(lock)) || !(await bury(lock))) await sleep(POLL_MS * (0.5 + Math.random()));
   }
   const heart = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => undefined), HEARTBEAT_MS);
   try {
@@ -41,6 +39,29 @@ export async function exclusively<Result>(
   } finally {
     clearInterval(heart);
     await rm(lock, { force: true });
+  }
+}
+
+async function isDead(lock: string): Promise<boolean> {
+  const seen = await ifThere(stat(lock), lock);
+  return seen !== null && Date.now() - seen.mtimeMs > DEAD_MS;
+}
+
+/**
+ * Removes the lock of a dead holder; false when another process is about to. Of those that have seen the old lock only one looks again and removes it:
+ * the others would remove the lock of a new holder.
+ */
+async function bury(lock: string): Promise<boolean> {
+  const grave = `${lock}.dead`;
+  if (!(await take(grave))) {
+    if (await isDead(grave)) await rm(grave, { force: true });
+    return false;
+  }
+  try {
+    if (await isDead(lock)) await rm(lock, { force: true });
+    return true;
+  } finally {
+    await rm(grave, { force: true });
   }
 }
 

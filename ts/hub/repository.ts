@@ -161,17 +161,22 @@ export async function listFiles(
         throw new PrlError("PRL_HUB_ANSWER", `${what}: ${path} has no digest`);
       files.push({ path, bytes: lfs?.size ?? size ?? 0, digest: { kind, hex } });
     }
-    url = nextPage(headers.get("link"), url);
+    url = nextPage(what, headers.get("link"), url);
   }
   return files;
 }
 
-/** The hub names the next page in a Link header; a link to another host is not followed. */
-function nextPage(link: string | null, from: string): string | null {
+/**
+ * The hub names the next page in a Link header. One at another address is refused: the token is not sent there, and a list without it would lack
+ * files.
+ */
+function nextPage(what: string, link: string | null, from: string): string | null {
   const next = /<([^>]+)>;\s*rel="next"/u.exec(link ?? "")?.[1];
   if (next === undefined) return null;
-  const url = new URL(next, from);
-  return url.origin === new URL(from).origin ? url.href : null;
+  const [url, { origin }] = [new URL(next, from), new URL(from)];
+  if (url.origin === origin) return url.href;
+  const advice = "HF_ENDPOINT names the hub: name that address, or a mirror that names itself in its Link headers";
+  throw new PrlError("PRL_HUB_ANSWER", `${what}: ${origin} continues its list at ${url.origin}; ${advice}`);
 }
 
 /** Refuses unsafe paths, because they become paths in the cache. */

@@ -11,3 +11,19 @@ export function balancedEnd(text: string, start: number): number | null {
   }
   return null;
 }
+
+/** The same for all braces that open, in one pass: the index behind the brace that closes each; one that is never closed has none. */
+export function balancedEnds(text: string): ReadonlyMap<number, number> {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if (sign === "\\") at++;
+    else if (sign === "{") open.push(at);
+    else if (sign === "}") {
+      const start = open.pop();
+      if (start !== undefined) ends.set(start, at + 1);
+    }
+  }
+  return ends;
+}

@@ -27,7 +27,7 @@ export function extractAnswer(text: string, options: ExtractAnswerOptions = {}):
   checkOptions("PRL_VERIFY_OPTIONS", "extractAnswer", optionsSchema, options);
   const { from = "boxed", strict = true } = options;
   const reply = stripThinking(text, { strict: false });
-  if (text.includes("<think>") && !text.includes("</think>")) return null;
+  if (text.lastIndexOf("<think>") > text.lastIndexOf("</think>")) return null;
   const found = rule(from)(reply);
   if (found !== null) return found;
   return strict ? null : reply.trim();
@@ -64,11 +64,18 @@ function rule(from: NonNullable<ExtractAnswerOptions["from"]>): (text: string) =
   }
 }
 
+/** Boxes inside of boxes that are taken off. */
+const MOST_BOXES = 8;
+
 /** Without boxes around the whole. */
 function unboxed(content: string | null): string | null {
-  const text = content?.trim() ?? null;
-  const [box] = text === null ? [] : closedBoxes(text);
-  return box?.at === 0 && box.end === text?.length && box.content !== text ? unboxed(box.content) : text;
+  let text = content?.trim() ?? null;
+  for (let count = 0; count < MOST_BOXES && text !== null; count++) {
+    const [box] = closedBoxes(text);
+    if (box?.at !== 0 || box.end !== text.length) return text;
+    text = box.content.trim();
+  }
+  return text;
 }
 
 /** What follows the last "the answer is": a formula, or the rest of the sentence. */

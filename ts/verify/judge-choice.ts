@@ -2,7 +2,7 @@
 import { closedBoxes } from "./math/answer-text/boxes.ts";
 
 const MARKER =
-  /^[\s>*_#-]*(?:final\s+(?:judg(?:e)?ment|answer|verdict)|judg(?:e)?ment|verdict|answer)\b[\s*_]*(?:is)?\s*[:=-]?/gimu;
+  /^[ \t>*_#-]*(?:final\s+(?:judg(?:e)?ment|answer|verdict)|judg(?:e)?ment|verdict|answer)\b[\s*_]*(?:is)?\s*[:=-]?/gimu;
 
 /**
  * The choice that a reply settles on, in its own spelling; null when there is none. Thinking is skipped; a reply that still thinks has no

@@ -13,6 +13,9 @@ const OUTCOMES: Readonly<Record<string, PytestOutcome>> = {
 // oxlint-disable-next-line no-control-regex -- colours of terminals are control characters
 const ANSI = /\u001b\[[0-9;]*[A-Za-z]/gu;
 
+/** The outcome behind the id, in the lines of `-v`. */
+const VERBOSE = /(?<=\s)(?:PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?=\s|$)/u;
+
 /**
  * Outcomes by node id, from the lines of `-rA` (`PASSED path::test`) and of `-v` (`path::test PASSED [ 50%]`). Reasons behind " - " are
  * dropped, also when the id has brackets that hold " - ". A test that is reported again keeps its worst outcome, so an error in teardown
@@ -22,10 +25,15 @@ export function pytestOutcomes(text: string): Record<string, PytestOutcome> {
   const outcomes: Record<string, PytestOutcome> = {};
   for (const line of text.replace(ANSI, "").split("\n")) {
     const [, word = "", rest = ""] = /^(PASSED|FAILED|ERROR|XFAIL|XPASS)\s+(\S.*)$/u.exec(line.trim()) ?? [];
-    const [, verboseId = "", verboseWord = ""] =
-      /^(\S+::.*?)\s+(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b(?:\s.*)?$/u.exec(line.trim()) ?? [];
-    const outcome = OUTCOMES[word === "" ? verboseWord : word];
-    const id = word === "" ? verboseId : nodeId(rest);
+    const verbose = /^\S+?::/u.test(line.trim()) ? VERBOSE.exec(line.trim()) : null;
+    const outcome = OUTCOMES[word === "" ? (verbose?.[0] ?? "") : word];
+    const id =
+      word === ""
+        ? line
+            .trim()
+            .slice(0, verbose?.index ?? 0)
+            .trimEnd()
+        : nodeId(rest);
     if (outcome === undefined || !id.includes("::")) continue;
     const before = outcomes[id];
     if (before === undefined || SEVERITY.indexOf(outcome) > SEVERITY.indexOf(before)) outcomes[id] = outcome;

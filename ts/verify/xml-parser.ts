@@ -79,10 +79,18 @@ export function xmlParser(fields: readonly XmlField[], options: XmlParserOptions
   };
 }
 
-/** Trimmed content of the last tag of this name. */
+/** Trimmed content of the last tag of this name. Tags that are never closed are not searched again and again. */
 function content(text: string, name: string): string | null {
-  const matches = [...text.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, "gu"))];
-  return matches.at(-1)?.[1]?.trim() ?? null;
+  const [opening, closing] = [`<${name}>`, `</${name}>`];
+  let found: string | null = null;
+  for (let at = text.indexOf(opening); at >= 0;) {
+    const start = at + opening.length;
+    const end = text.indexOf(closing, start);
+    if (end < 0) break;
+    found = text.slice(start, end).trim();
+    at = text.indexOf(opening, end + closing.length);
+  }
+  return found;
 }
 
 function formatScore(text: string, sets: readonly string[][]): number {

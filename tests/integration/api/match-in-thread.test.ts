@@ -43,6 +43,20 @@ describe("matchJsonSchema", () => {
     expect((await matchJsonSchema(schema, "{a: 1}")).status).toBe("not_json");
   });
 
+  test("a text that is nested deeper than the stack is not valid, and no error", async () => {
+    const text = `${"[".repeat(1e5)}${"]".repeat(1e5)}`;
+    const verdict = await matchJsonSchema({ items: { $ref: "#" } }, text, { deadlineMs: 20_000 });
+    expect(verdict).toEqual({ valid: false, problems: [{ path: "", message: "is nested too deep" }], status: "ok" });
+  });
+
+  test.each(["```json\n\n", "```json\n{}```", "```"])("no fence around the whole: %j", async (text) => {
+    expect((await matchJsonSchema(true, text)).status).toBe("not_json");
+  });
+
+  test("a fence that is not closed, before line ends without number, is read once", async () => {
+    expect((await matchJsonSchema(true, `\`\`\`json${"\n".repeat(50_000)}x`)).status).toBe("not_json");
+  });
+
   test("a schema's pattern has a deadline, and a wrong schema is refused", async () => {
     const slow = { pattern: "^(a+)+$" };
     expect((await matchJsonSchema(slow, `"${"a".repeat(40)}b"`, { deadlineMs: 100 })).status).toBe("timeout");

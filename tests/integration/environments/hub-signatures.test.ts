@@ -44,6 +44,7 @@ beforeAll(async () => {
   };
   await publish({ name: "helper", version: "1.0.0" });
   await publish(environmentManifest("@ada/loud", "1.0.0", { dependencies: { helper: "1.0.0" } }));
+  await publish(environmentManifest("@ada/quiet", "1.0.0", { dependencies: { alias: "npm:helper@1.0.0" } }));
 });
 afterAll(async () => {
   proxy.closeAllConnections();
@@ -96,13 +97,14 @@ function signature(name: string, version: string, integrity: string): { keyid: s
 }
 
 let round = 0;
-const install = (...more: string[]): Promise<Ran> => {
+const install = (...more: string[]): Promise<Ran> => installOf("ada/loud", ...more);
+const installOf = (name: string, ...more: string[]): Promise<Ran> => {
   // npm keeps what it has read of a registry; each round begins without it.
   const cache = join(hub.dir, `cache-${round++}`);
   const project = `project-${round}`;
   mkdirSync(join(hub.dir, project));
   writeFileSync(join(hub.dir, project, "package.json"), '{"name": "project", "version": "1.0.0", "private": true}');
-  return hub.prl(project, ["env", "install", "ada/loud", "--json", ...more], "", {
+  return hub.prl(project, ["env", "install", name, "--json", ...more], "", {
     npm_config_cache: cache,
     npm_config_registry: url,
   });
@@ -153,6 +155,12 @@ test("signatures that hold are counted, of dependencies too", async () => {
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("2 packages are signed by their registry")]);
   expect(await npmsVerdict("@ada/loud@1.0.0")).toBeNull();
   expect(readdirSync(join(hub.dir, `project-${round}`, "node_modules"))).toContain("helper");
+});
+
+test("a dependency under an alias has the signature of its name in the registry", async () => {
+  way = "signs";
+  const ran = await installOf("ada/quiet");
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("2 packages are signed by their registry")]);
 });
 
 test("a missing signature is refused where the registry signs, unless it is accepted", async () => {

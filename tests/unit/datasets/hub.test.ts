@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -8,11 +9,13 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { type DatasetReference, datasetFiles, splitFiles } from "../../../ts/datasets/dataset.ts";
+import { exclusively } from "../../../ts/hub/cache-file.ts";
 import { type HubSettings, hubSettings } from "../../../ts/hub/settings.ts";
 import { rows, z } from "../../../ts/environments/index.ts";
 import { gitDigest, mockHub, type MockHub } from "../../support/hub/mock-hub.ts";
@@ -116,6 +119,19 @@ describe("a dataset by name", () => {
       return true;
     };
     expect(contents(await fetched(TEST))).toEqual(FILES["main/test-00000-of-00001.jsonl"]);
+  });
+
+  it("refuses a list of files that goes on at another address: it would lack the rest", async () => {
+    const next = `http://localhost:1/api/datasets/owner/name/tree?cursor=2`;
+    hub.trouble = (request, response) => {
+      if (!(request.url ?? "").includes("/tree/")) return false;
+      response.writeHead(200, { "content-type": "application/json", link: `<${next}>; rel="next"` });
+      return response.end("[]");
+    };
+    await expect(fetched()).rejects.toMatchObject({
+      code: "PRL_HUB_ANSWER",
+      message: expect.stringMatching(/continues its list at http:\/\/localhost:1; HF_ENDPOINT/u),
+    });
   });
 
   it("never keeps other bytes than the digest says", async () => {
@@ -334,4 +350,26 @@ describe("the files of a split", () => {
   ])("%j with %j is refused: %s", (paths, reference, message) => {
     expect(() => of(paths, reference)).toThrow(message);
   });
+});
+
+it("only one of those that find the lock of a dead process takes it over", async () => {
+  const lock = join(root, "locks/file");
+  for (let round = 0; round < 3; round++) {
+    mkdirSync(join(root, "locks"), { recursive: true });
+    writeFileSync(lock, "");
+    utimesSync(lock, new Date(0), new Date(0));
+    let [inside, most] = [0, 0];
+    const work = async (): Promise<void> => {
+      most = Math.max(most, ++inside);
+      await new Promise((done) => setTimeout(done, 5));
+      inside -= 1;
+    };
+    // They come one after the other, so that some look at the lock before it is taken over, and would remove it after that.
+    const come = async (_: unknown, place: number): Promise<void> => {
+      for (let step = 0; step < place; step++) await stat(root);
+      await exclusively(lock, undefined, work);
+    };
+    await Promise.all(Array.from({ length: 12 }, come));
+    expect(most).toBe(1);
+  }
 });

@@ -58,6 +58,10 @@ describe("a report", () => {
     const paid = report(groups([1, 0]), { ...OPTIONS, rollouts: 2, price: { input: 2_000_000, output: 500_000 } });
     expect(paid.cost).toBe(2 * (3 * 2 + 4 * 0.5));
     expect(report(groups([null]), { ...OPTIONS, rollouts: 1 }).seconds).toBeNull();
+    // A rollout whose scoring failed was sampled, and is paid.
+    const failed = [[{ ...episode(1), ok: false }]];
+    const { scored, cost } = report(failed, { ...OPTIONS, rollouts: 1, price: { input: 2_000_000, output: 500_000 } });
+    expect([scored, cost]).toEqual([0, 3 * 2 + 4 * 0.5]);
     expect(resultTable([paid]).join("\n")).toMatch(/cost {5}16/u);
   });
 

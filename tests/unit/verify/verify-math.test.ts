@@ -163,6 +163,14 @@ const SAME: [gold: string, answer: string][] = [
   ["21", "twenty-one"],
   ["4\\pi", "4\\pi \\approx 12.57"],
   ["\\sqrt{2}\\approx1.414", "\\sqrt2"],
+  ["12.57", "4\\pi \\approx 12.57"],
+  ["12.56", "4\\pi \\approx 12.56"],
+  ["13", "4\\pi = 12.57 \\approx 13"],
+  ["1", "1 \\approx 2 \\approx 3"],
+  ["3", "x \\equiv 3 \\pmod 7"],
+  ["3 \\pmod 7", "10"],
+  ["x>3000000", "(3000000,\\infty)"],
+  ["\\infty", "2\\infty"],
 ];
 
 const DIFFERENT: [gold: string, answer: string][] = [
@@ -198,6 +206,17 @@ const DIFFERENT: [gold: string, answer: string][] = [
   ["D", "\\boxed{\\textbf{(C)}\\ 5}"],
   ["(3,4)", "(x,y)=(4,3)"],
   ["4\\pi", "5\\pi \\approx 12.57"],
+  // Answers that would be right for any gold number.
+  ["2", "1 \\approx 2 \\approx 3"],
+  ["3", "\\boxed{1 \\approx 2 \\approx 3 \\approx 4 \\approx 5}"],
+  ["501", "500.5 \\approx 500 \\approx 501"],
+  ["12.57", "5\\pi \\approx 12.57"],
+  ["42", "0 \\pmod 1"],
+  ["42", "x \\equiv 0 \\pmod 2"],
+  ["x>3000000", "x>2000000"],
+  ["\\mathbb{R}", "x<10^{12}"],
+  ["\\emptyset", "x>2000000"],
+  ["-\\infty", "2\\infty"],
 ];
 
 function judged(gold: string, answer: string): Judgement {
@@ -373,6 +392,7 @@ describe("extractAnswer", () => {
     ["the_answer_is", "The answer is 42. Bye.", "42"],
     ["boxed", "<think>\\boxed{1}</think> \\boxed{2}", "2"],
     ["boxed", "<think>\\boxed{1}", null],
+    ["boxed", "<think>a</think> <think> \\boxed{1}", null],
   ] as const)("%s: %s", (from, text, expected) => {
     expect(extractAnswer(text, { from })).toBe(expected);
   });

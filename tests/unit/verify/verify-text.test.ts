@@ -4,9 +4,12 @@ import { describe, expect, test } from "vitest";
 import {
   compareLines,
   compareStdout,
+  checkInstruction,
   editDistance,
+  extractAnswer,
   judgeChoice,
   lastAssistantText,
+  numericMatch,
   pytestOutcomes,
   rougeL,
   thinkFormatReward,
@@ -152,5 +155,22 @@ describe("distances", () => {
   test("rougeL", () => {
     expect(rougeL("the cat sat", "the cat on the mat sat")).toEqual({ precision: 1, recall: 0.5, f1: 2 / 3 });
     expect(rougeL("", "a")).toEqual({ precision: 0, recall: 0, f1: 0 });
+  });
+});
+
+describe("a reply that repeats itself is read once, not once for each repetition", () => {
+  const sentences = (text: string) =>
+    checkInstruction("length_constraints:number_sentences", { relation: "less than", num_sentences: 2 }, text).strict;
+
+  test.each([
+    ["boxes that are not closed", () => extractAnswer(`\\boxed{7} ${"\\boxed{".repeat(200_000)}`), "7"],
+    ["boxes in boxes", () => typeof extractAnswer("\\boxed{".repeat(50_000) + "}".repeat(50_000)), "string"],
+    ["tags that are not closed", () => xmlParser(["answer"]).parseAnswer("<answer>".repeat(300_000)), null],
+    ["one long word", () => sentences(`${"a".repeat(1_000_000)} b.`), true],
+    ["line ends", () => judgeChoice(`${"\n".repeat(1_000_000)}yes`, ["yes", "no"]), "yes"],
+    ["zeros", () => numericMatch(7, `1${"0".repeat(1_000_000)}1`).correct, false],
+    ["colons", () => pytestOutcomes("a::".repeat(300_000)), {}],
+  ])("%s", (_, read, expected) => {
+    expect(read()).toEqual(expected);
   });
 });

@@ -1,20 +1,15 @@
 /** The objects of a file of JSON lines, one at a time; a line that is not an object comes as null, a missing file is empty. */
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
-
 import { isMissing } from "../../files/file-presence.ts";
+import { textLines } from "../../files/text-lines.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Errors are those of the file system, except that a missing file has no lines. */
 export async function* jsonLines(path: string): AsyncGenerator<JsonObject | null> {
-  const lines = createInterface({ input: createReadStream(path, "utf8"), crlfDelay: Infinity });
   try {
-    for await (const line of lines) if (line.trim() !== "") yield parseObject(line);
+    for await (const line of textLines(path)) if (line.trim() !== "") yield parseObject(line);
   } catch (error) {
     if (!isMissing(error)) throw error;
-  } finally {
-    lines.close();
   }
 }
 

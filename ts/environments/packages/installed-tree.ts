@@ -7,6 +7,7 @@ import { join, relative, sep } from "node:path";
 
 import { z } from "zod";
 
+import { manifestOf } from "./environment-package.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../files/file-presence.ts";
 
@@ -19,6 +20,7 @@ export interface InstalledTree {
 
 const names = z.record(z.string(), z.string()).optional();
 const entry = z.object({
+  name: z.string().optional(),
   version: z.string().optional(),
   integrity: z.string().optional(),
   resolved: z.string().optional(),
@@ -31,6 +33,7 @@ type Entries = z.infer<typeof schema>["packages"];
 
 /** A package that came from a registry. */
 export interface FetchedPackage {
+  /** Its name in the registry. */
   readonly name: string;
   readonly version: string;
   readonly integrity: string;
@@ -41,10 +44,26 @@ export interface FetchedPackage {
 /** Everything in a project that npm has fetched from registries. Throws PRL_ENVIRONMENT_UNLOCKED for a record that is damaged. */
 export async function fetchedPackages(project: string): Promise<FetchedPackage[]> {
   const packages = (await recordOf(project)) ?? {};
-  return Object.entries(packages).flatMap(([place, { version, integrity, resolved = "" }]) => {
-    const name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
+  return Object.entries(packages).flatMap(([place, { name, version, integrity, resolved = "" }]) => {
+    const folder = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
     const isFetched = version !== undefined && integrity !== undefined && /^https?:/u.test(resolved);
-    return isFetched ? [{ name, version, integrity, resolved }] : [];
+    if (!isFetched) return [];
+    const isAlias = name !== undefined && name !== folder && asksFor(project, packages, folder, name);
+    return [{ name: isAlias ? name : folder, version, integrity, resolved }];
+  });
+}
+
+/**
+ * Whether the project or a package in it asks for the alias of a package: `"folder": "npm:name@range"`. The package.json files are read, not npm's
+ * record of what the registry has said, so that a registry cannot put another signed package in the place of one.
+ */
+function asksFor(project: string, packages: Entries, folder: string, name: string): boolean {
+  return ["", ...Object.keys(packages)].some((place) => {
+    const manifest = manifestOf(join(project, place));
+    return ["dependencies", "optionalDependencies", "peerDependencies"].some((kind) => {
+      const range = names.safeParse(manifest[kind]).data?.[folder];
+      return range === `npm:${name}` || range?.startsWith(`npm:${name}@`) === true;
+    });
   });
 }
 

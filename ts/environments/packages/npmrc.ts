@@ -1,7 +1,7 @@
 /**
  * npm's settings file of the user (`~/.npmrc`): tokens of hubs and the hub of each owner, in npm's own format, so that npm finds them too.
  */
-import { chmod, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -17,10 +17,9 @@ export function npmrcPath(env: Variables): string {
 
 /** Sets keys in the file and leaves the other lines; only its owner may read it. */
 export async function setNpmrc(path: string, values: Readonly<Record<string, string>>): Promise<void> {
-  const lines = (await linesOf(path)).filter((line) => !(keyOf(line) in values));
+  const lines = (await linesOf(path)).filter((line) => !Object.hasOwn(values, keyOf(line)));
   const added = Object.entries(values).map(([key, value]) => `${key}=${value}`);
-  await atomicWriteFile(path, `${[...lines, ...added].join("\n")}\n`);
-  await chmod(path, 0o600);
+  await atomicWriteFile(path, `${[...lines, ...added].join("\n")}\n`, 0o600);
 }
 
 /** The token for a hub; null when there is none. `${NAME}` in it stands for an environment variable. */

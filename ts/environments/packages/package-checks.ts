@@ -1,6 +1,9 @@
 /**
  * Checks a package before it is pushed to a hub or installed from one. Only package.json files are read; no code of the package runs.
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
 import { explain, PrlError } from "../../errors.ts";
 import { BUILTIN } from "../builtin/index.ts";
 import { isCatalogueId } from "../catalogue/index.ts";
@@ -77,6 +80,9 @@ function refuseScripts(dir: string): void {
     );
   if (manifest["gypfile"] === true)
     throw invalid(`${name} has "gypfile", which builds native code where it is installed: take it out of package.json`);
+  // Without a word in package.json npm runs node-gyp for this file.
+  if (manifest["gypfile"] !== false && existsSync(join(dir, "binding.gyp")))
+    throw invalid(`${name} has binding.gyp, for which npm builds native code where it is installed: take it out`);
 }
 
 function refuseCircle(dir: string): void {

@@ -1,13 +1,12 @@
 /** The results of an evaluation as one HTML file that can be sent: the table, details, and the rollouts with the least and the most reward. */
-import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { createInterface } from "node:readline";
 
 import { conversationsHtml, type ShownConversation } from "../../environments/internal.ts";
 import { type Episode, rewardOf } from "../../environments/records.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../files/file-presence.ts";
+import { textLines } from "../../files/text-lines.ts";
 import { html, type Html } from "../../html.ts";
 import { formatNumber } from "../../monitors/index.ts";
 import { readEpisode } from "../read-episode.ts";
@@ -80,7 +79,7 @@ async function readEnds(runDir: string): Promise<ReadonlyMap<string, Ends>> {
   const path = join(runDir, "traces.jsonl");
   const found = new Map<string, Ends>();
   if ((await ifThere(stat(path), path)) === null) return found;
-  for await (const line of createInterface({ input: createReadStream(path, "utf8") })) {
+  for await (const line of textLines(path)) {
     const episode = readEpisode(line);
     const reward = episode === null ? Number.NaN : rewardOf(episode);
     if (episode === null || Number.isNaN(reward)) continue;

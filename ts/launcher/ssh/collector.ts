@@ -4,12 +4,11 @@
  *
  * How much of a host's file was received is not noted anywhere: it is the length of the lines of its components, which are here as they are there.
  */
-import { createReadStream } from "node:fs";
 import { appendFile, open, truncate } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 
 import { ifThere } from "../../files/file-presence.ts";
+import { textLines } from "../../files/text-lines.ts";
 import { EVENTS_FILE, METRICS_FILE } from "../../monitors/index.ts";
 import { PrlError } from "../../errors.ts";
 
@@ -37,7 +36,7 @@ async function bytesOf(path: string, owner: LineOwner): Promise<number> {
   const { size } = await handle.stat();
   await handle.close();
   let [all, received] = [0, 0];
-  for await (const line of createInterface({ input: createReadStream(path) })) {
+  for await (const line of textLines(path)) {
     const bytes = Buffer.byteLength(line) + 1;
     if (all + bytes > size) {
       await truncate(path, all);

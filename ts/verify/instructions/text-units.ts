@@ -36,11 +36,9 @@ export function sentences(text: string): string[] {
   let start = 0;
   for (const match of text.matchAll(/[.!?。！？]+["'”’)\]]*(?=\s|$)|[。！？]/gu)) {
     const end = match.index + match[0].length;
-    const word =
-      /(\S+)$/u
-        .exec(text.slice(start, match.index))?.[1]
-        ?.toLowerCase()
-        .replace(/^["'(]+/u, "") ?? "";
+    const word = wordBefore(text, start, match.index)
+      .toLowerCase()
+      .replace(/^["'(]+/u, "");
     const isDot = match[0].startsWith(".") && !match[0].startsWith("..");
     const next = text.slice(end).trimStart();
     const isInitial = /^\p{L}$/u.test(word) && next !== "";
@@ -51,6 +49,16 @@ export function sentences(text: string): string[] {
   const rest = text.slice(start).trim();
   if (rest !== "") found.push(rest);
   return found.filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
+}
+
+/** Longer words are neither abbreviations nor initials. */
+const LONGEST_WORD = 40;
+
+/** What stands without white space before a place. */
+function wordBefore(text: string, start: number, end: number): string {
+  let from = end;
+  while (from > start && end - from < LONGEST_WORD && !/\s/u.test(text[from - 1] ?? " ")) from--;
+  return text.slice(from, end);
 }
 
 /** Whether a count is as asked: "less than" is strict, "at least" is not. */

@@ -77,7 +77,7 @@ export function numericMatch(
 }
 
 function lastNumber(text: string): number | null {
-  const whole = readNumber(text.trim());
+  const whole = text.length > MAX_TEXT ? null : readNumber(text.trim());
   if (whole !== null && whole.rest.trim() === "") return whole.number.value;
   // A number inside a longer one, as 10 in 2 × 10^5, is part of that.
   let found: number | null = null;

@@ -66,8 +66,7 @@ export async function matchJsonSchema(
   text: string,
   { deadlineMs = 1000 }: { deadlineMs?: number } = {},
 ): Promise<SchemaVerdict> {
-  const bare = /^\s*```(?:json)?\s*\n(.*)\n\s*```\s*$/isu.exec(text)?.[1] ?? text;
-  const result = await inThread({ kind: "schema", schema, text: bare }, deadlineMs);
+  const result = await inThread({ kind: "schema", schema, text: unfenced(text) }, deadlineMs);
   if (result === LATE) return { valid: false, problems: [], status: "timeout" };
   if (result.kind !== "schema") throw new PrlError("PRL_VERIFY_FAILED", "the thread answered another question");
   if (result.status === "invalid_schema") throw new PrlError("PRL_VERIFY_OPTIONS", result.message);
@@ -76,6 +75,15 @@ export async function matchJsonSchema(
     problems: result.problems,
     status: result.status,
   };
+}
+
+/** Without a Markdown fence around the whole. Not one pattern, which would read runs of line ends again and again. */
+function unfenced(text: string): string {
+  const whole = text.trim();
+  const opening = /^```(?:json)?[^\S\n]*\n/iu.exec(whole)?.[0];
+  if (opening === undefined || !whole.endsWith("```")) return text;
+  const inside = whole.slice(opening.length, -"```".length);
+  return inside.slice(inside.trimEnd().length).includes("\n") ? inside : text;
 }
 
 function inThread(job: MatchJob, deadlineMs: number): Promise<MatchResult | typeof LATE> {

@@ -52,6 +52,9 @@ function schemaOf({ schema, text }: Extract<MatchJob, { kind: "schema" }>): Matc
     return { kind: "schema", status: "ok", problems: validateJson(schema, value).slice(0, MAX_PROBLEMS) };
   } catch (error) {
     if (error instanceof SchemaError) return { kind: "schema", status: "invalid_schema", message: error.message };
+    // A text that is nested deeper than the stack is nothing that a schema allows; references in circles are found before.
+    if (error instanceof RangeError)
+      return { kind: "schema", status: "ok", problems: [{ path: "", message: "is nested too deep" }] };
     throw error;
   }
 }

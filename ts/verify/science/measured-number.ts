@@ -101,8 +101,10 @@ function withPoint(written: string): string {
 function countFigures(digits: string): Pick<MeasuredNumber, "figures" | "ambiguousZeros"> {
   const significant = digits.replace(".", "").replace(/^0+/u, "");
   if (significant === "") return { figures: 1, ambiguousZeros: 0 };
-  const zeros = digits.includes(".") ? 0 : (/0*$/u.exec(significant)?.[0].length ?? 0);
-  return { figures: significant.length - zeros, ambiguousZeros: zeros };
+  let figures = significant.length;
+  // This is a loop, because a regular expression would scan a long run of zeros again and again.
+  while (!digits.includes(".") && significant[figures - 1] === "0") figures--;
+  return { figures, ambiguousZeros: significant.length - figures };
 }
 
 export interface SignificantFigures {

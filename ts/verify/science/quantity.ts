@@ -30,8 +30,9 @@ export type QuantityVerdict =
 
 export interface VerifyQuantityOptions {
   /**
-   * How far the answer may be off. `gold`: as far as the gold quantity's uncertainty or last digit says; `both`: the answer's is added;
-   * numbers: relative to the gold value, or absolute in the gold unit (the larger of the two counts). Default `gold`.
+   * How far the answer may be off. `gold`: as far as the gold quantity's uncertainty or last digit says; `both`: the answer's is added, however
+   * large it is (not for rewards: `0 ± 10^9` would be right); numbers: relative to the gold value, or absolute in the gold unit (the larger of the
+   * two counts). Default `gold`.
    */
   tolerance?: "gold" | "both" | { relative?: number; absolute?: number };
   /** `same`: the answer must have as many significant figures as the gold quantity; a number: as many as that. Default: not looked at. */
@@ -143,7 +144,7 @@ function goldQuantity(text: string): Quantity | null {
 
 /** The quantity that a text is, or that it ends with: in its last box, behind "answer is", or in its last line. */
 function quantityIn(text: string): Quantity | null {
-  const whole = parseQuantity(text);
+  const whole = text.length > MAX_TEXT ? null : parseQuantity(text);
   if (whole !== null) return whole;
   const reply = afterThinking(text.slice(-MAX_TEXT));
   if (reply === null) return null;

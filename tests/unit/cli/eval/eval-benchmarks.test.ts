@@ -111,6 +111,24 @@ describe("prl eval with benchmarks", () => {
     expect(traces).toContain('"answer":"7"');
   });
 
+  test("--resume runs tasks again whose data is another now, and keeps no row of the old ones", async () => {
+    endpoint = await mockEndpoint((request) =>
+      chatCompletion(`#### ${Number(/What is (\d+)/u.exec(promptOf(request))?.[1]) + 1}`),
+    );
+    const args = JSON.stringify({ data: file("sums.jsonl", sums(3)) });
+    const words = ["eval", "--benchmark", "gsm8k", "-a", args, "-m", "m", "-b", endpoint.url, "--run.name", "r"];
+    expect((await prl(words, dir)).code).toBe(0);
+    file("sums.jsonl", [{ question: "What is 7 + 1?", answer: "#### 8" }, ...sums(3).slice(1)]);
+    endpoint.requests.length = 0;
+    const ran = await prl([...words, "--resume", "--json"], dir);
+    expect(summaryOf(ran.stdout).evaluations).toMatchObject([{ scored: 3, reward: { mean: 1 } }]);
+    expect(endpoint.requests).toHaveLength(1);
+    const rows = readFileSync(join(dir, "outputs/r/traces.jsonl"), "utf8").trim().split("\n");
+    expect(rows.map((row) => (JSON.parse(row) as { id: string }).id).toSorted()).toEqual(
+      [0, 1, 2].map((index) => `gsm8k-${index}-0`),
+    );
+  });
+
   test("gives the functions of BFCL as tools, and scores the calls", async () => {
     const call = { id: "1", type: "function", function: { name: "shape_area", arguments: '{"width": 2}' } };
     endpoint = await mockEndpoint(() => ({

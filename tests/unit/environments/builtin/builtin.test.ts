@@ -151,3 +151,10 @@ it("alphabet-sort pays for order, not for names", async () => {
   expect(swapped).toBeGreaterThan(0.2);
   expect(swapped).toBeLessThan(0.9);
 });
+
+it("json-extraction reads a code block that is not closed once, however many line ends it has", async () => {
+  const { configured, tasks } = await tasksOf("json-extraction", "train", 1);
+  const [task] = tasks;
+  if (task === undefined) throw new Error("there are tasks");
+  expect((await configured.score(task, `\`\`\`json${"\n".repeat(300_000)}`)).reward).toBe(0);
+});

@@ -1,5 +1,16 @@
 /** Checks of environment packages that need no hub, and the hub's own settings. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -7,12 +18,15 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   checkPackage,
   contentDigest,
+  logIn,
   packageNeeds,
   setNpmrc,
   startHub,
   tokenFor,
   tokenKey,
 } from "../../../../ts/environments/internal.ts";
+
+import { fetchedPackages } from "../../../../ts/environments/packages/installed-tree.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -46,6 +60,12 @@ describe("a package is refused that", () => {
 
   test.each(["preinstall", "install", "postinstall"])("has the script %s", (script) => {
     expect(() => checkPackage(write({ scripts: { build: "tsc", [script]: "true" } }))).toThrow(invalid(script));
+  });
+
+  test("has binding.gyp, for which npm runs node-gyp", () => {
+    writeFileSync(join(write({}), "binding.gyp"), "{}");
+    expect(() => checkPackage(dir)).toThrow(invalid("binding.gyp"));
+    expect(() => checkPackage(write({ gypfile: false }))).not.toThrow();
   });
 
   test.each(["sudoku", "@math/mine", "@catalogue/logic"])("hides or is hidden by prl's own: %s", (name) => {
@@ -100,6 +120,51 @@ test("tokens go into npm's settings, beside what is there, for their owner only"
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(await tokenFor("http://127.0.0.1:4873", { npm_config_userconfig: path })).toBe("new");
   expect(await tokenFor("http://127.0.0.1:4874", { npm_config_userconfig: path })).toBeNull();
+});
+
+test("no other user may read the tokens at any time", async () => {
+  const path = join(dir, "npmrc");
+  const seen = new Set<number>();
+  const file = { isWritten: false };
+  const writing = setNpmrc(path, { a: "secret" }).finally(() => (file.isWritten = true));
+  while (!file.isWritten) {
+    if (existsSync(path)) seen.add(statSync(path).mode & 0o777);
+    await new Promise((done) => setImmediate(done));
+  }
+  await writing;
+  expect([...seen, statSync(path).mode & 0o777].every((mode) => mode === 0o600)).toBe(true);
+});
+
+test("a package has the name of its registry where one asks for it by an alias, else that of its folder", async () => {
+  const resolved = "https://example.org/real/-/real-1.0.0.tgz";
+  const entry = { name: "real", version: "1.0.0", integrity: "sha512-x", resolved };
+  const packages = { "node_modules/alias": entry, "node_modules/other": entry };
+  write({ name: "project", dependencies: { alias: "npm:real@^1.0.0", other: "^1.0.0" } });
+  for (const place of Object.keys(packages)) write({ name: "real" }, place);
+  // What a registry says of its packages is no request.
+  const all = { ...packages, "node_modules/third": { version: "1.0.0", dependencies: { other: "npm:real@1.0.0" } } };
+  write({ name: "third", dependencies: { other: "1.0.0" } }, "node_modules/third");
+  writeFileSync(join(dir, "node_modules/.package-lock.json"), JSON.stringify({ packages: all }));
+  expect((await fetchedPackages(dir)).map(({ name }) => name)).toEqual(["real", "other"]);
+});
+
+test("a hub that sends a login elsewhere gets none: the password stands in its body", async () => {
+  const bodies: string[] = [];
+  const listening = async (answer: RequestListener) => {
+    const server = createServer(answer);
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+  };
+  const other = await listening((request, response) => {
+    request.on("data", (piece: Buffer) => bodies.push(piece.toString()));
+    request.on("end", () => response.end('{"token": "t"}'));
+  });
+  const hub = await listening((_, response) => response.writeHead(307, { location: other.url }).end());
+  const login = logIn({ registry: hub.url, user: "ada", password: "secret12" });
+  await expect(login).rejects.toMatchObject({ code: "PRL_ENVIRONMENT_HUB" });
+  expect(bodies).toEqual([]);
+  for (const { server } of [hub, other]) server.closeAllConnections();
+  await Promise.all([hub, other].map(({ server }) => new Promise((done) => server.close(done))));
 });
 
 test("a hub without verdaccio says which command installs it", async () => {

@@ -24,10 +24,17 @@ const DRAWN = TEN[new PythonRandom(12_345).below(TEN.length)] ?? "";
 export function mmluProChoice(reply: string): string | null {
   return (
     /answer is \(?([A-J])\)?/u.exec(reply)?.[1] ??
-    /.*[aA]nswer:\s*([A-J])/u.exec(reply)?.[1] ??
-    /\b[A-J]\b(?!.*\b[A-J]\b)/su.exec(reply)?.[0] ??
+    answerLine(reply) ??
+    [...reply.matchAll(/\b[A-J]\b/gu)].at(-1)?.[0] ??
     null
   );
+}
+
+/** The authors' `.*[aA]nswer:\s*([A-J])`, which finds the last one of the first line that has any. Their pattern reads each line once for each of its signs. */
+function answerLine(reply: string): string | undefined {
+  const found = [...reply.matchAll(/[aA]nswer:\s*([A-J])/gu)];
+  const end = reply.indexOf("\n", found[0]?.index ?? 0);
+  return found.findLast(({ index }) => end < 0 || index < end)?.[1];
 }
 
 /** The same with the authors' draw for a reply that names no option. */

@@ -13,11 +13,18 @@ const row = z
   .pipe(z.object({ problem: z.string(), answer: z.union([z.string(), z.number(), z.bigint()]).transform(String) }));
 type Row = z.output<typeof row>;
 
-/** The number in the last box, without leading zeros; null when there is none. */
+/** Signs and commands that only change how something looks, and degrees. */
+const LOOKS =
+  /\\(?:text(?:bf|it|rm|sf|tt|normal)?|math(?:bf|it|rm|sf|tt)|bm|boldsymbol|displaystyle|left|right|boxed|quad|qquad|circ|degree)(?![a-zA-Z])|\\[,;:! $]|[\s$~*{}]/gu;
+
+/**
+ * The number in the last box, without leading zeros; null when there is none, or more than it with its name and its unit: \sqrt{33}, -33 and
+ * 33\pi are not 33, and "20, 4" is not 204.
+ */
 function boxedNumber(reply: string): string | null {
   const given = extractAnswer(stripThinking(reply, { strict: false }));
-  const digits = /^\D*0*(\d{1,3})\D*$/u.exec((given ?? "").replaceAll(/\\[a-zA-Z]+|[\s,$]/gu, ""))?.[1];
-  return digits ?? null;
+  const value = (given ?? "").replaceAll(LOOKS, "").replace(/^[\p{L}+()_]*[=:]/u, "");
+  return /^\(*0*(\d{1,3})(?:\.0*)?\)*\^?\p{L}*\.?$/u.exec(value)?.[1] ?? null;
 }
 
 /** lm-evaluation-harness: what stands in the last box, else between the first and last dollar sign, else the whole reply. */

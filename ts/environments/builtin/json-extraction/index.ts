@@ -51,7 +51,7 @@ export default defineEnvironment({
 /** The JSON of a reply, bare or in a code block; null when there is none. */
 function read(reply: string): unknown {
   const text = stripThinking(reply, { strict: false });
-  const block = /```(?:json)?\s*([\s\S]*?)```/u.exec(text)?.[1] ?? text;
+  const block = /```(?:json)?([\s\S]*?)```/u.exec(text)?.[1] ?? text;
   try {
     return JSON.parse(block) as unknown;
   } catch {

@@ -26,6 +26,8 @@ export async function logIn({ registry, user, password, signal }: LogInOptions):
   try {
     const response = await fetch(url, {
       method: "PUT",
+      // Another address would get the password, which stands in the body, too.
+      redirect: "error",
       headers: { "content-type": "application/json", authorization: `Basic ${basic}` },
       body: JSON.stringify({ _id: `org.couchdb.user:${user}`, name: user, password, type: "user", roles: [] }),
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),

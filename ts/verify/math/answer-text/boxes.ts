@@ -1,5 +1,5 @@
 /** What stands in \boxed{...}. */
-import { balancedEnd } from "../../balanced.ts";
+import { balancedEnds } from "../../balanced.ts";
 
 export interface Place {
   readonly at: number;
@@ -10,6 +10,7 @@ export interface Place {
 /** Boxes with their closing brace, in order; a box inside another is part of it. */
 export function closedBoxes(text: string): Place[] {
   const boxes: Place[] = [];
+  let ends: ReadonlyMap<number, number> | undefined;
   const pattern = /\\(?:boxed|fbox)\s*(?=\{|[^\s{])/gu;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const start = match.index + match[0].length;
@@ -18,8 +19,9 @@ export function closedBoxes(text: string): Place[] {
       if (content !== "") boxes.push({ at: match.index, end: start + content.length, content });
       continue;
     }
-    const end = balancedEnd(text, start);
-    if (end === null) continue;
+    ends ??= balancedEnds(text);
+    const end = ends.get(start);
+    if (end === undefined) continue;
     boxes.push({ at: match.index, end, content: text.slice(start + 1, end - 1) });
     pattern.lastIndex = end;
   }

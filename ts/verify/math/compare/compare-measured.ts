@@ -131,17 +131,20 @@ function timeOf(expression: Expression): { parts: readonly Expression[]; half: s
     : { parts: expression.args, half: null };
 }
 
-/** a mod n as an answer: equal when the moduli are and the difference is a multiple. */
+/**
+ * a mod n as an answer: equal when the moduli are and the difference is a multiple. A gold value without a modulus is that number: every whole number
+ * is 0 mod 1.
+ */
 function sameResidue(gold: Expression, answer: Expression, precision: number): boolean | null {
   const read = (one: Expression) => (one.kind === "call" && one.name === "residue" ? one.args : null);
   const [a, b] = [read(gold), read(answer)];
   if (a === null && b === null) return null;
-  const [value, modulus] = a ?? [gold, undefined];
   const [otherValue, otherModulus] = b ?? [answer, undefined];
-  if (value === undefined || otherValue === undefined) return false;
-  if (modulus !== undefined && otherModulus !== undefined && !sameValue(modulus, otherModulus, precision)) return false;
-  const common = modulus ?? otherModulus;
-  if (common === undefined) return false;
-  const reduce = (one: Expression): Expression => ({ kind: "call", name: "mod", args: [one, common] });
+  if (otherValue === undefined) return false;
+  if (a === null) return sameValue(gold, otherValue, precision);
+  const [value, modulus] = a;
+  if (value === undefined || modulus === undefined) return false;
+  if (otherModulus !== undefined && !sameValue(modulus, otherModulus, precision)) return false;
+  const reduce = (one: Expression): Expression => ({ kind: "call", name: "mod", args: [one, modulus] });
   return sameValue(reduce(value), reduce(otherValue), precision);
 }

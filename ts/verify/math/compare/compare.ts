@@ -10,6 +10,7 @@ import { withIntegerParameters } from "./integer-parameters.ts";
 import { hasMatrix, matrixOf, rowsOfTuple, withoutDeterminants } from "../values/matrices.ts";
 import { compareNamed, withLabels } from "./named-values.ts";
 import { isRealSet, sameRealSet } from "./real-sets.ts";
+import { statedSides } from "./roundings.ts";
 import * as q from "../values/rational.ts";
 import { sampleOf } from "./samples.ts";
 import { namedSet, sameText } from "./texts.ts";
@@ -69,7 +70,8 @@ function membersOf(expression: Expression): Expression | null {
 function compareEquations(gold: Expression, answer: Expression, options: CompareOptions): boolean | null {
   if (!isEquation(gold) && !isEquation(answer)) return null;
   if (!isEquation(answer) && isRounding(gold)) return gold.sides.some((side) => compare(side, answer, options));
-  if (!isEquation(gold) && isRounding(answer)) return answer.sides.some((side) => compare(gold, side, options));
+  if (!isEquation(gold) && isRounding(answer))
+    return statedSides(answer.sides).some((side) => compare(gold, side, options));
   const [goldValue, answerValue] = [assigned(gold), assigned(answer)];
   if (isEquation(gold) && isEquation(answer)) {
     if (goldValue !== null && answerValue !== null) {

@@ -85,12 +85,14 @@ function zeros(left: Expression, right: Expression, symbol: string): number[] {
       found.push(bisect(difference, before.x, x));
     before = { x, value };
   }
-  return found.slice(0, 64);
+  return found.sort((a, b) => Math.abs(a) - Math.abs(b)).slice(0, 64);
 }
 
+/** Dense near 0, then in steps of a fifth, then of the double: a border that is beyond all points is none. */
 const GRID = [
   ...Array.from({ length: 161 }, (_, index) => (index - 80) * 0.25),
   ...Array.from({ length: 60 }, (_, index) => 20 * 1.2 ** index).flatMap((x) => [x, -x]),
+  ...Array.from({ length: 60 }, (_, index) => 20 * 1.2 ** 59 * 2 ** (index + 1)).flatMap((x) => [x, -x]),
 ].sort((a, b) => a - b);
 
 function bisect(difference: (x: number) => number | null, from: number, to: number): number {
@@ -153,14 +155,16 @@ function inInterval(interval: Expression & { kind: "interval" }, x: number): boo
 
 /** The end of an interval, infinite ones included. */
 export function endpoint(expression: Expression): number | null {
-  if (expression.kind === "constant" && expression.name === "infinity") return Infinity;
-  if (
-    expression.kind === "product" &&
-    children(expression).some((part) => part.kind === "constant" && part.name === "infinity")
-  ) {
-    return -Infinity;
-  }
-  return realValue(expression)[0] ?? null;
+  return infinity(expression) ?? realValue(expression)[0] ?? null;
+}
+
+/** The infinity that it is, by the signs of its factors; null for anything else. */
+function infinity(expression: Expression): number | null {
+  if (expression.kind === "constant") return expression.name === "infinity" ? Infinity : null;
+  if (expression.kind !== "product") return null;
+  const factors = expression.factors.map((factor) => infinity(factor) ?? realValue(factor)[0] ?? Number.NaN);
+  const value = factors.reduce((product, factor) => product * factor, 1);
+  return factors.some((factor) => Math.abs(factor) === Infinity) && !Number.isNaN(value) ? value : null;
 }
 
 function holds(relation: Expression & { kind: "relation" }, x: number, symbol: string): boolean | null {
