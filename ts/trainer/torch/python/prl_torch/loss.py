@@ -84,7 +84,8 @@ class Loss:
         sequences must be known.
         """
         sums = Sums()
-        total = logprobs.sum().double() * 0
+        # Part of the graph, also where no stream has a member. No number enters it: that of a token outside the streams may be infinite.
+        total = logprobs[:0].sum().double()
         if self.name not in ("ce", "ref_kl"):
             total = total + self._policy(columns, logprobs, counts, sums)
         if self.name == "ce" or (self.name != "ref_kl" and columns.ce_weights is not None):
