@@ -96,7 +96,9 @@ class Loss:
 
     def _policy(self, columns: Columns, logprobs: Tensor, counts: Counts, sums: Sums) -> Tensor:
         members = columns.in_policy().nonzero().squeeze(1)
-        kl = self.params.get("kl") or ({} if self.name == "kl" else None)
+        kl = self.params.get("kl")
+        if kl is None and self.name == "kl":
+            kl = {}
         if kl is not None and columns.reference_logprobs is None:
             raise BatchError("the KL term of the loss needs reference_logprobs, which are absent")
         if len(members) == 0:
