@@ -29,7 +29,7 @@ export interface AdvantageGroup {
 /** One array per rollout: [1], or [T] for the tokens of its trace. */
 export type CustomAdvantages = (group: AdvantageGroup) => readonly Float32Array[];
 
-/** One advantage for all sampled tokens, or one per token. */
+/** One advantage for all sampled tokens, or one per token: 0 where a token was not sampled. */
 export type Advantage = number | Float32Array;
 
 /** Errors: those of `UserFunction.load`. */
@@ -48,13 +48,18 @@ export function customAdvantages(compute: UserFunction, group: AdvantageGroup): 
   return group.rollouts.map(({ columns }, i) => {
     const values: unknown = result[i];
     if (!(values instanceof Float32Array)) throw wrong(`what it returned for rollout ${i} is not a Float32Array`);
-    const bad = values.find((value) => !Number.isFinite(value));
+    const own = values.length === 1 ? values : ofSampled(values, columns());
+    if (typeof own === "string") throw wrong(`rollout ${i} has ${own}`);
+    const bad = own.find((value) => !Number.isFinite(value));
     if (bad !== undefined) throw wrong(`rollout ${i} has an advantage of ${bad}`);
-    if (values.length === 1) return values[0] ?? 0;
-    const tokens = columns().tokenIds.length;
-    if (values.length === tokens) return values;
-    throw wrong(`rollout ${i} has ${values.length} advantages: give one, or one for each of its ${tokens} tokens`);
+    return own.length === 1 ? (own[0] ?? 0) : own;
   });
+}
+
+/** The advantages of the sampled tokens, 0 elsewhere; a text that says what is wrong when there is not one for each token. */
+function ofSampled(values: Float32Array, { mask }: TraceColumns): Float32Array | string {
+  if (values.length === mask.length) return values.map((value, t) => (mask[t] === 1 ? value : 0));
+  return `${values.length} advantages: give one, or one for each of its ${mask.length} tokens`;
 }
 
 /** The advantage as one number: the mean over the sampled tokens. */

@@ -154,6 +154,17 @@ describe("custom advantages", () => {
     expect([0.5, perToken].map((advantage) => meanAdvantage(advantage, columns))).toEqual([0.5, 3]);
   });
 
+  test("of tokens that were not sampled are not read", () => {
+    const own = ask([Float32Array.of(Number.NaN, 2, 4), Float32Array.of(9, 0, 0)]);
+    expect(own).toEqual([Float32Array.of(0, 2, 4), Float32Array.of(0, 0, 0)]);
+    const scored = { trace: { reward: 1 } as EpisodeTrace, columns, reference: null };
+    const taught = own.map((advantage) =>
+      lossStreamsOf(algoBlock.parse({ type: "custom", path: "./a.ts" }), { ...scored, advantage }, true),
+    );
+    expect(taught).toEqual([{ streams: { advantages: own[0] } }, null]);
+    expect(() => ask([Float32Array.of(1), Float32Array.of(0, Number.NaN, 0)])).toThrow("an advantage of NaN");
+  });
+
   test.each([
     ["one array too few", [Float32Array.of(1)], "no list of 2 arrays"],
     ["an ordinary list", [[1], [2]], "is not a Float32Array"],

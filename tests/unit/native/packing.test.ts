@@ -129,6 +129,8 @@ describe("rollouts in native memory", () => {
     expect(() => set.add(samples, { ...values, advantage: Number.NaN })).toThrow(inputError("advantage is NaN"));
     expect(() => set.add(samples, { ...values, temperature: Infinity })).toThrow(inputError("temperature is Infinity"));
     expect(() => set.add(samples, { ...values, envId: 65536 })).toThrow(inputError("envId is 65536"));
+    const streams = { ceWeights: new Float32Array(4) };
+    expect(() => set.add(samples, values, undefined, streams)).toThrow(inputError("streams are those of one trace"));
   });
 });
 

@@ -68,6 +68,8 @@ export class RolloutSamples {
     trace?: number,
     streams?: TraceStreams,
   ): number {
+    if (streams !== undefined && trace === undefined)
+      throw new PrlError(INPUT, "streams are those of one trace: give its number, too");
     const columns =
       streams === undefined ? null : { advantages: streams.advantages ?? null, ...streamsToNative(streams) };
     return native(() => set.add(this.#native, advantage, temperature, envId, trace, columns));
@@ -86,7 +88,7 @@ export class SampleSet {
 
   /**
    * Adds every sample of a rollout, or of one of its traces; with `streams` each token of the trace has its own weights. Errors:
-   * PRL_PACKING_INPUT when a stream does not have one entry per token.
+   * PRL_PACKING_INPUT when a stream does not have one entry per token, or no trace is named to which it belongs.
    */
   add(rollout: RolloutSamples, values: TrainValues, trace?: number, streams?: TraceStreams): void {
     const advantage = finite(INPUT, "advantage", values.advantage);

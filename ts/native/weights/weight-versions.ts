@@ -65,7 +65,8 @@ export class WeightPublisher {
 
   /**
    * Lets `save` write the version's complete Hugging Face folder (without a manifest) and publishes it, in full when `full` is set, when a
-   * receiver has asked for it, or when a sparse version does not pay. When `save` or publishing fails there is no such version.
+   * receiver has asked for it, or when a sparse version does not pay. When `save` or publishing fails there is no such version, except when
+   * only the sync of the root or the removal of old versions failed.
    */
   async publish(
     version: number,

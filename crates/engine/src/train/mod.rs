@@ -58,7 +58,7 @@ pub struct Trainer {
     buffers: Buffers,
     /// Keys and values of one layer, overwritten by the next.
     store: Option<LayerStore>,
-    /// Bins since the last step: the seeds of their dropout differ.
+    /// Bins since the last step, or since gradients were dropped: the seeds of their dropout differ.
     bins: u64,
 }
 
@@ -263,6 +263,7 @@ impl Trainer {
         let outcome = self.run_bins(batch, loss);
         if outcome.is_err() {
             self.parameters.grads.fill(0.0);
+            self.bins = 0;
         }
         outcome
     }

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use adapters::{lora, options};
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::{
-    ActivationPolicy, Adapter, CachedSequence, FrozenModel, KvCache, LoraConfig, Model, Tier, Trainer, TrainerOptions,
-    WeightDtype, head,
+    ActivationPolicy, Adapter, CachedSequence, EngineError, FrozenModel, KvCache, LoraConfig, Model, Tier, Trainer,
+    TrainerOptions, WeightDtype, head,
 };
 use support::{CONFIGS, Columns, bits, compute, tiers, write_model};
 
@@ -258,6 +258,31 @@ fn training_continues_from_adapter_and_optimizer_with_the_same_bits() {
             assert_eq!(values[0], values[1], "{name} {tier:?}");
         }
     }
+}
+
+/// A batch whose gradients are dropped is skipped: a run that goes on from a checkpoint does not know that it was there.
+#[test]
+fn a_batch_that_fails_does_not_change_what_the_next_one_drops() {
+    let (_, config) = CONFIGS[0];
+    let folder = tempfile::tempdir().expect("a folder");
+    write_model(folder.path(), config, 8);
+    let columns = Columns::random(&[20, 31, 8], 7, 3);
+    let dropping = LoraConfig {
+        dropout: 0.25,
+        ..lora()
+    };
+    let [mut fresh, mut again] = [(); 2].map(|()| {
+        let pool = compute(2, Tier::detect());
+        Trainer::open(folder.path(), &pool, options(dropping.clone())).expect("it opens")
+    });
+    let refuse = || EngineError::NonFinite("the loss of the test".to_owned());
+    again
+        .forward_backward_with(&columns.batch(), &mut |_, _| Err(refuse()))
+        .expect_err("the loss fails");
+    for trainer in [&mut fresh, &mut again] {
+        trainer.forward_backward(&columns.batch()).expect("the batch runs");
+    }
+    assert_eq!(gradients(&again), gradients(&fresh));
 }
 
 /// With dropout the loss is another function, but a fixed one: its gradient is checked along its own direction.

@@ -74,7 +74,7 @@ impl LoadedWeights {
         let mut length = 0usize;
         for (number, file) in checkpoint.files().iter().enumerate() {
             let infos = file.header().tensors.iter();
-            for info in infos.filter(|info| checkpoint.contains(&info.name)) {
+            for info in infos.filter(|info| checkpoint.lists(&info.name, number)) {
                 let (begin, end) = info.data_offsets;
                 length = length.next_multiple_of(ALIGN_BYTES);
                 sources.push((number, (file.header().data_start + begin) as u64, length, end - begin));

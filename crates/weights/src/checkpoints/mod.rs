@@ -117,6 +117,11 @@ impl Checkpoint {
         self.file_of.contains_key(name)
     }
 
+    /// Whether the tensor called `name` is that of file `number`: other files may hold one of this name, which is never read.
+    pub(crate) fn lists(&self, name: &str, number: usize) -> bool {
+        self.file_of.get(name) == Some(&number)
+    }
+
     /// The tensor called `name`, from the file that holds it.
     ///
     /// # Errors

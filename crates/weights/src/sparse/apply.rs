@@ -8,7 +8,7 @@ use super::blocks::{BLOCK_BYTES, decode_block};
 use super::shard::{Coding, SparseRecord, SparseVersion, malformed};
 use super::tensor::BlockIndex;
 use crate::checkpoints::Checkpoint;
-use crate::checkpoints::shards::{INDEX_FILE, WrittenCheckpoint};
+use crate::checkpoints::shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint};
 use crate::files::Shard;
 use crate::files::header::TensorInfo;
 use crate::files::{SafetensorsFile, TensorView};
@@ -19,7 +19,8 @@ const CHUNK_BYTES: usize = 4 * BLOCK_BYTES;
 
 /// Writes into `directory`, which exists and is empty, the weights that result from applying `chain` to `base`: the first version
 /// applies to the base, each other one to its predecessor. Files are named and laid out like the base's. Every tensor is
-/// compared with the digest that the last version gives it. Nothing is synced, because the result can be made again.
+/// compared with the digest that the last version gives it; one that the base's index leaves out is copied. Nothing is synced, because the
+/// result can be made again.
 ///
 /// Each thread needs a chunk of half a mebibyte. `threads` 0 takes the cores this process may run on, up
 /// to 8.
@@ -46,16 +47,22 @@ pub fn apply_sparse(
         outputs.push(create(directory, file)?);
         jobs.extend(file.header().tensors.iter().map(|info| (number, info)));
     }
-    if jobs.len() != last.records().len() {
-        let reason = format!("it lists {} tensors, its base has {}", last.records().len(), jobs.len());
+    let listed = base.names().count();
+    if listed != last.records().len() {
+        let reason = format!("it lists {} tensors, its base has {listed}", last.records().len());
         return Err(crate::manifest::at(last.directory(), reason));
     }
     parallel::map(jobs.len(), threads, |index| {
         let (number, info) = jobs[index];
-        apply_tensor(&base.files()[number], info, chain, &outputs[number])
+        let (file, output) = (&base.files()[number], &outputs[number]);
+        match base.lists(&info.name, number) {
+            true => apply_tensor(file, info, chain, output),
+            false => copy_tensor(file, info, output),
+        }
     })?;
     let index = base.directory().join(INDEX_FILE);
-    if outputs.len() > 1 {
+    // A single shard may have an index too, without which its name is not found.
+    if base.files().iter().any(|file| file_name(file) != SINGLE_FILE) {
         fs::copy(&index, directory.join(INDEX_FILE)).map_err(WeightsError::io("copy", &index))?;
     }
     let shards = parallel::map(outputs.len(), threads, |number| {
@@ -107,6 +114,14 @@ fn create(directory: &Path, base: &SafetensorsFile) -> Result<File, WeightsError
 fn file_name(file: &SafetensorsFile) -> &str {
     let name = file.path().file_name().and_then(|name| name.to_str());
     name.expect("files of a checkpoint have the names that its index or we gave them")
+}
+
+/// Copies a tensor that the base's index leaves out: the header, which is the base's, describes it.
+fn copy_tensor(base: &SafetensorsFile, info: &TensorInfo, output: &File) -> Result<(), WeightsError> {
+    let offset = base.header().data_start + info.data_offsets.0;
+    output
+        .write_all_at(base.tensor(&info.name)?.data, offset as u64)
+        .map_err(WeightsError::io("write new weights from", base.path()))
 }
 
 /// One version's part in a tensor.

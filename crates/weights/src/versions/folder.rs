@@ -47,8 +47,7 @@ impl WeightPublisher {
     /// on are removed, but only when the copy is whole; `folder` may be one of them.
     ///
     /// # Errors
-    /// As there, [`WeightsError::Plan`] for one rank's share of a model, and [`WeightsError::Io`] when a file cannot be copied. The
-    /// version does not exist then.
+    /// As there, [`WeightsError::Plan`] for one rank's share of a model, and [`WeightsError::Io`] when a file cannot be copied.
     pub fn publish_folder(
         &mut self,
         version: u64,

@@ -140,7 +140,8 @@ impl WeightPublisher {
     /// # Errors
     /// [`WeightsError::Digest`] when the staged weights are not those that `staged` says, [`WeightsError::Adapter`] when a
     /// PEFT folder is not whole or the versions before it are a model's weights (or the reverse), otherwise as
-    /// [`write_manifest`] and [`Checkpoint::open`]. The version does not exist then.
+    /// [`write_manifest`] and [`Checkpoint::open`]. The version does not exist then, unless the error is of what follows its rename: the
+    /// sync of the root, or the removal of old versions.
     pub fn publish(
         &mut self,
         version: u64,

@@ -36,6 +36,16 @@ pub(crate) fn weights(version: u64, period: u64, jump: u16) -> Vec<u8> {
         .collect()
 }
 
+/// A canary that says of which version it is.
+pub(crate) fn canary(version: u64) -> Canary {
+    Canary {
+        token_ids: vec![1],
+        logprobs: vec![-(version as f32)],
+        isa: "avx2".to_owned(),
+        dtype: "bfloat16".to_owned(),
+    }
+}
+
 pub(crate) struct Place {
     pub(crate) root: TempDir,
     pub(crate) publisher: WeightPublisher,
@@ -86,14 +96,8 @@ impl Place {
 
     pub(crate) fn publish(&mut self, version: u64, full: bool) -> Encoding {
         let staged = self.stage(version);
-        let canary = Canary {
-            token_ids: vec![1],
-            logprobs: vec![-(version as f32)],
-            isa: "avx2".to_owned(),
-            dtype: "bfloat16".to_owned(),
-        };
         self.publisher
-            .publish(version, staged, Some(canary), full)
+            .publish(version, staged, Some(canary(version)), full)
             .unwrap()
             .manifest
             .encoding

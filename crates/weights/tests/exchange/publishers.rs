@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use prl_weights::{
-    Canary, Dtype, Encoding, Lease, Staged, TensorToWrite, WeightPublisher, published_versions, write_checkpoint,
+    Dtype, Encoding, INDEX_FILE, Lease, LoadedWeights, Staged, TensorToWrite, WeightPublisher, WriteOptions,
+    published_versions, write_checkpoint, write_safetensors,
 };
 
-use crate::place::{ELEMENTS, Place, SPARSE, weights};
+use crate::place::{ELEMENTS, Place, SPARSE, canary, weights};
 
 #[test]
 fn a_second_publisher_is_refused_and_a_new_one_starts_full() {
@@ -87,14 +88,58 @@ fn publish_folder(place: &Place, folder: &Path, version: u64) -> Encoding {
     };
     write_checkpoint(folder, &[tensor], u64::MAX).unwrap();
     let mut publisher = WeightPublisher::open(place.path(), SPARSE).unwrap();
-    let canary = Canary {
-        token_ids: vec![1],
-        logprobs: vec![-(version as f32)],
-        isa: "avx2".to_owned(),
-        dtype: "bfloat16".to_owned(),
-    };
-    let published = publisher.publish_folder(version, folder, Some(canary), false).unwrap();
+    let published = publisher
+        .publish_folder(version, folder, Some(canary(version)), false)
+        .unwrap();
     published.manifest.encoding
+}
+
+/// Writes the weights of `version` with an index, as other programs do: in one shard, or with a second one in which the index leaves out a
+/// tensor and one that is called like that of the first.
+fn write_indexed(place: &Place, folder: &Path, version: u64, shards: usize) {
+    fs::write(folder.join("config.json"), place.config).unwrap();
+    let (data, other) = (weights(version, place.period, place.jump), vec![7; 2 * ELEMENTS]);
+    let tensor = |name, data| TensorToWrite {
+        name,
+        dtype: Dtype::BF16,
+        shape: &[ELEMENTS],
+        data,
+    };
+    let first = [tensor("w", &data)];
+    let second = [tensor("x", &other), tensor("left out", &other), tensor("w", &other)];
+    let files = [&first[..], &second[..]].into_iter().take(shards).enumerate();
+    for (number, tensors) in files {
+        let path = folder.join(format!("model-0000{}-of-0000{shards}.safetensors", number + 1));
+        write_safetensors(&path, tensors, &[], WriteOptions::default()).unwrap();
+    }
+    let listed = [("w", 1), ("x", 2)].into_iter().take(shards);
+    let listed: Vec<String> = listed
+        .map(|(name, number)| format!("\"{name}\": \"model-0000{number}-of-0000{shards}.safetensors\""))
+        .collect();
+    let index = format!("{{\"weight_map\": {{{}}}}}", listed.join(", "));
+    fs::write(folder.join(INDEX_FILE), index).unwrap();
+}
+
+#[test]
+fn a_folder_with_an_index_arrives_whole_in_one_shard_or_with_tensors_that_the_index_leaves_out() {
+    for shards in [1, 2] {
+        let mut place = Place::new(SPARSE);
+        let folder = tempfile::tempdir().unwrap();
+        let (_state, mut receiver) = place.receiver();
+        for version in 0..3 {
+            write_indexed(&place, folder.path(), version, shards);
+            let published = place
+                .publisher
+                .publish_folder(version, folder.path(), Some(canary(version)), false)
+                .unwrap();
+            let is_full = published.manifest.encoding == Encoding::Full;
+            assert_eq!(is_full, version == 0, "{shards} shards, version {version}");
+            let received = receiver.receive(version).unwrap();
+            place.check(&received, version);
+            let loaded = LoadedWeights::read(&received.directory, 2).unwrap();
+            assert!(loaded.tensor("w").unwrap().data == weights(version, place.period, place.jump));
+        }
+    }
 }
 
 #[test]

@@ -84,7 +84,8 @@ class Loss:
         sequences must be known.
         """
         sums = Sums()
-        total = logprobs.sum().double() * 0
+        # Part of the graph, also where no stream has a member. No number enters it: that of a token outside the streams may be infinite.
+        total = logprobs[:0].sum().double()
         if self.name not in ("ce", "ref_kl"):
             total = total + self._policy(columns, logprobs, counts, sums)
         if self.name == "ce" or (self.name != "ref_kl" and columns.ce_weights is not None):
@@ -95,7 +96,9 @@ class Loss:
 
     def _policy(self, columns: Columns, logprobs: Tensor, counts: Counts, sums: Sums) -> Tensor:
         members = columns.in_policy().nonzero().squeeze(1)
-        kl = self.params.get("kl") or ({} if self.name == "kl" else None)
+        kl = self.params.get("kl")
+        if kl is None and self.name == "kl":
+            kl = {}
         if kl is not None and columns.reference_logprobs is None:
             raise BatchError("the KL term of the loss needs reference_logprobs, which are absent")
         if len(members) == 0:

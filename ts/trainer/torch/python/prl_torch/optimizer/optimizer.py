@@ -1,5 +1,5 @@
 """
-AdamW, SGD and Muon as the engine has them (`crates/engine/src/train/optimizer.rs`, `muon.rs`), over parameters that are cut into shards.
+AdamW, SGD and Muon as the engine has them (`crates/engine/src/train/optimizer`), over parameters that are cut into shards.
 
 Muon takes the matrices inside the layers, those of experts one by one; the embedding, the head, norms and biases step as AdamW. It
 iterates in f32, where torch's own iterates in bfloat16, and gathers one parameter at a time.
