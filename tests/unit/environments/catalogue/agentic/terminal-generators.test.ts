@@ -1,8 +1,11 @@
 /** What the generators of terminal work promise, without a sandbox. */
 import { expect, test } from "vitest";
 
+import { drawFeed } from "../../../../../ts/environments/catalogue/agentic/terminal-work/incremental-load/drops.ts";
+import { specText } from "../../../../../ts/environments/catalogue/agentic/terminal-work/incremental-load/scripts.ts";
 import { type Day, drawDay } from "../../../../../ts/environments/catalogue/agentic/terminal-work/log-forensics/day.ts";
 import { logFiles } from "../../../../../ts/environments/catalogue/agentic/terminal-work/log-forensics/logs.ts";
+import { LEVELS } from "../../../../../ts/environments/catalogue/row.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
 
 test("log-forensics: the time at which new files begin does not tell the first failure", () => {
@@ -19,4 +22,15 @@ test("log-forensics: the time at which new files begin does not tell the first f
   }
   expect(gaps).toHaveLength(8);
   expect(Math.max(...gaps) - Math.min(...gaps)).toBeGreaterThan(3_600);
+});
+
+test("incremental-load: ties are decided at every level, and every header can be known", () => {
+  for (const level of LEVELS) {
+    const feed = drawFeed(createRng(level), level);
+    const text = specText(feed);
+    expect(text).toContain(`have the same ${feed.names.changed}, the one with the greater ${feed.names.seq}`);
+    const headers = feed.days.flatMap(({ files }) => files.map((file) => [file.headers.price, file.isCents] as const));
+    for (const [header, isCents] of headers)
+      if (isCents && header !== "price") expect(text).toMatch(new RegExp(`${header}.*_cents`, "u"));
+  }
 });
