@@ -1,6 +1,7 @@
 /** What the generators of terminal work promise, without a sandbox. */
 import { expect, test } from "vitest";
 
+import { diskPolicyCleanup } from "../../../../../ts/environments/catalogue/agentic/terminal-work/disk-policy-cleanup/index.ts";
 import { drawFeed } from "../../../../../ts/environments/catalogue/agentic/terminal-work/incremental-load/drops.ts";
 import { specText } from "../../../../../ts/environments/catalogue/agentic/terminal-work/incremental-load/scripts.ts";
 import { type Day, drawDay } from "../../../../../ts/environments/catalogue/agentic/terminal-work/log-forensics/day.ts";
@@ -33,4 +34,10 @@ test("incremental-load: ties are decided at every level, and every header can be
     for (const [header, isCents] of headers)
       if (isCents && header !== "price") expect(text).toMatch(new RegExp(`${header}.*_cents`, "u"));
   }
+});
+
+test.each(LEVELS)("disk-policy-cleanup: most draws of level %i have all traps that they should have", (level) => {
+  const rng = createRng(9);
+  const kept = Array.from({ length: 20 }, () => diskPolicyCleanup.make(rng, level)).filter((one) => one !== null);
+  expect(kept.length).toBeGreaterThan(10);
 });
