@@ -23,7 +23,7 @@ const row: Row = defineRow<Instance>({
     const { entries, stack, spoken, base } = instance;
     if (answer === rendered(entries, choiceBy(stack))) return 1;
     const gold = choiceBy(stack);
-    // A point on which nobody spoke costs as much as one on which somebody did.
+    // A point without a message costs as much as one with some.
     const matched = settingsOf(entries, answer).map(
       (choice) => 1 - SETTINGS.filter((one) => choice[one] !== gold[one]).length / spoken.length,
     );
