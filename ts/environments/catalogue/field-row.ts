@@ -279,7 +279,7 @@ function formatOf({ fields }: Solution, values: string, isShared: boolean, rng: 
 function creditOf(fields: readonly Field[], isShared: boolean): string {
   if (!isShared) return "Only a complete and right answer counts.";
   if (fields.length === 1) return "A wrong entry costs as much as a right one earns.";
-  return constantShare(fields) > 1 / fields.length
+  return constantShare(fields) > 0
     ? "Right lines count beyond those that one value for all lines would get."
     : "Every right line earns a part.";
 }

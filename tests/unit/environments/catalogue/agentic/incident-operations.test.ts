@@ -10,7 +10,11 @@ import {
   type ClusterSpec,
   FAULT_MINUTE,
 } from "../../../../../ts/environments/catalogue/agentic/incident-operations/cluster.ts";
-import { make, scriptOf } from "../../../../../ts/environments/catalogue/agentic/incident-operations/generator.ts";
+import {
+  blanketsOf,
+  make,
+  scriptOf,
+} from "../../../../../ts/environments/catalogue/agentic/incident-operations/generator.ts";
 import { incidentOperations } from "../../../../../ts/environments/catalogue/agentic/incident-operations/index.ts";
 import {
   faultyName,
@@ -22,6 +26,7 @@ import {
   ordersOf,
   servedWith,
 } from "../../../../../ts/environments/catalogue/agentic/incident-operations/reference.ts";
+import { call } from "../../../../../ts/environments/catalogue/agentic/records.ts";
 import { at, range } from "../../../../../ts/environments/catalogue/lists.ts";
 import { scoreScript } from "../../../../../ts/environments/catalogue/play.ts";
 import type { Level, Script } from "../../../../../ts/environments/catalogue/row.ts";
@@ -158,7 +163,7 @@ describe("the reference", () => {
 });
 
 describe("the score", () => {
-  test("of a plan without a report is 0, with half of the report 0.3, and with a right report and no order 0", () => {
+  test("of a plan without a report is 0, with half of the report 0.15, and with a right report and no order 0", () => {
     for (const instance of instancesOf(5, INSTANCES)) {
       const script = scriptOf(instance, instance.plan);
       const component = faultyName(instance);
@@ -168,11 +173,22 @@ describe("the score", () => {
       );
       expect(earnedBy(instance, script)).toBe(1);
       expect(earnedBy(instance, script.slice(0, -1))).toBe(0);
-      expect(earnedBy(instance, scriptOf(instance, instance.plan, { cause: other, component }))).toBe(0.3);
+      expect(earnedBy(instance, scriptOf(instance, instance.plan, { cause: other, component }))).toBe(0.15);
       const idle = new Incident(instance);
       idle.close(instance.fault.cause, component);
       expect(grade(instance, idle)).toBe(0);
     }
+  });
+
+  test("of scaling every service up is small at level 1, over all reports", () => {
+    const scores = instancesOf(1, 10).flatMap((instance) => {
+      const orders = (blanketsOf(instance)["scale every service up"] ?? []).slice(0, -1);
+      const reports = CAUSES.slice(0, 3).flatMap((cause) =>
+        instance.services.map(({ name: component }) => call("report", { cause, component })),
+      );
+      return reports.map((report) => earnedBy(instance, [...orders, report]));
+    });
+    expect(scores.reduce((sum, one) => sum + one, 0) / scores.length).toBeLessThan(0.2);
   });
 
   test("nothing is ordered after the end, and nothing is reported twice", () => {

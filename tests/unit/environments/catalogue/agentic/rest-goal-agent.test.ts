@@ -3,7 +3,11 @@ import { describe, expect, test } from "vitest";
 
 import { reached } from "../../../../../ts/environments/catalogue/agentic/rest-goal-agent/client.ts";
 import { drawInstance } from "../../../../../ts/environments/catalogue/agentic/rest-goal-agent/generator.ts";
-import { grade, passedParts } from "../../../../../ts/environments/catalogue/agentic/rest-goal-agent/goals.ts";
+import {
+  goalTexts,
+  grade,
+  passedParts,
+} from "../../../../../ts/environments/catalogue/agentic/rest-goal-agent/goals.ts";
 import {
   type ApiRecord,
   type Instance,
@@ -123,6 +127,13 @@ test("a new record is none of those that shall not exist any more", () => {
   });
   expect(both.length).toBeGreaterThan(0);
   for (const { found, clear } of both) expect([found.top, found.choice]).not.toEqual([clear.top, clear.choice]);
+});
+
+test("no sentence of the goals is true of a state that earns less", () => {
+  // A record of which it is said that it shall not exist with a choice could as well get another choice.
+  const texts = instancesOf(5, 4).flatMap((instance) => goalTexts(instance));
+  expect(texts.some((text) => text.includes(" is deleted; "))).toBe(true);
+  for (const text of texts) expect(text).not.toContain("any more");
 });
 
 describe("the server", () => {

@@ -122,6 +122,19 @@ describe("second methods", () => {
     plan: string[];
   }
 
+  test("sheet-repair: a formula that reads more cells than any sheet needs has no value", () => {
+    const row = rowOf("sheet-repair");
+    const [instance] = instances<object>(row.id, [2], 1);
+    if (instance === undefined) throw new Error("no instance");
+    const sums = [1, 2, 3, 4].map((above) => ({
+      tool: "set_cell",
+      args: { cell: `F${above + 1}`, content: `=${Array.from({ length: 19 }, () => `F${above}`).join("+")}` },
+    }));
+    const play = played(row, instance, [{ tool: "set_cell", args: { cell: "F1", content: "1" } }, ...sums]);
+    const rows = JSON.parse(play.call("show_values", { from_row: 1 }).text) as (number | null)[][];
+    expect(rows.slice(0, 5).map((one) => one[5])).toEqual([1, 19, 19 ** 2, 19 ** 3, null]);
+  });
+
   test("access-approvals: the plan keeps every rule", () => {
     for (const { people, requests, plan } of instances<Office>("access-approvals", [1, 2, 3, 4, 5], 4)) {
       const named = new Map(people.map((one) => [one.id, one]));

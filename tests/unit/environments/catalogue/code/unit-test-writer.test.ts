@@ -45,6 +45,16 @@ describe("unit-test-writer", () => {
     expect(score).toBe(1);
   });
 
+  test("runs a suite in a process without the code object of the implementation", async () => {
+    const search = `def test_numbers():
+    import gc
+    codes = [getattr(one, "__code__", None) for one in gc.get_objects()]
+    names = {code.co_filename for code in codes if code is not None}
+    assert "suite.py" in names and "subject.py" not in names`;
+    const { score } = await earned(`${row.gold(instance)}\n\n${search}`);
+    expect(score).toBe(1);
+  });
+
   test("reports parts of a reply without a suite", async () => {
     const { score, parts } = await earnedByProgram(row, instance, "I do not know.", { pool: () => sandboxes.pool() });
     expect(score).toBe(0);

@@ -92,6 +92,7 @@ describe("lists", () => {
 
   test("one wrong point costs, a list of something else earns nothing", () => {
     const [row] = priorityStack.rows;
+    let both = 0;
     for (const instance of instancesOf(4, 10)) {
       const gold = choiceBy(instance.stack);
       const [setting] = instance.spoken;
@@ -99,9 +100,21 @@ describe("lists", () => {
       const wrong = rendered(instance.entries, { ...gold, [setting]: (gold[setting] + 1) % VALUES[setting].length });
       const earned = row.score(instance, wrong);
       expect(earned).toBeGreaterThan(0);
-      expect(earned).toBeLessThan(1);
       const others = instance.entries.map((one) => ({ ...one, name: `${one.name}x` }));
       expect(row.score(instance, rendered(others, gold))).toBe(0);
+      expect(earned).toBeLessThan(1);
+      // A point without a message counts as one with messages: right points never earn less than wrong ones.
+      const silent = SETTINGS.find(
+        (one) =>
+          !instance.spoken.includes(one) &&
+          rendered(instance.entries, { ...gold, [one]: (gold[one] + 1) % VALUES[one].length }) !==
+            rendered(instance.entries, gold),
+      );
+      if (silent === undefined) continue;
+      const other = { ...gold, [silent]: (gold[silent] + 1) % VALUES[silent].length };
+      expect(row.score(instance, rendered(instance.entries, other))).toBeCloseTo(earned);
+      both += 1;
     }
+    expect(both).toBeGreaterThan(0);
   });
 });

@@ -151,3 +151,18 @@ test("smallest-explanation: no smaller set of assumptions explains everything", 
     expect(Math.min(...sizes)).toBe(one.best.length);
   }
 });
+
+test("choices of nearly everything earn little", () => {
+  const shares = { "needed-clue-subset": "clues", "smallest-explanation": "assumptions" } as const;
+  for (const [id, of] of Object.entries(shares)) {
+    const row = rowOf(id);
+    let [earned, count] = [0, 0];
+    for (const one of instancesOf<{ names: string[]; clues: object[]; assumptions: number }>(id, [1, 2, 3, 4, 5])) {
+      const all = of === "clues" ? one.clues.map((_, clue) => String(clue + 1)) : one.names.slice(0, one.assumptions);
+      expect(row.score(one, all.join(", "))).toBe(0);
+      earned += row.score(one, all.slice(1).join(", "));
+      count += 1;
+    }
+    expect(earned / count, id).toBeLessThan(0.1);
+  }
+});

@@ -117,3 +117,18 @@ test("sensing-plan: the least depth is that of plain recursion over all trees", 
     }
   }
 });
+
+test("unseen-domain-plan: every wording says that a step's objects differ", () => {
+  const row = planning.rows.find(({ id }) => id === "unseen-domain-plan");
+  const rng = createRng(3);
+  for (const instance of row === undefined ? [] : instancesOf(row, 1))
+    expect(row?.prompts.map((prompt) => /different/u.test(prompt(instance, rng)))).toEqual([true, true, true, true]);
+});
+
+test("keyed-maze-route: no key lies in the first room, which is not entered", () => {
+  const row = planning.rows.find(({ id }) => id === "keyed-maze-route");
+  for (const instance of row === undefined ? [] : instancesOf(row, 4)) {
+    const { keys, start } = instance as { keys: number[]; start: number };
+    expect(keys).not.toContain(start);
+  }
+});

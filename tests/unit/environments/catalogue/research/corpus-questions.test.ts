@@ -1,6 +1,8 @@
 /** Questions over documents against joins, states by person, recursion from the goal, and facts read out of the prompt. */
-import { test } from "vitest";
+import { expect, test } from "vitest";
 
+import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
+import type { FieldInstance } from "../../../../../ts/environments/catalogue/field-row.ts";
 import { crossDocumentAggregate } from "../../../../../ts/environments/catalogue/research/corpus-questions/cross-document-aggregate.ts";
 import { officeAtDate } from "../../../../../ts/environments/catalogue/research/corpus-questions/office-at-date.ts";
 import { relationChainQuestion } from "../../../../../ts/environments/catalogue/research/corpus-questions/relation-chain-question.ts";
@@ -8,6 +10,7 @@ import { retractedSupportTrace } from "../../../../../ts/environments/catalogue/
 import { ruleInferredRelation } from "../../../../../ts/environments/catalogue/research/corpus-questions/rule-inferred-relation.ts";
 import { shiftingNamesChase } from "../../../../../ts/environments/catalogue/research/corpus-questions/shifting-names-chase.ts";
 import { unitMixedSynthesis } from "../../../../../ts/environments/catalogue/research/corpus-questions/unit-mixed-synthesis.ts";
+import { createRng } from "../../../../../ts/random/rng.ts";
 import { expectAgreement } from "./solved-instances.ts";
 
 test("relation-chain-question: the join of all present facts has one chain", () => {
@@ -217,4 +220,15 @@ test("unit-mixed-synthesis: a year's values of all units come first, over one co
     while (b > 0n) [a, b] = [b, a % b];
     return [a === common ? String(sum / a) : `${sum / a}/${common / a}`];
   });
+});
+
+test("relation-chain-question: a prompt in which every right line earns a part keeps that promise", () => {
+  const rng = createRng(2);
+  for (let count = 0; count < 8; count++) {
+    const { instance, prompt } = drawInstance(relationChainQuestion, 1, rng);
+    const { solution } = instance as FieldInstance<object>;
+    const [answer] = solution.fields;
+    const earned = relationChainQuestion.score(instance, `answer: ${answer?.value}`);
+    expect(prompt.includes("Every right line earns a part") && earned === 0).toBe(false);
+  }
 });

@@ -1,10 +1,13 @@
 /** Evidence against enumeration of worlds, moral graphs, and texts that are taken apart. */
-import { test } from "vitest";
+import { expect, test } from "vitest";
 
 import { adjustmentAudit } from "../../../../../ts/environments/catalogue/research/evidence/adjustment-audit.ts";
 import { argumentAcceptance } from "../../../../../ts/environments/catalogue/research/evidence/argument-acceptance.ts";
 import { claimGrading } from "../../../../../ts/environments/catalogue/research/evidence/claim-grading.ts";
 import { contradictionPairs } from "../../../../../ts/environments/catalogue/research/evidence/contradiction-pairs.ts";
+import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
+import { licensedConclusions } from "../../../../../ts/environments/catalogue/research/evidence/licensed-conclusions.ts";
+import { createRng } from "../../../../../ts/random/rng.ts";
 import { hypothesisElimination } from "../../../../../ts/environments/catalogue/research/evidence/hypothesis-elimination.ts";
 import { messageMutationTree } from "../../../../../ts/environments/catalogue/research/evidence/message-mutation-tree.ts";
 import { protocolScreening } from "../../../../../ts/environments/catalogue/research/evidence/protocol-screening.ts";
@@ -299,4 +302,11 @@ test("hypothesis-elimination: the prompt's laws in a truth table", () => {
     const [best] = proposals.toSorted((a, b) => a.worst - b.worst);
     return [left.map(({ mark }) => mark).join(", "), best?.mark ?? "", String(best?.worst)];
   });
+});
+
+test("licensed-conclusions: no claim can be read as an intervention", () => {
+  const rng = createRng(8);
+  const prompts = Array.from({ length: 8 }, () => drawInstance(licensedConclusions, 3, rng).prompt);
+  for (const prompt of prompts) expect(prompt).not.toMatch(/held fixed/u);
+  expect(prompts.join("\n")).toMatch(/independent given the observed values? of/u);
 });

@@ -25,9 +25,8 @@ export interface Instance extends ClusterSpec {
 
 /** Minutes of the past that the status shows. */
 const SHOWN = 4;
-/** What is left of the score for a right plan with half of the report, and with nothing of it. */
-const HALF_REPORT = 0.3;
-const NO_REPORT = 0.1;
+/** What is left of the score for a right plan with half of the report: little, for more instances help against nearly every cause. */
+const HALF_REPORT = 0.15;
 
 export class Incident {
   readonly instance: Instance;
@@ -136,11 +135,11 @@ export function rightShare(instance: Instance, { report }: Incident): number {
   return report === null ? 0 : (Number(report.cause === cause) + Number(report.component === faultyName(instance))) / 2;
 }
 
-/** The requests that were won, as a share, times what the report leaves of it; nothing without a report. */
+/** The requests that were won, as a share, times what the report leaves of it; nothing without a report or with a wrong one. */
 export function grade(instance: Instance, incident: Incident): number {
   if (incident.report === null) return 0;
   const right = rightShare(instance, incident);
-  return wonShare(instance, incident) * (right === 1 ? 1 : right > 0 ? HALF_REPORT : NO_REPORT);
+  return wonShare(instance, incident) * (right === 1 ? 1 : right > 0 ? HALF_REPORT : 0);
 }
 
 export function namesOf({ services, stores }: ClusterSpec): string[] {

@@ -4,7 +4,7 @@ import type { Instance } from "./incident.ts";
 
 const RULES = `Reading a log and every order take a minute; the status takes none. A scale-up works after 3 minutes, a rollback and a failover after 2; during a rollback half of the instances work, during a failover the store answers nothing, and its cache is half as warm afterwards. A restart takes one minute and loses what waits. Warming a cache takes 6 minutes and loads its store. A store that gets more queries than it can answer answers fewer than it could.`;
 const CAUSE_LIST = `The causes that are known: ${CAUSES.join(", ")}. A leak does not end with a restart, it begins anew.`;
-const SCORE = `What counts is the number of requests that are served to the end, compared with the best plan, and whether the report names cause and component. Without a report nothing counts. The report closes the incident; what was ordered goes on working.`;
+const SCORE = `What counts is the number of requests that are served to the end, compared with the best plan, times what the report leaves of it: all if cause and component are right, 15 percent if one of them is, else nothing. Without a report nothing counts. The report closes the incident; what was ordered goes on working.`;
 
 export const PROMPTS: readonly ((instance: Instance) => string)[] = [
   (one) => `You are on call. ${begun(one)}\n\n${cluster(one)}\n\n${RULES}\n\n${CAUSE_LIST}\n\n${SCORE}`,

@@ -139,7 +139,7 @@ export function goalTexts({ api, goals }: Instance): string[] {
       case "set":
         return `Every ${low.singular} whose ${low.choice} is ${goal.choice} and whose ${middle.singular} has the ${middle.choice} ${goal.above} has the ${api.amount} ${coins(api, goal.amount)}.`;
       case "clear":
-        return `In the ${top.singular} ${goal.top} there is no ${middle.singular} with the ${middle.choice} ${goal.choice} any more; the ${low.plural} that such ${middle.plural} have now belong to the ${middle.singular} ${goal.heir} instead, otherwise as they are.`;
+        return `Every ${middle.singular} of the ${top.singular} ${goal.top} with the ${middle.choice} ${goal.choice} is deleted; the ${low.plural} that such ${middle.plural} have now belong to the ${middle.singular} ${goal.heir} instead, otherwise as they are.`;
       case "found":
         return `The ${top.singular} ${goal.top} has one more ${middle.singular}, ${goal.name}, with the ${middle.choice} ${goal.choice}.`;
       case "add":

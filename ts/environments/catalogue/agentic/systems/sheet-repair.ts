@@ -35,6 +35,8 @@ const PAGE = 10;
 const COLUMNS = "ABCDEF";
 /** A formula reads cells that read others; deeper than this is a circle. */
 const DEEPEST = 60;
+/** Cells that a value may need, each as often as it is read: a right sheet needs some hundreds, and formulas could need more than any time allows. */
+const MOST_READS = 20_000;
 const LONGEST_FORMULA = 60;
 const RULE =
   "A amount, B price, C discount in percent, D = amount times price, E = D less the discount, F = running total of E down to the row. The last row has, in A, D and E, the sums of the column and, in F, the mean of E over the articles; its B and C are 0.";
@@ -223,10 +225,16 @@ function withInputs(cells: readonly string[][], inputs: readonly string[][]): st
   );
 }
 
-/** Null for an error: an unknown cell, a circle, a formula that cannot be read, a division by 0. */
-function valueOf(cells: readonly string[][], row: number, column: number, depth = 0): number | null {
+/** Null for an error: an unknown cell, a circle, a formula that cannot be read or that reads too much, a division by 0. */
+function valueOf(
+  cells: readonly string[][],
+  row: number,
+  column: number,
+  work = { depth: 0, reads: 0 },
+): number | null {
   const text = cells[row]?.[column];
-  if (text === undefined || depth > DEEPEST) return null;
+  work.reads += 1;
+  if (text === undefined || work.depth > DEEPEST || work.reads > MOST_READS) return null;
   if (!text.startsWith("=")) return Number.isFinite(Number(text)) && text.trim() !== "" ? Number(text) : null;
   const tokens =
     text
@@ -236,7 +244,7 @@ function valueOf(cells: readonly string[][], row: number, column: number, depth 
   let place = 0;
   const cell = (name: string): number => {
     const found = placeOf(name, cells.length);
-    return (found === null ? null : valueOf(cells, found[0], found[1], depth + 1)) ?? Number.NaN;
+    return (found === null ? null : valueOf(cells, found[0], found[1], work)) ?? Number.NaN;
   };
   const atom = (): number => {
     const token = tokens[place++] ?? "";
@@ -265,14 +273,16 @@ function valueOf(cells: readonly string[][], row: number, column: number, depth 
       value = tokens[place++] === "+" ? value + product() : value - product();
     return value;
   };
+  work.depth += 1;
   const value = sum();
+  work.depth -= 1;
   return place === tokens.length && Number.isFinite(value) ? value : null;
 
   function overRange(name: string, from: string, to: string): number {
     const [a, b] = [placeOf(from, cells.length), placeOf(to, cells.length)];
     if (a === null || b === null || a[0] > b[0] || a[1] > b[1]) return Number.NaN;
     const values = range(b[0] - a[0] + 1).flatMap((down) =>
-      range(b[1] - a[1] + 1).map((along) => valueOf(cells, a[0] + down, a[1] + along, depth + 1) ?? Number.NaN),
+      range(b[1] - a[1] + 1).map((along) => valueOf(cells, a[0] + down, a[1] + along, work) ?? Number.NaN),
     );
     const total = values.reduce((x, y) => x + y, 0);
     return name === "SUM" ? total : total / values.length;

@@ -65,7 +65,7 @@ function text({ inputs, lines, outputs }: Problem): string {
 
 function rules({ registers, fixed, moves }: Problem): string {
   const pins = fixed.map(({ name, register }) => `${name} must be in r${register}`).join(" and ");
-  return `There are the registers r1 to r${registers}; ${pins}. A value is live from the line after its assignment (or from the beginning) to its last use; a value that is assigned in a line conflicts with all values that are live after the line, except the source of a copy with its target. Conflicting values need different registers. At least ${moves} of the copies must have one register for source and target.`;
+  return `There are the registers r1 to r${registers}; ${pins}. A value is live from the line after its assignment (or from the beginning) to its last use; a value that is assigned in a line conflicts with all values that are live after the line, except the source of a copy with its target, and values that are live at the beginning conflict with each other. Conflicting values need different registers. At least ${moves} of the copies must have one register for source and target.`;
 }
 
 function namesOf({ inputs, lines }: Problem): string[] {

@@ -6,7 +6,8 @@ import { numbered } from "../prose.ts";
 import { KINDS, kindOf, type Subject } from "../subjects/index.ts";
 import type { Style } from "../subjects/subject.ts";
 import { covering, drawMutants, type Probe, probesOf, type Ranked, RARE, shareOf, weightKilled } from "./mutants.ts";
-import { FAILED, overfitted, PASSED, runner, suiteOf, VERDICT } from "./suite.ts";
+import { FAILED, PASSED, runner, VERDICT } from "./runner.ts";
+import { overfitted, suiteOf } from "./suite.ts";
 
 interface Instance {
   readonly subject: Subject;
@@ -20,7 +21,8 @@ const RIGHT = ["strict", "odd", "plain", "plain"] as const;
 const EXAMPLES = 3;
 /** What the shown examples may earn: what a suite kills beyond it counts. */
 const MOST_SHOWN = 0.5;
-const TIME_LIMIT_MS = 3_000;
+/** A call goes to another process and back, and a suite may try all inputs. */
+const TIME_LIMIT_MS = 6_000;
 const STORIES = [
   "A team keeps several implementations of one specification and needs a test suite that tells the right ones from the wrong ones.",
   "You review changes to a small module. The author has no tests; write them from the specification.",

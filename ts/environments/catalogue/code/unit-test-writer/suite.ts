@@ -1,12 +1,8 @@
-/** Suites as Python texts, and the program that runs an untrusted one against an implementation. */
+/** Suites as Python texts. */
 import type { Subject } from "../subjects/index.ts";
 import { kindOf } from "../subjects/index.ts";
 import { isError } from "../subjects/subject.ts";
 import type { Probe } from "./mutants.ts";
-
-export const VERDICT = "verdict_of_the_suite";
-export const PASSED = "passed";
-export const FAILED = "failed";
 
 /** One test for each probe. */
 export function suiteOf(subject: Subject, probes: readonly Pick<Probe, "input" | "result">[]): string {
@@ -44,29 +40,4 @@ export function overfitted(subject: Subject, suite: string, probes: readonly Pro
           ),
         ]),
   ];
-}
-
-/**
- * Runs the suite on one implementation in one process. Nothing here says whether it is a right one: both kinds are printed in drawn styles,
- * and only this process knows which verdict is expected. The text is gone before the suite runs, for its numbers would tell more than calls do.
- */
-export function runner(suite: string, name: string): string {
-  return `SUITE = ${JSON.stringify(suite)}
-
-
-def ${VERDICT}(sources):
-    subject = {"__name__": "subject"}
-    exec(compile(sources.pop(), "subject.py", "exec"), subject)
-    space = {"__name__": "suite", "${name}": subject["${name}"]}
-    try:
-        exec(compile(SUITE, "suite.py", "exec"), space)
-        tests = [value for key, value in list(space.items()) if key.startswith("test") and callable(value)]
-        if not tests:
-            return "no tests"
-        for test in tests:
-            test()
-    except Exception:
-        return "${FAILED}"
-    return "${PASSED}"
-`;
 }

@@ -1,7 +1,7 @@
 /** priority-stack: a list is printed in the form that is in force after messages of ranked authors. */
 import { defineRow, type Family, type Row } from "../../row.ts";
 import { choiceBy, drawInstance, type Instance, READERS } from "./generator.ts";
-import { rendered, settingsOf, VALUES } from "./settings.ts";
+import { rendered, SETTINGS, settingsOf, VALUES } from "./settings.ts";
 import { PROMPTS } from "./wordings.ts";
 
 const row: Row = defineRow<Instance>({
@@ -23,12 +23,11 @@ const row: Row = defineRow<Instance>({
     const { entries, stack, spoken, base } = instance;
     if (answer === rendered(entries, choiceBy(stack))) return 1;
     const gold = choiceBy(stack);
+    // A point without a message costs as much as one with some.
     const matched = settingsOf(entries, answer).map(
-      (choice) => spoken.filter((one) => choice[one] === gold[one]).length / spoken.length,
+      (choice) => 1 - SETTINGS.filter((one) => choice[one] !== gold[one]).length / spoken.length,
     );
-    const share = Math.max(0, ...matched);
-    // Two forms can look alike, but only the one in force is full.
-    return share >= 1 ? 0 : Math.max(0, (share - base) / (1 - base)) ** 2;
+    return Math.max(0, (Math.max(0, ...matched) - base) / (1 - base)) ** 2;
   },
 });
 

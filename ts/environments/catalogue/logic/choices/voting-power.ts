@@ -86,6 +86,6 @@ function solve(given: Given): Solution | null {
 
 function council({ weights, quota, heads, veto }: Given): string {
   const list = weights.map((weight, one) => `M${one + 1} has ${weight}`).join(", ");
-  const barred = veto === null ? "" : ` and M${veto + 1} is among them`;
-  return `In a council ${list} votes. A motion passes when its supporters have ${quota} votes or more, are at least ${heads} members${barred}.`;
+  const barred = veto === null ? "" : `, and M${veto + 1} is among them`;
+  return `In a council ${list} votes. A motion passes when its supporters have ${quota} votes or more and are at least ${heads} members${barred}.`;
 }

@@ -49,7 +49,7 @@ export const neededClueSubset = defineRow<Instance>({
     (one) =>
       `${who(one)} each visit the vet on another day (${dayList(one)}) and each have another pet (${petList(one)}). Clues:\n${clueList(one)}\n\nAll clues are true, and together they determine who comes when with which pet. Give a smallest set of clue numbers that already determines everything. Write the numbers separated by commas; a larger sufficient set earns less.`,
     (one) =>
-      `A puzzle maker wrote too many hints about ${who(one)} (days: ${dayList(one)}; pets: ${petList(one)}; everybody has one day and one pet, all different):\n${clueList(one)}\n\nWhich hints should stay so that the puzzle has exactly one solution with as few hints as possible? Answer with their numbers, comma between. Any smallest choice earns full marks; (smallest size / size of yours)², if yours suffices.`,
+      `A puzzle maker wrote too many hints about ${who(one)} (days: ${dayList(one)}; pets: ${petList(one)}; everybody has one day and one pet, all different):\n${clueList(one)}\n\nWhich hints should stay so that the puzzle has exactly one solution with as few hints as possible? Answer with their numbers, comma between. Any smallest choice earns full marks; another one that suffices earns ((${one.clues.length} - its size) / (${one.clues.length} - smallest size))².`,
     (one) =>
       `Find a minimum subset of these statements that leaves one possible assignment of days {${dayList(one)}} and pets {${petList(one)}} to ${who(one)} (one-to-one in both cases):\n${clueList(one)}\nThe full list leaves exactly one. List the chosen statement numbers with commas; sufficient sets with more statements earn part of the points.`,
     (one) =>
@@ -78,12 +78,9 @@ function scoreOf({ clues, best }: Pick<Instance, "clues" | "best">, answer: stri
   const chosen = numbersIn(answer, clues.length);
   if (chosen === null) return 0;
   const kept = chosen.map((clue) => at(clues, clue));
-  if (
-    chosen.length === clues.length ||
-    modelsOf(clues).filter((model) => kept.every((clue) => holds(clue, model))).length !== 1
-  )
-    return 0;
-  return (best.length / chosen.length) ** 2;
+  if (modelsOf(clues).filter((model) => kept.every((clue) => holds(clue, model))).length !== 1) return 0;
+  // All clues but one or two suffice often: what counts is how many were left out.
+  return ((clues.length - chosen.length) / (clues.length - best.length)) ** 2;
 }
 
 function make(rng: Rng, level: Level): Instance | null {

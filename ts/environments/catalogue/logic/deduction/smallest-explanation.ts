@@ -39,7 +39,7 @@ export const smallestExplanation = defineRow<Instance>({
   canonical: ({ assumptions, rules, observed }) => ({ assumptions, rules, observed }),
   prompts: [
     (one) =>
-      `Faults that may be present: ${possible(one)}.\nWhat follows from what (all parts on the left together):\n${ruleList(one)}\n\nObserved: ${seen(one)}. Name a smallest set of faults from which all observations follow. Separate the names by commas. A larger set that explains everything earns (smallest size / size)².`,
+      `Faults that may be present: ${possible(one)}.\nWhat follows from what (all parts on the left together):\n${ruleList(one)}\n\nObserved: ${seen(one)}. Name a smallest set of faults from which all observations follow. Separate the names by commas. A larger set that explains everything earns ((${one.assumptions} - its size) / (${one.assumptions} - smallest size))².`,
     (one) =>
       `Abduction problem. Hypotheses: ${possible(one)}. Theory:\n${ruleList(one)}\nExplain ${seen(one)} with as few hypotheses as possible; write those hypotheses, comma-separated. Explanations that are valid but larger than necessary earn part of the credit.`,
     (one) =>
@@ -68,9 +68,9 @@ export const smallestExplanation = defineRow<Instance>({
     const words = answer.toLowerCase().split(/[\s,]+/u);
     const chosen = words.map((text) => one.names.slice(0, one.assumptions).indexOf(text));
     if (chosen.includes(-1) || new Set(chosen).size < chosen.length) return 0;
-    // All assumptions together are no explanation, only a list.
-    if (chosen.length === one.assumptions || !explains(one, chosen)) return 0;
-    return (one.best.length / chosen.length) ** 2;
+    if (!explains(one, chosen)) return 0;
+    // Nearly all assumptions explain nearly always: what counts is how many were left out.
+    return ((one.assumptions - chosen.length) / (one.assumptions - one.best.length)) ** 2;
   },
 });
 

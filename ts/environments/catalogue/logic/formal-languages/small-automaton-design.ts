@@ -35,7 +35,7 @@ export const smallAutomatonDesign = defineRow<Instance>({
   canonical: ({ automaton }) => automaton,
   prompts: [
     (one) =>
-      `Design a deterministic automaton over the letters a and b that accepts exactly the words (the empty word included where it qualifies) with ${text(one)}. It may have at most ${one.automaton.next.length} states. ${FORM}`,
+      `Design a deterministic automaton over the letters a and b that accepts exactly the words (the empty word included where it qualifies) for which this is true: ${text(one)}. It may have at most ${one.automaton.next.length} states. ${FORM}`,
     (one) =>
       `Language L: all strings over {a, b} such that ${text(one)}.\nGive a complete DFA for L with no more than ${one.automaton.next.length} states. ${FORM}`,
     (one) =>

@@ -69,7 +69,7 @@ function make(rng: Rng, level: Level): Instance | null {
   return { moves, start, ...found };
 }
 
-/** A cycle of three to five places, or two swaps: most places stay. */
+/** A cycle of three to five places. */
 function drawMove(count: number, rng: Rng): number[] {
   const places = shuffled(range(count), rng).slice(0, 3 + rng.integer(Math.min(3, count - 3)));
   const move = range(count);

@@ -95,6 +95,8 @@ function make(rng: Rng, level: Level): Instance | null {
   const open = { ...maze, passages: passages.map((one) => ({ ...one, key: null })) };
   for (let pair = 0; pair < PAIRS; pair++) {
     const [start = 0, goal = 0] = sample(range(count), 2, rng);
+    // Keys are taken by entering a room, and a walk does not enter its first one.
+    if (keys.includes(start)) continue;
     const found = search(maze, start, goal);
     if (found === null || found.plan.length < least || found.plan.length > most) continue;
     // With every key in hand the way would be another one: the keys matter.

@@ -48,9 +48,9 @@ export const unseenDomainPlan = planRow<Instance>({
   make,
   prompts: [
     (one) =>
-      `In an invented world the objects are ${one.objects.join(", ")}. An object can be ${one.predicates.join(", ")}, several of these at once or none.\n\nThese actions exist:\n${actionList(one)}\n\nAt first: ${factText(one, one.start)}. Everything else is false.\nGoal: ${goalText(one)}.\n\nPlan how to get from the start to the goal. A step is the action's name and its objects, such as \`name object\`. ${PLAN_RULES[0]}`,
+      `In an invented world the objects are ${one.objects.join(", ")}. An object can be ${one.predicates.join(", ")}, several of these at once or none.\n\nThese actions exist:\n${actionList(one)}\n\nAt first: ${factText(one, one.start)}. Everything else is false.\nGoal: ${goalText(one)}.\n\nPlan how to get from the start to the goal. A step is the action's name and its objects, such as \`name object\`; two objects of a step are different ones. ${PLAN_RULES[0]}`,
     (one) =>
-      `Find a plan.\n\nGoal: ${goalText(one)}\nTrue at the start: ${factText(one, one.start)} (all other facts are false)\nObjects: ${one.objects.join(" ")}\nProperties of objects: ${one.predicates.join(" ")}\n\nActions, with what must hold before and what changes:\n${actionList(one)}\n\nWrite a step as the action followed by its objects, with spaces between. ${PLAN_RULES[1]}`,
+      `Find a plan.\n\nGoal: ${goalText(one)}\nTrue at the start: ${factText(one, one.start)} (all other facts are false)\nObjects: ${one.objects.join(" ")}\nProperties of objects: ${one.predicates.join(" ")}\n\nActions, with what must hold before and what changes:\n${actionList(one)}\n\nWrite a step as the action followed by its objects, which are different ones, with spaces between. ${PLAN_RULES[1]}`,
     (one) =>
       `You operate a machine whose manual has only this:\n${actionList(one)}\n\nThe parts of the machine are ${one.objects.join(", ")}, and a part may be ${one.predicates.join(" or ")}. Two parameters of one action are always different parts.\n\nRight now ${factText(one, one.start)}, and nothing else holds. We want that ${goalText(one)}.\n\nWhich actions, on which parts, get us there? Name the action first, then its parts in the order of the parameters. ${PLAN_RULES[2]}`,
     (one) =>

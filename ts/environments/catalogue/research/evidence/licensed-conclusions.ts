@@ -14,7 +14,7 @@ interface Given {
   claims: { a: number; b: number; given: number[] }[];
 }
 
-/** By level: quantities, arrows, claims, most quantities that are held fixed. */
+/** By level: quantities, arrows, claims, most quantities that are given. */
 const SIZES = [
   [4, 3, 6, 1],
   [5, 5, 8, 1],
@@ -25,7 +25,7 @@ const SIZES = [
 
 export const licensedConclusions = fieldRow<Given>({
   id: "licensed-conclusions",
-  asks: "which independences among quantities, with others held fixed, a causal diagram guarantees",
+  asks: "which independences among quantities, given observed values of others, a causal diagram guarantees",
   draw,
   solve,
   isShared: true,
@@ -138,11 +138,9 @@ function sentenceOf(text: string): string {
 function claims({ names, claims: all }: Given): string {
   return numbered(
     all.map(({ a, b, given: fixed }) => {
-      const held =
-        fixed.length === 0
-          ? ""
-          : `, where ${inWords(fixed.map((one) => at(names, one)))} ${fixed.length === 1 ? "is" : "are"} held fixed`;
-      return `${sentenceOf(at(names, a))} and ${at(names, b)} are independent${held}.`;
+      // Values that are seen: to set one would take away the arrows into it.
+      const values = `the observed ${fixed.length === 1 ? "value" : "values"} of ${inWords(fixed.map((one) => at(names, one)))}`;
+      return `${sentenceOf(at(names, a))} and ${at(names, b)} are independent${fixed.length === 0 ? "" : ` given ${values}`}.`;
     }),
     "C",
   );

@@ -7,7 +7,7 @@ import type { Level } from "../../row.ts";
 
 interface Given {
   count: number;
-  /** Pairs that depend on each other whatever is held fixed. */
+  /** Pairs that depend on each other given any others. */
   links: [number, number][];
   /** For each unlinked pair: one set that makes the two independent. */
   separators: { pair: [number, number]; by: number[] }[];
@@ -119,10 +119,12 @@ function solve({ count, links, separators }: Given): Solution | null {
 function findings({ links, separators }: Given): string {
   const name = (one: number): string => `V${one + 1}`;
   return [
-    ...links.map(([a, b], index) => `L${index + 1}: ${name(a)} and ${name(b)} are dependent whatever is held fixed.`),
+    ...links.map(
+      ([a, b], index) => `L${index + 1}: ${name(a)} and ${name(b)} are dependent given any set of the others.`,
+    ),
     ...separators.map(
       ({ pair: [a, b], by }) =>
-        `${name(a)} and ${name(b)} are independent ${by.length === 0 ? "when nothing is held fixed" : `given ${by.map(name).join(", ")}`}.`,
+        `${name(a)} and ${name(b)} are independent ${by.length === 0 ? "when nothing is given" : `given ${by.map(name).join(", ")}`}.`,
     ),
   ].join("\n");
 }

@@ -14,11 +14,9 @@ import {
   type Skill,
 } from "./policy.ts";
 import { cleaningCommands, goldSteps, treeProgram } from "./scripts.ts";
-import { below, drawTree, listText } from "./tree.ts";
+import { below, drawTree, listText, SIZES } from "./tree.ts";
 import { WORDINGS } from "./wordings.ts";
 
-/** Optional names that may go, by level. */
-const MOST = [2, 3, 4, 5, 6] as const;
 /** Entries of a tree that are looked at. */
 const MOST_ENTRIES = 3_000;
 /** Between the best choice and the next one, so that no slip of a few bytes decides. */
@@ -86,7 +84,7 @@ export const diskPolicyCleanup = defineBoxRow<Cleanup, Remains>({
 
 function make(rng: Rng, level: Level): Cleanup | null {
   const tree = drawTree(rng, level);
-  const most = at(MOST, level - 1);
+  const { most } = at(SIZES, level - 1);
   const { dropped, optional } = decide(tree);
   if (dropped.size < LEAST_DROPPED + level || optional.size < most + 2) return null;
   const gain = (count: number, choose: Skill["choose"]): number =>

@@ -49,13 +49,13 @@ export interface Tree {
   readonly others: readonly string[];
 }
 
-/** By level. */
+/** By level. `most`: optional names that may go; `old`: files that their policy wants to go, as far as there are so many with such endings. */
 export const SIZES = [
-  { files: 22, folders: 5, nested: 0, keep: 2, open: 0, shared: 0, links: 0, keptFolders: 0 },
-  { files: 38, folders: 8, nested: 1, keep: 3, open: 2, shared: 0, links: 2, keptFolders: 0 },
-  { files: 60, folders: 12, nested: 2, keep: 3, open: 3, shared: 4, links: 3, keptFolders: 0 },
-  { files: 90, folders: 16, nested: 3, keep: 5, open: 4, shared: 7, links: 5, keptFolders: 1 },
-  { files: 130, folders: 22, nested: 5, keep: 6, open: 6, shared: 12, links: 8, keptFolders: 2 },
+  { files: 22, folders: 5, nested: 0, keep: 2, open: 0, shared: 0, links: 0, keptFolders: 0, most: 2, old: 6 },
+  { files: 38, folders: 8, nested: 1, keep: 3, open: 2, shared: 0, links: 2, keptFolders: 0, most: 3, old: 11 },
+  { files: 60, folders: 12, nested: 2, keep: 3, open: 3, shared: 4, links: 3, keptFolders: 0, most: 4, old: 15 },
+  { files: 90, folders: 16, nested: 3, keep: 5, open: 4, shared: 7, links: 5, keptFolders: 1, most: 5, old: 22 },
+  { files: 130, folders: 22, nested: 5, keep: 6, open: 6, shared: 12, links: 8, keptFolders: 2, most: 6, old: 30 },
 ] as const;
 
 const ENDINGS = [".tmp", ".log", ".dat", ".bak", ".csv", ".part", ".cache", ".dump"];
@@ -84,25 +84,24 @@ export function drawTree(rng: Rng, level: Level): Tree {
     const { drop, never } = policyAt(policies, path);
     return `${path}${rng.pick(rng.pick([drop, drop, never, ENDINGS, ENDINGS]))}`;
   });
-  const contents = range(size.files).map((index): Content => {
-    const path = at(paths, index);
-    const { young, old } = policyAt(policies, path);
-    const days = rng.pick([
-      between(rng, 0, young - 1),
-      between(rng, young, old - 1),
-      between(rng, old, old + 200),
-      between(rng, old, old + 200),
-      rng.pick([young - 1, young, old - 1, old]),
-    ]);
+  const own = paths.slice(0, size.files);
+  const old = new Set(own.filter((path) => isDropped(policyAt(policies, path), path, Infinity)).slice(0, size.old));
+  const contents = own.map((path): Content => {
+    const nearest = policyAt(policies, path);
+    const days = old.has(path)
+      ? between(rng, nearest.old, nearest.old + 200)
+      : rng.pick([
+          between(rng, 0, nearest.young - 1),
+          between(rng, nearest.young, nearest.old - 1),
+          between(rng, nearest.old, nearest.old + 200),
+          rng.pick([nearest.young - 1, nearest.young, nearest.old - 1, nearest.old]),
+        ]);
     const bytes = between(rng, 120, 900) + Math.floor(LARGEST * rng.next() ** 3);
     return { bytes, days, more: between(rng, 0, 86_399) };
   });
-  // Files with several names are among the larger ones, so that they tempt.
-  const large = range(size.files).toSorted((a, b) => at(contents, b).bytes - at(contents, a).bytes);
-  const sharing = sample(large.slice(0, 3 * size.shared), size.shared, rng);
   const names = [
-    ...range(size.files).map((index) => [at(paths, index), index] as const),
-    ...sharing.map((content, index) => [at(paths, size.files + index), content] as const),
+    ...own.map((path, index) => [path, index] as const),
+    ...secondNames(paths, { policies, contents, most: size.most, rng }),
   ];
   const note: Content = { bytes: ORDERS.length, days: between(rng, 0, 9), more: 0, text: ORDERS };
   const all = [...names, [`${orders}.txt`, contents.length] as const];
@@ -115,9 +114,16 @@ export function drawTree(rng: Rng, level: Level): Tree {
   const others = distinct(4, () => `${word(rng)}${rng.pick(ENDINGS)}`);
   const links = linksOf({ count: size.links, folders, beside, tempting, rng });
   const keptLinks = level > 2 ? links.filter(([, target]) => tempting.includes(target)).slice(0, level - 2) : [];
-  const needed = folders.filter((folder) => tempting.some((path) => path.startsWith(`${folder}/`)));
-  const keptFolders = sample(needed, size.keptFolders, rng).map((folder) => `${folder}/`);
-  const chosen = tempting.filter((path) => !keptLinks.some(([, target]) => target === path));
+  const targets = keptLinks.map(([, target]) => target);
+  // What one entry protects is protected by no other.
+  const needed = folders
+    .map((folder) => `${folder}/`)
+    .filter((folder) => tempting.some((path) => path.startsWith(folder)))
+    .filter((folder) => !targets.some((path) => path.startsWith(folder)));
+  const keptFolders = sample(needed, size.keptFolders, rng);
+  const chosen = tempting.filter(
+    (path) => !targets.includes(path) && !keptFolders.some((folder) => path.startsWith(folder)),
+  );
   return {
     root,
     beside,
@@ -133,6 +139,49 @@ export function drawTree(rng: Rng, level: Level): Tree {
     open: chosen.slice(size.keep, size.keep + size.open),
     others,
   };
+}
+
+/** What a policy alone says of a name. */
+type Fate = "kept" | "dropped" | "optional";
+
+/**
+ * Names beyond one of each file, for the larger files, so that they tempt. The first is that of an optional file that is among the largest
+ * without being worth two names; of the second file, one name is protected and the other one would have to go.
+ */
+function secondNames(
+  paths: readonly string[],
+  {
+    policies,
+    contents,
+    most,
+    rng,
+  }: { policies: readonly Policy[]; contents: readonly Content[]; most: number; rng: Rng },
+): [string, number][] {
+  const fateOf = (path: string, { days }: Content): Fate => {
+    const policy = policyAt(policies, path);
+    if (days < policy.young || policy.never.some((ending) => path.endsWith(ending))) return "kept";
+    return isDropped(policy, path, days) ? "dropped" : "optional";
+  };
+  const large = range(contents.length)
+    .map((index) => ({ index, content: at(contents, index), fate: fateOf(at(paths, index), at(contents, index)) }))
+    .toSorted((a, b) => b.content.bytes - a.content.bytes);
+  const left = paths.slice(contents.length);
+  const others = new Set(shuffled(large.slice(0, 3 * left.length), rng).map(({ index }) => index));
+  const pairs: [string, number][] = [];
+  const pair = (from: number, first: Fate, second: Fate): boolean => {
+    for (const { index, content } of large.filter(({ fate }) => fate === first).slice(from)) {
+      const place = left.findIndex((path) => fateOf(path, content) === second);
+      if (place < 0) continue;
+      pairs.push([at(left.splice(place, 1), 0), index]);
+      others.delete(index);
+      return true;
+    }
+    return false;
+  };
+  pair(most - 2, "optional", "optional");
+  if (!pair(0, "kept", "dropped")) pair(0, "dropped", "kept");
+  const rest = [...others];
+  return [...pairs, ...left.map((path, index): [string, number] => [path, at(rest, index)])];
 }
 
 /** The policy of the nearest folder at or above a file. */

@@ -21,9 +21,9 @@ export const SPEC = "SPEC.txt";
 function ruleText(feature: Feature, { seq, changed, op, target }: Names): string {
   switch (feature) {
     case "late":
-      return `A row says what a key is since the minute ${changed}. Rows come late, come again, and come in any order: what counts is ${changed}, not when a row is delivered.`;
+      return `A row says what a key is since the minute ${changed}. Rows come late, come again, and come in any order: what counts is ${changed}, not when a row is delivered. Where rows of a key have the same ${changed}, the one with the greater ${seq} is the newer.`;
     case "deletes":
-      return `${op} is put or delete. Where rows of a key have the same ${changed}, the one with the greater ${seq} is the newer. After a delete, rows of the key that are older than it do not count any more, even if they come later; newer ones do.`;
+      return `${op} is put or delete. After a delete, rows of the key that are older than it do not count any more, even if they come later; newer ones do.`;
     case "columns":
       return "Columns stand in any order.";
     case "missing":
@@ -41,7 +41,8 @@ export function specText(feed: Feed): string {
   const { features, aliases, names } = feed;
   const has = (feature: Feature): boolean => features.includes(feature);
   const others = COLUMNS.filter((column) => aliases[column].length > 0).map(
-    (column) => `${aliases[column].join(" and ")} are other names of the column ${column}.\n`,
+    (column) =>
+      `${aliases[column].join(" and ")} are other names of the column ${column}${column === "price" ? ", also in front of _cents" : ""}.\n`,
   );
   const further = `${has("deletes") ? `, ${names.op}` : ""}${has("voids") ? `, ${names.target}` : ""}`;
   return `A drop is a folder of CSV files. Columns: ${names.seq} (number of the row), ${names.key} (the key), ${names.changed}, ${COLUMNS.join(", ")} (the last as price_cents${has("units") ? " or price" : ""})${further}.

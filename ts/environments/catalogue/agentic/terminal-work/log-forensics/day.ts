@@ -42,8 +42,10 @@ export interface Day {
   readonly kinds: readonly Kind[];
   readonly requests: readonly Request[];
   readonly changes: readonly Change[];
-  /** Files of a service; lines of the earlier part of the day are in the older one. */
+  /** Files of a service; the older one has the lines until `turned`. */
   readonly files: 1 | 2;
+  /** Seconds of the day: some time after the first failure of the incident, so that it is in the older file, and the time does not tell it. */
+  readonly turned: number;
   readonly cause: {
     readonly service: number;
     readonly code: string;
@@ -62,6 +64,8 @@ const SIZES = [
 ] as const;
 
 const DAY_S = 86_400;
+/** From the first failure of the incident to new files. */
+const [LEAST_TURN_S, MOST_TURN_S] = [900, 18_000];
 /** Noise begins before this share of the day, the incident after the other. */
 const [EARLY, LATE] = [0.2, 0.4];
 const CHANGES = ["release", "configuration", "limit raised", "certificate renewed", "restart", "index rebuilt"];
@@ -110,6 +114,7 @@ export function drawDay(rng: Rng, level: Level): Day | null {
     requests: noisy,
     changes: changes.all,
     files: size.files,
+    turned: first.at + between(rng, LEAST_TURN_S, MOST_TURN_S),
     cause: { ...cause, change: changes.cause.id },
   };
 }

@@ -20,9 +20,7 @@ export function logFiles(day: Day): Record<string, string> {
   for (const [index, { name }] of day.services.entries()) {
     const all = at(lines, index).toSorted((a, b) => a.at - b.at);
     const text = (some: typeof all): string => some.map((one) => `${one.text}\n`).join("");
-    // The first failure of the incident is in the older file.
-    const first = day.requests.find(({ id }) => id === day.cause.request)?.at ?? 0;
-    const cut = day.files === 1 ? 0 : all.filter((one) => one.at <= first + 1_800).length;
+    const cut = day.files === 1 ? 0 : all.filter((one) => one.at <= day.turned).length;
     files[`${name}.log`] = text(all.slice(cut));
     if (cut > 0) files[`${name}.log.1`] = text(all.slice(0, cut));
   }
