@@ -43,7 +43,12 @@ function printed({ child }: Running, text: string): Promise<void> {
 test.each([
   ["SIGINT", 130],
   ["SIGTERM", 143],
-  ...(IS_LONG ? ([["SIGHUP", 129], ["SIGQUIT", 131]] as const) : []),
+  ...(IS_LONG
+    ? ([
+        ["SIGHUP", 129],
+        ["SIGQUIT", 131],
+      ] as const)
+    : []),
 ] as const)(
   "%s stops a run in an orderly way, a second one hurries it, and the exit code is %i",
   async (signal, code) => {
@@ -117,21 +122,24 @@ test("an env worker that is killed while the run starts is started again", async
   expect(code).toBe(0);
 });
 
-test.each(["moved", ...(IS_LONG ? ["removed"] : [])])("a run whose directory is %s stops, and nothing is made in its place", async (what) => {
-  const run = start(args("gone"), options());
-  await printed(run, "Step 1/");
-  const elsewhere = join(place.dir, "elsewhere");
-  if (what === "moved") await rename(runDir("gone"), elsewhere);
-  else await rm(runDir("gone"), { recursive: true, force: true, maxRetries: 5 });
-  const { code, stderr } = await run.finished;
-  expect(code).toBe(1);
-  expect(stderr).toContain("PRL_RUN_GONE");
-  expect(stderr).toContain(what === "moved" ? `was moved to ${elsewhere}` : "was removed");
-  if (what === "moved") {
-    expect(await readJson(join(elsewhere, "summary.json"))).toMatchObject({ error: { code: "PRL_RUN_GONE" } });
-  }
-  expect(existsSync(runDir("gone"))).toBe(false);
-});
+test.each(["moved", ...(IS_LONG ? ["removed"] : [])])(
+  "a run whose directory is %s stops, and nothing is made in its place",
+  async (what) => {
+    const run = start(args("gone"), options());
+    await printed(run, "Step 1/");
+    const elsewhere = join(place.dir, "elsewhere");
+    if (what === "moved") await rename(runDir("gone"), elsewhere);
+    else await rm(runDir("gone"), { recursive: true, force: true, maxRetries: 5 });
+    const { code, stderr } = await run.finished;
+    expect(code).toBe(1);
+    expect(stderr).toContain("PRL_RUN_GONE");
+    expect(stderr).toContain(what === "moved" ? `was moved to ${elsewhere}` : "was removed");
+    if (what === "moved") {
+      expect(await readJson(join(elsewhere, "summary.json"))).toMatchObject({ error: { code: "PRL_RUN_GONE" } });
+    }
+    expect(existsSync(runDir("gone"))).toBe(false);
+  },
+);
 
 test("a run directory that cannot be made is an error that names it", async () => {
   const { code, stderr } = await prl([...args("none"), "--output-dir", "/proc/none"], options());

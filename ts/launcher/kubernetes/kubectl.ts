@@ -129,7 +129,9 @@ function refusal(
   // Node ends the program then, too: its error has both.
   if (cause.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") {
     const most = `${MOST_OUTPUT_BYTES / 2 ** 20} MiB`;
-    return new PrlError("PRL_KUBERNETES", `kubectl ${verb} printed more than ${most}, which prl does not read`, { cause });
+    return new PrlError("PRL_KUBERNETES", `kubectl ${verb} printed more than ${most}, which prl does not read`, {
+      cause,
+    });
   }
   if (cause.killed === true) {
     return new PrlError("PRL_KUBERNETES", `kubectl ${verb} did not end within ${deadlineMs / 1000} s`, { cause });

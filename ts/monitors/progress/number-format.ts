@@ -11,7 +11,11 @@ export function formatNumber(value: number | undefined, digits = 4): string {
 
 /** A count with thousands grouped by commas. Without `Intl`, whose first use costs each process of a run 25 ms. */
 export function formatCount(value: number | undefined): string {
-  return value === undefined ? "–" : Math.round(value).toFixed(0).replaceAll(/\B(?=(?:\d{3})+$)/gu, ",");
+  return value === undefined
+    ? "–"
+    : Math.round(value)
+        .toFixed(0)
+        .replaceAll(/\B(?=(?:\d{3})+$)/gu, ",");
 }
 
 /** Seconds as `0.41s`, `12.3s`, `3m 05s`, `2h 07m`. */
