@@ -249,13 +249,13 @@ export class SandboxPool {
     signal?.throwIfAborted();
     const checked = toNativeCreate(request, request.id ?? randomUUID(), this.#minIsolation);
     const making = nativeAsync(() => this.#handle.create(checked));
-    const made = making.then((held) => new Box(this.#handle, held));
+    const made = making.then((held) => new Box(this.#handle, held, request.limits ?? {}));
     return unlessAborted(made, signal, async (box) => box.close());
   }
 
   /** An existing box, also of another process; this pool renews its lease from now on. PRL_SANDBOX_BOX_UNKNOWN. */
   async open(id: string): Promise<Box> {
-    return new Box(this.#handle, await nativeAsync(() => this.#handle.open(id)));
+    return new Box(this.#handle, await nativeAsync(() => this.#handle.open(id)), null);
   }
 
   /** Boxes with all of these labels, also of other processes with the same token. */

@@ -195,11 +195,13 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         at("control", check(unsafe { libc::dup2(control, number) }))?;
     }
     // When memory is short the kernel should kill the guest before init. A process owns its proc files only while it is
-    // dumpable; no process that could inspect it exists yet.
+    // dumpable. Its capabilities still keep other guests of the same user from inspecting it.
     at("oom score", prctl(libc::PR_SET_DUMPABLE, 1))?;
     if Defence::OomScore.stands() {
         at("oom score", std::fs::write("/proc/self/oom_score_adj", "1000"))?;
     }
+    // Without capabilities and before the filter it still holds descriptors of ours. The exec makes it dumpable again.
+    at("not dumpable", prctl(libc::PR_SET_DUMPABLE, 0))?;
     at("limits", limits(launch.program))?;
     if Defence::DefaultSignals.stands() {
         at("signals", default_signals())?;
@@ -209,21 +211,27 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     if Defence::Privileges.stands() {
         give_up_rights(launch.uid, launch.confinement)?;
     }
-    // This is done as the guest, so that it enters and makes only directories that it may.
-    at(DIRECTORY, enter(cwd))?;
-    if !Defence::NoNewPrivileges.stands() {
-        return Ok(());
-    }
-    at(
-        "no new privileges",
+    restrict(launch, cwd)
+}
+
+/// What the guest does with its own rights: it restricts itself, and enters its working directory.
+fn restrict(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Error)> {
+    use crate::template::at;
+    let restricted = Defence::NoNewPrivileges.stands();
+    if restricted {
         // SAFETY: numbers.
-        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
-    )?;
-    if Defence::ReadOnly.stands() {
-        at("landlock", confine(launch))?;
+        let done = check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) });
+        at("no new privileges", done)?;
+        if Defence::ReadOnly.stands() {
+            at("landlock", confine(launch))?;
+        }
     }
-    for program in launch.confinement.filter.iter().filter(|_| Defence::Filter.stands()) {
-        at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
+    // It comes behind Landlock, so that the guest makes only directories that it may.
+    at(DIRECTORY, enter(cwd))?;
+    if restricted && Defence::Filter.stands() {
+        for program in launch.confinement.filter {
+            at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
+        }
     }
     Ok(())
 }

@@ -53,6 +53,8 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_mount_setattr,
     457, // statmount
     458, // listmount
+    467, // open_tree_attr
+    470, // listns
     // other processes
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -131,6 +133,11 @@ const OF_OTHERS: [(i64, u8); 8] = [
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_get_robust_list, 0),
 ];
+/// These reach every process of the same user when the first argument has this value, whatever the second one is.
+const OF_A_USER: [(i64, u64); 2] = [
+    (libc::SYS_setpriority, 2), // PRIO_USER
+    (libc::SYS_ioprio_set, 3),  // IOPRIO_WHO_USER
+];
 /// These change a file's attributes by its path, which Landlock does not check.
 const OF_FILES: &[i64] = &[
     libc::SYS_chmod,
@@ -148,6 +155,7 @@ const OF_FILES: &[i64] = &[
     libc::SYS_lremovexattr,
     463, // setxattrat
     466, // removexattrat
+    469, // file_setattr
 ];
 
 /// These fail with ENOSYS, so that callers use something older.
@@ -214,6 +222,10 @@ pub(crate) fn build_without_namespaces(shared_user: bool) -> io::Result<Program>
         OF_THE_MACHINE.iter().map(|call| (*call, Vec::new())).collect();
     for (call, argument) in OF_OTHERS {
         forbidden.insert(call, vec![rule(vec![compare(argument, Len::Dword, Op::Ne, 0)?])?]);
+    }
+    for (call, everybody) in OF_A_USER {
+        let of_user = rule(vec![compare(0, Len::Dword, Op::Eq, everybody)?])?;
+        forbidden.entry(call).or_default().push(of_user);
     }
     if shared_user {
         forbidden.extend(OF_FILES.iter().map(|call| (*call, Vec::new())));
@@ -349,4 +361,56 @@ fn other_sockets() -> io::Result<Vec<SeccompRule>> {
             compare(2, Len::Dword, Op::Ne, libc::NETLINK_ROUTE as u64)?,
         ])?,
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A user that no machine has.
+    const UNUSED: libc::uid_t = 1_878_000_000;
+
+    /// The errno of each call in a new thread with the filter of the process tier; 0 when it succeeds.
+    fn answers(shared_user: bool, calls: Vec<(i64, [i64; 4])>) -> Vec<i32> {
+        let program = build_without_namespaces(shared_user).expect("a filter");
+        let thread = std::thread::spawn(move || {
+            // SAFETY: numbers; it holds for this thread. Root becomes a user that has no other process.
+            unsafe {
+                libc::syscall(libc::SYS_setresuid, UNUSED, UNUSED, UNUSED);
+                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            }
+            for part in &program {
+                seccompiler::apply_filter(part).expect("installed");
+            }
+            let answer = |(number, [a, b, c, d]): (i64, [i64; 4])| {
+                // SAFETY: numbers, and null pointers, which the kernel refuses.
+                let done = unsafe { libc::syscall(number, a, b, c, d) };
+                if done < 0 {
+                    io::Error::last_os_error().raw_os_error().unwrap_or(-1)
+                } else {
+                    0
+                }
+            };
+            calls.into_iter().map(answer).collect()
+        });
+        thread.join().expect("the thread")
+    }
+
+    /// Every call here leaves the values as they are where it is not refused.
+    #[test]
+    fn a_program_of_the_process_tier_does_not_reach_its_user() {
+        // SAFETY: numbers.
+        let nice = i64::from(unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) });
+        // SAFETY: numbers.
+        let io = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, 0) };
+        let calls = vec![
+            (libc::SYS_setpriority, [0, 0, nice, 0]),
+            (libc::SYS_setpriority, [2, 0, nice, 0]),
+            (libc::SYS_ioprio_set, [1, 0, io, 0]),
+            (libc::SYS_ioprio_set, [3, 0, io, 0]),
+        ];
+        assert_eq!(answers(false, calls), [0, libc::EPERM, 0, libc::EPERM]);
+        // Whether the kernel has the call or not, the filter answers.
+        assert_eq!(answers(true, vec![(469, [-1, 0, 0, 0])]), [libc::EPERM]);
+    }
 }

@@ -18,6 +18,7 @@ pub mod defence;
 pub mod filter;
 pub mod init;
 pub mod landlock;
+pub mod metered;
 pub mod process;
 pub mod spawner;
 pub mod sys;

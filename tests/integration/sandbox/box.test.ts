@@ -102,6 +102,17 @@ describe("a held sandbox", () => {
     });
   });
 
+  test("a command with a listener has the limits of its box", async () => {
+    const onStdout = (): void => undefined;
+    await held(
+      async (box) => {
+        expect(await box.exec(["sleep", "9"], { onStdout })).toMatchObject({ cause: "WALL_TIMEOUT" });
+        expect(await box.exec(["sleep", "0.5"], { onStdout, timeoutMs: 9000 })).toMatchObject({ cause: "EXITED" });
+      },
+      { limits: { wallMs: 300 } },
+    );
+  });
+
   test("a listener that throws ends the command and rejects", async () => {
     await held(async (box) => {
       const onStdout = (): void => {

@@ -86,7 +86,7 @@ export interface ExecOptions {
 export interface StartProcessOptions extends Pick<ExecOptions, "env" | "cwd" | "limits" | "user"> {
   /** The whole input. Default: the input stays open for `BoxProcess.write`. */
   stdin?: FileContent;
-  /** The same as `limits.wallMs`. Default: the box's, at first 10000. */
+  /** The same as `limits.wallMs`. Default: none, and so for CPU time: it may run as long as its box lives. */
   timeoutMs?: number;
   /** Id for attaching to it again. Default: a new one. */
   id?: string;

@@ -22,21 +22,25 @@ import { toNativeExec, toNativeStart } from "./native-box-request.ts";
 import { Repl } from "./repl.ts";
 import { bytesOf, count, knownKeys, modeOf, optionalCount, port as checkedPort, strings } from "../request-checks.ts";
 import { cancelledResult, isolationOf, toRunResult } from "../run-result.ts";
-import type { FileContent, RunResult } from "../types.ts";
+import type { FileContent, RunLimits, RunResult } from "../types.ts";
 
 /** Limit for a directory that is copied out of a box. */
 const DOWNLOAD_BYTES = 1 << 30;
+/** The daemon's default limit of wall time, and of CPU time, of an exec. */
+const EXEC_MS = 10_000;
 
 export class Box {
   readonly #pool: NativeSandboxPool;
   readonly #box: NativeSandboxBox;
   readonly #info: BoxInfo;
+  readonly #limits: RunLimits | null;
   readonly #ports = new Map<number, ReturnType<NativeSandboxBox["forwardPort"]>>();
 
-  /** @internal */
-  constructor(pool: NativeSandboxPool, box: NativeSandboxBox) {
+  /** @internal @param limits what it was made with; null: only its daemon knows them. */
+  constructor(pool: NativeSandboxPool, box: NativeSandboxBox, limits: RunLimits | null) {
     this.#pool = pool;
     this.#box = box;
+    this.#limits = limits;
     this.#info = toBoxInfo(box.info());
   }
 
@@ -53,7 +57,8 @@ export class Box {
 
   /**
    * Runs a command to its end; processes that it leaves behind go on. Without listeners it is one round trip. Rejects only for mistakes
-   * of the caller, and when a listener does: the command is killed then.
+   * of the caller, and when a listener does: the command is killed then. With listeners in a box that was opened by its id, only limits
+   * that are named here hold for its time.
    */
   async exec(command: readonly string[], options: ExecOptions = {}): Promise<RunResult> {
     const { signal, key = randomUUID(), onStdout, onStderr } = options;
@@ -72,7 +77,14 @@ export class Box {
 
   async #followed(exec: ReturnType<typeof toNativeExec>, options: ExecOptions): Promise<RunResult> {
     const { onStdout, onStderr, signal, limits } = options;
-    const start = { exec, process: exec.key, pty: null, keepStdin: false, lossless: true, repl: "" };
+    // A started process has only the limits that it is started with.
+    const ofBox = this.#limits === null ? null : { wallMs: EXEC_MS, cpuMs: EXEC_MS, ...this.#limits };
+    const time = {
+      wallMs: exec.limits.wallMs ?? ofBox?.wallMs ?? null,
+      cpuMs: exec.limits.cpuMs ?? ofBox?.cpuMs ?? null,
+    };
+    const limited = { ...exec, limits: { ...exec.limits, ...time } };
+    const start = { exec: limited, process: exec.key, pty: null, keepStdin: false, lossless: true, repl: "" };
     const process = new BoxProcess(await nativeAsync(() => this.#box.start(start)));
     try {
       return await process.wait({

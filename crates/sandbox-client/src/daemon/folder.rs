@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::process::geteuid;
 use tempfile::TempDir;
 
 /// The kernel's limit of a socket's path, its final zero included.
@@ -50,18 +51,63 @@ impl PrivateFolder {
     }
 }
 
-/// Removes the folders of dead owners. A folder that cannot be removed belongs to another user.
+/// Removes this user's folders whose owners are dead. Other users can put anything under such a name beside them, also
+/// a pipe in the place of a lock, which must not be waited for.
 fn sweep(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX) {
+        let is_named = entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX);
+        // This does not follow a link.
+        let is_own = |found: fs::Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
+        if !is_named || !entry.metadata().is_ok_and(is_own) {
             continue;
         }
-        let Ok(lock) = File::open(entry.path().join(LOCK_FILE)) else {
+        let at_once = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+        let lock = File::options()
+            .read(true)
+            .custom_flags(at_once)
+            .open(entry.path().join(LOCK_FILE));
+        let Ok(lock) = lock else {
             continue;
         };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = fs::remove_dir_all(entry.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn a_sweep_waits_for_nothing_and_leaves_what_is_not_ours() {
+        let base = tempfile::tempdir().expect("a folder");
+        let folder = |name: &str| {
+            let folder = base.path().join(format!("{FOLDER_PREFIX}{name}"));
+            fs::create_dir(&folder).expect("a folder");
+            folder
+        };
+        let (dead, piped, theirs) = (folder("dead"), folder("piped"), folder("theirs"));
+        fs::write(dead.join(LOCK_FILE), "").expect("a lock");
+        fs::write(theirs.join(LOCK_FILE), "").expect("a lock");
+        let pipe = piped.join(LOCK_FILE);
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        // Only root can give it away.
+        let is_given = std::os::unix::fs::chown(&theirs, Some(12_345), None).is_ok();
+        let (swept, ended) = mpsc::channel();
+        let place = base.path().to_owned();
+        std::thread::spawn(move || {
+            sweep(&place);
+            swept.send(())
+        });
+        ended.recv_timeout(Duration::from_secs(5)).expect("it does not wait");
+        assert!(!dead.exists() && !piped.exists());
+        assert_eq!(theirs.exists(), is_given);
     }
 }

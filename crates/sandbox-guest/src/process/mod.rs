@@ -18,7 +18,7 @@ pub(crate) mod place;
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 pub(crate) use orders::possible;
@@ -144,10 +144,25 @@ pub fn make(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
+/// Removes a directory that this process's user made, with the homes in it. In a directory that everybody may write to,
+/// another user can make one of any name, and exchange its entries while they are removed.
+pub fn remove_own(path: &Path) {
+    // SAFETY: reads an attribute of this process.
+    let own = unsafe { libc::geteuid() };
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() && found.uid() == own => remove(path),
+        Ok(_) => {
+            tracing::warn!(path = %path.display(), "it is named like a directory of boxes and is not ours: it stays")
+        }
+        Err(error) => tracing::debug!(%error, path = %path.display(), "it is gone already"),
+    }
+}
+
 /// Removes a directory with the homes in it, however deep they are: deep directories are moved up before they are
 /// entered, so neither descriptors nor the stack grow with the depth. No guest can exchange a directory that is
-/// entered, because no guest may write to the directory above it.
-pub fn remove(path: &Path) {
+/// entered, because no guest may write to the directory above it. The entry that is moved up may be another one than
+/// the one that was looked at, so it is looked at again where it can no longer be exchanged.
+pub(crate) fn remove(path: &Path) {
     let failed = |error: io::Error, what: &Path| {
         if error.kind() != io::ErrorKind::NotFound {
             tracing::warn!(%error, path = %what.display(), "cannot remove what a box left");
@@ -178,8 +193,9 @@ pub fn remove(path: &Path) {
                 Err(error) if is_directory && error.raw_os_error() == Some(libc::ENOTEMPTY) => {
                     moved += 1;
                     let up = path.join(format!(".removed-{moved}"));
-                    match fs::rename(&place, &up) {
-                        Ok(()) => emptied.push(up),
+                    match bring_up(&place, &up) {
+                        Ok(true) => emptied.push(up),
+                        Ok(false) => {}
                         Err(error) => failed(error, &place),
                     }
                 }
@@ -196,6 +212,15 @@ pub fn remove(path: &Path) {
     if let Err(error) = fs::remove_dir(path) {
         failed(error, path);
     }
+}
+
+/// Moves an entry up. Returns whether it is a directory; otherwise it is removed.
+fn bring_up(place: &Path, up: &Path) -> io::Result<bool> {
+    fs::rename(place, up)?;
+    if fs::symlink_metadata(up)?.is_dir() {
+        return Ok(true);
+    }
+    fs::remove_file(up).map(|()| false)
 }
 
 #[cfg(test)]
@@ -224,5 +249,39 @@ mod tests {
         remove(&home);
         assert!(!home.exists());
         assert!(Path::new("/etc/passwd").exists());
+    }
+
+    /// A guest that lives on exchanges the directory that is about to be moved up.
+    #[test]
+    fn a_link_in_the_place_of_a_directory_is_not_entered() {
+        let base = tempfile::tempdir().expect("directory");
+        let theirs = base.path().join("theirs");
+        fs::create_dir(&theirs).expect("directory");
+        let (place, up) = (base.path().join("place"), base.path().join("up"));
+        std::os::unix::fs::symlink(&theirs, &place).expect("link");
+        assert!(!bring_up(&place, &up).expect("moved"));
+        assert!(theirs.is_dir() && fs::symlink_metadata(&up).is_err());
+        fs::create_dir(&place).expect("directory");
+        assert!(bring_up(&place, &up).expect("moved"));
+    }
+
+    #[test]
+    fn what_others_have_made_stays() {
+        let base = tempfile::tempdir().expect("directory");
+        let theirs = base.path().join("theirs");
+        fs::create_dir(&theirs).expect("directory");
+        fs::write(theirs.join("file"), "x").expect("file");
+        let link = base.path().join("link");
+        std::os::unix::fs::symlink(&theirs, &link).expect("link");
+        remove_own(&link);
+        assert!(theirs.join("file").exists() && link.exists());
+        if may_change_users() {
+            give(&theirs, 12_345).expect("given");
+            remove_own(&theirs);
+            assert!(theirs.join("file").exists());
+            std::os::unix::fs::chown(&theirs, Some(0), Some(0)).expect("taken back");
+        }
+        remove_own(&theirs);
+        assert!(!theirs.exists());
     }
 }

@@ -13,6 +13,7 @@ use prl_sandbox_proto::{
     ArchiveReply, Chunk, Directory, FileInfo, ListDirectoryRequest, MoveRequest, PathRequest, ReadFileRequest,
     RemoveRequest, WatchEvent, WatchRequest, WriteFileRequest,
 };
+use prost::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
@@ -31,6 +32,8 @@ const READ_BYTES: usize = 64 << 10;
 const DEFAULT_READ_BYTES: u64 = 64 << 20;
 const DEFAULT_ENTRIES: u32 = 10_000;
 const MAX_ENTRIES: u32 = 100_000;
+/// The bytes of all entries of one list. A program can give each entry a path and a target of some kilobytes.
+const MAX_LIST_BYTES: usize = 16 << 20;
 const MAX_PATH_BYTES: usize = 4096;
 
 /// One operation that goes on.
@@ -211,9 +214,19 @@ pub(crate) async fn list(held: &Arc<SandboxBox>, request: ListDirectoryRequest) 
     };
     let mut helper = Helper::begin(held, FileOperation::List(spec)).await?;
     let mut found = Directory::default();
+    let mut left = MAX_LIST_BYTES;
     loop {
         match helper.answer().await? {
-            Answer::Entry(entry) => found.entries.push(entry),
+            Answer::Entry(entry) => match left.checked_sub(entry.encoded_len()) {
+                Some(rest) => {
+                    left = rest;
+                    found.entries.push(entry);
+                }
+                None => {
+                    found.truncated = true;
+                    return Ok(found);
+                }
+            },
             Answer::Done(_) => return Ok(found),
             Answer::Truncated(_) => {
                 found.truncated = true;

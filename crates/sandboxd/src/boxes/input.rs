@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 use super::stream::Stream;
 use crate::error::SandboxError;
 
-/// How many bytes may be accepted that the program has not taken yet.
+/// How many bytes may be accepted that the program has not taken yet. A longer message is accepted when there are none.
 const BUFFER_BYTES: usize = 1 << 20;
 const MAX_PARTS: usize = 1024;
 /// End of transmission: a terminal takes it for the end of its input.

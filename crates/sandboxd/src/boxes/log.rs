@@ -96,6 +96,10 @@ impl Log {
         self.changed.send_replace(());
     }
 
+    pub(super) fn is_finished(&self) -> bool {
+        self.lock().ended
+    }
+
     /// The bytes from a position on.
     pub(super) fn read(&self, from: u64) -> Piece {
         let mut state = self.lock();

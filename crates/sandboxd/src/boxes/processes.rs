@@ -30,6 +30,8 @@ const MAX_PROCESSES: usize = 64;
 /// The limit when none was asked for: longer than any box lives.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 const READ_BYTES: usize = 64 << 10;
+/// The largest pipe that a program can make (`fs.pipe-max-size`, by default).
+const LARGEST_PIPE_BYTES: usize = 1 << 20;
 
 /// One started process.
 #[derive(Debug)]
@@ -73,10 +75,7 @@ impl Processes {
 
     /// Finishes all logs when the box has ended, so that no writer waits for room any more.
     pub(crate) fn finish(&self) {
-        for process in self.list() {
-            process.stdout.finish();
-            process.stderr.finish();
-        }
+        self.list().iter().for_each(|process| process.finish());
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Process>>> {
@@ -87,25 +86,33 @@ impl Processes {
         self.lock().insert(process.id.clone(), Arc::clone(process));
     }
 
-    /// Makes room for one more by forgetting a process that has ended.
+    /// Makes room for one more by forgetting a process that has ended, if possible one whose output is complete.
     fn make_room(&self) -> Result<(), SandboxError> {
         let mut all = self.lock();
         if all.len() < MAX_PROCESSES {
             return Ok(());
         }
-        let ended = all.iter().find(|(_, process)| process.result().is_some());
-        let Some(id) = ended.map(|(id, _)| id.clone()) else {
+        let ended = || all.values().filter(|process| process.result().is_some());
+        let complete = ended().find(|process| process.stdout.is_finished() && process.stderr.is_finished());
+        let Some(forgotten) = complete.or_else(|| ended().next()).cloned() else {
             return Err(SandboxError::Overloaded {
                 message: format!("{MAX_PROCESSES} started processes run in this box"),
                 retry_after_ms: 1000,
             });
         };
-        all.remove(&id);
+        all.remove(&forgotten.id);
+        forgotten.finish();
         Ok(())
     }
 }
 
 impl Process {
+    /// Finishes its logs: no writer waits for a reader any more.
+    fn finish(&self) {
+        self.stdout.finish();
+        self.stderr.finish();
+    }
+
     pub(crate) fn describe(&self, of: &str) -> Info {
         Info {
             r#box: of.to_owned(),
@@ -218,10 +225,10 @@ pub(crate) async fn start(
     let (process, among, streams) = launch(held, request, mark, &plan).await?;
     processes.add(&process);
     drop(starting);
-    let feeding = (Arc::clone(&process), plan.stdin.clone());
+    let stdin = std::mem::take(&mut plan.stdin);
     if !request.keep_stdin {
+        let process = Arc::clone(&process);
         tokio::spawn(async move {
-            let (process, stdin) = feeding;
             if let Err(error) = process.input.append(0, stdin, true).await {
                 tracing::error!(error = %error.chain(), "cannot feed a process");
             }
@@ -385,9 +392,14 @@ async fn copy(
         flood.note(length);
         log.push(buffer.get(..length).unwrap_or_default()).await;
     }
-    if open {
-        // One read empties a pipe of the usual size.
+    // One read empties a pipe of the usual size, but neither a larger one nor a terminal. Other processes may write on.
+    let mut left = if open { LARGEST_PIPE_BYTES } else { 0 };
+    while left > 0 {
         let length = stream.read_now(&mut buffer);
+        if length == 0 {
+            break;
+        }
+        left = left.saturating_sub(length);
         log.push(buffer.get(..length).unwrap_or_default()).await;
     }
     log.finish();
@@ -401,4 +413,89 @@ fn size(pty: &Pty) -> Result<(u16, u16), SandboxError> {
         value.ok_or_else(|| SandboxError::Invalid(format!("pty.{name} must be between 1 and {}", u16::MAX)))
     };
     Ok((part("rows", pty.rows)?, part("columns", pty.columns)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+
+    use prl_sandbox_guest::sys;
+
+    use super::*;
+    use crate::boxes::log::Piece;
+
+    const SOON: Duration = Duration::from_secs(5);
+
+    fn process(id: &str, lossless: bool) -> Arc<Process> {
+        let (_, input) = sys::pipe().expect("a pipe");
+        Arc::new(Process {
+            id: id.to_owned(),
+            mark: 0,
+            command: Vec::new(),
+            pid: AtomicU32::new(0),
+            begun: watch::Sender::new(false),
+            order: 0,
+            warm: None,
+            stdout: Log::new(lossless),
+            stderr: Log::new(lossless),
+            input: Input::new(Stream::new(input).expect("a stream"), false),
+            terminal: None,
+            repl: None,
+            result: watch::Sender::new(None),
+        })
+    }
+
+    #[tokio::test]
+    async fn no_writer_waits_for_a_reader_of_a_forgotten_process() {
+        let processes = Processes::default();
+        let all: Vec<_> = (0..MAX_PROCESSES).map(|id| process(&id.to_string(), true)).collect();
+        all.iter().for_each(|process| processes.add(process));
+        processes.make_room().expect_err("all run");
+        for ended in &all[3..5] {
+            ended.result.send_replace(Some(Arc::default()));
+        }
+        let unread = Arc::clone(&all[3]);
+        let writing = tokio::spawn(async move {
+            for _ in 0..64 {
+                unread.stdout.push(&[7; READ_BYTES]).await;
+            }
+        });
+        while all[3].stdout.read(1 << 19) == Piece::Later {
+            tokio::task::yield_now().await;
+        }
+        all[4].finish();
+        processes.make_room().expect("the output of one is complete");
+        assert!(processes.find("3").is_ok() && processes.find("4").is_err());
+        processes.add(&all[4]);
+        all[4].result.send_replace(None);
+        processes.make_room().expect("one has ended");
+        assert!(processes.find("3").is_err());
+        tokio::time::timeout(SOON, writing)
+            .await
+            .expect("it does not wait")
+            .expect("no panic");
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_large_pipe_is_copied() {
+        const BYTES: usize = 700_000;
+        let (ours, theirs) = sys::pipe().expect("a pipe");
+        let size = libc::c_int::try_from(LARGEST_PIPE_BYTES).expect("small");
+        // SAFETY: a live descriptor and a number.
+        let enlarged = unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETPIPE_SZ, size) };
+        assert_eq!(enlarged, size, "a user may have such a pipe");
+        std::fs::File::from(theirs)
+            .write_all(&[7; BYTES])
+            .expect("there is room");
+        let (_over, ended) = watch::channel(true);
+        let one = process("one", false);
+        let stream = Stream::new(ours).expect("a stream");
+        copy(stream, Arc::clone(&one), 0, Flood::new(u64::MAX), ended).await;
+        let mut copied = 0;
+        while let Piece::Data(at, data) = one.stdout.read(copied) {
+            copied = at + data.len() as u64;
+        }
+        assert_eq!(copied, BYTES as u64);
+    }
 }

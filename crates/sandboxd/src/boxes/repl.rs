@@ -158,8 +158,15 @@ impl Evaluation<'_> {
 /// dropped and called again without loss.
 async fn answer(socket: &Packets, repl: &Repl, evaluation: &str) -> io::Result<Option<[String; 3]>> {
     loop {
-        let Some((said, _)) = socket.receive(REPLY_BYTES).await? else {
-            return Ok(None);
+        let said = match socket.receive(REPLY_BYTES).await {
+            Ok(Some((said, _))) => said,
+            Ok(None) => return Ok(None),
+            // It is too long, or has too many descriptors: the program has sent it. It is gone from the socket.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                tracing::debug!(%error, "an interpreter's socket says what is no answer");
+                continue;
+            }
+            Err(error) => return Err(error),
         };
         let text = String::from_utf8_lossy(&said);
         if let [name, pid, how, value, error] = *text.split('\0').collect::<Vec<_>>()
@@ -186,10 +193,32 @@ fn check(code: &str, asked: Limits, held: &SandboxBox) -> Result<RunLimits, Sand
     plan::limits_of_evaluation(asked, held.request.limits)
 }
 
+/// Ends the interpreter when nothing watches its evaluation any more: its caller has left, or its course is unknown. The
+/// code would have no limits from then on.
+struct EndUnwatched<'a> {
+    held: &'a Arc<SandboxBox>,
+    process: &'a Arc<Process>,
+    watched: bool,
+}
+
+impl Drop for EndUnwatched<'_> {
+    fn drop(&mut self) {
+        if self.watched {
+            return;
+        }
+        let (held, process) = (Arc::clone(self.held), Arc::clone(self.process));
+        tokio::spawn(async move {
+            if let Err(error) = process.signal(&held, libc::SIGKILL).await {
+                tracing::debug!(error = %error.chain(), "a box takes no more orders");
+            }
+        });
+    }
+}
+
 /// Runs code in a process that was started with `repl`.
 pub(crate) async fn evaluate(
     held: &Arc<SandboxBox>,
-    process: &Process,
+    process: &Arc<Process>,
     code: &str,
     limits: Option<Limits>,
 ) -> Result<EvaluateReply, SandboxError> {
@@ -231,6 +260,11 @@ pub(crate) async fn evaluate(
     // When the interpreter is gone, its end says so.
     let ends: Vec<_> = sent.iter().map(AsRawFd::as_raw_fd).collect();
     let name = random_name().map_err(setup)?;
+    let mut end = EndUnwatched {
+        held,
+        process,
+        watched: false,
+    };
     let _gone = socket.send(format!("{name}\0{code}").as_bytes(), &ends).await.is_err();
     drop(sent);
     let mut evaluation = Evaluation {
@@ -254,6 +288,7 @@ pub(crate) async fn evaluate(
         flood: &flood,
     };
     let course = follow(&mut evaluation, watched, cancel).await;
+    end.watched = course.is_ok();
     let said = evaluation.said.take();
     over.send_replace(true);
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);

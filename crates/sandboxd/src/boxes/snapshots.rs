@@ -20,6 +20,8 @@ use crate::error::SandboxError;
 
 const CHUNK_BYTES: usize = 256 << 10;
 const WAITING_CHUNKS: usize = 4;
+/// How many snapshots there may be. Each holds an open file, and that of an empty layer has hardly any bytes.
+const MOST: usize = 10_000;
 
 /// One snapshot. When it is deleted, those that hold it can still read it.
 #[derive(Debug)]
@@ -41,6 +43,19 @@ struct State {
     /// `None`: the snapshot is being made.
     all: HashMap<String, Option<Arc<Snapshot>>>,
     bytes: u64,
+}
+
+impl State {
+    /// Takes a new name for a snapshot that is being made.
+    fn begin(&mut self, name: &str) -> Result<(), SandboxError> {
+        if self.all.len() >= MOST {
+            return Err(SandboxError::TooLarge(format!(
+                "there are {MOST} snapshots, and there may be no more: delete some"
+            )));
+        }
+        self.all.insert(name.to_owned(), None);
+        Ok(())
+    }
 }
 
 /// Frees the name and the bytes of an unfinished snapshot.
@@ -100,7 +115,7 @@ impl Snapshots {
                 }
                 Some(_) => return Err(SandboxError::Exists(format!("snapshot {}", info.id))),
             }
-            state.all.insert(name.to_owned(), None);
+            state.begin(name)?;
         }
         let mut making = Making {
             of: self,
@@ -167,11 +182,11 @@ impl Snapshots {
     }
 
     pub(crate) fn delete(&self, name: &str, id: &str) -> Result<(), SandboxError> {
-        let snapshot = self.find(name, id)?;
         let mut state = self.lock();
-        if state.all.remove(name).is_some() {
-            state.bytes -= snapshot.info.bytes;
-        }
+        let found = state.all.get(name).cloned().flatten();
+        let snapshot = found.ok_or_else(|| SandboxError::NotFound(format!("snapshot {id}")))?;
+        state.all.remove(name);
+        state.bytes -= snapshot.info.bytes;
         Ok(())
     }
 
@@ -217,5 +232,21 @@ impl Snapshot {
             Answer::Unpacked(_) => Ok(()),
             other => Err(SandboxError::Protocol(format!("{other:?} of a helper"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_only_so_many() {
+        let mut state = State::default();
+        for number in 0..MOST {
+            state.begin(&number.to_string()).expect("there is room");
+        }
+        state.begin("one more").expect_err("each holds a file");
+        state.all.remove("0");
+        state.begin("one more").expect("there is room again");
     }
 }

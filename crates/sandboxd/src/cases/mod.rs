@@ -87,11 +87,13 @@ struct Tests {
 }
 
 /// Begins a request that was admitted. The tests end early when the stream is dropped, or not read for minutes.
+/// `kept`: it is dropped when no test of the request is in memory any more.
 pub(crate) async fn run_tests(
     state: &Arc<DaemonState>,
     tenant: &Tenant,
     request: RunTestsRequest,
     mut key: Option<Key>,
+    kept: impl Send + 'static,
 ) -> Result<Stream, SandboxError> {
     let mut tests = check(state, request)?;
     tests.repeatable = key.is_none() && lane::is_light(&tests);
@@ -120,7 +122,7 @@ pub(crate) async fn run_tests(
         state.completed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         slot.over();
         left.clear_away().await;
-        drop((slot, key));
+        drop((slot, key, kept));
     });
     Ok(stream)
 }

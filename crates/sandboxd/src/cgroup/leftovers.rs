@@ -65,8 +65,8 @@ pub(crate) fn remove_leftover_homes(work_dir: &Path) {
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX))
             .is_some_and(|name| !is_alive(name));
-        if dead && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            process::remove(&entry.path());
+        if dead {
+            process::remove_own(&entry.path());
         }
     }
 }

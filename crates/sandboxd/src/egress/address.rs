@@ -2,14 +2,17 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// Networks that are not the internet, as address and prefix length (IANA's special-purpose registries).
-const PRIVATE_V4: [([u8; 4], u32); 16] = [
+/// Networks that are not the internet, as address and prefix length (IANA's special-purpose registries), and one address
+/// that no registry has.
+const PRIVATE_V4: [([u8; 4], u32); 17] = [
     ([0, 0, 0, 0], 8),
     ([10, 0, 0, 0], 8),
     ([100, 64, 0, 0], 10),
     ([127, 0, 0, 0], 8),
     // Clouds answer here with credentials of their machines.
     ([169, 254, 0, 0], 16),
+    // Azure answers here with the settings and certificates of its machines.
+    ([168, 63, 129, 16], 32),
     ([172, 16, 0, 0], 12),
     ([192, 0, 0, 0], 24),
     ([192, 0, 2, 0], 24),
@@ -96,6 +99,7 @@ mod tests {
             "100.64.0.1",
             "127.0.0.53",
             "169.254.169.254",
+            "168.63.129.16",
             "172.31.255.255",
             "192.168.0.1",
             "198.19.0.1",
@@ -123,6 +127,7 @@ mod tests {
         }
         for public in [
             "1.1.1.1",
+            "168.63.129.17",
             "172.32.0.1",
             "100.128.0.1",
             "223.255.255.255",

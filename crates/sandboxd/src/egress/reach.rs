@@ -73,16 +73,31 @@ impl Reach {
     }
 
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let looked_up = async {
-            // These semaphores are never closed.
-            let _permits = (self.lookups.acquire().await, ALL_LOOKUPS.acquire().await);
+        let name = name.to_owned();
+        let lookup = async move {
             // With the final dot the resolver adds no search domain. Names in the hosts file have no final dot.
             match lookup_host((format!("{name}."), 0)).await {
                 Ok(found) => Ok(found.map(|address| address.ip()).collect()),
                 Err(_) => Ok(lookup_host((name, 0)).await?.map(|address| address.ip()).collect()),
             }
         };
-        within(RESOLVE, looked_up).await
+        within(RESOLVE, self.in_turn(lookup)).await
+    }
+
+    /// Begins a look-up when there is a place for it. It holds its thread and its place to its end, also when its caller
+    /// no longer waits for it.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        lookup: impl Future<Output = io::Result<T>> + Send + 'static,
+    ) -> io::Result<T> {
+        // These semaphores are never closed.
+        let own = Arc::clone(&self.lookups).acquire_owned().await;
+        let places = (own, ALL_LOOKUPS.acquire().await);
+        let looked_up = tokio::spawn(async move {
+            let _places = places;
+            lookup.await
+        });
+        looked_up.await.map_err(io::Error::other)?
     }
 }
 
@@ -133,5 +148,35 @@ impl Service {
                 Host::Name(name) => within(CONNECT, TcpStream::connect((name.as_str(), *port))).await?,
             }),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_up_keeps_its_place_to_its_end() {
+        let reach = Reach::new(Arc::default());
+        let slow = || async {
+            tokio::time::sleep(3 * RESOLVE).await;
+            Ok(())
+        };
+        let mut all = tokio::task::JoinSet::new();
+        for _ in 0..LOOKUPS {
+            let reach = reach.clone();
+            all.spawn(async move { within(RESOLVE, reach.in_turn(slow())).await });
+        }
+        while let Some(late) = all.join_next().await {
+            assert_eq!(
+                late.expect("no panic").expect_err("late").kind(),
+                io::ErrorKind::TimedOut
+            );
+        }
+        let free = || reach.lookups.available_permits();
+        assert_eq!(free(), 0);
+        tokio::time::sleep(3 * RESOLVE).await;
+        assert_eq!(free(), LOOKUPS);
+        reach.in_turn(async { Ok(()) }).await.expect("there is a place");
     }
 }

@@ -7,7 +7,6 @@
 //! A compressed archive can say much more than it has bytes. So every entry is paid for out of the bytes that an image may unpack to before
 //! any of it is written, and what describes an entry (long names, extensions, lists of sparse blocks), which is held in memory, has a bound.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -16,16 +15,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, lchown, symlink};
 use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
 
+use prl_sandbox_guest::metered::Metered;
 use prl_sandbox_guest::sys::{c_path, check_long};
 use tar::{Archive, Entry, EntryType};
 
 const WHITEOUT: &[u8] = b".wh.";
 const OPAQUE: &[u8] = b".wh..wh..opq";
 
-/// Most bytes of the headers of one entry.
-const MAX_DESCRIPTION_BYTES: u64 = 1 << 20;
 /// What an entry costs beside its content: a block of the file system, about.
 const ENTRY_BYTES: u64 = 4 << 10;
 /// Most bytes of the names of directories, which are held until the end. An image of an operating system has a few million.
@@ -46,24 +43,8 @@ pub(super) struct Root {
     left: u64,
 }
 
-/// A tar stream from which tar can read only so much for the headers of an entry.
-struct Metered {
-    stream: Box<dyn Read>,
-    allowance: Rc<Cell<u64>>,
-}
-
-impl Read for Metered {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.stream.read(buffer)?;
-        let left = self.allowance.get().checked_sub(read as u64);
-        self.allowance.set(left.ok_or_else(|| {
-            io::Error::other(format!(
-                "the headers of an entry have more than {MAX_DESCRIPTION_BYTES} bytes"
-            ))
-        })?);
-        Ok(read)
-    }
-}
+/// An entry of such a stream.
+type EntryOf<'a> = Entry<'a, Metered<Box<dyn Read>>>;
 
 impl Root {
     /// A directory whose layers may take `most_bytes`: the content of all entries, also of those that later ones replace, and some for each entry.
@@ -99,19 +80,14 @@ impl Root {
     fn each_entry(
         &mut self,
         stream: Box<dyn Read>,
-        mut visit: impl FnMut(&mut Self, &mut Entry<'_, Metered>, &Path) -> io::Result<()>,
+        mut visit: impl FnMut(&mut Self, &mut EntryOf<'_>, &Path) -> io::Result<()>,
     ) -> io::Result<u64> {
-        let allowance = Rc::new(Cell::new(0));
-        let metered = Metered {
-            stream,
-            allowance: Rc::clone(&allowance),
-        };
+        let (metered, meter) = Metered::new(stream);
         let mut archive = Archive::new(metered);
         let mut entries = archive.entries()?;
         let mut left = self.left;
         loop {
-            // All of the entry before was read, so that tar reads headers only.
-            allowance.set(MAX_DESCRIPTION_BYTES);
+            meter.headers();
             let Some(entry) = entries.next() else {
                 return Ok(left);
             };
@@ -124,7 +100,7 @@ impl Root {
                     path.display()
                 ))
             })?;
-            allowance.set(u64::MAX);
+            meter.content();
             visit(self, &mut entry, &path)?;
             io::copy(&mut entry, &mut io::sink())?;
         }
@@ -158,7 +134,7 @@ impl Root {
         remove(&by_descriptor(&parent, Some(OsStr::from_bytes(hidden))))
     }
 
-    fn put(&mut self, entry: &mut Entry<'_, Metered>, path: &Path) -> io::Result<()> {
+    fn put(&mut self, entry: &mut EntryOf<'_>, path: &Path) -> io::Result<()> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok(());
         };

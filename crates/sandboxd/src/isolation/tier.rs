@@ -157,7 +157,7 @@ fn make_homes(work_dir: &Path) -> Result<PathBuf, SandboxError> {
     };
     // An earlier attempt of this process left them.
     if homes.exists() {
-        process::remove(&homes);
+        process::remove_own(&homes);
     }
     fs::create_dir_all(work_dir).map_err(failed)?;
     process::make(&homes, 0o711).map_err(failed)?;

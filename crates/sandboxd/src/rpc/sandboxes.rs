@@ -11,6 +11,7 @@ use prl_sandbox_proto::{
 };
 use tonic::{Request, Response, Status};
 
+use super::calls::InMemory;
 use super::demand;
 use super::once::{Publisher, once};
 use crate::cases;
@@ -32,6 +33,7 @@ pub(crate) struct Service(pub(crate) Arc<DaemonState>);
 impl Sandboxes for Service {
     async fn run_once(&self, request: Request<RunOnceRequest>) -> Result<Response<RunOnceResult>, Status> {
         let tenant = Tenant::of(&request);
+        let counted = InMemory::of(&request);
         let request = request.into_inner();
         let state = &self.0;
         if !request.instance_id.is_empty() && request.instance_id != state.instance {
@@ -53,6 +55,7 @@ impl Sandboxes for Service {
             share: share.clone(),
             pool,
             plan,
+            counted,
         };
         let work = |cancel, publisher| carry_out(Arc::clone(state), run, cancel, publisher);
         Ok(once(state, &share, key, mark, work).await?)
@@ -62,6 +65,7 @@ impl Sandboxes for Service {
 
     async fn run_tests(&self, request: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
         let tenant = Tenant::of(&request);
+        let counted = InMemory::of(&request);
         let request = request.into_inner();
         let state = &self.0;
         if *state.draining.borrow() {
@@ -73,7 +77,7 @@ impl Sandboxes for Service {
         )?;
         let name = request.request.as_ref().map_or("", |run| &run.idempotency_key);
         let events = match cases::Key::claim(state, tenant.key("", name), &request) {
-            Ok(key) => cases::run_tests(state, &tenant, request, key).await?,
+            Ok(key) => cases::run_tests(state, &tenant, request, key, counted).await?,
             Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => cases::not_begun(&error).await,
             Err(error) => return Err(error.into()),
         };
@@ -135,12 +139,19 @@ struct Run {
     share: Share,
     pool: Arc<Pool>,
     plan: Plan,
+    /// Its request counts until its program has ended, also when its caller has left.
+    counted: Option<InMemory>,
 }
 
 /// Carries out one run, from the queue until its sandbox is gone.
 async fn carry_out(
     state: Arc<DaemonState>,
-    Run { share, pool, plan }: Run,
+    Run {
+        share,
+        pool,
+        plan,
+        counted,
+    }: Run,
     mut cancel: runs::Cancel,
     publisher: Publisher,
 ) {
@@ -186,6 +197,7 @@ async fn carry_out(
             infra(&error, state.probe.isolation)
         }
     };
+    drop(counted);
     publisher.publish(Ok(Arc::new(result)));
     sandbox.destroy().await;
     drop((slot, publisher));

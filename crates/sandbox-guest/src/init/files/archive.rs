@@ -3,6 +3,7 @@
 //! Everything is reached by descriptors, one name at a time, and no link is ever followed. So with any rights, a path
 //! means the same when it is looked at and when it is used.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, BufWriter, Read, Write};
@@ -16,6 +17,7 @@ use tar::{Builder, EntryType, Header};
 use super::link::Link;
 use super::{CHUNK_BYTES, Outcome, make_directories, refused};
 use crate::below::{Directory, plain};
+use crate::metered::Metered;
 use crate::process::place;
 use crate::users::NOBODY_OFFSET;
 use crate::wire::files::Answer;
@@ -206,7 +208,7 @@ struct Unpacker {
     roots: Vec<(Option<OsString>, Directory)>,
     uid: Option<u32>,
     /// Set at the end, so that a directory without write permission can be filled.
-    modes: Vec<(PathBuf, u32)>,
+    modes: BTreeMap<PathBuf, u32>,
     done: ArchiveReply,
 }
 
@@ -235,7 +237,7 @@ impl Unpacker {
         Self {
             roots: Vec::new(),
             uid,
-            modes: Vec::new(),
+            modes: BTreeMap::new(),
             done: ArchiveReply::default(),
         }
     }
@@ -245,12 +247,18 @@ impl Unpacker {
             link: &mut *link,
             part: Bytes::new(),
         };
-        let mut archive = tar::Archive::new(incoming);
-        for entry in archive.entries()? {
+        let (metered, meter) = Metered::new(incoming);
+        let mut archive = tar::Archive::new(metered);
+        let mut entries = archive.entries()?;
+        loop {
+            meter.headers();
+            let Some(entry) = entries.next() else { break };
             let mut entry = entry?;
+            meter.content();
             let path = entry.path()?.into_owned();
             self.entry(&mut entry, &path)
                 .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+            io::copy(&mut entry, &mut io::sink())?;
         }
         // Bytes behind the end of the archive are read too; a stream that breaks off is an error.
         while link.next()?.is_some() {}
@@ -277,7 +285,8 @@ impl Unpacker {
         match header.entry_type() {
             EntryType::Directory => {
                 parent.make_directory(&name)?;
-                self.modes.push((path.to_owned(), mode & 0o777));
+                // However often a directory comes and is spelled, it is noted once.
+                self.modes.insert(plain(path)?.into_iter().collect(), mode & 0o777);
             }
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 parent.clear(&name)?;

@@ -36,10 +36,12 @@ pub(super) async fn make(
 
 async fn attempt(
     state: &Arc<DaemonState>,
-    request: CreateRequest,
+    mut request: CreateRequest,
     snapshot: Option<Arc<Snapshot>>,
 ) -> Result<Arc<SandboxBox>, SandboxError> {
     let plan = plan::plan_box(&request, state.terms())?;
+    // The plan has them. A box keeps its request as long as it lives.
+    request.files = Vec::new();
     let standby = Standby::new(state.warm.of_box(&request.runtime, plan.image > 0)?);
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
     let pool = Arc::clone(&state.pool);

@@ -22,6 +22,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use making::{check, make, shared};
 
+use super::calls::InMemory;
 use super::demand;
 use super::once::{Publisher, once};
 use crate::boxes::{Call, Claim, End, SandboxBox, attach, dial, exec, files, processes, repl};
@@ -93,6 +94,7 @@ fn check_id(what: &str, id: &str) -> Result<(), SandboxError> {
 impl Boxes for BoxService {
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<BoxInfo>, Status> {
         let tenant = Tenant::of(&request);
+        let counted = InMemory::of(&request);
         let request = request.into_inner();
         let state = &self.0;
         check(&request)?;
@@ -133,6 +135,7 @@ impl Boxes for BoxService {
                             made
                         }
                     };
+                    drop(counted);
                     sender.send_replace(Some(made));
                 });
                 made
@@ -212,10 +215,12 @@ impl Boxes for BoxService {
 
     async fn exec(&self, request: Request<ExecRequest>) -> Result<Response<RunOnceResult>, Status> {
         let tenant = Tenant::of(&request);
+        let counted = InMemory::of(&request);
         let request = request.into_inner();
         let state = &self.0;
         let held = self.named(&tenant, &request.r#box)?;
-        let plan = plan_exec(&request, &held, state)?;
+        let mut plan = plan_exec(&request, &held, state)?;
+        plan.stdin = InMemory::tie(counted, plan.stdin);
         let (mut key, mut fingerprint) = (String::new(), 0);
         if !request.idempotency_key.is_empty() {
             key = tenant.key(&request.r#box, &request.idempotency_key);
@@ -243,6 +248,7 @@ impl Boxes for BoxService {
 
     async fn start(&self, request: Request<StartRequest>) -> Result<Response<Process>, Status> {
         let tenant = Tenant::of(&request);
+        let counted = InMemory::of(&request);
         let request = request.into_inner();
         let exec = request.exec.clone().unwrap_or_default();
         check_id("process", &request.process)?;
@@ -251,7 +257,8 @@ impl Boxes for BoxService {
         if !request.repl.is_empty() {
             exec.command = interpreter(&request)?;
         }
-        let plan = plan_exec(&exec, &held, &self.0)?;
+        let mut plan = plan_exec(&exec, &held, &self.0)?;
+        plan.stdin = InMemory::tie(counted, plan.stdin);
         let mut plain = request.clone();
         let env = plain.exec.as_mut().map(|exec| std::mem::take(&mut exec.env));
         let mark = mark(&plain, [env.unwrap_or_default()]);
@@ -286,9 +293,11 @@ impl Boxes for BoxService {
     }
 
     async fn input(&self, request: Request<InputRequest>) -> Result<Response<InputReply>, Status> {
+        let counted = InMemory::of(&request);
         let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
-        let accepted = process.input.append(request.offset, request.data, request.end).await?;
+        let data = InMemory::tie(counted, request.data);
+        let accepted = process.input.append(request.offset, data, request.end).await?;
         Ok(Response::new(InputReply { accepted }))
     }
 

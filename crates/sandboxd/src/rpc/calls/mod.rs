@@ -12,5 +12,5 @@ mod trailers;
 pub(crate) use connection::{Admission, Doorkeeper};
 pub(crate) use outward::Outward;
 pub(crate) use reply::CountReplies;
-pub(crate) use request::RequestLayer;
+pub(crate) use request::{InMemory, RequestLayer};
 pub(crate) use trailers::Trailers;

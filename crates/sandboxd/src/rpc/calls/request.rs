@@ -1,5 +1,6 @@
 //! Requests on their way in: how many of their bytes may be in memory at a time, over all callers, and how long a
-//! request of one message may take to arrive. Requests that are streams have their own deadlines.
+//! request of one message may take to arrive. Requests that are streams have their own deadlines, and count with the
+//! messages that their call has not taken yet.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -87,10 +88,16 @@ where
             taken: AtomicUsize::new(0),
         });
         let (max_bytes, of_body) = (self.bounds.max_bytes, Arc::clone(&share));
-        let request = request.map(|inner| {
+        let mut request = request.map(|inner| {
             let inner = Body::new(inner);
             if streams {
-                return inner;
+                return Body::new(Messages {
+                    inner,
+                    share: of_body,
+                    max_bytes,
+                    head: Vec::new(),
+                    left: 0,
+                });
             }
             Body::new(Receiving {
                 inner,
@@ -99,10 +106,15 @@ where
                 patience: Box::pin(sleep(COMPLETE)),
             })
         });
+        if !streams {
+            request.extensions_mut().insert(InMemory {
+                _share: Arc::clone(&share),
+            });
+        }
         let reply = self.inner.call(request);
         Box::pin(async move {
             let reply = reply.await;
-            // Until here the message is in memory.
+            // Until here the message is in memory. Work that goes on keeps it with `InMemory`.
             drop(share);
             reply
         })
@@ -124,10 +136,50 @@ impl Share {
     }
 }
 
+impl Share {
+    fn give_back(&self) {
+        let taken = self.taken.swap(0, Ordering::Relaxed);
+        self.held.fetch_sub(taken, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
-        self.held
-            .fetch_sub(self.taken.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.give_back();
+    }
+}
+
+/// The message of a request, or a part of it, is in memory for longer than its call: it counts until the last clone is
+/// dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct InMemory {
+    _share: Arc<Share>,
+}
+
+/// Bytes of such a message.
+struct Part {
+    bytes: Bytes,
+    _counted: InMemory,
+}
+
+impl AsRef<[u8]> for Part {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl InMemory {
+    /// `None` for a request that came through no `RequestLayer`.
+    pub(crate) fn of<T>(request: &tonic::Request<T>) -> Option<Self> {
+        request.extensions().get().cloned()
+    }
+
+    /// The same bytes, which count as long as they, or a slice of them, are in memory.
+    pub(crate) fn tie(counted: Option<Self>, bytes: Bytes) -> Bytes {
+        match counted {
+            Some(_counted) if !bytes.is_empty() => Bytes::from_owner(Part { bytes, _counted }),
+            _ => bytes,
+        }
     }
 }
 
@@ -157,13 +209,86 @@ impl hyper::body::Body for Receiving {
             && let Some(data) = frame.data_ref()
             && !self.share.take(data.remaining(), self.max_bytes)
         {
-            let full = SandboxError::Overloaded {
-                message: "requests fill the memory that they may use".to_owned(),
-                retry_after_ms: RETRY_AFTER_MS,
-            };
-            return Poll::Ready(Some(Err(full.into())));
+            return Poll::Ready(Some(Err(full())));
         }
         Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+fn full() -> Status {
+    let full = SandboxError::Overloaded {
+        message: "requests fill the memory that they may use".to_owned(),
+        retry_after_ms: RETRY_AFTER_MS,
+    };
+    full.into()
+}
+
+/// The length of the head of each message of a stream: whether it is compressed, and its length.
+const HEAD_BYTES: usize = 5;
+
+/// A body of many messages. A message counts in full from its head on, because its beginning waits in memory for its
+/// end. The call asks for more when it has taken every message that has come.
+struct Messages {
+    inner: Body,
+    share: Arc<Share>,
+    max_bytes: usize,
+    /// The part of the next head that has come.
+    head: Vec<u8>,
+    /// The bytes of the last message that have not come.
+    left: usize,
+}
+
+impl Messages {
+    /// Counts the messages that begin in these bytes. False when there is no room for one.
+    fn pass(&mut self, mut data: &[u8]) -> bool {
+        while !data.is_empty() {
+            let of_message = self.left.min(data.len());
+            self.left -= of_message;
+            data = data.get(of_message..).unwrap_or_default();
+            let of_head = if self.left > 0 {
+                0
+            } else {
+                (HEAD_BYTES - self.head.len()).min(data.len())
+            };
+            let (head, rest) = data.split_at(of_head);
+            self.head.extend_from_slice(head);
+            data = rest;
+            if let [_, a, b, c, d] = self.head[..] {
+                self.head.clear();
+                self.left = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
+                if !self.share.take(self.left, self.max_bytes) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl hyper::body::Body for Messages {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        if self.left == 0 && self.head.is_empty() {
+            self.share.give_back();
+        }
+        let frame = Pin::new(&mut self.inner).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && let Some(data) = frame.data_ref()
+            && !self.pass(data)
+        {
+            return Poll::Ready(Some(Err(full())));
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -258,5 +383,89 @@ mod tests {
         *stream.uri_mut() = "/prl.sandbox.v1.Boxes/Dial".parse().expect("a path");
         let waits = tokio::time::timeout(2 * COMPLETE, service.call(stream)).await;
         assert!(waits.is_err(), "{waits:?}");
+    }
+    /// Reads one frame of a stream at a time, and shows what counts meanwhile.
+    struct Stream {
+        body: Body,
+        layer: RequestLayer,
+    }
+
+    impl Stream {
+        async fn of(max_bytes: usize, frames: Vec<Vec<u8>>) -> Self {
+            let layer = RequestLayer {
+                max_bytes,
+                ..RequestLayer::new()
+            };
+            let (give, taken) = tokio::sync::oneshot::channel();
+            let give = std::sync::Mutex::new(Some(give));
+            let service = tower::service_fn(move |request: Request<Body>| {
+                let give = give.lock().expect("unpoisoned").take();
+                assert!(give.expect("one call").send(request.into_body()).is_ok());
+                async { Ok::<_, Infallible>(Response::new(Body::empty())) }
+            });
+            let frames = frames
+                .into_iter()
+                .map(|bytes| Ok::<_, Infallible>(Frame::data(Bytes::from(bytes))));
+            let mut request = Request::new(StreamBody::new(tokio_stream::iter(frames)));
+            *request.uri_mut() = "/prl.sandbox.v1.Boxes/WriteFile".parse().expect("a path");
+            layer.layer(service).call(request).await.expect("a reply");
+            let body = taken.await.expect("a body");
+            Self { body, layer }
+        }
+
+        /// Whether another frame came, and the bytes that count then.
+        async fn next(&mut self) -> (Option<bool>, usize) {
+            let frame = self.body.frame().await.map(|frame| frame.is_ok());
+            (frame, self.layer.held.load(Ordering::Relaxed))
+        }
+    }
+
+    fn message(bytes: usize) -> Vec<u8> {
+        let length = u32::try_from(bytes).expect("small").to_be_bytes();
+        [&[0][..], &length, &vec![7; bytes]].concat()
+    }
+
+    #[tokio::test]
+    async fn a_message_of_a_stream_counts_until_its_call_asks_for_more() {
+        let (large, two) = (message(70), [message(30), message(40)].concat());
+        let [head, begin, end] = [&large[..2], &large[2..10], &large[10..]].map(<[u8]>::to_vec);
+        let frames = vec![message(60), head, begin, end, two, message(0), message(60)];
+        let mut stream = Stream::of(100, frames).await;
+        for counted in [60, 0, 70, 70, 70, 0, 60] {
+            assert_eq!(stream.next().await, (Some(true), counted));
+        }
+        assert_eq!(stream.next().await, (None, 0));
+        let mut stream = Stream::of(100, vec![message(101)[..5].to_vec(), vec![7; 101]]).await;
+        assert_eq!(
+            stream.next().await.0,
+            Some(false),
+            "its head says that there is no room for it"
+        );
+        let layer = stream.layer.clone();
+        drop(stream);
+        assert_eq!(layer.held.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn a_message_counts_as_long_as_work_needs_it() {
+        let layer = RequestLayer::new();
+        let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let of_service = Arc::clone(&kept);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let of_service = Arc::clone(&of_service);
+            async move {
+                let (head, body) = request.into_parts();
+                let bytes = body.collect().await.expect("a message").to_bytes();
+                let counted = head.extensions.get::<InMemory>().cloned();
+                let tied = InMemory::tie(counted, bytes).slice(2..5);
+                of_service.lock().expect("unpoisoned").push(tied);
+                Ok::<_, Infallible>(Response::new(Body::empty()))
+            }
+        });
+        layer.layer(service).call(request(60)).await.expect("a reply");
+        assert_eq!(layer.held.load(Ordering::Relaxed), 60, "a slice of it is kept");
+        assert_eq!(kept.lock().expect("unpoisoned")[0][..], [0; 3]);
+        kept.lock().expect("unpoisoned").clear();
+        assert_eq!(layer.held.load(Ordering::Relaxed), 0);
     }
 }

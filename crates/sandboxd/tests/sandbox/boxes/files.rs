@@ -164,6 +164,30 @@ async fn directories_are_listed_within_bounds() -> Outcome {
     .await
 }
 
+/// The daemon has the whole list in memory, and programs decide how long paths and targets are.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_has_a_bound_in_bytes() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    let mut roomy = small("one");
+    roomy.limits.get_or_insert_default().inodes = Some(10_000);
+    client.create(roomy).await?;
+    let links = "python3 -c 'import os; [os.symlink(\"x\" * 4000, str(n)) for n in range(6000)]'; ls | wc -l";
+    let result = shell(&client, "one", links).await?;
+    assert_eq!(text(&result.stdout), "6000\n", "{}", describe(&result));
+    let request = ListDirectoryRequest {
+        r#box: "one".to_owned(),
+        path: ".".to_owned(),
+        ..ListDirectoryRequest::default()
+    };
+    let found = client.list_directory(request).await?.into_inner();
+    let bytes: usize = found.entries.iter().map(|entry| entry.link_target.len()).sum();
+    assert!(found.truncated && (12 << 20..16 << 20).contains(&bytes), "{bytes}");
+    daemon.stop()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_path_leads_further_than_the_guest_could_go() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
@@ -312,6 +336,15 @@ async fn archives_carry_directories_and_nothing_else() -> Outcome {
             archive(|tar| tar.append_data(&mut header(EntryType::Regular, 1, 0o4755), "su", &b"x"[..]))?,
         ),
         (
+            "a name that fills the memory",
+            archive(|tar| {
+                let mut long = header(EntryType::GNULongName, 2 << 20, 0o644);
+                named(&mut long, "././@LongLink");
+                tar.append(&long, &vec![b'n'; 2 << 20][..])?;
+                tar.append_data(&mut header(EntryType::Regular, 1, 0o644), "short", &b"x"[..])
+            })?,
+        ),
+        (
             "through a link",
             archive(|tar| {
                 tar.append_link(&mut header(EntryType::Symlink, 0, 0o777), "out", "/tmp")?;
@@ -323,6 +356,8 @@ async fn archives_carry_directories_and_nothing_else() -> Outcome {
         let refused = client
             .write_archive(tokio_stream::iter(parts("evil", 0, &bytes, true)))
             .await;
+        let said = refused.as_ref().err().map_or("", Status::message);
+        assert_eq!(said.contains("the headers of an entry"), what.contains("memory"), "{what}: {said}");
         assert_eq!(code(refused), Code::FailedPrecondition, "{what} was unpacked");
     }
     let cut = &packed[..packed.len() / 2];

@@ -10,7 +10,7 @@ use tonic::{Code, Status};
 
 use super::{boxes, exec, shell, small};
 use crate::support::census::{children, spawner};
-use crate::support::{Daemon, Outcome, cause, describe, settles, text};
+use crate::support::{Daemon, Outcome, cause, describe, settles, text, until};
 
 fn code(status: &Status) -> (Code, &str) {
     let code = status
@@ -214,6 +214,50 @@ async fn a_box_that_loses_its_init_does_not_blame_the_program() -> Outcome {
         found.iter().all(|trace| trace.starts_with("directory"))
     })
     .await
+}
+
+/// Without root all programs of a box are one user, so that each may look at the others. Before it is executed, a process
+/// holds descriptors of ours and has no filter. The search for its command along a long PATH takes a while.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_program_looks_into_a_process_that_was_not_executed_yet() -> Outcome {
+    const WATCH: &str = "import os\n\
+        open('ready', 'w').close()\n\
+        found = set()\n\
+        while not os.path.exists('over'):\n    \
+            for pid in filter(str.isdigit, os.listdir('/proc')):\n        \
+                try:\n            \
+                    if open(f'/proc/{pid}/comm').read() == 'init\\n' and os.listdir(f'/proc/{pid}/fd'): found.add('seen')\n        \
+                except OSError: pass\n\
+        print(*found)";
+    let Some(daemon) = Daemon::start(&["--park", "0", "--rootless"])? else {
+        return Ok(());
+    };
+    let client = boxes(&daemon).await?;
+    client.clone().create(small("one")).await?;
+    let watching = tokio::spawn({
+        let mut client = client.clone();
+        async move { client.exec(exec("one", &["python3", "-c", WATCH])).await }
+    });
+    until("ready", async || {
+        Ok(text(&shell(&client, "one", "ls").await?.stdout).contains("ready"))
+    })
+    .await?;
+    for _ in 0..5 {
+        let mut request = exec("one", &["true"]);
+        let nowhere = "/nowhere:".repeat(10_000);
+        request.env.insert("PATH".to_owned(), format!("{nowhere}/usr/bin:/bin"));
+        let result = client.clone().exec(request).await?.into_inner();
+        assert_eq!(result.exit_code, Some(0), "{}", describe(&result));
+    }
+    shell(&client, "one", "touch over").await?;
+    let result = watching.await??.into_inner();
+    assert_eq!(
+        (cause(&result), text(&result.stdout).as_str()),
+        (Cause::Exited, "\n"),
+        "{}",
+        describe(&result)
+    );
+    daemon.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]

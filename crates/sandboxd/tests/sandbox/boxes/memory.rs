@@ -1,9 +1,10 @@
 //! Boxes whose memory is full of things that dead programs left: the results of programs say so, and the box goes on.
 
-use prl_sandbox_proto::{Cause, CreateRequest, ExecRequest, Limits, RemoveRequest};
+use prl_sandbox_proto::{Cause, CreateRequest, ExecRequest, InputFile, Limits, RemoveRequest};
 
 use super::{boxes, exec, small};
-use crate::support::{Daemon, Outcome, cause, describe, skip, text};
+use crate::support::census::{flat, resident_kib};
+use crate::support::{Daemon, Outcome, cause, describe, skip, text, until};
 
 const MEMORY_BYTES: u64 = 64 << 20;
 const ROUNDS: usize = 10;
@@ -91,5 +92,39 @@ async fn memory_filled_by_dead_programs_does_not_end_their_box() -> Outcome {
         .await?
         .into_inner();
     assert_eq!(text(&free.stdout), "41943040\n", "{}", describe(&free));
+    daemon.stop()
+}
+
+/// Their content is in the boxes, where the memory of each is limited.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_daemon_does_not_keep_the_files_of_its_boxes() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    let with = |id: &str, bytes: usize| {
+        let mut request = small(id);
+        request.limits.get_or_insert_default().disk_bytes = Some(64 << 20);
+        request.files.push(InputFile {
+            path: "large".to_owned(),
+            content: vec![7; bytes].into(),
+            mode: 0,
+        });
+        request
+    };
+    client.create(with("first", 1)).await?;
+    let before = resident_kib(daemon.pid());
+    for id in ["a", "b", "c", "d"] {
+        client.create(with(id, 40 << 20)).await?;
+    }
+    until("let go of the files", async || {
+        Ok(flat(before, resident_kib(daemon.pid())))
+    })
+    .await?;
+    let size = client
+        .exec(exec("d", &["stat", "-c", "%s", "large"]))
+        .await?
+        .into_inner();
+    assert_eq!(text(&size.stdout), "41943040\n", "{}", describe(&size));
     daemon.stop()
 }

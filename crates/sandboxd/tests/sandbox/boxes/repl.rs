@@ -1,10 +1,10 @@
 //! Interpreters that keep their state between evaluations.
 
-use prl_sandbox_proto::{Cause, EvaluateReply, EvaluateRequest, ExecRequest, Limits, StartRequest};
+use prl_sandbox_proto::{BoxRequest, Cause, EvaluateReply, EvaluateRequest, ExecRequest, Limits, StartRequest};
 use tonic::{Code, Status};
 
 use super::{Boxes, boxes, small};
-use crate::support::{Daemon, Outcome, cause, describe, text};
+use crate::support::{Daemon, Outcome, cause, describe, text, until};
 
 fn request(of: &str, code: &str) -> EvaluateRequest {
     EvaluateRequest {
@@ -108,6 +108,17 @@ async fn answers_belong_to_their_evaluations() -> Outcome {
             "[1, 0, 100]",
             "",
         ),
+        // More descriptors, and more bytes, than any message of ours has.
+        (
+            "import array\nwith socket.socket(fileno=os.dup(3)) as own: own.sendmsg([b'x'], [(1, 1, array.array('i', [0] * 17))])\n6",
+            "6",
+            "",
+        ),
+        (
+            "with socket.socket(fileno=os.dup(3)) as own:\n    own.setsockopt(1, 7, 1 << 20)\n    own.send(b'x' * 300000)\n7",
+            "7",
+            "",
+        ),
         ("import ctypes\nchild = ctypes.CDLL(None).fork()", "", ""),
         ("os.waitpid(child, 0)[1]", "0", ""),
         // The output before belongs to this evaluation, also when the program exchanges the stream.
@@ -196,6 +207,33 @@ async fn evaluations_that_must_be_ended_end_the_interpreter() -> Outcome {
         assert_eq!(gone.code(), Code::NotFound, "{gone}");
     }
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_evaluation_whose_caller_leaves_ends_the_interpreter() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let boxes = boxes(&daemon).await?;
+    boxes.clone().create(small("one")).await?;
+    start(&boxes, "one", "python").await?;
+    evaluate(&boxes, "one", "begun = open('/work/begun', 'w')").await?;
+    let left = evaluate(&boxes, "one", "begun.write('x')\nbegun.close()\nwhile True: pass");
+    let waiting = until("begun", async || {
+        Ok(text(&super::shell(&boxes, "one", "cat begun").await?.stdout) == "x")
+    });
+    tokio::select! {
+        reply = left => return Err(format!("it ended: {reply:?}").into()),
+        begun = waiting => begun?,
+    }
+    until("ended", async || {
+        let request = BoxRequest {
+            r#box: "one".to_owned(),
+        };
+        let all = boxes.clone().list_processes(request).await?.into_inner().processes;
+        Ok(all.iter().all(|process| !process.running))
+    })
+    .await
 }
 
 /// What Node evaluates one after the other: the code, its value, what it prints, and its error.

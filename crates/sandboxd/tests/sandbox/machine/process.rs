@@ -83,6 +83,8 @@ async fn a_working_directory_elsewhere_is_neither_made_nor_filled_nor_collected(
     let Some(daemon) = start(&[])? else { return Ok(()) };
     let place = tempfile::tempdir_in("/var/tmp")?;
     std::fs::write(place.path().join("theirs"), "theirs")?;
+    // The permissions allow every user, so they are not the reason for a refusal.
+    std::fs::set_permissions(place.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
     let here = place.path().to_string_lossy().into_owned();
     let mut client = daemon.client().await?;
     for cwd in [here.clone(), format!("{here}/new"), "/etc".to_owned(), "/".to_owned()] {
