@@ -21,7 +21,7 @@ export function sharingProblem(shape: ModelShape, { tensor, expert }: Parallel):
 function tensorProblem(shape: ModelShape, tensor: number): string | null {
   if (tensor === 1) return null;
   const experts = expertsOf(shape);
-  const counts = {
+  const counts: Readonly<Record<string, number>> = {
     "attention heads": shape.num_attention_heads,
     "key-value heads": sizesOf(shape).heads,
     "columns of intermediate_size": shape.intermediate_size,
