@@ -20,13 +20,12 @@ export function sharingProblem(shape: ModelShape, { tensor, expert }: Parallel):
 
 function tensorProblem(shape: ModelShape, tensor: number): string | null {
   if (tensor === 1) return null;
-  if (expertsOf(shape) !== null) {
-    return `${shape.model_type ?? "the model"} is a mixture of experts, whose matrices ranks cannot share yet: set it to 1`;
-  }
-  const counts = {
+  const experts = expertsOf(shape);
+  const counts: Readonly<Record<string, number>> = {
     "attention heads": shape.num_attention_heads,
     "key-value heads": sizesOf(shape).heads,
     "columns of intermediate_size": shape.intermediate_size,
+    ...(experts !== null && { "columns of moe_intermediate_size": experts.width }),
   };
   const found = Object.entries(counts).find(([, count]) => count % tensor !== 0);
   return found === undefined ? null : `${tensor} does not divide the model's ${found[1]} ${found[0]}`;

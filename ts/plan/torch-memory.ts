@@ -23,8 +23,8 @@
  *
  * Of a layer autograd keeps the norms' inputs in f32 and their outputs, q, k and v (repeated for all heads), the output of attention, a mask of T x T,
  * and four arrays of the feed-forward network. In bfloat16 on a GPU attention needs no mask and repeats nothing (`prl_torch/attention/packed.py`).
- * Of ranks that share matrices each has 1 / M of a layer where it is gathered, of q, k, v, attention and F, and of the rows of the head; what is as wide as the hidden states it has whole.
- * The norms of a layer, and of an adapter one matrix of two, are on all of them; the norms are counted as cut.
+ * Of ranks that share matrices each has 1 / M of a layer where it is gathered, of q, k, v, attention, F and W, and of the rows of the head; what is as wide as the hidden states it has whole,
+ * also the rows of experts. The norms and the router of a layer, and of an adapter one matrix of two, are on all of them; norms and routers are counted as cut.
  *
  * Of ranks that share experts each has 1 / G of them where a layer is gathered. The rows that it computes are counted as evenly spread: routers that send more to the experts of one
  * rank need more there.
@@ -201,7 +201,7 @@ function layerBytes(shape: ModelShape, workload: TorchWorkload): number {
   // Ranks that share a bin exchange heads for tokens: each has the mask of the whole bin.
   const mask = isPacked ? 0 : e * tokens * context ** 2;
   const inputs = isFull ? e * 2 * hidden : adapterInputs(shape, adapter, workload);
-  return tokens * (norms + attention + inputs + feedForwardBytes(shape, workload) / tensor + mask);
+  return tokens * (norms + attention + inputs + feedForwardBytes(shape, workload) + mask);
 }
 
 /** Inputs of adapted projections in f32, a copy for each unless they have that format already; and the adapter's own products. */
@@ -216,16 +216,16 @@ function adapterInputs(shape: ModelShape, adapter: AdapterShape, { dtype, tensor
 }
 
 /** Bytes for a token that are kept of the feed-forward part of a layer, in the layer where they are most. */
-function feedForwardBytes(shape: ModelShape, { dtype, adapter }: TorchWorkload): number {
+function feedForwardBytes(shape: ModelShape, { dtype, adapter, tensor }: TorchWorkload): number {
   const e = elementBytes(dtype);
   // Gate, its activation, the other half; and the product, where the last projection trains or its adapter takes it as it is.
   const arrays = adapter === null || dtype === "float32" ? 4 : 3;
-  const dense = arrays * e * shape.intermediate_size;
+  const dense = (arrays * e * shape.intermediate_size) / tensor;
   const experts = expertsOf(shape);
   if (experts === null) return dense;
   const { count, used, width } = experts;
   const { hidden } = sizesOf(shape);
-  const sparse = e * used * (arrays * width + 3 * hidden) + 2 * F32 * count;
+  const sparse = e * used * ((arrays * width) / tensor + 3 * hidden) + 2 * F32 * count;
   return Math.max(sparse, countSparseLayers(shape) < shape.num_hidden_layers ? dense : 0);
 }
 

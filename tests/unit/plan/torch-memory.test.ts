@@ -156,4 +156,16 @@ describe("the torch trainer's memory", () => {
     const layer = 128 * 3 * 2048 * 768;
     expect(cut.gathered - shared.gathered).toBe((3 * 2 + 4) * (7 / 8) * layer);
   });
+
+  test("of ranks that share the matrices of a mixture has their part of each expert, and whole rows of the experts", () => {
+    const shape = QWEN3["Qwen/Qwen3-30B-A3B"];
+    const [cut, shared] = [memory({ ranks: 8 }, shape), memory({ ranks: 8, tensor: 4 }, shape)];
+    for (const kind of ["masters", "gradients", "optimizer"] as const) expect(shared[kind]).toBe(cut[kind]);
+    const experts = 128 * 3 * 2048 * 768;
+    expect(cut.gathered - shared.gathered).toBeGreaterThan((3 * 2 + 4) * (3 / 4) * experts);
+    // Three rows as wide as the hidden states for each of the 8 experts of a token, in bfloat16 and in all layers.
+    const rows = 48 * 4096 * 2 * 8 * 3 * 2048;
+    expect(shared.activations).toBeGreaterThan(rows);
+    expect(shared.activations - rows).toBeLessThan(0.6 * (cut.activations - rows));
+  });
 });

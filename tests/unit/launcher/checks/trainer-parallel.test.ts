@@ -11,7 +11,8 @@ import { QWEN3 } from "../../plan/qwen3.ts";
 let root: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "prl-parallel-"));
-  for (const [name, shape] of Object.entries(QWEN3)) {
+  const narrow = { ...QWEN3["Qwen/Qwen3-30B-A3B"], moe_intermediate_size: 766 };
+  for (const [name, shape] of Object.entries({ ...QWEN3, "narrow experts": narrow })) {
     const dir = join(root, name);
     await mkdir(dir, { recursive: true });
     const { architectures = ["Qwen3ForCausalLM"] } = shape as { architectures?: string[] };
@@ -33,7 +34,8 @@ function check(name: string, keys: Readonly<Record<string, unknown>>): Promise<v
 test.each([
   ["Qwen/Qwen3-4B", 3, /trainer\.parallel\.tensor: .*Qwen3-4B: 3 does not divide the model's 32 attention heads/u],
   ["Qwen/Qwen3-4B", 16, /16 does not divide the model's 8 key-value heads/u],
-  ["Qwen/Qwen3-30B-A3B", 2, /qwen3_moe is a mixture of experts, whose matrices ranks cannot share yet/u],
+  ["Qwen/Qwen3-30B-A3B", 8, /8 does not divide the model's 4 key-value heads/u],
+  ["narrow experts", 4, /4 does not divide the model's 766 columns of moe_intermediate_size/u],
 ])("%s is refused for %i ranks", async (name, tensor, message) => {
   await expect(check(name, { ranks: tensor, parallel: { tensor } })).rejects.toMatchObject({
     code: "PRL_CONFIG_INVALID",
@@ -54,5 +56,6 @@ test.each([
 test("a model that the ranks can share passes, and is not read where none share matrices", async () => {
   await expect(check("Qwen/Qwen3-4B", { ranks: 8, parallel: { tensor: 8 } })).resolves.toBeUndefined();
   await expect(check("Qwen/Qwen3-30B-A3B", { ranks: 8, parallel: { expert: 8 } })).resolves.toBeUndefined();
+  await expect(check("Qwen/Qwen3-30B-A3B", { ranks: 4, parallel: { tensor: 4 } })).resolves.toBeUndefined();
   await expect(check("none", { ranks: 2 })).resolves.toBeUndefined();
 });

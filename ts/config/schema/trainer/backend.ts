@@ -39,7 +39,7 @@ export const backendKeys = {
         .max(MOST_PROCESSES)
         .default(1)
         .describe(
-          "torch: neighbouring ranks that share each matrix of a layer (tensor parallelism): they compute the same bins, each a part of the heads and of the network's width; a divisor of ranks, of the model's attention and key-value heads and of its intermediate_size",
+          "torch: neighbouring ranks that share each matrix of a layer (tensor parallelism): they compute the same bins, each a part of the heads and of the network's width; a divisor of ranks, of the model's attention and key-value heads, of its intermediate_size and of moe_intermediate_size, the width of each expert",
         ),
       replicas: z
         .int()

@@ -217,7 +217,8 @@ class Trainer:
         total, unbalance = loss, 0.0
         if rows is not None:
             share = self.routers.balance().loss() * (len(columns.input_ids) / rows)
-            total = loss + self.options.router.aux_loss_coef * share
+            # Ranks that share matrices compute all of it, and FSDP takes the mean over the others.
+            total = loss + self.options.router.aux_loss_coef / self.ranks.matrices * share
             unbalance = float(share.detach()) if self.ranks.sharing.index == 0 else 0.0
         # FSDP takes the mean over the ranks, and the parts of a loss add up.
         (total * dist.get_world_size()).backward()

@@ -19,10 +19,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
-from .tensor import PlanError, own_of, part_of
+from .tensor import MATRICES, PlanError, own_of, part_of, products_of
 
 KEY = "trainer.parallel.expert"
-MATRICES = ("gate_up_proj", "down_proj")
 EXPERTS = "mlp.experts"
 
 
@@ -64,15 +63,8 @@ class SharedExperts(nn.Module):
         count, module = len(rows), self.products[0]
         if count == 0:
             rows, experts = nn.functional.pad(rows, (0, 0, 0, 1)), experts.new_zeros(1)
-        # As plain attributes, because torch takes no parts of parameters for parameters.
-        attributes = vars(module)
-        attributes.update((name, own_of(getattr(self, name))) for name in MATRICES)
-        try:
-            found: Tensor = module(rows, experts[:, None], torch.ones_like(rows[:, :1]))
-        finally:
-            for name in MATRICES:
-                del attributes[name]
-        return found[:count]
+        matrices = {name: own_of(getattr(self, name)) for name in MATRICES}
+        return products_of(module, matrices, rows, experts[:, None], torch.ones_like(rows[:, :1]))[:count]
 
 
 def share_experts(layers: list[nn.Module], kind: str, group: DeviceMesh) -> None:

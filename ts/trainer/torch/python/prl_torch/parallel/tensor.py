@@ -7,6 +7,9 @@ same on all ranks of a group.
 Parameters become DTensors of the group and the products are those of their local parts, so that adapters and compiled layers take the same
 way. The gradient of a hidden state is summed over the group where it enters attention or the network. Some small parameters are whole on
 every rank and see a part of the work only: their gradients are parts of a sum, which the optimizer takes once a step.
+
+Of a mixture every rank has all experts, each with a part of its width, and the router: it sends the same rows to the same experts on all
+ranks. The gradients of rows and factors are summed where they enter the experts, so that the router's are whole on every rank.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ from transformers import PreTrainedModel
 from ..adapter import AdaptedLinear
 from ..attention.context import sum_over
 
-COLUMNS, ROWS, PARTIAL = "colwise", "rowwise", "replicated_with_grad_allreduce"
+COLUMNS, ROWS, PARTIAL, NARROW = "colwise", "rowwise", "replicated_with_grad_allreduce", "moe_tp_experts"
+MATRICES = {"gate_up_proj": "packed_colwise", "down_proj": ROWS}
+"""Those of the experts of a layer, with their styles."""
 KEY = "trainer.parallel.tensor"
 LAYERS = "layers.*."
 
@@ -39,10 +44,13 @@ def plan_of(lm: PreTrainedModel) -> dict[str, str]:
     found = {path.removeprefix(LAYERS): style for path, style in given.items() if path.startswith(LAYERS)}
     if not found:
         raise PlanError(f"transformers has no tensor-parallel plan for {lm.config.model_type}: set {KEY} = 1")
+    experts = [path for path, style in found.items() if style == NARROW]
+    matrices = {f"{path}.{name}": style for path in experts for name, style in MATRICES.items()}
     for path, style in found.items():
-        if style not in (COLUMNS, ROWS, PARTIAL):
+        is_known = style == matrices[path] if path in matrices else style in (COLUMNS, ROWS, PARTIAL, NARROW)
+        if not is_known:
             raise PlanError(f"the tensor-parallel plan of {lm.config.model_type} has {style} for {path}: set {KEY} = 1")
-    return found
+    return {path: style for path, style in found.items() if path not in matrices}
 
 
 def check_sizes(lm: PreTrainedModel, ranks: int) -> None:
@@ -53,6 +61,7 @@ def check_sizes(lm: PreTrainedModel, ranks: int) -> None:
         "attention heads": heads,
         "key-value heads": getattr(config, "num_key_value_heads", None) or heads,
         "columns of intermediate_size": getattr(config, "intermediate_size", heads),
+        "columns of moe_intermediate_size": getattr(config, "moe_intermediate_size", None) or heads,
     }
     for what, count in counts.items():
         if count % ranks != 0:
@@ -67,11 +76,13 @@ def cut_layers(layers: list[nn.Module], plan: dict[str, str], group: DeviceMesh)
     parts: set[int] = set()
     for layer in layers:
         modules = dict(layer.named_modules())
+        entered, mixed = ({_above(path) for path, style in plan.items() if style == kind and path in modules} for kind in (COLUMNS, NARROW))
         for path, module in modules.items():
             own = next(iter(module.parameters(recurse=False)), None)
-            if own is not None and "." in path and not any(path == known or path.startswith(f"{known}.lora_") for known in plan):
+            # Beside the experts there is a router, which gets all of the hidden states.
+            is_whole = "." not in path or _above(path) in mixed - entered
+            if own is not None and not is_whole and not any(path == known or path.startswith(f"{known}.lora_") for known in plan):
                 raise PlanError(f"the tensor-parallel plan of {type(layer).__name__} has nothing for {path}: set {KEY} = 1")
-        entered = {path.rpartition(".")[0] for path, style in plan.items() if style == COLUMNS and path in modules}
         for path in entered:
             modules[path].register_forward_pre_hook(partial(_enter, group.get_group()), with_kwargs=True)
         for path, style in plan.items():
@@ -82,9 +93,59 @@ def cut_layers(layers: list[nn.Module], plan: dict[str, str], group: DeviceMesh)
                 parts.update(id(value) for value in module.parameters())
             elif style == COLUMNS:
                 _cut_columns(module, group, parts)
+            elif style == NARROW:
+                modules[_above(path)].register_module(path.rpartition(".")[2], _narrow(layer, module, group))
             else:
                 _cut_rows(module, group)
     return parts
+
+
+class NarrowExperts(nn.Module):
+    """The experts of a layer, each with this rank's part of its width, under the names that whole ones had. It is called as they were."""
+
+    def __init__(self, experts: Any, group: DeviceMesh) -> None:
+        super().__init__()
+        both = experts.gate_up_proj
+        # Gate and up in a dimension between experts and rows, so that a part has the same rows of each.
+        apart = nn.Parameter(both.detach().unflatten(1, (2, -1)), both.requires_grad)
+        self.gate_up_proj, self.down_proj = part_of(apart, group, 2), part_of(experts.down_proj, group, 2)
+        self.group = group.get_group()
+        for name in MATRICES:
+            delattr(experts, name)
+        # The products are those of transformers. In a list, because as a module it would be in the names.
+        self.products = [experts]
+
+    # A compiled layer leaves its graph here: the products read attributes that are there for one call.
+    @torch.compiler.disable
+    def forward(self, hidden_states: Tensor, top_k_index: Tensor, top_k_weights: Tensor) -> Tensor:
+        """The sum of what the experts of each row give, [T, width]."""
+        rows, factors = (_slopes_summed(values, self.group) for values in (hidden_states, top_k_weights))
+        matrices = {"gate_up_proj": own_of(self.gate_up_proj).flatten(1, 2), "down_proj": own_of(self.down_proj)}
+        return sum_over(products_of(self.products[0], matrices, rows, top_k_index, factors), self.group)
+
+
+def products_of(experts: nn.Module, matrices: dict[str, Tensor], rows: Tensor, index: Tensor, factors: Tensor) -> Tensor:
+    """What experts of transformers, which have no matrices, give with these."""
+    # As plain attributes, because torch takes no parts of parameters for parameters.
+    attributes = vars(experts)
+    attributes.update(matrices)
+    try:
+        found: Tensor = experts(rows, index, factors)
+    finally:
+        for name in matrices:
+            del attributes[name]
+    return found
+
+
+def _narrow(layer: nn.Module, experts: Any, group: DeviceMesh) -> NarrowExperts:
+    names = {name for name, _ in experts.named_parameters()}
+    if names != set(MATRICES) or experts.gate_up_proj.shape[1] != 2 * experts.down_proj.shape[2]:
+        raise PlanError(f"the experts of {type(layer).__name__} are not two matrices each, of which ranks could have parts: set {KEY} = 1")
+    return NarrowExperts(experts, group)
+
+
+def _above(path: str) -> str:
+    return path.rpartition(".")[0]
 
 
 def mean_of_slopes(values: Tensor, group: DeviceMesh) -> Tensor:
