@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     server: { deps: { external: RUNS_COMPILED ? [COMPILED_FILE] : [] } },
     pool: "forks",
-    globalSetup: ["tests/support/shared-folder.ts"],
+    globalSetup: ["tests/support/runs/shared-folder.ts"],
     sequence: { sequencer: LongestFirst },
     // They end a test that hangs, and decide nothing else: a machine under load is five times slower than a quiet one.
     testTimeout: LIMIT_MS,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSafetensors } from "../../ts/native/weights/index.ts";
 import { prl, readJson, readJsonLines, workspace } from "../support/prl.ts";
-import { runResult } from "../support/run-result.ts";
+import { runResult } from "../support/runs/run-result.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
 const STEPS = 4;

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Episode } from "../../ts/environments/index.ts";
 import { listedNames, missing, promisedNames, unlisted } from "../support/promised-metrics.ts";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
-import { runResult } from "../support/run-result.ts";
-import { undisturbedRun } from "../support/undisturbed-run.ts";
+import { runResult } from "../support/runs/run-result.ts";
+import { undisturbedRun } from "../support/runs/undisturbed-run.ts";
 import { IS_LONG, longTest } from "../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { readBatch } from "../../ts/native/index.ts";
 import { EXPERTS, publishVersion } from "../integration/inference/tiny-model.ts";
 import { prl, readJsonLines, workspace } from "../support/prl.ts";
-import { runResult } from "../support/run-result.ts";
+import { runResult } from "../support/runs/run-result.ts";
 import { longTest } from "../support/form.ts";
 
 const CONFIG = join(import.meta.dirname, "configs/experts.toml");

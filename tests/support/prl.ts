@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-import { sharedFolder } from "./shared-folder.ts";
+import { sharedFolder } from "./runs/shared-folder.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 /** The command as it is installed. */

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { freePorts } from "../../support/free-ports.ts";
 import { MAIN, prl, readJson, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
+import { runResult } from "../../support/runs/run-result.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 6;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { argumentsWith, filesWith, keyOf } from "../../support/hidden-key.ts";
 import { childPids, type Finished, isAlive, prl, readJson, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
+import { runResult } from "../../support/runs/run-result.ts";
 import { missingSlurm, type SlurmCluster, slurmCluster, until } from "../../support/clusters/slurm-cluster.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");

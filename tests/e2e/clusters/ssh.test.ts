@@ -11,7 +11,7 @@ import { argumentsWith, filesWith } from "../../support/hidden-key.ts";
 import { certificates, hasOpenssl } from "../../support/certificates.ts";
 import { missingSsh, type SshHosts, sshHosts } from "../../support/clusters/ssh-hosts.ts";
 import { type Finished, prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
+import { runResult } from "../../support/runs/run-result.ts";
 import { IS_LONG } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { prl, readJsonLines, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
+import { runResult } from "../../support/runs/run-result.ts";
 import { vllmPython } from "../../support/vllm/vllm-python.ts";
 import { outside, turnsOf } from "./turns.ts";
 import { IS_LONG, longTest } from "../../support/form.ts";
-import { undisturbedRun } from "../../support/undisturbed-run.ts";
+import { undisturbedRun } from "../../support/runs/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 4;

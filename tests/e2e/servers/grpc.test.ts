@@ -8,7 +8,7 @@ import { type Fault, startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { prl, readJsonLines, start, workspace } from "../../support/prl.ts";
 import { longTest } from "../../support/form.ts";
-import { undisturbedRun } from "../../support/undisturbed-run.ts";
+import { undisturbedRun } from "../../support/runs/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const GRPC = ["--rollout-transport.type", "grpc", "--weight-broadcast.type", "grpc"];

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readJson, readJsonLines, start, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
+import { runResult } from "../../support/runs/run-result.ts";
 import { longTest } from "../../support/form.ts";
-import { undisturbedRun } from "../../support/undisturbed-run.ts";
+import { undisturbedRun } from "../../support/runs/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 6;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { argumentsWith, filesWith, keyOf } from "../../support/hidden-key.ts";
 import { childPids, type Finished, prl, readJson, start, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
+import { runResult } from "../../support/runs/run-result.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 3;

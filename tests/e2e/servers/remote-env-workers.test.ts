@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { certificates, hasOpenssl } from "../../support/certificates.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { prl, readJson, type Running, start, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
-import { undisturbedRun } from "../../support/undisturbed-run.ts";
+import { runResult } from "../../support/runs/run-result.ts";
+import { undisturbedRun } from "../../support/runs/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const STEPS = 6;

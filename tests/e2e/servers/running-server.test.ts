@@ -7,8 +7,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseCores } from "../../../ts/launcher/processes/core-claims.ts";
 import { loadModel } from "../../../ts/native/index.ts";
 import { childPids, prl, readJson, readJsonLines, ROOT, type Running, start, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
-import { modelOfRun, undisturbedRun } from "../../support/undisturbed-run.ts";
+import { runResult } from "../../support/runs/run-result.ts";
+import { modelOfRun, undisturbedRun } from "../../support/runs/undisturbed-run.ts";
 import { VllmStandIn } from "../../support/vllm/vllm-stand-in.ts";
 import { longTest } from "../../support/form.ts";
 

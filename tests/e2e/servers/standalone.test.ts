@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePorts } from "../../support/free-ports.ts";
 import { readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
-import { modelOfRun, undisturbedRun } from "../../support/undisturbed-run.ts";
+import { runResult } from "../../support/runs/run-result.ts";
+import { modelOfRun, undisturbedRun } from "../../support/runs/undisturbed-run.ts";
 import { longTest } from "../../support/form.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");

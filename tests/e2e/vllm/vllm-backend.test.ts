@@ -7,10 +7,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { EXPERTS, publishVersion } from "../../integration/inference/tiny-model.ts";
 import { childPids, isAlive, prl, readJsonLines, start, workspace } from "../../support/prl.ts";
-import { runResult } from "../../support/run-result.ts";
+import { runResult } from "../../support/runs/run-result.ts";
 import { type VllmPython, vllmPython } from "../../support/vllm/vllm-python.ts";
 import { IS_LONG, longTest } from "../../support/form.ts";
-import { undisturbedRun } from "../../support/undisturbed-run.ts";
+import { undisturbedRun } from "../../support/runs/undisturbed-run.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 const LORA = join(import.meta.dirname, "../configs/lora.toml");

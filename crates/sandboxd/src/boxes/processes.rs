@@ -1,5 +1,4 @@
-//! Processes that outlive the call that started them. Callers choose their ids, and can attach to them again at any
-//! time.
+//! Processes that outlive the call that started them. Callers choose their ids, and can attach to them again.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;

@@ -215,6 +215,14 @@ impl Drop for EndUnwatched<'_> {
     }
 }
 
+fn still_there(process: &Process) -> Result<(), SandboxError> {
+    if process.result().is_none() {
+        return Ok(());
+    }
+    let text = format!("interpreter {}: it has ended", process.id());
+    Err(SandboxError::NotFound(text))
+}
+
 /// Runs code in a process that was started with `repl`.
 pub(crate) async fn evaluate(
     held: &Arc<SandboxBox>,
@@ -229,12 +237,7 @@ pub(crate) async fn evaluate(
         source,
     };
     let socket = repl.socket.lock().await;
-    if process.result().is_some() {
-        return Err(SandboxError::NotFound(format!(
-            "interpreter {}: it has ended",
-            process.id()
-        )));
-    }
+    still_there(process)?;
     let before = held.count();
     let flood = Flood::new(limits.output_kill_bytes);
     let (over, ended) = watch::channel(false);

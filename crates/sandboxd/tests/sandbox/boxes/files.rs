@@ -172,7 +172,8 @@ async fn a_list_has_a_bound_in_bytes() -> Outcome {
     };
     let mut client = boxes(&daemon).await?;
     let mut roomy = small("one");
-    roomy.limits.get_or_insert_default().inodes = Some(10_000);
+    let limits = roomy.limits.get_or_insert_default();
+    (limits.inodes, limits.disk_bytes) = (Some(10_000), Some(64 << 20));
     client.create(roomy).await?;
     let links = "python3 -c 'import os; [os.symlink(\"x\" * 4000, str(n)) for n in range(6000)]'; ls | wc -l";
     let result = shell(&client, "one", links).await?;

@@ -217,7 +217,8 @@ async fn a_box_that_loses_its_init_does_not_blame_the_program() -> Outcome {
 }
 
 /// Without root all programs of a box are one user, so that each may look at the others. Before it is executed, a process
-/// holds descriptors of ours and has no filter. The search for its command along a long PATH takes a while.
+/// holds descriptors of ours and has no filter. The search for its command along a long PATH takes a while. The numbers of
+/// its descriptors may be listed; what they lead to must be refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_program_looks_into_a_process_that_was_not_executed_yet() -> Outcome {
     const WATCH: &str = "import os\n\
@@ -226,7 +227,9 @@ async fn no_program_looks_into_a_process_that_was_not_executed_yet() -> Outcome 
         while not os.path.exists('over'):\n    \
             for pid in filter(str.isdigit, os.listdir('/proc')):\n        \
                 try:\n            \
-                    if open(f'/proc/{pid}/comm').read() == 'init\\n' and os.listdir(f'/proc/{pid}/fd'): found.add('seen')\n        \
+                    if open(f'/proc/{pid}/comm').read() == 'init\\n':\n                \
+                        for fd in sorted(map(int, os.listdir(f'/proc/{pid}/fd')))[3:]:\n                    \
+                            found.add(os.readlink(f'/proc/{pid}/fd/{fd}'))\n        \
                 except OSError: pass\n\
         print(*found)";
     let Some(daemon) = Daemon::start(&["--park", "0", "--rootless"])? else {

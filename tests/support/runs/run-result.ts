@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
-import { openSafetensors } from "../../ts/native/weights/index.ts";
-import { readJson } from "./prl.ts";
+import { openSafetensors } from "../../../ts/native/weights/index.ts";
+import { readJson } from "../prl.ts";
 
 /** Digests of every batch and of the final weights: what a run came to. */
 export async function runResult(runDir: string, steps: number): Promise<unknown[]> {

@@ -4,7 +4,7 @@ import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { prl, readJson } from "./prl.ts";
+import { prl, readJson } from "../prl.ts";
 import { sharedFolder } from "./shared-folder.ts";
 
 const DEADLINE_MS = 200_000;
