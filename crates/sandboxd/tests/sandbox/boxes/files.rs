@@ -277,29 +277,10 @@ fn header(kind: tar::EntryType, size: u64, mode: u32) -> tar::Header {
     header
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn archives_carry_directories_and_nothing_else() -> Outcome {
-    in_every_tier(async |daemon| {
-    let mut client = made(&daemon).await?;
-    let long = "n".repeat(200);
-    let line = format!(
-        "mkdir -p d/sub/{long}; echo hello > d/sub/{long}/file; chmod 750 d/sub; ln -s ../x d/link; mkfifo d/pipe; \
-         head -c 300000 /dev/urandom > d/random; sha256sum < d/random"
-    );
-    let sum = shell(&client, "one", &line).await?;
-    let packed = collect(client.read_archive(path("d")).await?.into_inner()).await?;
-    let reply = client
-        .write_archive(tokio_stream::iter(parts("copy/of/it", 0, &packed, true)))
-        .await?
-        .into_inner();
-    assert_eq!(reply.entries, 5);
-    let line = format!(
-        "cat copy/of/it/sub/{long}/file; stat -c %a copy/of/it/sub; readlink copy/of/it/link; sha256sum < copy/of/it/random; ls copy/of/it"
-    );
-    let copied = shell(&client, "one", &line).await?;
-    let wanted = format!("hello\n750\n../x\n{}link\nrandom\nsub\n", text(&sum.stdout));
-    assert_eq!(text(&copied.stdout), wanted, "{}", describe(&copied));
+type NamedArchive = (&'static str, Vec<u8>);
 
+/// Archives that must be refused, each with what is wrong with it.
+fn evil_archives() -> Result<Vec<NamedArchive>, Box<dyn Error>> {
     use tar::EntryType;
     let named = |header: &mut tar::Header, name: &str| {
         let bytes = &mut header.as_old_mut().name;
@@ -307,23 +288,16 @@ async fn archives_carry_directories_and_nothing_else() -> Outcome {
         bytes[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
     };
-    let evil: Vec<(&str, Vec<u8>)> = vec![
-        (
-            "..",
-            archive(|tar| {
-                let mut header = header(EntryType::Regular, 1, 0o644);
-                named(&mut header, "../out");
-                tar.append(&header, &b"x"[..])
-            })?,
-        ),
-        (
-            "absolute",
-            archive(|tar| {
-                let mut header = header(EntryType::Regular, 1, 0o644);
-                named(&mut header, "/tmp/out");
-                tar.append(&header, &b"x"[..])
-            })?,
-        ),
+    let outside = |name: &str| {
+        archive(|tar| {
+            let mut header = header(EntryType::Regular, 1, 0o644);
+            named(&mut header, name);
+            tar.append(&header, &b"x"[..])
+        })
+    };
+    Ok(vec![
+        ("..", outside("../out")?),
+        ("absolute", outside("/tmp/out")?),
         (
             "device",
             archive(|tar| tar.append_data(&mut header(EntryType::Char, 0, 0o644), "null", &b""[..]))?,
@@ -352,8 +326,33 @@ async fn archives_carry_directories_and_nothing_else() -> Outcome {
                 tar.append_data(&mut header(EntryType::Regular, 1, 0o644), "out/out", &b"x"[..])
             })?,
         ),
-    ];
-    for (what, bytes) in evil {
+    ])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archives_carry_directories_and_nothing_else() -> Outcome {
+    in_every_tier(async |daemon| {
+    let mut client = made(&daemon).await?;
+    let long = "n".repeat(200);
+    let line = format!(
+        "mkdir -p d/sub/{long}; echo hello > d/sub/{long}/file; chmod 750 d/sub; ln -s ../x d/link; mkfifo d/pipe; \
+         head -c 300000 /dev/urandom > d/random; sha256sum < d/random"
+    );
+    let sum = shell(&client, "one", &line).await?;
+    let packed = collect(client.read_archive(path("d")).await?.into_inner()).await?;
+    let reply = client
+        .write_archive(tokio_stream::iter(parts("copy/of/it", 0, &packed, true)))
+        .await?
+        .into_inner();
+    assert_eq!(reply.entries, 5);
+    let line = format!(
+        "cat copy/of/it/sub/{long}/file; stat -c %a copy/of/it/sub; readlink copy/of/it/link; sha256sum < copy/of/it/random; ls copy/of/it"
+    );
+    let copied = shell(&client, "one", &line).await?;
+    let wanted = format!("hello\n750\n../x\n{}link\nrandom\nsub\n", text(&sum.stdout));
+    assert_eq!(text(&copied.stdout), wanted, "{}", describe(&copied));
+
+    for (what, bytes) in evil_archives()? {
         let refused = client
             .write_archive(tokio_stream::iter(parts("evil", 0, &bytes, true)))
             .await;
