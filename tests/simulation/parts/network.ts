@@ -19,8 +19,11 @@ export class Network {
   /** Shares of answers that are lost, and of requests that come twice. */
   lost = 0;
   repeated = 0;
-  /** Some request has come twice: from then on a server may be resumed by an old request, for example. */
-  hasRepeated = false;
+  /**
+   * A request has come twice, or after its sender was killed: then a server may be resumed by an old request, for example. What a dead process sent
+   * is still on its way.
+   */
+  hasOldRequest = false;
   readonly #world: World;
   readonly #servers = new Map<string, Server>();
 
@@ -48,9 +51,10 @@ export class Network {
       const unwatch = this.#watch(process, caller, () => reject(broken("the connection broke")));
       const isLost = world.rng.next() < this.lost;
       const times = world.rng.next() < this.repeated ? 2 : 1;
-      if (times > 1) this.hasRepeated = true;
+      if (times > 1) this.hasOldRequest = true;
       for (let time = 0; time < times; time++) {
         world.schedule(this.#delay(), process, () => {
+          if (caller?.state === "dead") this.hasOldRequest = true;
           const handler = server.handlers[name];
           if (handler === undefined) return world.fail(new Error(`${url} does not know ${name}`));
           const answered = (settle: () => void): void => {

@@ -35,7 +35,7 @@ export function inferenceServer({ world, network, contract, pace }: Machine): Pr
       pause: async () => void (sampling.isPaused = true),
       resume: async () => void (sampling.isPaused = false),
       async update(wanted: number, dir: string) {
-        if (!sampling.isPaused && !network.hasRepeated)
+        if (!sampling.isPaused && !network.hasOldRequest)
           contract.push(`${url} was to load version ${wanted} while it sampled`);
         const text = await readFile(join(dir, "manifest.json"), "utf8").catch((cause: unknown) => {
           throw new PrlError("PRL_WEIGHTS_IO", `version ${wanted} is not in ${dir}`, { cause });
