@@ -50,5 +50,5 @@ export async function readJobLogs(
     if (isLast) break;
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
-  for (const { process, tail } of tails.values()) tail.end((line) => onLine(process, line));
+  for (const { process, tail } of tails.values()) await tail.end((line) => onLine(process, line));
 }

@@ -65,7 +65,7 @@ export async function readLogs(runDir: string, component: string | null, onLine:
     const tail = new LogTail(logPath(join(runDir, "logs", "latest"), process));
     const take = (line: string): void => onLine(process, line);
     await tail.poll(take);
-    tail.end(take);
+    await tail.end(take);
   }
 }
 
@@ -92,7 +92,7 @@ export async function followLogs(
     if (!isLive || signal.aborted) break;
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
-  for (const { process, tail } of tails.values()) tail.end((line) => onLine(process, line));
+  for (const { process, tail } of tails.values()) await tail.end((line) => onLine(process, line));
 }
 
 function logPath(folder: string, process: string): string {

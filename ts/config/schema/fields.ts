@@ -125,12 +125,26 @@ export const runBlock = z
   .prefault({})
   .describe("The run and its name");
 
+const LEAST_LOG_BYTES = 1024 * 1024;
+const MOST_ROTATED_LOGS = 1000;
+
 export const logBlock = z
   .strictObject({
     level: z
       .enum(["trace", "debug", "info", "warn", "error"])
       .default("info")
       .describe("Least severe level that is logged"),
+    max_bytes: z
+      .int()
+      .min(LEAST_LOG_BYTES, `at least ${LEAST_LOG_BYTES} (1 MiB)`)
+      .default(64 * LEAST_LOG_BYTES)
+      .describe("Size above which the log of a process in logs/ becomes <process>.log.1, and that one <process>.log.2"),
+    keep: z
+      .int()
+      .positive()
+      .max(MOST_ROTATED_LOGS)
+      .default(4)
+      .describe("Number of such older logs that stay, for each process"),
   })
   .prefault({})
   .describe("Logging of every process");

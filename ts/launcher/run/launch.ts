@@ -22,6 +22,7 @@ import {
   type RunAttempt,
   runRlProcesses,
 } from "../processes/rl-processes.ts";
+import { logLimits } from "../processes/log-rotation.ts";
 import { type LostProcess, runStateHolders } from "../processes/state-holders.ts";
 import { type BegunRun, Recovery } from "./recovery.ts";
 import { type RunDirectory, whileHeld } from "./run-directory.ts";
@@ -160,9 +161,8 @@ async function launch(
   const resume = resumed?.checkpoint ?? null;
   const session = await whileHeld(directory.path, async () => {
     if (resumed !== null) await clearLaterSteps(directory.path, checkpoints, resume?.step ?? 0);
-    const launcherPort = launcherPrometheusPort(config);
     const silenceMs = config.deployment.silence_timeout_s * 1000 || Infinity;
-    return openSession(directory, { ...kind, startStep: resume?.step ?? 0, silenceMs }, launcherPort, options);
+    return openSession(directory, { ...kind, startStep: resume?.step ?? 0, silenceMs }, config, options);
   });
   return endWith(session, async () => {
     session.enter("base model");
@@ -191,7 +191,8 @@ async function launch(
   });
 }
 
-type AnyConfig = Pick<RlConfig, "ckpt" | "model" | "seed" | "monitors" | "output_dir"> & Pick<SftConfig, "deployment">;
+type AnyConfig = Pick<RlConfig, "ckpt" | "model" | "seed" | "monitors" | "output_dir" | "log"> &
+  Pick<SftConfig, "deployment">;
 
 const ORIGIN = {
   given: "the weights in",
@@ -232,12 +233,13 @@ type SessionKind = Pick<
 async function openSession(
   directory: RunDirectory,
   kind: SessionKind,
-  prometheusPort: number | null,
+  config: AnyConfig,
   options: LaunchOptions,
 ): Promise<RunSession> {
   return RunSession.open({
     ...kind,
-    prometheusPort,
+    prometheusPort: launcherPrometheusPort(config),
+    logLimits: logLimits(config.log),
     directory,
     signal: options.signal ?? new AbortController().signal,
     hurry: options.hurry ?? new AbortController().signal,

@@ -23,7 +23,9 @@ import {
   type RlStep,
   type RunPhase,
 } from "../../monitors/index.ts";
+import type { LogLimits } from "../../files/rotated-log.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
+import { LogRotation } from "../processes/log-rotation.ts";
 import { MemoryPeak } from "../processes/memory-peak.ts";
 import { REPLACEABLE_COMPONENTS } from "../processes/rl-processes.ts";
 import type { Restart } from "../processes/fleet.ts";
@@ -48,6 +50,8 @@ export interface SessionOptions {
   signal: AbortSignal;
   hurry: AbortSignal;
   onEvent: (event: RunEvent) => void;
+  /** Limits of the log of each process. */
+  logLimits: LogLimits;
   /** Port on which the launcher serves the restarts to Prometheus; null: none. */
   prometheusPort: number | null;
   /** `StageOptions.silenceMs` of the run's stages. */
@@ -88,6 +92,7 @@ export class RunSession {
   readonly #restarts = new Map<string, number>();
   readonly #memory: MemoryPeak;
   readonly #watch: DirectoryWatch;
+  readonly #rotation: LogRotation;
   readonly #onAbort = (): void => {
     try {
       this.note("Stopping every process of the run");
@@ -148,6 +153,8 @@ export class RunSession {
     // A backend in Python is a process that trainer or inference server starts.
     const backends = () => this.#childPids(({ component }) => component === "trainer" || component === "inference");
     this.#memory = new MemoryPeak(() => [process.pid, ...this.#childPids()], backends);
+    const onFailure = (error: unknown): void => this.note(`Warning: ${explain(error)}`);
+    this.#rotation = new LogRotation(() => this.#logs, options.logLimits, onFailure);
     this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#events.event("started", { run: options.directory.name, pid: process.pid });
@@ -240,6 +247,7 @@ export class RunSession {
     if (this.#phase !== null) this.#addSeconds(this.#phase.name, (performance.now() - this.#phase.since) / 1000);
     this.#phase = null;
     this.#memory.stop();
+    await this.#rotation.stop();
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     const place = await this.#watch.place();
     const summary = summarize(this.history, {

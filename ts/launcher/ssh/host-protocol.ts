@@ -7,7 +7,7 @@
 import { z } from "zod";
 
 /** Both sides must have the same number; it changes with every change of the forms below. */
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 export const BEAT_MS = 1_000;
 /** Without a beat for this long, the launcher or its machine is gone. */
 export const SILENCE_MS = 30_000;
@@ -42,6 +42,8 @@ export const partOrderSchema = z.strictObject({
   resume: z.union([z.literal("latest"), z.int().positive()]).nullable(),
   /** Variables of the part, the run's key among them. */
   env: z.record(text, text),
+  /** Limits of the part's log on the host; all of it was sent before. */
+  log: z.strictObject({ maxBytes: count, keep: z.int().positive() }),
   /** Files of the run directory whose lines are sent, each from this byte on. */
   follow: z.record(text.regex(/^[a-z]+\.jsonl$/u), count),
 });

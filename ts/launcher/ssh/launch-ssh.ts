@@ -28,6 +28,7 @@ import { transportToken } from "../../transports/index.ts";
 import { writeRunKey } from "../clusters/run-key-file.ts";
 import { placeRun } from "../clusters/run-place.ts";
 import { writeConfig } from "../processes/child-configs.ts";
+import { logLimits } from "../processes/log-rotation.ts";
 import { endWith, launcherPrometheusPort, type RunEnd } from "../run/launch.ts";
 import { madeUpRunName, whileHeld } from "../run/run-directory.ts";
 import type { ResumeRequest } from "../run/resume-run.ts";
@@ -161,6 +162,7 @@ async function openSession(
     supervised: false,
     evaluationSources: (config.orchestrator.eval?.source ?? []).map((source) => source.name),
     prometheusPort: launcherPrometheusPort(config),
+    logLimits: logLimits(config.log),
     signal,
     hurry,
     onEvent,
@@ -204,7 +206,8 @@ async function ordersOf(plan: HostPlan, sources: OrderSources): Promise<[Part, P
     const isWorkers = plan.hasRemoteWorkers && (component === "env-worker" || component === "orchestrator");
     const tokens = { PRL_TRANSPORT_TOKEN: key, ...(isWorkers && { PRL_ENV_WORKER_TOKEN: workerToken }) };
     const env = { ...host.env, ...tokens };
-    const place = { do: "part", protocol: PROTOCOL, name, component, command, index, kind, runDir } as const;
+    const log = logLimits(part.config.log);
+    const place = { do: "part", protocol: PROTOCOL, name, component, command, index, kind, runDir, log } as const;
     return [part, { ...place, configs: configsOf(part, warmStart), attempt, resume: resume ?? null, env, follow }];
   });
   return Promise.all(orders);

@@ -153,7 +153,7 @@ describe("the tail of a log", () => {
           await appendFile(path, piece);
           await tail.poll((line) => lines.push(line));
         }
-        tail.end((line) => lines.push(line));
+        await tail.end((line) => lines.push(line));
         const expected = pieces.join("").split("\n");
         if (expected.at(-1) === "") expected.pop();
         expect(lines).toEqual(expected);
@@ -168,7 +168,7 @@ describe("the tail of a log", () => {
     const lengths: number[] = [];
     const tail = new LogTail(path);
     await tail.poll((line) => lengths.push(line.length));
-    tail.end((line) => lengths.push(line.length));
+    await tail.end((line) => lengths.push(line.length));
     expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(300_000);
     expect(Math.max(...lengths)).toBeLessThanOrEqual(128 * 1024);
   });

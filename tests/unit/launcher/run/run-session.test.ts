@@ -6,27 +6,33 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { PrlError } from "../../../../ts/errors.ts";
-import { RunSession } from "../../../../ts/launcher/run/run-session.ts";
+import { RunSession, type SessionOptions } from "../../../../ts/launcher/run/run-session.ts";
 import type { RunEvent } from "../../../../ts/monitors/index.ts";
+
+function opened(path: string, options: Partial<SessionOptions>): Promise<RunSession> {
+  const { signal } = new AbortController();
+  return RunSession.open({
+    directory: { name: "mine", path, attempt: 1 },
+    startStep: 0,
+    maxSteps: 3,
+    sftSteps: null,
+    supervised: false,
+    evaluationSources: [],
+    signal,
+    hurry: signal,
+    onEvent: () => undefined,
+    logLimits: { maxBytes: 1_000_000, keep: 1 },
+    prometheusPort: null,
+    ...options,
+  });
+}
 
 test("a batch that is smaller for lack of advantages is noted once, with advice to keep its size", async () => {
   const path = await mkdtemp(join(tmpdir(), "prl-session-"));
   const events: RunEvent[] = [];
-  const { signal } = new AbortController();
   try {
     await mkdir(join(path, "configs"));
-    const session = await RunSession.open({
-      directory: { name: "mine", path, attempt: 1 },
-      startStep: 0,
-      maxSteps: 3,
-      sftSteps: null,
-      supervised: false,
-      evaluationSources: [],
-      signal,
-      hurry: signal,
-      onEvent: (event) => events.push(event),
-      prometheusPort: null,
-    });
+    const session = await opened(path, { onEvent: (event) => events.push(event) });
     const { onLine } = session.stage;
     for (const [step, zero] of [0, 4, 8].entries()) {
       const line = { attempt: 1, step: step + 1, time: 0 };
@@ -52,19 +58,11 @@ test("a signal ends the run in order, also when its events cannot be written any
     const file = join(path, "events.jsonl");
     execFileSync("mkfifo", [file]);
     const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const session = await RunSession.open({
-      directory: { name: "mine", path, attempt: 1 },
-      startStep: 0,
-      maxSteps: 3,
-      sftSteps: null,
-      supervised: false,
-      evaluationSources: [],
+    const session = await opened(path, {
       signal: stop.signal,
-      hurry: new AbortController().signal,
       onEvent(event) {
         if (event.type === "note") notes.push(event.message);
       },
-      prometheusPort: null,
     });
     closeSync(reader);
     // An error of the listener would be an uncaught exception, which ends the launcher at once.

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { Collector, receivedBytes } from "../../../../ts/launcher/ssh/collector.ts";
 import { type Frame, linesOf, readFrame } from "../../../../ts/launcher/ssh/host-protocol.ts";
-import { LineFollower } from "../../../../ts/launcher/ssh/line-follower.ts";
+import { LineFollower } from "../../../../ts/files/line-follower.ts";
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), "prl-ssh-unit-"));

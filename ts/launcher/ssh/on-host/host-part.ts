@@ -6,15 +6,16 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { PrlError } from "../../../errors.ts";
+import { messageOf, PrlError } from "../../../errors.ts";
 import { readFailureNote } from "../../../failure-note.ts";
 import { atomicWriteFile } from "../../../files/atomic-write.ts";
 import { ifThere } from "../../../files/file-presence.ts";
+import { LineFollower } from "../../../files/line-follower.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
+import { rotateLog } from "../../../files/rotated-log.ts";
 import { earlyDeathsAfter } from "../../clusters/restart-rule.ts";
 import { attemptBegan } from "../../standalone/resume-standalone.ts";
 import { FRAME_BYTES, KILL, type PartOrder, SILENCE_MS, STOP } from "../host-protocol.ts";
-import { LineFollower } from "../line-follower.ts";
 import type { FrameWriter } from "./frame-writer.ts";
 import { type PartExit, PartProcess } from "./part-process.ts";
 
@@ -51,6 +52,7 @@ class HostedPart {
   #graceMs = Infinity;
   /** The launcher knows, or need not know, the step that the run goes on from. */
   #hasBegun: boolean;
+  #hasWarned = false;
   #lastBeat = performance.now();
 
   constructor(order: PartOrder, frames: FrameWriter) {
@@ -167,6 +169,16 @@ class HostedPart {
     await this.#frames.write({ prl: "begun", step });
   }
 
+  /** A log that cannot be rotated does not end the part: it is said once, in that log, and tried again. */
+  async #rotate(): Promise<void> {
+    try {
+      await rotateLog(this.#log, this.#order.log);
+    } catch (error) {
+      if (!this.#hasWarned) await this.#frames.write({ prl: "log", text: `prl host-part: ${messageOf(error)}\n` });
+      this.#hasWarned = true;
+    }
+  }
+
   async #send(followers: readonly [name: string | null, follower: LineFollower][], end: AbortSignal): Promise<void> {
     for (let poll = 1; ; poll++) {
       const isLast = end.aborted;
@@ -178,6 +190,7 @@ class HostedPart {
           await this.#frames.write(file === null ? { prl: "log", text } : { prl: "lines", file, text });
       }
       if (isLast) return;
+      await this.#rotate();
       if (poll % POLLS_PER_BEAT === 0) await this.#frames.write({ prl: "beat" });
       await sleep(POLL_MS, undefined, { signal: end }).catch(() => undefined);
     }

@@ -1,10 +1,13 @@
 /**
  * Reads a growing text file from a byte on, in pieces of whole lines. What follows the last line end waits, until the file is said to be whole. A
  * line longer than a piece is cut. It holds one piece in memory.
+ *
+ * A file that is shorter than at the last call was rotated: what was not read yet is at the end of its newest rotated file.
  */
 import { type FileHandle, open } from "node:fs/promises";
 
-import { ifThere } from "../../files/file-presence.ts";
+import { ifThere } from "./file-presence.ts";
+import { rotatedPath } from "./rotated-log.ts";
 
 const NEWLINE = 0x0a;
 /** Bytes of UTF-8 that continue a character. */
@@ -15,6 +18,8 @@ export class LineFollower {
   readonly #path: string;
   readonly #buffer: Buffer;
   #offset: number;
+  /** Size of the file at the last look. */
+  #seen = 0;
 
   constructor(path: string, offset: number, pieceBytes: number) {
     this.#path = path;
@@ -29,6 +34,27 @@ export class LineFollower {
   async *poll(isWhole = false): AsyncGenerator<string> {
     const file = await ifThere(open(this.#path, "r"), this.#path);
     if (file === null) return;
+    let before: number;
+    try {
+      const { size } = await file.stat();
+      if (size < this.#seen) {
+        const rotated = rotatedPath(this.#path, 1);
+        const older = await ifThere(open(rotated, "r"), rotated);
+        if (older !== null) yield* this.#pieces(older, true);
+        this.#offset = 0;
+      }
+      this.#seen = size;
+      before = this.#offset;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    yield* this.#pieces(file, isWhole);
+    if (this.#offset > before) this.#seen = Math.max(this.#seen, this.#offset);
+  }
+
+  /** Closes the file at the end. */
+  async *#pieces(file: FileHandle, isWhole: boolean): AsyncGenerator<string> {
     try {
       for (let piece = await this.#next(file, isWhole); piece !== ""; piece = await this.#next(file, isWhole))
         yield piece;
