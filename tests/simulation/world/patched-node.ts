@@ -7,6 +7,7 @@ import { EventEmitter } from "node:events";
 import fs from "node:fs";
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
+import perfHooks from "node:perf_hooks";
 import timers from "node:timers/promises";
 
 import { SimulatedFile, simulatedFiles } from "./simulated-files.ts";
@@ -170,7 +171,17 @@ function patchClocks(world: World, replace: Replace): void {
     "now",
     (original: () => number) => () => (world.current === undefined ? original() : EPOCH_MS + world.now),
   );
+  // A real one has a real timer, which a process that is killed never stops; it would also bring real time into the metrics.
+  replace(
+    perfHooks,
+    "monitorEventLoopDelay",
+    (original: typeof perfHooks.monitorEventLoopDelay) => (options: perfHooks.EventLoopMonitorOptions) =>
+      world.current === undefined ? original(options) : NO_DELAYS,
+  );
 }
+
+/** The event loop of a simulated process is never late. */
+const NO_DELAYS = { enable: () => true, disable: () => true, reset: () => undefined, count: 0 };
 
 /** Chance, as in the pauses between tries. */
 function patchChance(world: World, replace: Replace): void {

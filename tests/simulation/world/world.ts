@@ -42,6 +42,8 @@ interface Due {
 
 /** No process of the real machine has such a number. */
 const FIRST_PID = 1_000_000_000;
+/** One for all worlds: Node keeps each storage that ever ran, and every promise pays for all of them. */
+const CONTEXT = new AsyncLocalStorage<SimulatedProcess>();
 const realImmediate = setImmediate;
 
 export class World {
@@ -52,7 +54,6 @@ export class World {
   events = 0;
   isDiskFull = false;
   readonly #due = new MinHeap<Due>();
-  readonly #context = new AsyncLocalStorage<SimulatedProcess>();
   #calls = 0;
   #failure: { readonly error: unknown } | null = null;
   #now = 0;
@@ -68,7 +69,9 @@ export class World {
 
   /** The process whose code runs; undefined outside of the machine. */
   get current(): SimulatedProcess | undefined {
-    return this.#context.getStore();
+    const process = CONTEXT.getStore();
+    // What an earlier world has left behind does not run in this one.
+    return process !== undefined && this.processes[process.pid - FIRST_PID] === process ? process : undefined;
   }
 
   note(text: string): void {
@@ -171,9 +174,9 @@ export class World {
 
   #take({ process, action, isCancelled }: Due): void {
     if (isCancelled || process?.state === "dead") return;
-    if (process === null) this.#context.exit(action);
+    if (process === null) CONTEXT.exit(action);
     else if (process.state === "stopped") process.held.push(action);
-    else this.#context.run(process, action);
+    else CONTEXT.run(process, action);
   }
 
   /** All code waits for events. */
