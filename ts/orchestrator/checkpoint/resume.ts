@@ -19,6 +19,7 @@ import {
   isCheckpointStep,
   isJoined,
   joinHalves,
+  newestJoined,
   pruneCheckpoints,
   unjoinedSteps,
   writeHalf,
@@ -118,13 +119,21 @@ export class CheckpointSaver {
   /** A half of this attempt stays: the process that wrote it may have joined it, and then no older checkpoint may be left. */
   async #write(state: OrchestratorState): Promise<void> {
     const { checkpoints } = this.#options;
-    if (await hasHalf(checkpoints, state.step, "orchestrator")) return;
+    if ((await hasHalf(checkpoints, state.step, "orchestrator")) || (await this.#isPassed(state.step))) return;
     await writeHalf(checkpoints, state.step, "orchestrator", (dir) => atomicWriteJson(join(dir, STATE_FILE), state));
+  }
+
+  /**
+   * Whether a newer checkpoint is whole: this one was joined and removed before, by the process that this one replaces. It follows the versions since
+   * its snapshot again, and the trainer does not write their halves again.
+   */
+  async #isPassed(step: number): Promise<boolean> {
+    return step < (await newestJoined(this.#options.checkpoints.root));
   }
 
   async #join(step: number, startedAt: number): Promise<void> {
     const { checkpoints, metrics, signal } = this.#options;
-    if (await isJoined(checkpoints, step)) return;
+    if ((await isJoined(checkpoints, step)) || (await this.#isPassed(step))) return;
     await joinHalves(checkpoints, step, { deadlineMs: DEADLINE_MS, signal });
     const pruned = await pruneCheckpoints(checkpoints.root, step, checkpoints.rules);
     metrics.event("checkpoint", { step, pruned, seconds: (performance.now() - startedAt) / 1000 });
