@@ -130,7 +130,7 @@ export class EngineFleet {
   start(fail: (error: unknown) => void): void {
     this.#fail = fail;
     this.#probes = setInterval(() => {
-      for (const member of this.#members) void this.#probe(member);
+      for (const member of this.#members) this.#probe(member).catch((error: unknown) => this.#fail(error));
     }, this.#times.probeMs);
     this.#probes.unref();
   }
@@ -316,10 +316,13 @@ export class EngineFleet {
 
   /** Brings a member to the current weights and into service; joins in when that is under way. */
   #swap(member: Member): Promise<void> {
-    member.swapping ??= this.#bring(member).finally(() => {
-      member.swapping = null;
-      this.#changes.announce();
-    });
+    member.swapping ??= this.#bring(member)
+      // What an engine refuses is dealt with there. What is left is an event that cannot be written, on a full disk.
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => {
+        member.swapping = null;
+        this.#changes.announce();
+      });
     return member.swapping;
   }
 

@@ -212,6 +212,34 @@ describe("an engine fleet", () => {
     await fleet.stop();
   });
 
+  test.each(["its swap", "a probe"])(
+    "an event of %s that cannot be written ends the run with that error",
+    async (when) => {
+      const full = new PrlError("PRL_IO", "cannot append to events.jsonl");
+      let isFull = false;
+      const metrics = {
+        log: () => {},
+        event() {
+          if (isFull) throw full;
+        },
+        close: () => {},
+      };
+      const server = new Server("http://engine-0");
+      const errors: unknown[] = [];
+      const fleet = new EngineFleet([server.placed("inference-0")], { maxMeanAbs: 0, metrics, times: TIMES });
+      fleet.start((error) => errors.push(error));
+      await fleet.adopt(weights(0), NEVER);
+      isFull = true;
+      if (when === "its swap") server.failures = 1;
+      else server.isUp = false;
+      const adopting = when === "its swap" ? fleet.adopt(weights(1), NEVER) : Promise.resolve();
+      await until(() => errors.length > 0, "the run has failed");
+      expect(errors[0]).toBe(full);
+      await fleet.stop();
+      await adopting.catch(() => undefined);
+    },
+  );
+
   test("weights that some engine will never have are passed over when none has them, and the next ones bring all back", async () => {
     const real = new Real();
     const released: number[] = [];
