@@ -10,6 +10,7 @@
  * | serving          | a rollout did not reach it                                   | suspect |
  * | suspect          | its health answers with the weights that it was given        | serving |
  * | serving, suspect | it holds other weights; its swap is late, others are done    | joining |
+ * | serving          | two probes in a row find it paused                           | joining |
  * | serving, suspect | it cannot be reached; three probes in a row are late         | out     |
  * | any of these     | its swap fails                                               | out     |
  * | out              | its health answers                                           | joining |
@@ -80,6 +81,8 @@ export interface EngineFleetOptions {
 }
 
 const LATE_PROBES = 3;
+/** An answer may be of the time of a swap that has ended meanwhile. */
+const PAUSED_PROBES = 2;
 const MOST_FAILURES = 8;
 const LONGEST_BACKOFF_MS = 10_000;
 /** The engine, the way to it, or the weights may be better the next time. */
@@ -421,6 +424,10 @@ export class EngineFleet {
   #answered(member: Member, health: EngineHealth): void {
     member.lateProbes = 0;
     this.#compare(member, health);
+    // A pause may arrive after the resume, such as that of an orchestrator that has died: nothing else would end it.
+    const isPaused = health.paused && member.state === "serving" && !member.isAsleep && !this.#isAsleep;
+    member.pausedProbes = isPaused ? member.pausedProbes + 1 : 0;
+    if (member.pausedProbes >= PAUSED_PROBES) this.#leave(member, "joining", "it is paused, and no swap is under way");
     if (member.state === "out") member.state = "joining";
     else if (member.state === "suspect") {
       member.state = "serving";

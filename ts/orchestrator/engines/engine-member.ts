@@ -30,6 +30,8 @@ export interface Member extends PlacedEngine {
   swapping: Promise<void> | null;
   isProbed: boolean;
   lateProbes: number;
+  /** Probes in a row that found it paused though it serves. */
+  pausedProbes: number;
   failures: number;
   retryAt: number;
 }
@@ -46,6 +48,7 @@ export function newMember(placed: PlacedEngine): Member {
     swapping: null,
     isProbed: false,
     lateProbes: 0,
+    pausedProbes: 0,
     failures: 0,
     retryAt: 0,
   };

@@ -85,6 +85,7 @@ const commands = [
   }),
   onServer("hang", (server) => (server.isHung = true)),
   onServer("wake up", (server) => (server.isHung = false)),
+  onServer("be paused by a late request", (server) => (server.isPaused = true)),
   onServer("fail two swaps", (server) => (server.failures = 2)),
   onServer("swap slowly", (server) => (server.swapMs = 100)),
   onServer("swap quickly", (server) => (server.swapMs = 0)),

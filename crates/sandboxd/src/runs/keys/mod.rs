@@ -1,8 +1,8 @@
 //! Idempotency keys: at most one execution for each key. Every caller that sends an equal request gets its result.
 //!
 //! Results are kept for a while; the oldest are dropped first when they take too much memory. A dropped key is
-//! remembered longer than its result and then answers INFRA, so that it is never run again by mistake. With a journal
-//! this also holds across a restart of the daemon.
+//! remembered longer than its result and then answers INFRA, so that it is not run again by mistake; of very many keys
+//! the oldest are forgotten earlier. With a journal this also holds across a restart of the daemon.
 
 mod journal;
 
@@ -23,6 +23,10 @@ use crate::error::SandboxError;
 const KEEP: Duration = Duration::from_secs(600);
 /// How long a key is remembered after that.
 const REMEMBER: Duration = Duration::from_secs(3600);
+/// How many keys without a result are remembered: at 300 runs a second those of 28 minutes.
+const MAX_REMEMBERED: usize = 500_000;
+/// What a kept result takes beside its message.
+const ENTRY_BYTES: usize = 512;
 /// The bound of all kept results together.
 const MAX_KEPT_BYTES: usize = 256 << 20;
 
@@ -151,7 +155,7 @@ impl Keys {
             state.entries.remove(key);
             return;
         };
-        let bytes = result.encoded_len();
+        let bytes = ENTRY_BYTES + result.encoded_len();
         if let Some(entry) = state.entries.get_mut(key) {
             entry.bytes = bytes;
         }
@@ -180,11 +184,40 @@ impl State {
             self.dropped.push_back((key, Instant::now()));
         }
         while let Some((key, at)) = self.dropped.front() {
-            if at.elapsed() < REMEMBER {
+            if at.elapsed() < REMEMBER && self.dropped.len() <= MAX_REMEMBERED {
                 break;
             }
             self.entries.remove(key);
             self.dropped.pop_front();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_very_many_keys_is_bounded_and_the_newest_are_kept() {
+        let keys = Keys::default();
+        let handle = Handle {
+            cancel: Arc::new(watch::channel(false).0),
+            end: watch::channel(None).1,
+        };
+        let end: Shared = Ok(Arc::new(RunOnceResult::default()));
+        let kept = MAX_KEPT_BYTES / ENTRY_BYTES;
+        let all = kept + MAX_REMEMBERED + 1000;
+        for number in 0..all {
+            let claim = keys.claim(&number.to_string(), 1, &handle);
+            assert!(matches!(claim, Ok(Claim::New)));
+            keys.finished(&number.to_string(), &end);
+        }
+        let claimed = |number: usize| keys.claim(&number.to_string(), 1, &handle);
+        assert!(matches!(claimed(all - 1), Ok(Claim::Known(_))));
+        assert!(matches!(claimed(all - kept - 2), Err(SandboxError::Expired(_))));
+        assert!(matches!(claimed(2000), Err(SandboxError::Expired(_))));
+        let state = keys.lock();
+        assert!(state.kept_bytes <= MAX_KEPT_BYTES);
+        assert!(state.entries.len() <= kept + MAX_REMEMBERED && !state.entries.contains_key("0"));
     }
 }
