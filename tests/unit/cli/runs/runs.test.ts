@@ -175,6 +175,16 @@ describe("prl runs show", () => {
     expect(stderr).toMatch(/PRL_RUN_UNKNOWN.*did you mean old\?/);
   });
 
+  test("the current folder and the one above are paths too", async () => {
+    const folder = await twoRuns();
+    for (const [name, cwd] of [
+      [".", join(folder, "old")],
+      ["..", join(folder, "old", "configs")],
+    ] as const) {
+      expect((await prl(["runs", "show", name], cwd)).stdout).toMatch(/^run +old$/m);
+    }
+  });
+
   test("a path is looked for where it leads, and not in the output folder", async () => {
     const folder = await twoRuns();
     const { code, stderr } = await prl(["runs", "show", "elsewhere/olt"], folder);
