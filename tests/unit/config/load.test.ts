@@ -187,6 +187,17 @@ describe("paths", () => {
     expect(error.message).toContain(`ckpt.path: ${join(cwd, "sub/rl.toml")} is a file, not a folder`);
   });
 
+  test("of data and of folders may have a number sign", async () => {
+    const text = `max_steps = 1
+model.name = "./model"
+data.source = "./rows#1.jsonl"
+ckpt.path = "./file#1"
+`;
+    const cwd = folderWith({ "sft.toml": text, "rows#1.jsonl": "", file: "" });
+    const { config } = await loadConfig(["sft.toml"], [], { kind: "sft", env: {}, cwd });
+    expect([config.data.source, config.ckpt.path]).toEqual([join(cwd, "rows#1.jsonl"), join(cwd, "file#1")]);
+  });
+
   test("of files and model folders must be there", async () => {
     const text = `${RL_TOML}[warm_start]\nsft = "missing.toml"\n`.replace("./model", "./modle");
     const cwd = folderWith({ "rl.toml": text });
