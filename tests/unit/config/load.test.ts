@@ -62,6 +62,14 @@ env.id = "b"
     const { config } = await loadConfig(["rl.toml", "more.json"], [], rl(cwd));
     expect([config.max_steps, config.trainer.optim.max_norm]).toEqual([null, null]);
   });
+
+  test.each([
+    ["more.json", '{"seed": 7}'],
+    ["more.toml", "seed = 7\r\n[trainer]\r\nthreads = 1\r\n"],
+  ])("%s may begin with a byte order mark, as editors on Windows write it", async (name, text) => {
+    const cwd = folderWith({ "rl.toml": RL_TOML, [name]: `\uFEFF${text}` });
+    expect((await loadConfig(["rl.toml", name], [], rl(cwd))).config.seed).toBe(7);
+  });
 });
 
 describe("resolution", () => {
