@@ -1,6 +1,7 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadConfig, type LoadOptions } from "../../../ts/config/index.ts";
+import { loadConfig, type LoadOptions, tomlWithOrigins } from "../../../ts/config/index.ts";
 import { folderWith, prlErrorOf, RL_TOML } from "./support.ts";
 
 const rl = (cwd: string, env: Record<string, string> = {}): LoadOptions<"rl"> => ({ kind: "rl", env, cwd });
@@ -156,6 +157,17 @@ eval = "None"
     expect([config.max_steps, config.warm_start, config.orchestrator.eval]).toEqual([null, null, null]);
     const kept = await loadConfig(["rl.toml"], ["--orchestrator.train.source.0.env.args.word", "None"], rl(cwd));
     expect(kept.config.orchestrator.eval).not.toBeNull();
+  });
+
+  test('"None" empties arguments of an environment too, and is written for them', async () => {
+    const args = '{ a = "None", some = [1, "None"], deep = { b = "None" }, text = "no" }';
+    const cwd = folderWith({ "rl.toml": RL_TOML.replace("{ shortest = 4 }", args) });
+    const flags = ["--orchestrator.train.source.0.env.args.c", "None"];
+    const { config, provenance } = await loadConfig(["rl.toml"], flags, rl(cwd));
+    const read = { a: null, some: [1, null], deep: { b: null }, text: "no", c: null };
+    expect(config.orchestrator.train.source[0]?.env.args).toEqual(read);
+    writeFileSync(join(cwd, "again.toml"), tomlWithOrigins(config, provenance));
+    expect((await loadConfig(["again.toml"], [], rl(cwd))).config).toEqual(config);
   });
 });
 
