@@ -81,10 +81,12 @@ export async function request(settings: HubSettings, asked: HubRequest): Promise
   throw failureOf(response, what);
 }
 
-/** The socket's error is the cause of the cause. */
+/** The socket's error is the cause of the cause; that of a host with several addresses, none of which answers, has a code and no message. */
 function connectionText(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;
-  return `the connection failed${inner instanceof Error && inner.message !== "" ? ` (${inner.message})` : ""}`;
+  const code = inner instanceof Error && "code" in inner ? String(inner.code) : "";
+  const reason = inner instanceof Error && inner.message !== "" ? inner.message : code;
+  return `the connection failed${reason === "" ? "" : ` (${reason})`}`;
 }
 
 function failureOf(response: Response, what: string): Error {
