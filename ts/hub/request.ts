@@ -1,7 +1,7 @@
 /** One request to the hub: its token, its retries, and the codes of its failures. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { PrlError } from "../errors.ts";
+import { messageOf, PrlError } from "../errors.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HubRequest {
@@ -81,12 +81,10 @@ export async function request(settings: HubSettings, asked: HubRequest): Promise
   throw failureOf(response, what);
 }
 
-/** The socket's error is the cause of the cause; that of a host with several addresses, none of which answers, has a code and no message. */
+/** The socket's error is the cause of the cause. */
 function connectionText(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;
-  const code = inner instanceof Error && "code" in inner ? String(inner.code) : "";
-  const reason = inner instanceof Error && inner.message !== "" ? inner.message : code;
-  return `the connection failed${reason === "" ? "" : ` (${reason})`}`;
+  return `the connection failed${inner instanceof Error ? ` (${messageOf(inner)})` : ""}`;
 }
 
 function failureOf(response: Response, what: string): Error {
