@@ -73,6 +73,14 @@ env.id = "b"
   });
 });
 
+test("environment variables set more than ten elements of a list", async () => {
+  const ids = Array.from({ length: 12 }, (_, index) => `source-${index}`);
+  const env = Object.fromEntries(ids.map((id, i) => [`PRL_ORCHESTRATOR__TRAIN__SOURCE__${i}__ENV__ID`, id]));
+  const cwd = folderWith({ "rl.toml": 'max_steps = 1\nmodel.name = "./model"\n' });
+  const { config } = await loadConfig(["rl.toml"], [], rl(cwd, env));
+  expect(config.orchestrator.train.source.map((source) => source.env.id)).toEqual(ids);
+});
+
 describe("resolution", () => {
   test("a resolved config loads to itself", async () => {
     const cwd = folderWith({ "rl.toml": RL_TOML });
