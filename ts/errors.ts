@@ -210,16 +210,18 @@ export class PrlError extends Error {
   }
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown; of an error without one, such as Node's for a host of which no address answers, its code or its name. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  if (!(thrown instanceof Error)) return String(thrown);
+  if (thrown.message !== "") return thrown.message;
+  return "code" in thrown ? String(thrown.code) : thrown.name;
 }
 
 /** One line of text: the message and those of its causes. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = error instanceof PrlError ? `[${error.code}] ` : "";
-  return `${code}${error.message}${causeText(error, "\n  caused by: ")}`;
+  return `${code}${messageOf(error)}${causeText(error, "\n  caused by: ")}`;
 }
 
 /** The causes of an error, without a plain exception whose whole message the error repeats. */

@@ -38,7 +38,7 @@ const ISAS = ["portable", "avx2", "avx512", "avx512bf16", "amx"];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Sorted names of the set variables that are config keys, so that their order never depends on the shell. */
+/** Sorted names of the set variables that are config keys, so that their order never depends on the shell, and elements of a list come one after the other. */
 export function configVariables(env: Environment): string[] {
   return ours(env).filter((name) => name.slice("PRL_".length).includes("__") || name.startsWith("PRL__"));
 }
@@ -83,5 +83,5 @@ export function variablePath(name: string): string[] {
 function ours(env: Environment): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("PRL_") && env[name] !== undefined)
-    .sort();
+    .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }

@@ -246,7 +246,10 @@ class Loader<K extends ConfigKind> {
       const isPlace = relativeTo === "place";
       if (relativeTo !== "file" && !isFolder && !isModule && !isData && !isPlace) return;
       const wanted = isFolder || isPlace ? "folder" : "file";
-      const found = await kindOf(isFolder ? value : value.replace(/#[^#/]*$/, ""));
+      const asWritten = await kindOf(value);
+      // A module, or a file with a function, may have an export behind it.
+      const mayName = (isModule || relativeTo === "file") && asWritten === "nothing";
+      const found = mayName ? await kindOf(value.replace(/#[^#/]*$/, "")) : asWritten;
       if (found === wanted || (isModule && found === "folder") || (isPlace && found === "nothing")) return;
       const text = found === "nothing" ? `no such ${wanted}: ${value}` : `${value} is a ${found}, not a ${wanted}`;
       this.#problems.push(problemAt(this.#tree.originOf(path), path, text));

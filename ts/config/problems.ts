@@ -115,7 +115,11 @@ export function checkSettings(
   if (parsed.success) return;
   const originOf = (path: KeyPath): Origin | undefined => originIn(provenance, [...at, ...path]);
   const tree = { root: settings, originOf };
-  const problems = problemsOfIssues(parsed.error.issues, { schema, tree, prefix: at });
+  // The flags of the config take these keys as they are written.
+  const adviceFor = (key: KeyPath): string => {
+    return `set it in the file or with ${[formatFlag(at), ...key.slice(at.length)].join(".")}`;
+  };
+  const problems = problemsOfIssues(parsed.error.issues, { schema, tree, prefix: at, adviceFor });
   throwProblems(problems.map((problem) => ({ ...problem, code: "PRL_CONFIG_INVALID" })));
 }
 

@@ -23,7 +23,7 @@ function* linesOf({ table, path, header }: Section, provenance: Provenance): Gen
     if (isTable(value) || isTableList(value)) later.push([key, value]);
     else {
       const origin = provenance.get(formatPath([...path, key]));
-      const assignment = stringify({ [key]: value ?? "None" }).trim();
+      const assignment = stringify({ [key]: withoutNulls(value) }).trim();
       yield origin === undefined ? assignment : `${assignment.padEnd(COMMENT_COLUMN)} # ${describeOrigin(origin)}`;
     }
   }
@@ -39,6 +39,14 @@ function* linesOf({ table, path, header }: Section, provenance: Provenance): Gen
       yield* linesOf({ table: element, path: [...path, key, i], header: name }, provenance);
     }
   }
+}
+
+/** Lists of lists, and lists with a table and something else, are values of one key. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (isTable(value))
+    return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withoutNulls(child)]));
+  return value ?? "None";
 }
 
 function isTableList(value: unknown): boolean {

@@ -1,5 +1,6 @@
 /** What the start of a run needs of environments: it finds and checks them, and samples on none. Nothing of it is public. */
 export { type EnvironmentOrigin, isBuiltin, loadEnvironment, locateEnvironment } from "./model/load-environment.ts";
+export { contentDigest } from "./packages/content-digest.ts";
 export {
   describeInstalled,
   LOCK_FILE,

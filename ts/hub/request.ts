@@ -1,7 +1,7 @@
 /** One request to the hub: its token, its retries, and the codes of its failures. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { PrlError } from "../errors.ts";
+import { messageOf, PrlError } from "../errors.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HubRequest {
@@ -84,7 +84,7 @@ export async function request(settings: HubSettings, asked: HubRequest): Promise
 /** The socket's error is the cause of the cause. */
 function connectionText(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;
-  return `the connection failed${inner instanceof Error && inner.message !== "" ? ` (${inner.message})` : ""}`;
+  return `the connection failed${inner instanceof Error ? ` (${messageOf(inner)})` : ""}`;
 }
 
 function failureOf(response: Response, what: string): Error {

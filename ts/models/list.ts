@@ -44,10 +44,20 @@ export async function listModels(settings: HubSettings): Promise<CachedRevision[
 }
 
 async function described(dir: string): Promise<Pick<CachedRevision, "bytes" | "missing" | "refusal">> {
-  const missing = await missingFiles(dir);
+  const { missing, malformed } = await filesOf(dir);
   const config = await ifThere(readFile(join(dir, CONFIG_FILE), "utf8"), dir);
   const refusal = config === null ? null : (await supportOf(config)).serve;
-  return { bytes: await bytesOf(dir), missing, refusal };
+  return { bytes: await bytesOf(dir), missing, refusal: refusal ?? malformed };
+}
+
+/** What is missing, or why that cannot be said: other programs keep models in the cache that prl does not read, which are no reason to list none. */
+async function filesOf(dir: string): Promise<{ missing: string[]; malformed: Refusal | null }> {
+  try {
+    return { missing: await missingFiles(dir), malformed: null };
+  } catch (cause) {
+    if (!(cause instanceof PrlError) || cause.code !== "PRL_WEIGHTS_FORMAT") throw cause;
+    return { missing: [], malformed: { code: cause.code, reason: cause.message } };
+  }
 }
 
 /** Sizes of the files that the links of a snapshot name, each blob once. */

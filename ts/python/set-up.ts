@@ -22,7 +22,7 @@ import { type Installation, installationOf, type PythonDevice, writeAlias } from
 
 /** Sources and build output are equally deep below the package's folder. */
 const LOCKS = fileURLToPath(new URL("../../ts/python/locks", import.meta.url));
-/** Name of the lock file, written before the first package. */
+/** Name of the lock file, written when the environment is made, before its first package. */
 const BEGUN = "prl-installation";
 
 export interface SetUpOptions {
@@ -116,11 +116,11 @@ function sizeText(folder: string, { size }: Installation): string {
   );
 }
 
-/** Removes what is no beginning of this installation. */
+/** Removes what is no beginning of this installation, such as an environment that was stopped before it had its installer. */
 async function clearFolder(folder: string, { lock }: Installation): Promise<void> {
   const begun = join(folder, BEGUN);
   const earlier = await ifThere(readFile(begun, "utf8"), begun);
-  if (earlier !== null && earlier.trim() !== lock) await rm(folder, { recursive: true, force: true });
+  if (earlier?.trim() !== lock) await rm(folder, { recursive: true, force: true });
   await rm(join(folder, COMPLETE), { force: true });
 }
 

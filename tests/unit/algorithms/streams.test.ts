@@ -197,5 +197,8 @@ test("[orchestrator.algo] says which keys an algorithm lacks and which it does n
   expect(keys({ type: "sft", teacher })).toEqual([]);
   expect(keys({ type: "grpo", teacher, roles: { tool: 1 } })).toEqual(["roles", "teacher"]);
   expect(keys({ type: "opd", teacher, length_penalty: {} })).toEqual(["length_penalty"]);
+  expect(keys({ type: "rloo", std: "group", decay: 0.5, template: "{hint}" })).toEqual(["std", "decay", "template"]);
+  expect(keys({ type: "echo", std: "group", roles: { tool: 1 } })).toEqual([]);
+  expect(keys({ type: "rae", decay: 0.5 })).toEqual([]);
   expect(() => algoBlock.parse({ type: "opsd", demo_key: "k", template: "no place" })).toThrow("{hint}");
 });

@@ -1,6 +1,7 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadConfig, type LoadOptions } from "../../../ts/config/index.ts";
+import { loadConfig, type LoadOptions, tomlWithOrigins } from "../../../ts/config/index.ts";
 import { folderWith, prlErrorOf, RL_TOML } from "./support.ts";
 
 const rl = (cwd: string, env: Record<string, string> = {}): LoadOptions<"rl"> => ({ kind: "rl", env, cwd });
@@ -62,6 +63,22 @@ env.id = "b"
     const { config } = await loadConfig(["rl.toml", "more.json"], [], rl(cwd));
     expect([config.max_steps, config.trainer.optim.max_norm]).toEqual([null, null]);
   });
+
+  test.each([
+    ["more.json", '{"seed": 7}'],
+    ["more.toml", "seed = 7\r\n[trainer]\r\nthreads = 1\r\n"],
+  ])("%s may begin with a byte order mark, as editors on Windows write it", async (name, text) => {
+    const cwd = folderWith({ "rl.toml": RL_TOML, [name]: `\uFEFF${text}` });
+    expect((await loadConfig(["rl.toml", name], [], rl(cwd))).config.seed).toBe(7);
+  });
+});
+
+test("environment variables set more than ten elements of a list", async () => {
+  const ids = Array.from({ length: 12 }, (_, index) => `source-${index}`);
+  const env = Object.fromEntries(ids.map((id, i) => [`PRL_ORCHESTRATOR__TRAIN__SOURCE__${i}__ENV__ID`, id]));
+  const cwd = folderWith({ "rl.toml": 'max_steps = 1\nmodel.name = "./model"\n' });
+  const { config } = await loadConfig(["rl.toml"], [], rl(cwd, env));
+  expect(config.orchestrator.train.source.map((source) => source.env.id)).toEqual(ids);
 });
 
 describe("resolution", () => {
@@ -149,6 +166,17 @@ eval = "None"
     const kept = await loadConfig(["rl.toml"], ["--orchestrator.train.source.0.env.args.word", "None"], rl(cwd));
     expect(kept.config.orchestrator.eval).not.toBeNull();
   });
+
+  test('"None" empties arguments of an environment too, and is written for them', async () => {
+    const args = '{ a = "None", some = [1, "None"], deep = { b = "None" }, text = "no" }';
+    const cwd = folderWith({ "rl.toml": RL_TOML.replace("{ shortest = 4 }", args) });
+    const flags = ["--orchestrator.train.source.0.env.args.c", "None"];
+    const { config, provenance } = await loadConfig(["rl.toml"], flags, rl(cwd));
+    const read = { a: null, some: [1, null], deep: { b: null }, text: "no", c: null };
+    expect(config.orchestrator.train.source[0]?.env.args).toEqual(read);
+    writeFileSync(join(cwd, "again.toml"), tomlWithOrigins(config, provenance));
+    expect((await loadConfig(["again.toml"], [], rl(cwd))).config).toEqual(config);
+  });
 });
 
 describe("paths", () => {
@@ -185,6 +213,17 @@ describe("paths", () => {
     expect([config.ckpt.path, config.monitors.tensorboard?.path]).toEqual([join(cwd, "sub/kept"), join(cwd, "boards")]);
     const error = await prlErrorOf(loadConfig(["sub/bad.toml"], [], rl(cwd)));
     expect(error.message).toContain(`ckpt.path: ${join(cwd, "sub/rl.toml")} is a file, not a folder`);
+  });
+
+  test("of data and of folders may have a number sign", async () => {
+    const text = `max_steps = 1
+model.name = "./model"
+data.source = "./rows#1.jsonl"
+ckpt.path = "./file#1"
+`;
+    const cwd = folderWith({ "sft.toml": text, "rows#1.jsonl": "", file: "" });
+    const { config } = await loadConfig(["sft.toml"], [], { kind: "sft", env: {}, cwd });
+    expect([config.data.source, config.ckpt.path]).toEqual([join(cwd, "rows#1.jsonl"), join(cwd, "file#1")]);
   });
 
   test("of files and model folders must be there", async () => {

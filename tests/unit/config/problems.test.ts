@@ -63,6 +63,17 @@ describe("settings with a schema of their own", () => {
     expect(error.message).toContain("command line, --orchestrator.train.source.0.env.args.words: ");
     expect(error.message).toContain("args.longest: is required (integer)");
   });
+
+  test("the flag that a message advises sets the missing key", async () => {
+    const cwd = folderWith({ "rl.toml": RL_TOML.replace(", args = { shortest = 4 }", "") });
+    const options = { kind: "rl", env: {}, cwd } as const;
+    const required = z.strictObject({ most_words: z.int() });
+    const argsOf = async (flags: readonly string[]) =>
+      (await loadConfig(["rl.toml"], flags, options)).config.orchestrator.train.source[0]?.env.args ?? {};
+    const { message } = await prlErrorOf(async () => checkSettings(required, await argsOf([]), at, undefined));
+    const flag = /or with (--\S+)/.exec(message)?.[1] ?? "";
+    expect(await argsOf([flag, "3"])).toEqual({ most_words: 3 });
+  });
 });
 
 describe("a wrong value", () => {

@@ -12,7 +12,7 @@ import {
 import { stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { type DatasetReference, datasetFiles, splitFiles } from "../../../ts/datasets/dataset.ts";
 import { exclusively } from "../../../ts/hub/cache-file.ts";
@@ -39,6 +39,7 @@ beforeEach(async () => {
   hub = await mockHub(FILES);
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await hub.close();
   rmSync(root, { recursive: true });
 });
@@ -161,6 +162,12 @@ describe("a dataset by name", () => {
     };
     expect(await fetched(TEST)).toHaveLength(1);
     expect(performance.now() - begun).toBeGreaterThan(950);
+  });
+
+  it("says why none of the addresses of a hub answers, which Node has a code and no message for", async () => {
+    const cause = Object.assign(new AggregateError([], ""), { code: "ETIMEDOUT" });
+    vi.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("fetch failed", { cause }));
+    await expect(fetched(TEST)).rejects.toThrow("(4 attempts): the connection failed (ETIMEDOUT); ");
   });
 
   it.each<[string, MockHub["trouble"], string]>([

@@ -140,6 +140,17 @@ describe("prl model list and remove", () => {
     });
   });
 
+  test("list the others beside one whose index other programs have written", async () => {
+    for (const name of ["org/tiny", "org/sharded"]) await json("pull", name);
+    const index = join(root, "hub/models--org--sharded/snapshots", "c".repeat(40), "model.safetensors.index.json");
+    rmSync(index);
+    writeFileSync(index, JSON.stringify({ weight_map: { a: "unet/part.safetensors" } }));
+    expect((await json("list"))["models"]).toMatchObject([
+      { model: "org/sharded", refusal: { code: "PRL_WEIGHTS_FORMAT" }, loads: false },
+      { model: "org/tiny", refusal: null, loads: true },
+    ]);
+  });
+
   test("a model that another process downloads is not removed", async () => {
     await json("pull", "org/tiny");
     const lock = join(root, "hub/models--org--tiny/locks/abc");

@@ -47,6 +47,11 @@ function texts(svg: string): string[] {
 }
 
 describe("rewardPlot", () => {
+  it("takes a run of more steps than a function can have arguments", () => {
+    const points = Array.from({ length: 150_000 }, (_, i) => ({ x: i + 1, y: 2 }));
+    expect(rewardPlot({ ...PLOT, training: [{ name: "training", points }] })).toMatch(/<\/svg>\s*$/);
+  });
+
   it("is a well-formed SVG document with a size", () => {
     const svg = rewardPlot(PLOT);
     expect(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ')).toBe(true);

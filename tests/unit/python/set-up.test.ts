@@ -95,6 +95,18 @@ describe("setting up a Python environment", () => {
     expect(await cachedInterpreter("torch", root)).not.toBeNull();
   });
 
+  test("begins anew where the environment itself was not made to its end", async () => {
+    process.env["PATH"] = "";
+    const { calls, options } = installer();
+    const stopped: typeof options.run = async (...call) => {
+      await options.run(...call);
+      throw new Error("stopped before it had pip");
+    };
+    await expect(setUpPython("torch", { ...options, run: stopped })).rejects.toThrow("stopped");
+    await setUpPython("torch", options);
+    expect(calls.filter((call) => call.includes("venv"))).toHaveLength(2);
+  });
+
   test("refuses what the installer left out", async () => {
     const { options } = installer({ ...VERSIONS, transformers: "4.57.0" });
     await expect(setUpPython("torch", options)).rejects.toMatchObject({

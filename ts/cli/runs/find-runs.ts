@@ -39,9 +39,10 @@ export async function runDirectories(outputDir: string): Promise<string[]> {
  * @throws PrlError `PRL_RUN_UNKNOWN` when there is none, with the nearest name
  */
 export async function findRun(outputDir: string, run: string, cwd: string): Promise<string> {
-  const path = run.includes(sep) ? resolve(cwd, run) : join(outputDir, run);
+  const isPath = run.includes(sep) || run === "." || run === "..";
+  const path = isPath ? resolve(cwd, run) : join(outputDir, run);
   if (run !== "" && (await isDirectory(path))) return path;
-  if (run.includes(sep)) {
+  if (isPath) {
     const others = `prl runs list --output-dir ${dirname(path)} shows those there are`;
     throw new PrlError("PRL_RUN_UNKNOWN", `there is no run directory ${path}; ${others}`);
   }

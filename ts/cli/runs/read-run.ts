@@ -17,7 +17,9 @@ import { readMetrics, type StepRecord } from "./run-metrics.ts";
 /** `running`: a process holds the directory; `unfinished`: none does, and no summary was written. */
 export type RunStatus = "running" | "completed" | "failed" | "interrupted" | "unfinished";
 
-const KINDS = ["rl", "sft", "eval"] as const;
+/** Name of the resolved config in `configs/` by kind. A run of `prl sft` has an `sft.json` too, which is that of its process. */
+const CONFIG_FILES = { rl: "rl.json", sft: "sft-run.json", eval: "eval.json" } as const;
+type RunKind = keyof typeof CONFIG_FILES;
 const ENDS: readonly string[] = ["completed", "failed", "interrupted"] satisfies RunStatus[];
 
 /** A run, with the field names of `summary.json`. */
@@ -25,7 +27,7 @@ export interface RunRecord {
   name: string;
   run_dir: string;
   /** Kind of its resolved config; null: it has none. */
-  kind: (typeof KINDS)[number] | null;
+  kind: RunKind | null;
   status: RunStatus;
   /** Id of the process that holds the directory. */
   pid: number | null;
@@ -92,13 +94,13 @@ export async function readRun(runDir: string): Promise<RunRecord> {
 }
 
 async function readConfig(runDir: string, problems: string[]): Promise<Pick<RunRecord, "kind" | "config">> {
-  for (const kind of KINDS) {
+  for (const [kind, file] of Object.entries(CONFIG_FILES)) {
     const found: string[] = [];
-    const config = await readDocument(join(runDir, "configs", `${kind}.json`), found);
+    const config = await readDocument(join(runDir, "configs", file), found);
     problems.push(...found);
-    if (config !== null || found.length > 0) return { kind, config: config ?? {} };
+    if (config !== null || found.length > 0) return { kind: kind as RunKind, config: config ?? {} };
   }
-  problems.push(`configs/ holds no ${KINDS.map((kind) => `${kind}.json`).join(", ")}`);
+  problems.push(`configs/ holds no ${Object.values(CONFIG_FILES).join(", ")}`);
   return { kind: null, config: {} };
 }
 

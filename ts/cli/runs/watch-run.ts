@@ -2,9 +2,11 @@
  * The events of another process's run, read from its directory: first past events, then new ones, until no process holds
  * the run any more. Nothing is written.
  */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { ifThere } from "../../files/file-presence.ts";
 import {
   EVENTS_FILE,
   METRICS_FILE,
@@ -16,7 +18,7 @@ import {
   type RunPhase,
 } from "../../monitors/index.ts";
 import { lockHolder } from "../../files/run-lock.ts";
-import { asObject, type JsonObject, parseObject } from "./json-lines.ts";
+import { type JsonObject, parseObject } from "./json-lines.ts";
 import { LogTail } from "./log-tail.ts";
 import type { RunRecord } from "./read-run.ts";
 
@@ -25,18 +27,12 @@ const POLL_MS = 250;
 /** Hands out the events of `run`: those of its newest attempt, and the steps of earlier ones that still count. Ends with the run or the signal. */
 export async function watchRun(run: RunRecord, onEvent: (event: RunEvent) => void, signal: AbortSignal): Promise<void> {
   const { run_dir: runDir, kind, config } = run;
-  const steps = {
-    rl: numberOf(config["max_steps"]),
-    warmStart: numberOf(asObject(config["warm_start"])?.["max_steps"]),
-  };
-  const feed = new RunFeed({
-    maxSteps: kind === "sft" ? null : steps.rl,
-    sftSteps: kind === "sft" ? steps.rl : steps.warmStart,
-    onEvent,
-  });
+  const own = numberOf(config["max_steps"]);
+  const maxSteps = kind === "sft" ? null : own;
+  const feed = new RunFeed({ maxSteps, sftSteps: kind === "sft" ? own : await warmStartSteps(runDir), onEvent });
   const metrics = new MetricsTail(join(runDir, METRICS_FILE));
   const events = new LogTail(join(runDir, EVENTS_FILE));
-  onEvent({ type: "started", runDir, maxSteps: kind === "sft" ? null : steps.rl });
+  onEvent({ type: "started", runDir, maxSteps });
   let shown = "";
   for (;;) {
     // This comes first, so that what was written before the run ended is still read.
@@ -59,6 +55,13 @@ export async function watchRun(run: RunRecord, onEvent: (event: RunEvent) => voi
     shown = text;
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** Steps of the run's warm start; null: it has none. */
+async function warmStartSteps(runDir: string): Promise<number | null> {
+  const path = join(runDir, "configs", "warm-start.json");
+  const text = await ifThere(readFile(path, "utf8"), path);
+  return text === null ? null : numberOf(parseObject(text)?.["max_steps"]);
 }
 
 /** An event of the launcher; null for lines of other processes or earlier attempts, and for lines that cannot be read. */

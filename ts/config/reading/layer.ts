@@ -1,8 +1,8 @@
 /** Makes the values of one source ready for merging: `"None"` becomes null where allowed, relative paths become absolute. */
 import { resolve } from "node:path";
-import type { z } from "zod";
+import { z } from "zod";
 import { isTable, type Table } from "../keys/key-path.ts";
-import { childOf, isFreeForm, nodeOf } from "../keys/schema-walk.ts";
+import { childOf, nodeOf } from "../keys/schema-walk.ts";
 
 type AnySchema = z.core.$ZodType;
 
@@ -17,7 +17,7 @@ export interface PathFolders {
 export function normalizeLayer(value: unknown, schema: AnySchema | undefined, folders: PathFolders): unknown {
   if (schema === undefined) return value;
   const node = nodeOf(schema);
-  if (value === "None" && node.nullable) return null;
+  if (value === "None" && (node.nullable || node.inner instanceof z.ZodUnknown)) return null;
   if (value === "") return value; // The schema reports that it is empty.
   if (typeof value === "string") {
     if (node.relativeTo === "file" || node.relativeTo === "module" || node.relativeTo === "place")
@@ -27,7 +27,6 @@ export function normalizeLayer(value: unknown, schema: AnySchema | undefined, fo
     if (node.relativeTo === "data" && isDataPath(value)) return resolve(folders.file, value);
     return value;
   }
-  if (isFreeForm(schema)) return value;
   if (Array.isArray(value)) return value.map((element, i) => normalizeLayer(element, childOf(schema, i), folders));
   if (!isTable(value)) return value;
   const normalized: Table = {};

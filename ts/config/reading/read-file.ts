@@ -86,7 +86,8 @@ function parseToml(name: string, text: string): Pick<ConfigFile, "values" | "lin
 
 function parseJson(name: string, text: string): Table {
   try {
-    const value: unknown = JSON.parse(text);
+    // Editors on Windows put a byte order mark before it.
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/u, ""));
     if (isTable(value)) return value;
   } catch (cause) {
     throw new PrlError("PRL_CONFIG_SYNTAX", `${name}: is not valid JSON`, { cause });

@@ -7,10 +7,9 @@ import { sftDeploymentBlock } from "./deployment.ts";
 import { ckptBlockOf, ckptProblem } from "./ckpt.ts";
 import { inferenceBlock } from "./inference/inference.ts";
 import { evalBlock } from "./orchestrator/orchestrator.ts";
-import { nameProblems } from "./rl/source-names.ts";
-import { lengthProblems } from "./lengths.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { sftDataBlock, sftValidationBlock } from "./sft/sft-data.ts";
+import { evaluationProblems } from "./sft/sft-evaluation.ts";
 import { backendKeyProblems, backendKeys } from "./trainer/backend.ts";
 import { baseDtypeProblem } from "./trainer/lora.ts";
 import { activations, dtype, optimBlock, optimProblems, scheduleProblem, schedulerBlock } from "./trainer/trainer.ts";
@@ -58,9 +57,6 @@ export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   for (const { path, message } of optimProblems(config.optim, config.scheduler)) {
     context.addIssue({ code: "custom", path, message });
   }
-  for (const { path, message } of lengthProblems(["eval"], config.eval, config.seq_len)) {
-    context.addIssue({ code: "custom", path, message });
-  }
   const { data, val } = config;
   if (!Object.values(data.loss_mask).some(Boolean)) {
     const message = "masks every message: nothing would be learnt";
@@ -72,7 +68,7 @@ export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
     const message = `${data.micro_batch_tokens} is less than seq_len ${config.seq_len}: the longest sequence has to fit`;
     context.addIssue({ code: "custom", path: ["data", "micro_batch_tokens"], message });
   }
-  for (const { path, message } of nameProblems(["eval", "source"], config.eval?.source ?? [])) {
+  for (const { path, message } of evaluationProblems(config)) {
     context.addIssue({ code: "custom", path, message });
   }
   if (config.inference.model !== undefined) {

@@ -1,12 +1,14 @@
 /** Checks, before a run starts, that it can listen where its config says, by listening there for a moment. */
 import { createServer } from "node:net";
 
-import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
+import { formatPath, type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 
 /** Limit of the wait for a name server. */
 const DEADLINE_MS = 10_000;
 const LOOPBACK = "127.0.0.1";
+/** Addresses that stand for all of the machine's. */
+const ANY_HOST: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 /** Orchestrator, trainer, launcher and sandbox daemon. */
 const METRICS_PORTS = 4;
 
@@ -20,12 +22,30 @@ interface Listener {
 
 /** @throws PrlError `PRL_CONFIG_INVALID` naming the key of the host or of the port that cannot be listened on */
 export async function checkListeners(config: RlConfig, provenance: Provenance | undefined): Promise<void> {
-  for (const listener of listenersOf(config)) {
-    const problem = await listenProblem(listener.host, listener.port);
+  const listeners = listenersOf(config);
+  for (const [index, listener] of listeners.entries()) {
+    const rival = listeners.slice(0, index).find((other) => isSamePlace(other, listener));
+    if (rival === undefined) continue;
+    const text = `port ${listener.port} is wanted by ${formatPath(rival.portKey)} too: ${adviceFor(listener)}`;
+    throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(listener.portKey, provenance)}: ${text}`);
+  }
+  for (const listener of listeners) {
+    const problem = await listenProblem(listener);
     if (problem === null) continue;
     const key = problem.about === "port" ? listener.portKey : listener.hostKey;
     throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${problem.text}`);
   }
+}
+
+/** Ports of metrics are counted from the one that is named, so 0 is no choice there. */
+function adviceFor({ portKey }: Listener): string {
+  return portKey[0] === "monitors" ? "choose another" : "choose another, or 0 for any";
+}
+
+function isSamePlace(one: Listener, other: Listener): boolean {
+  const hosts = [one.host, other.host];
+  const isShared = one.host === other.host || hosts.some((host) => ANY_HOST.has(host));
+  return one.port === other.port && one.port !== 0 && isShared;
 }
 
 function listenersOf(config: RlConfig): Listener[] {
@@ -56,7 +76,8 @@ interface ListenProblem {
 }
 
 /** Null where a server can listen; the port is free again afterwards. */
-export async function listenProblem(host: string, port: number): Promise<ListenProblem | null> {
+async function listenProblem(listener: Listener): Promise<ListenProblem | null> {
+  const { host, port } = listener;
   const server = createServer();
   let timer: NodeJS.Timeout | undefined;
   try {
@@ -67,18 +88,18 @@ export async function listenProblem(host: string, port: number): Promise<ListenP
     });
     return null;
   } catch (error) {
-    return problemOf(error, host, port);
+    return problemOf(error, listener);
   } finally {
     clearTimeout(timer);
     await new Promise((resolve) => void server.close(resolve));
   }
 }
 
-function problemOf(error: unknown, host: string, port: number): ListenProblem {
+function problemOf(error: unknown, listener: Listener): ListenProblem {
+  const { host, port } = listener;
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const reason = messageOf(error);
-  if (code === "EADDRINUSE")
-    return { about: "port", text: `port ${port} of ${host} is taken: choose another, or 0 for any` };
+  if (code === "EADDRINUSE") return { about: "port", text: `port ${port} of ${host} is taken: ${adviceFor(listener)}` };
   if (code === "EACCES") return { about: "port", text: `port ${port} may not be listened on: choose one above 1023` };
   if (code === "EADDRNOTAVAIL") return { about: "host", text: `${JSON.stringify(host)} is no address of this machine` };
   return { about: "host", text: `${JSON.stringify(host)} cannot be listened on: ${reason}` };

@@ -26,8 +26,15 @@ interface Remark {
   readonly text: string;
 }
 
-/** @throws PrlError `PRL_CONFIG_INVALID` naming the key of a length or a memory size that does not fit the model */
-export async function checkEngineMemory(config: RlConfig, provenance: Provenance | undefined): Promise<void> {
+/**
+ * @param evaluation where the config that the user wrote has its evaluation
+ * @throws PrlError `PRL_CONFIG_INVALID` naming the key of a length or a memory size that does not fit the model
+ */
+export async function checkEngineMemory(
+  config: RlConfig,
+  provenance: Provenance | undefined,
+  evaluation: KeyPath = ["orchestrator", "eval"],
+): Promise<void> {
   if (config.orchestrator.client.base_url.length > 0) return;
   const { inference, orchestrator } = config;
   const { maxPositions, neededBytes } = await checkCapacity(await modelFolder(config.model.name), {
@@ -42,7 +49,7 @@ export async function checkEngineMemory(config: RlConfig, provenance: Provenance
   const blocks: { key: KeyPath; most: number | null }[] = [
     { key: ["orchestrator", "train"], most: orchestrator.train.sampling.max_completion_tokens },
     ...(orchestrator.eval?.source ?? []).map(({ sampling }, index) => ({
-      key: ["orchestrator", "eval", "source", index],
+      key: [...evaluation, "source", index],
       most: sampling.max_completion_tokens,
     })),
   ];

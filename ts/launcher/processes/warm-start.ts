@@ -9,6 +9,7 @@ import { join } from "node:path";
 
 import { type ChildConfigs, demonstrators, type SftConfig } from "../../config/index.ts";
 import { sourceFiles } from "../../datasets/index.ts";
+import { contentDigest } from "../../environments/run-start.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { dataSource } from "../../trainer/supervised.ts";
 import type { BaseModel } from "../models/base-model.ts";
@@ -97,15 +98,18 @@ export async function warmStartKey(config: SftConfig, model: BaseModel): Promise
   return cacheKey({ settings, model: model.key, data: await dataKey(config), version: packageManifest().version });
 }
 
-/** Identifies the environments' code by name and version, custom ones also by their file's digest, and data by their files' digests. */
+/** Identifies the environments' code by name and version, those by path also by the digest of their file or folder, and data by their files' digests. */
 async function dataKey({ data }: SftConfig): Promise<unknown> {
   if (data.source !== null) return Promise.all((await sourceFiles(dataSource(data))).map((file) => fileKey(file)));
   const checks = demonstrators(data).map(({ key, env }) => ({ kind: "environment", at: key, env }) as const);
   const facts = await environmentFacts(checks, { provenance: undefined });
   return Promise.all(
-    facts.map(async ({ name, version }, index) => {
+    facts.map(async ({ name, version, origin }, index) => {
       const path = checks[index]?.env.path ?? null;
-      return { name, version, file: path === null ? null : await fileKey(path.replace(/#[^#/]*$/, "")) };
+      if (path === null) return { name, version, file: null };
+      const isFolder = origin.kind === "package";
+      const file = await (isFolder ? contentDigest(origin.dir) : fileKey(path.replace(/#[^#/]*$/, "")));
+      return { name, version, file };
     }),
   );
 }

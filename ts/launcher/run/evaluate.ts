@@ -1,7 +1,7 @@
 /**
  * Runs an evaluation from config to summary: its directory, its traces, the results of an earlier try, its end.
  *
- * The directory holds `configs/eval.json`, `traces.jsonl` and, written last, `summary.json`.
+ * The directory holds `configs/eval.json`, `traces.jsonl`, in `run/` the lock and, written last, `summary.json`.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
@@ -25,6 +25,7 @@ import {
 } from "../../evals/index.ts";
 import { abortSignal, callback, checkOptions, only, table } from "../../options.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
+import { releaseLock, takeLock } from "../../files/run-lock.ts";
 import { environmentRecord } from "../checks/check-environments.ts";
 import { checkUserCode } from "../checks/user-code.ts";
 import { lockEnvironments } from "./run-environments.ts";
@@ -80,20 +81,24 @@ export async function evaluate(
   const sandboxes = sandboxSource(config.sandbox, env);
   try {
     const prepared = await prepareEvaluations(config, endpoints, env, sandboxes);
-    return await runPrepared(config, prepared, { ...options, signal }, started);
+    const directory = options.resume === true ? await earlierDirectory(config) : await newDirectory(config);
+    try {
+      return await runPrepared(directory, { config, prepared }, { ...options, signal }, started);
+    } finally {
+      await releaseLock(directory.path);
+    }
   } finally {
     await sandboxes.close();
   }
 }
 
 async function runPrepared(
-  config: EvalConfig,
-  prepared: readonly PreparedEvaluation[],
+  directory: RunDirectory,
+  { config, prepared }: { config: EvalConfig; prepared: readonly PreparedEvaluation[] },
   options: EvaluateRunOptions & { signal: AbortSignal },
   started: number,
 ): Promise<EvalSummary> {
   const { signal } = options;
-  const directory = options.resume === true ? await earlierDirectory(config) : await newDirectory(config);
   const records = prepared.map(({ evaluation, environment, origin }) =>
     environmentRecord(evaluation.name, environment, origin),
   );
@@ -148,6 +153,7 @@ function newDirectory(config: EvalConfig): Promise<RunDirectory> {
     environments: config.eval.map(({ name }) => name),
     model: modelName(config),
     clean: config.clean,
+    hold: true,
   });
 }
 
@@ -169,6 +175,7 @@ async function earlierDirectory(config: EvalConfig): Promise<RunDirectory> {
     });
   }
   checkSame(parseProcessConfig(earlier, earlierSchema, file), config, path);
+  await takeLock(path);
   return { name: basename(path), path, attempt: 1 };
 }
 

@@ -191,18 +191,22 @@ export interface PreparedSft {
 export async function prepareSft(config: SftConfig, options: PrepareOptions = {}): Promise<PreparedSft> {
   const { provenance } = options;
   const code = { provenance, signal: options.signal };
-  const { environments, absent } = await interruptible(options, async () => {
+  const { environments, noted } = await interruptible(options, async () => {
     const sources = await checkSftEnvironments(config, code);
     const evaluated = evaluationRun(config);
+    const remarks: (string | null)[] = [];
     if (evaluated !== null) {
-      await checkInferenceBackend(evaluated, provenance);
+      remarks.push((await checkInferenceBackend(evaluated, provenance)).warning);
       sources.push(...(await checkEvaluations(["eval"], evaluated, code)));
     }
     const model = await checkModel(config.model.name, { provenance, pull: pullOf(options) });
     await checkTrainerParallel({ trainer: config, models: [config.model.name] }, [], provenance);
-    if (evaluated !== null) await checkListeners(evaluated, provenance);
+    if (evaluated !== null) {
+      if (model === null) await checkEngineMemory(evaluated, provenance, ["eval"]);
+      await checkListeners(evaluated, provenance);
+    }
     makePlaces(config, provenance);
-    return { environments: sources, absent: model === null ? [] : [model] };
+    return { environments: sources, noted: [model, ...remarks].filter((text) => text !== null) };
   });
   const ready = await withInterpreter(config, [], provenance);
   const { directory, resumed } = await directoryOf("sft", ready, ["sft"], options);
@@ -219,7 +223,7 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
     await writeConfig(directory.path, "environments", environments);
   });
   const needsSandboxes = environments.some(({ sandbox }) => sandbox);
-  const warnings = [...absent, ...sftWarnings(config, provenance)];
+  const warnings = [...noted, ...sftWarnings(config, provenance)];
   return { config: named, directory, resumed, needsSandboxes, warnings };
 }
 

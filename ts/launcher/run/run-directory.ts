@@ -4,7 +4,7 @@
  * A run never writes into another run's directory: one that holds more than `configs/`, `slurm/`, `kubernetes/` and `ssh/` is refused, or emptied first with `clean`, and
  * only when it lies inside `output_dir`.
  */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readdir, rm, symlink } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 
@@ -39,6 +39,9 @@ export interface RunDirectory {
 }
 
 const RUN_NAME_DIGIT_BYTES = 4;
+/** A file name has at most 255 bytes, and a made-up one ends with eight digits. */
+const LONGEST_PREFIX = 200;
+const DIGEST_DIGITS = 8;
 /** What is there before a run begins: its config, and what a cluster starts it with. */
 const TOLERATED = new Set(["configs", "slurm", "kubernetes", "ssh"]);
 
@@ -47,10 +50,13 @@ export function madeUpRunName(environments: readonly string[], model: string, di
   return runNamePrefix(environments, model) + digits;
 }
 
-/** Prefix of the made-up names of runs with these environments and this model. */
+/** Prefix of the made-up names of runs with these environments and this model; the end of a long one is a digest of the whole. */
 export function runNamePrefix(environments: readonly string[], model: string): string {
   const unique = [...new Set(environments)];
-  return `${unique.map(fileNamePart).join("-")}--${fileNamePart(basename(model))}--`;
+  const whole = `${unique.map(fileNamePart).join("-")}--${fileNamePart(basename(model))}--`;
+  if (whole.length <= LONGEST_PREFIX) return whole;
+  const digest = createHash("sha256").update(whole).digest("hex").slice(0, DIGEST_DIGITS);
+  return `${whole.slice(0, LONGEST_PREFIX - DIGEST_DIGITS - "---".length)}-${digest}--`;
 }
 
 function randomDigits(): string {

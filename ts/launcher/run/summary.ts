@@ -83,7 +83,7 @@ export function summarize(history: RunHistory, facts: RunFacts): RunSummary {
         ? null
         : {
             tokens: onPolicyTokens,
-            max_abs_logprob_diff: Math.max(...onPolicy.map(({ maxAbsLogprobDiff }) => maxAbsLogprobDiff)),
+            max_abs_logprob_diff: largest(onPolicy.map(({ maxAbsLogprobDiff }) => maxAbsLogprobDiff)),
           },
     ...(facts.peakMemoryBytes === undefined ? {} : { peak_memory_bytes: facts.peakMemoryBytes }),
     ...(facts.restarts === undefined || Object.keys(facts.restarts).length === 0 ? {} : { restarts: facts.restarts }),
@@ -109,7 +109,12 @@ function evaluationSummary({ reward, version, num, metrics }: EvaluationReport):
 
 function firstLastBest(rewards: readonly number[]): RunSummary["reward"] {
   const [first, last] = [rewards[0], rewards.at(-1)];
-  return first === undefined || last === undefined ? null : { first, last, best: Math.max(...rewards) };
+  return first === undefined || last === undefined ? null : { first, last, best: largest(rewards) };
+}
+
+/** A call of Math.max with a value for each step would end where the stack of calls does. */
+function largest(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), -Infinity);
 }
 
 /** Seconds rounded to milliseconds. */

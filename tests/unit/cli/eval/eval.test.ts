@@ -76,7 +76,13 @@ describe("prl eval", () => {
     expect(mock.requests).toHaveLength(8);
     expect(new Set(mock.requests.map(({ body }) => body["seed"])).size).toBe(8);
     expect(traces("a")).toHaveLength(8);
-    expect(readdirSync(join(dir, "outputs", "a")).toSorted()).toEqual(["configs", "summary.json", "traces.jsonl"]);
+    expect(readdirSync(join(dir, "outputs", "a")).toSorted()).toEqual([
+      "configs",
+      "run",
+      "summary.json",
+      "traces.jsonl",
+    ]);
+    expect(readdirSync(join(dir, "outputs/a/run"))).toEqual([]);
   });
 
   test("takes a package by its folder, and reports the first error of each kind", async () => {
@@ -223,6 +229,26 @@ url = "${mock.url}/two"
     const more = await prl([...args, "--resume", "-r", "2"], dir);
     expect(mock.requests).toHaveLength(6);
     expect((JSON.parse(more.stdout) as EvalSummary).evaluations).toMatchObject([{ scored: 12 }]);
+  });
+
+  test("an evaluation that goes on holds its directory, and is not resumed", async () => {
+    const meanwhile: Awaited<ReturnType<typeof prl>>[] = [];
+    const args = (url: string) => ["eval", "./say.mjs", "-m", "m", "-b", url, "--run.name", "a", "-n", "1"];
+    const mock = await mockEndpoint(async (request, index) => {
+      if (index === 0)
+        for (const other of [
+          [...args(mock.url), "--resume"],
+          ["runs", "show", "a"],
+        ])
+          meanwhile.push(await prl(other, dir));
+      return chatCompletion(String(number(request)));
+    });
+    mocks.push(mock);
+    expect((await prl(args(mock.url), dir)).code).toBe(0);
+    const locked = { code: 2, stderr: expect.stringContaining("PRL_RUN_LOCKED") as string };
+    const shown = { stdout: expect.stringMatching(/^status +running/m) as string };
+    expect(meanwhile).toEqual([locked, shown].map((part) => expect.objectContaining(part) as unknown));
+    expect(traces("a")).toHaveLength(1);
   });
 
   test("--resume names the key of an earlier config that is damaged", async () => {

@@ -58,7 +58,7 @@ describe("prl runs list", () => {
     expect(code).toBe(0);
     const { runs } = JSON.parse(stdout) as { runs: { name: string; problems: string[] }[] };
     expect(Object.fromEntries(runs.map((run) => [run.name, run.problems.join("; ")]))).toEqual({
-      empty: "configs/ holds no rl.json, sft.json, eval.json; it holds no run",
+      empty: "configs/ holds no rl.json, sft-run.json, eval.json; it holds no run",
       dry: "it has not been started",
       torn:
         "summary.json is no JSON object; rl.json is no JSON object; no summary.json that can be read, and no process has the " +
@@ -144,8 +144,15 @@ describe("prl runs show", () => {
   test("supervised runs show their loss; evaluation runs their mean", async () => {
     const folder = await temporaryFolder();
     const line = { component: "sft", attempt: 1, step: 1, time: 1, "loss/mean": 2.5 };
-    await writeRun(folder, "s", { "configs/sft.json": {}, "summary.json": SUMMARY, "metrics.jsonl": [line] });
-    expect((await prl(["runs", "show", "s", "--output-dir", folder])).stdout).toMatch(/^loss at the end +2\.5000$/m);
+    await writeRun(folder, "s", {
+      "configs/sft-run.json": { max_steps: 7, optim: { lr: 0.25 } },
+      "configs/sft.json": { run_id: "s", config: { max_steps: 7, optim: { lr: 0.25 } } },
+      "summary.json": SUMMARY,
+      "metrics.jsonl": [line],
+    });
+    const { stdout } = await prl(["runs", "show", "s", "--output-dir", folder]);
+    expect(stdout).toMatch(/^loss at the end +2\.5000$/m);
+    expect(stdout).toMatch(/^optim\.lr +0\.25$/m);
     const summary = { status: "completed", evaluations: [{ name: "e", reward: { mean: 0.5 } }] };
     const path = await writeRun(folder, "e", { "configs/eval.json": {}, "summary.json": summary });
     expect(await readRun(path)).toMatchObject({ kind: "eval", reward: { first: 0.5, last: 0.5 }, problems: [] });
@@ -166,6 +173,16 @@ describe("prl runs show", () => {
     const { code, stderr } = await prl(["runs", "show", "olt", "--output-dir", await twoRuns()]);
     expect(code).toBe(2);
     expect(stderr).toMatch(/PRL_RUN_UNKNOWN.*did you mean old\?/);
+  });
+
+  test("the current folder and the one above are paths too", async () => {
+    const folder = await twoRuns();
+    for (const [name, cwd] of [
+      [".", join(folder, "old")],
+      ["..", join(folder, "old", "configs")],
+    ] as const) {
+      expect((await prl(["runs", "show", name], cwd)).stdout).toMatch(/^run +old$/m);
+    }
   });
 
   test("a path is looked for where it leads, and not in the output folder", async () => {

@@ -47,14 +47,15 @@ describe("the key of a warm start", () => {
     expect(await warmStartKey(config, { ...BASE, key: "another" })).not.toBe(await warmStartKey(config, BASE));
   });
 
+  const source = (version: string) => `import { defineEnvironment, reward, singleTurn, z } from "prl-lm/environments";
+    // ${version}
+    export default defineEnvironment({
+      name: "own", version: "1", config: z.object({}), tasks: () => [{ prompt: "a" }],
+      rollout: singleTurn(), rewards: { one: reward(1, () => 1) },
+      demonstrations: () => [{ prompt: "a", completion: "b" }],
+    });`;
+
   it("changes with the code of a custom environment, not with its place", async () => {
-    const source = (version: string) => `import { defineEnvironment, reward, singleTurn, z } from "prl-lm/environments";
-      // ${version}
-      export default defineEnvironment({
-        name: "own", version: "1", config: z.object({}), tasks: () => [{ prompt: "a" }],
-        rollout: singleTurn(), rewards: { one: reward(1, () => 1) },
-        demonstrations: () => [{ prompt: "a", completion: "b" }],
-      });`;
     const keys: string[] = [];
     for (const [name, version] of [
       ["a", "1"],
@@ -68,5 +69,18 @@ describe("the key of a warm start", () => {
     }
     expect(keys[0]).toBe(keys[1]);
     expect(keys[2]).not.toBe(keys[0]);
+  });
+
+  it("changes with any file of an environment's package that is named by its folder", async () => {
+    const folder = join(dir, "package");
+    await mkdir(folder);
+    const manifest = { name: "own", version: "1.0.0", prl: { environment: "./own.ts" } };
+    await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
+    await writeFile(join(folder, "own.ts"), source("1"));
+    const key = async () => warmStartKey(await sft({ "data.env": { id: null, path: folder, args: {} } }), BASE);
+    await writeFile(join(folder, "words.txt"), "a");
+    const first = await key();
+    await writeFile(join(folder, "words.txt"), "b");
+    expect(await key()).not.toBe(first);
   });
 });

@@ -36,6 +36,33 @@ test("a signal ends the search for the checkpoint to resume, which reads all of 
   closeSync(writer);
 });
 
+test.each([
+  [{ kv_cache_bytes: 1 }, {}, "inference.kv_cache_bytes: 1 bytes do not hold one sequence"],
+  [
+    { replicas: 2, server: { port: 45_677 } },
+    {},
+    "monitors.prometheus.port: port 45678 is wanted by inference.server.port",
+  ],
+  [{}, { max_completion_tokens: 128 }, "eval.source.0.sampling.max_completion_tokens: 128 leaves no room for a prompt"],
+])("servers for the evaluations of a supervised run are checked before it starts: %j %j", async (...given) => {
+  const [inference, sampling, message] = given;
+  const place = await writeRun(await temporaryFolder(), "runs", { "rows.jsonl": [{ prompt: "a", completion: "b" }] });
+  const config = configSchemas.sft.parse({
+    model: { name: MODEL },
+    max_steps: 1,
+    seq_len: 1024,
+    data: { source: join(place, "rows.jsonl") },
+    eval: { source: [{ env: { id: "reverse-text" } }], sampling },
+    inference,
+    monitors: { prometheus: { port: 45_678 } },
+    output_dir: place,
+  });
+  await expect(prepareSft(config)).rejects.toMatchObject({
+    code: "PRL_CONFIG_INVALID",
+    message: expect.stringMatching(new RegExp(`^${message.replaceAll(".", "\\.")}`)) as string,
+  });
+});
+
 /** Opens a pipe for writing as soon as somebody reads it. */
 async function openToReader(pipe: string): Promise<number> {
   for (let tries = 0; tries < 4_000; tries++) {

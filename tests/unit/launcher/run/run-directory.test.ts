@@ -38,6 +38,14 @@ describe("the made-up run name", () => {
     expect(name).toMatch(/^[a-z0-9][a-z0-9._-]*$/);
     expect(name.startsWith("math-owner-code-golf--")).toBe(true);
   });
+  it("of many environments fits a file name, and differs from that of others", async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `environment-${i}`);
+    const { name } = await prepareRunDirectory(place({ name: null, environments: names }));
+    expect(name).toMatch(/^environment-0-environment-1-.{8,}-[0-9a-f]{8}--[0-9a-f]{8}$/);
+    const prefix = (last: string) => madeUpRunName([...names, last], "m", "");
+    expect(prefix("a")).toBe(prefix("a"));
+    expect(prefix("a")).not.toBe(prefix("b"));
+  });
   it("differs from run to run", () => {
     expect(madeUpRunName(["a"], "m")).not.toBe(madeUpRunName(["a"], "m"));
   });

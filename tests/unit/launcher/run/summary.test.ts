@@ -53,6 +53,13 @@ function history(rewards: readonly number[], evaluations: readonly [string, numb
 }
 
 describe("summarize", () => {
+  it("sums up a run of more steps than a function can have arguments", () => {
+    const step = { step: 1, reward: 0.25, tokens: 1, onPolicy: { tokens: 1, maxAbsLogprobDiff: 0.5 } };
+    const steps = Array.from({ length: 200_000 }, () => step);
+    const summary = summarize({ steps, evaluations: [] } as unknown as RunHistory, FACTS);
+    expect(summary).toMatchObject({ steps: 200_000, reward: { best: 0.25 }, mismatch: { max_abs_logprob_diff: 0.5 } });
+  });
+
   it("takes the reward from the held-out evaluation of the first source", () => {
     const rewards = [
       ["greedy", 0, 0.6],

@@ -152,9 +152,13 @@ export type AlgoBlock = z.output<typeof algoBlock>;
 
 /** Keys that only some algorithms read, with these algorithms; setting one for another algorithm is an error. */
 const READ_BY: Readonly<Record<string, readonly AlgoBlock["type"][]>> = {
+  // The advantages of echo are those of grpo.
+  std: ["grpo", "echo"],
+  decay: ["rae"],
   roles: ["echo"],
   teacher: ["opd", "opsd", "sft"],
   demo_key: ["opsd"],
+  template: ["opsd"],
   min_reward: ["sft"],
   path: ["custom"],
   deadline_s: ["custom"],
@@ -163,10 +167,12 @@ const READ_BY: Readonly<Record<string, readonly AlgoBlock["type"][]>> = {
 /** Problems between keys of the block, by key. */
 export function algoProblems(block: AlgoBlock): { key: string; message: string }[] {
   const { type } = block;
+  const defaults = algoBlock.parse({});
   const found = Object.entries(READ_BY).flatMap(([key, readers]) => {
-    const value: unknown = block[key as keyof AlgoBlock];
-    const isSet = value !== null && !(typeof value === "object" && Object.keys(value).length === 0);
-    return isSet && !readers.includes(type) ? [{ key, message: `is not read by the algorithm "${type}"` }] : [];
+    const [value, unset] = [block, defaults].map((one) => JSON.stringify(one[key as keyof AlgoBlock]));
+    return value !== unset && !readers.includes(type)
+      ? [{ key, message: `is not read by the algorithm "${type}"` }]
+      : [];
   });
   const needs = (key: keyof AlgoBlock, why: string) =>
     block[key] === null ? [{ key, message: `is needed by the algorithm "${type}": ${why}` }] : [];
