@@ -17,7 +17,7 @@ import {
   type RendererName,
   type Tokenizer,
 } from "../../../ts/renderers/index.ts";
-import { THINKING } from "./templates.ts";
+import { QWEN_LIKE_TOOLS, THINKING } from "./templates.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../configs/reverse-text/model", import.meta.url));
 const SPECIAL: Record<string, string[]> = {
@@ -81,6 +81,32 @@ describe("renderReply", () => {
     expect(reply("\n\treturn x \n")).toBe("<think>\n\n</think>\n\n\treturn x \n<|im_end|>");
     expect(reply("<think>\n  a\n\tb\n</think>\n\n    c")).toBe("<think>\n  a\n\tb\n</think>\n\n    c<|im_end|>");
     expect(reply(" c", { reasoning_content: "\n  a \n" })).toBe("<think>\n  a \n</think>\n\n c<|im_end|>");
+  });
+});
+
+describe("calls of a conversation", () => {
+  const args = '{"a":1,"b":[2,"x"],"id":12345678901234567890}';
+  const TEXT =
+    "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' + message.content -}}{%- for call in message.tool_calls -%}" +
+    "{{- call.function.name + call.function.arguments -}}{%- endfor -%}{{- '<|im_end|>\\n' -}}{%- endfor -%}" +
+    "{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
+  const ENTRIES =
+    "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' + message.content -}}{%- for call in message.tool_calls -%}" +
+    "{%- for name, value in call.function.arguments | items -%}{{- name + '=' + value | tojson + ';' -}}{%- endfor -%}{%- endfor -%}" +
+    "{{- '<|im_end|>\\n' -}}{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
+
+  it.each([
+    ["writes them as JSON", QWEN_LIKE_TOOLS, '<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": [2, "x"], "id": 12345678901234567890}}\n</tool_call>'],
+    ["goes through their entries", ENTRIES, 'a=1;b=[2, "x"];id=12345678901234567890;'],
+    ["writes the text itself", TEXT, `f${args}`],
+  ])("have arguments as JSON text for a template that %s", async (_, template, written) => {
+    const dir = await folder(SPECIAL["qwen2.5"] ?? [], template);
+    const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
+    const call = { id: "c", type: "function", function: { name: "f", arguments: args } };
+    const reply = { role: "assistant", content: "", tool_calls: [call] };
+    const learnt = renderer.renderReply([{ role: "user", content: "x" }], reply);
+    expect(tokenizer.decode(learnt)).toBe(`${written}<|im_end|>`);
+    expect(tokenizer.decode(renderer.render([{ role: "user", content: "x" }, reply]))).toContain(written);
   });
 });
 
