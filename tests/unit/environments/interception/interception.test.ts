@@ -407,6 +407,25 @@ describe("failures", () => {
     );
     expect(trace).toMatchObject({ stop_condition: "said_two", reward: 2 });
   });
+
+  it("requests at the same time take no turn beyond the limit while a slow stop is checked, and are stopped once", async () => {
+    const { client, prompts } = policy(Array.from({ length: 9 }, () => `yes${END}`));
+    const onStop = vi.fn();
+    let taken = 0;
+    const { trace } = await runAgent(
+      { server, client },
+      async (way) => {
+        const create = (content: string) =>
+          openai(way).chat.completions.create({ ...HI, messages: [{ role: "user", content }] });
+        await create("first");
+        const asked = await Promise.allSettled(["1", "2", "3", "4", "5"].map(create));
+        taken = asked.filter(({ status }) => status === "fulfilled").length;
+      },
+      { maxTurns: 3, onStop, stops: { never: () => new Promise((resolve) => setTimeout(resolve, 50, false)) } },
+    );
+    expect([taken, prompts.length, onStop.mock.calls.length]).toEqual([2, 3, 1]);
+    expect(trace).toMatchObject({ stop_condition: "max_turns", reward: 3 });
+  });
 });
 
 it("a model behind an endpoint serves agents too, whatever its own dialect is", async () => {
