@@ -126,7 +126,7 @@ async function answerCalls<Row, Config, State>(
   return Promise.all(
     toolCalls.map(async (call): Promise<Message> => {
       count("tool_calls");
-      // Only well-formed calls are in the message; others are text, and the answer to them is text, too.
+      // Only well-formed calls are in the message, so the answer to another one names no call.
       const id = call.status === "ok" ? message.tool_calls?.[read++]?.id : undefined;
       const answer = (content: string): Message => ({
         role: "tool",
