@@ -275,6 +275,20 @@ function suffixOf(
 
 /** The tokens behind a reply; null when they depend on the text before it. */
 function continuation(
+  form: Form,
+  messages: readonly ChatMessage[],
+  tools: readonly unknown[] | null,
+): Uint32Array | null {
+  try {
+    return behindStandIn(form, messages, tools);
+  } catch (cause) {
+    // A template may refuse a tool's answer behind a reply without a call, and take the conversation itself.
+    if (cause instanceof PrlError && cause.code === "PRL_TEMPLATE") return null;
+    throw cause;
+  }
+}
+
+function behindStandIn(
   { tokenizer, text }: Form,
   messages: readonly ChatMessage[],
   tools: readonly unknown[] | null,

@@ -163,6 +163,18 @@ describe("bridgeToNextTurn", () => {
     expect(renderer.bridgeToNextTurn(prompt, ids("a<|im_end|>"), [user("b")])).not.toBeNull();
   });
 
+  it("is refused where the template takes the new messages only behind the reply itself", async () => {
+    const template =
+      "{%- for message in messages -%}{%- if message.role == 'tool' and not messages[loop.index0 - 1].tool_calls -%}" +
+      "{{- raise_exception('it answers no call') -}}{%- endif -%}{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' -}}" +
+      "{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
+    const dir = await folder(SPECIAL["qwen2.5"] ?? [], template);
+    const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
+    const [prompt, completion] = [renderer.render([user("hi")]), tokenizer.encode("a<|im_end|>")];
+    expect(renderer.bridgeToNextTurn(prompt, completion, [tool("b")])).toBeNull();
+    expect(renderer.bridgeToNextTurn(prompt, completion, [user("b")])).not.toBeNull();
+  });
+
   it("qwen3 renders anew when its template forgets thinking, unless it is kept", async () => {
     const { renderer, tokenizer, dir } = family("qwen3");
     const prompt = renderer.render([user("hi")]);
