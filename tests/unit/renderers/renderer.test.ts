@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { parseExact } from "../../../ts/exact-json.ts";
 import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { createRenderer } from "../../../ts/renderers/renderer.ts";
 import { readTokenizerConfig } from "../../../ts/renderers/tokenizer-config.ts";
@@ -88,7 +89,7 @@ describe("calls of a conversation", () => {
   const args = '{"a":1,"b":[2,"x"],"id":12345678901234567890}';
   const TEXT =
     "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' + message.content -}}{%- for call in message.tool_calls -%}" +
-    "{{- call.function.name + call.function.arguments -}}{%- endfor -%}{{- '<|im_end|>\\n' -}}{%- endfor -%}" +
+    "{{- call.function.name ARGUMENTS -}}{%- endfor -%}{{- '<|im_end|>\\n' -}}{%- endfor -%}" +
     "{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
   const ENTRIES =
     "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' + message.content -}}{%- for call in message.tool_calls -%}" +
@@ -98,15 +99,18 @@ describe("calls of a conversation", () => {
   it.each([
     ["writes them as JSON", QWEN_LIKE_TOOLS, '<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": [2, "x"], "id": 12345678901234567890}}\n</tool_call>'],
     ["goes through their entries", ENTRIES, 'a=1;b=[2, "x"];id=12345678901234567890;'],
-    ["writes the text itself", TEXT, `f${args}`],
-  ])("have arguments as JSON text for a template that %s", async (_, template, written) => {
+    ["adds the text to another", TEXT.replace("ARGUMENTS", "+ call.function.arguments"), `f${args}`],
+    ["prints the text", TEXT.replace("ARGUMENTS", "~ call.function.arguments"), `f${args}`],
+  ])("have arguments as text or as objects for a template that %s", async (_, template, written) => {
     const dir = await folder(SPECIAL["qwen2.5"] ?? [], template);
     const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
-    const call = { id: "c", type: "function", function: { name: "f", arguments: args } };
-    const reply = { role: "assistant", content: "", tool_calls: [call] };
-    const learnt = renderer.renderReply([{ role: "user", content: "x" }], reply);
-    expect(tokenizer.decode(learnt)).toBe(`${written}<|im_end|>`);
-    expect(tokenizer.decode(renderer.render([{ role: "user", content: "x" }, reply]))).toContain(written);
+    for (const given of [args, parseExact(args)]) {
+      const call = { id: "c", type: "function", function: { name: "f", arguments: given } };
+      const reply = { role: "assistant", content: "", tool_calls: [call] };
+      const learnt = renderer.renderReply([{ role: "user", content: "x" }], reply);
+      expect(tokenizer.decode(learnt)).toBe(`${written}<|im_end|>`);
+      expect(tokenizer.decode(renderer.render([{ role: "user", content: "x" }, reply]))).toContain(written);
+    }
   });
 });
 
