@@ -166,6 +166,12 @@ describe("live block", () => {
     expect(all).toContain("2 restarts");
     expect(all).toContain("held 0.2500 → 0.7500");
   });
+
+  it("shows a run of any length", () => {
+    const steps = new Array<RlStep>(150_000).fill(step({ reward: 0.25 })).with(1, step({ reward: 0.75 }));
+    expect(liveBlock({ ...state, maxSteps: null, steps }, 100, false).join("\n")).toContain("best 0.7500");
+  });
+
   it("shows the progress within a step, also before the first one, until the run is over", () => {
     const load = {
       step: 13,

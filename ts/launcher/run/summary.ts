@@ -83,7 +83,7 @@ export function summarize(history: RunHistory, facts: RunFacts): RunSummary {
         ? null
         : {
             tokens: onPolicyTokens,
-            max_abs_logprob_diff: Math.max(...onPolicy.map(({ maxAbsLogprobDiff }) => maxAbsLogprobDiff)),
+            max_abs_logprob_diff: onPolicy.reduce((most, { maxAbsLogprobDiff: own }) => Math.max(most, own), 0),
           },
     ...(facts.peakMemoryBytes === undefined ? {} : { peak_memory_bytes: facts.peakMemoryBytes }),
     ...(facts.restarts === undefined || Object.keys(facts.restarts).length === 0 ? {} : { restarts: facts.restarts }),
@@ -109,7 +109,8 @@ function evaluationSummary({ reward, version, num, metrics }: EvaluationReport):
 
 function firstLastBest(rewards: readonly number[]): RunSummary["reward"] {
   const [first, last] = [rewards[0], rewards.at(-1)];
-  return first === undefined || last === undefined ? null : { first, last, best: Math.max(...rewards) };
+  if (first === undefined || last === undefined) return null;
+  return { first, last, best: rewards.reduce((a, b) => Math.max(a, b), first) };
 }
 
 /** Seconds rounded to milliseconds. */

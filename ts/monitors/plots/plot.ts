@@ -53,15 +53,11 @@ export function rewardPlot(plot: RewardPlot): string {
       .filter(({ points }) => points.length > 0),
   ) as [Curve[], Curve[]];
   const all = [...training, ...evaluations].flatMap(({ points }) => points);
-  const x = scale({ low: 0, high: Math.max(1, ...all.map((point) => point.x)), whole: true }, [
-    MARGIN.left,
-    WIDTH - MARGIN.right,
-  ]);
-  const ys = all.map((point) => point.y);
-  const y = scale({ low: Math.min(0, ...ys), high: Math.max(1, ...ys), whole: false }, [
-    HEIGHT - MARGIN.bottom,
-    MARGIN.top,
-  ]);
+  const rightmost = all.reduce((most, point) => Math.max(most, point.x), 1);
+  const x = scale({ low: 0, high: rightmost, whole: true }, [MARGIN.left, WIDTH - MARGIN.right]);
+  const low = all.reduce((least, point) => Math.min(least, point.y), 0);
+  const high = all.reduce((most, point) => Math.max(most, point.y), 1);
+  const y = scale({ low, high, whole: false }, [HEIGHT - MARGIN.bottom, MARGIN.top]);
 
   const body = [
     `<rect width="${WIDTH}" height="${HEIGHT}" rx="10" fill="#ffffff"/>`,
