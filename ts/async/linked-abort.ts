@@ -40,10 +40,13 @@ export class LinkedAbort {
 
   /** Times beyond 24 days, `Infinity` among them, count as 24 days. */
   abortAfter(ms: number, reason: () => unknown): this {
-    this.#timer = setTimeout(() => {
-      this.#isLate = !this.signal.aborted;
-      this.abort(reason());
-    }, Math.min(ms, LONGEST_MS));
+    this.#timer = setTimeout(
+      () => {
+        this.#isLate = !this.signal.aborted;
+        this.abort(reason());
+      },
+      Math.min(ms, LONGEST_MS),
+    );
     return this;
   }
 

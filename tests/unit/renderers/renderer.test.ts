@@ -97,7 +97,11 @@ describe("calls of a conversation", () => {
     "{{- '<|im_end|>\\n' -}}{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
 
   it.each([
-    ["writes them as JSON", QWEN_LIKE_TOOLS, '<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": [2, "x"], "id": 12345678901234567890}}\n</tool_call>'],
+    [
+      "writes them as JSON",
+      QWEN_LIKE_TOOLS,
+      '<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": [2, "x"], "id": 12345678901234567890}}\n</tool_call>',
+    ],
     ["goes through their entries", ENTRIES, 'a=1;b=[2, "x"];id=12345678901234567890;'],
     ["adds the text to another", TEXT.replace("ARGUMENTS", "+ call.function.arguments"), `f${args}`],
     ["prints the text", TEXT.replace("ARGUMENTS", "~ call.function.arguments"), `f${args}`],
