@@ -168,7 +168,8 @@ describe("live block", () => {
   });
 
   it("shows a run of any length", () => {
-    const steps = new Array<RlStep>(150_000).fill(step({ reward: 0.25 })).with(1, step({ reward: 0.75 }));
+    const common = step({ reward: 0.25 });
+    const steps = Array.from({ length: 150_000 }, () => common).with(1, step({ reward: 0.75 }));
     expect(liveBlock({ ...state, maxSteps: null, steps }, 100, false).join("\n")).toContain("best 0.7500");
   });
 

@@ -206,9 +206,9 @@ describe("tools of an MCP address", () => {
         onsessioninitialized: (id) => void (open.set(id, transport), began.sessions++),
         onsessionclosed: (id) => void open.delete(id),
       });
-      const server = new McpServer({ name: "sessions", version: "1.0.0" });
-      server.registerTool("one", { description: "one" }, () => ({ content: [{ type: "text", text: "1" }] }));
-      return void server.connect(transport).then(() => transport.handleRequest(request, response));
+      const mcp = new McpServer({ name: "sessions", version: "1.0.0" });
+      mcp.registerTool("one", { description: "one" }, () => ({ content: [{ type: "text", text: "1" }] }));
+      return void mcp.connect(transport).then(() => transport.handleRequest(request, response));
     });
     await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
     const address = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
