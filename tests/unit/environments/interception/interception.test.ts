@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request as ask } from "node:http";
+
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -426,6 +429,24 @@ describe("failures", () => {
     expect([taken, prompts.length, onStop.mock.calls.length]).toEqual([2, 3, 1]);
     expect(trace).toMatchObject({ stop_condition: "max_turns", reward: 3 });
   });
+});
+
+it("a request whose body is still coming when its rollout ends takes no turn", async () => {
+  const { client, prompts } = policy([`one${END}`, `two${END}`]);
+  let late: ClientRequest | undefined;
+  const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "late" }] });
+  const { trace } = await runAgent({ server, client }, async ({ url, key }) => {
+    await openai({ url, key }).chat.completions.create({ model: "m", messages: [{ role: "user", content: "hi" }] });
+    const headers = { authorization: `Bearer ${key}`, "content-length": body.length };
+    late = ask(`${url}/v1/chat/completions`, { method: "POST", headers });
+    late.write(body.slice(0, 9));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+  const answered = once(late as ClientRequest, "response") as Promise<[IncomingMessage]>;
+  late?.end(body.slice(9));
+  const [answer] = await answered;
+  answer.resume();
+  expect([answer.statusCode, prompts.length, trace?.reward]).toEqual([401, 1, 1]);
 });
 
 it("a model behind an endpoint serves agents too, whatever its own dialect is", async () => {
