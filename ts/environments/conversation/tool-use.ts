@@ -14,7 +14,7 @@ export interface ToolUseOptions<Row, Config, State> {
   tools?: Readonly<Record<string, Tool<Row, Config, State>>>;
   /** Additional sources of tools, opened for each rollout: `mcpTools(...)`. */
   servers?: readonly ToolSource[] | ((task: Row, context: RolloutContext<Row, Config>) => readonly ToolSource[]);
-  /** Most model calls; then it stops as `max_turns`. Default 10. */
+  /** Most model calls, without those of `edit`; then it stops as `max_turns`. Default 10. */
   maxTurns?: number;
   /** Default: the row's `prompt`. */
   prompt?: (task: Row, context: RolloutContext<Row, Config>) => Prompt | Promise<Prompt>;
