@@ -123,6 +123,7 @@ export class TraceGraph implements Trace {
   info: Readonly<Record<string, unknown>> = {};
   readonly #nodes: TraceNode[] = [];
   readonly #children = new Map<number | null, number[]>();
+  #isSealed = false;
   #asked: PromptForm | "varied" | null = null;
   #truncated = false;
   /** Tools of each sampled node's prompt; equal ones are one text. */
@@ -205,11 +206,17 @@ export class TraceGraph implements Trace {
     return isRecorded ? Math.max(0, tokens - 1) : 0;
   }
 
+  /** From now on it stays as it is: turns that are still added are left out. */
+  seal(): void {
+    this.#isSealed = true;
+  }
+
   /**
-   * Adds a turn: nodes for the messages that are new, then the sampled one, whose index it returns. Errors: PRL_INFERENCE_FAILED when the
-   * completion's parts do not fit together.
+   * Adds a turn: nodes for the messages that are new, then the sampled one, whose index it returns; -1 where it is sealed. Errors:
+   * PRL_INFERENCE_FAILED when the completion's parts do not fit together.
    */
   commitTurn(turn: Turn): number {
+    if (this.#isSealed) return -1;
     const { prompt, promptIds, completionIds, logprobs, response, messageSpans } = turn;
     const policyVersions = turn.policyVersions ?? (completionIds.length > 0 ? [[0, 0] as const] : []);
     checkCompletion(completionIds, logprobs, policyVersions);

@@ -56,6 +56,7 @@ export async function runRollout<Config, Row extends object, Agent extends strin
     time.release();
     checkRecordable(ended);
     end = ended;
+    seats.end();
     for (const { trace } of seats.spoken) trace.info = end.info ?? {};
     clock.generated = performance.now();
     checkSpoken(seats, end, timeMs);
