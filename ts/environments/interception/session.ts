@@ -90,7 +90,7 @@ export class InterceptionSession {
   #malformedCalls = 0;
   #formatMisses = 0;
   #stopCondition: string | null = null;
-  #hasToldStop = false;
+  #hasReportedStop = false;
   #failure: unknown = null;
 
   constructor(parts: SessionParts) {
@@ -256,8 +256,8 @@ export class InterceptionSession {
       this.#turns += 1;
       return;
     }
-    if (!this.#hasToldStop) this.#parts.onStop?.();
-    this.#hasToldStop = true;
+    if (!this.#hasReportedStop) this.#parts.onStop?.();
+    this.#hasReportedStop = true;
     throw new PrlError("PRL_AGENT_STOPPED", `the rollout has stopped: ${this.#stopCondition}`);
   }
 

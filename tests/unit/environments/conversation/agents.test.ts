@@ -98,11 +98,11 @@ function run(environment: ReturnType<typeof duel>, client: PolicyClient) {
 describe("agents", () => {
   it("take no turn while the others are scored: a call that the rollout does not wait for is in no trace", async () => {
     const calls: (() => void)[] = [];
-    const { generate } = policy();
+    const inner = policy();
     const client: PolicyClient = {
       async generate(request) {
         if (request.tokenIds.length > 100) await new Promise<void>((resolve) => calls.push(resolve));
-        return generate(request);
+        return inner.generate(request);
       },
     };
     const late: Message[] = [{ role: "user", content: "late".repeat(50) }];
