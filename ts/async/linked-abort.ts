@@ -6,6 +6,9 @@
  */
 import { setMaxListeners } from "node:events";
 
+/** Node fires a timer of a longer time at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 export class LinkedAbort {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
@@ -35,11 +38,15 @@ export class LinkedAbort {
     this.#controller.abort(reason);
   }
 
+  /** Times beyond 24 days, `Infinity` among them, count as 24 days. */
   abortAfter(ms: number, reason: () => unknown): this {
-    this.#timer = setTimeout(() => {
-      this.#isLate = !this.signal.aborted;
-      this.abort(reason());
-    }, ms);
+    this.#timer = setTimeout(
+      () => {
+        this.#isLate = !this.signal.aborted;
+        this.abort(reason());
+      },
+      Math.min(ms, LONGEST_MS),
+    );
     return this;
   }
 

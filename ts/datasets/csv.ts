@@ -2,7 +2,7 @@
  * CSV by RFC 4180, read as it comes: fields in quotes hold delimiters, line ends and doubled quotes.
  *
  * Lines end with CRLF or LF. A quote inside a field that does not begin with one is an ordinary character. An empty line is a record with
- * one empty field; `csvRows` leaves these out. This file knows no file system.
+ * one empty field; `csvRows` leaves it out where there are several columns. This file knows no file system.
  */
 import { PrlError } from "../errors.ts";
 
@@ -28,7 +28,7 @@ export async function* csvRecords(
 }
 
 /**
- * Objects of the records after the first, whose fields are the keys; empty lines are left out.
+ * Objects of the records after the first, whose fields are the keys; empty lines are left out, except where there is only one column.
  * Errors: PRL_DATA_FORMAT naming the line, for a header that names a column twice and for a record of another length.
  */
 export async function* csvRows(

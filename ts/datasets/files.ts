@@ -25,7 +25,7 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
 /** Null: a kind of file that we do not read. */
 export function formatOf(path: string): Format | null {
   const extension = /\.[a-z]+(\.gz)?$/u.exec(path.toLowerCase())?.[0] ?? "";
-  return EXTENSIONS[extension] ?? EXTENSIONS[extension.replace(/^\.[a-z]+(?=\.[a-z]+\.gz$)/u, "")] ?? null;
+  return EXTENSIONS[extension] ?? null;
 }
 
 /** A row and its place, `train.csv:17`. */

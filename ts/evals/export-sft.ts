@@ -106,10 +106,12 @@ function traceRows(trace: EpisodeTrace, minReward: number, count: (reason: LeftO
   const taken = new Set<number>();
   return branches(trace.nodes).flatMap((path) => {
     const row = branchRow(trace, path, taken);
+    if (typeof row === "string") {
+      count(row);
+      return [];
+    }
     for (const index of path) if (trace.nodes[index]?.sampled === true) taken.add(index);
-    if (typeof row !== "string") return [row];
-    count(row);
-    return [];
+    return [row];
   });
 }
 

@@ -58,8 +58,8 @@ const CONNECTION_CODES = new Set([
 
 /**
  * The body of a 2xx answer as text, empty where `onEvent` got it. Errors: PRL_INFERENCE_UNREACHABLE (no connection),
- * PRL_INFERENCE_TIMEOUT (the deadline), PRL_INFERENCE_CONTEXT (a prompt that is too long), PRL_INFERENCE_RATE_LIMIT (429), PRL_INFERENCE_REQUEST (other 4xx),
- * PRL_INFERENCE_AUTH, PRL_INFERENCE_UNSUPPORTED (501), PRL_INFERENCE_FAILED (other); an abort rejects with its reason.
+ * PRL_INFERENCE_TIMEOUT (the deadline), PRL_INFERENCE_CONTEXT (a prompt that is too long), PRL_INFERENCE_RATE_LIMIT (429), PRL_INFERENCE_AUTH (401),
+ * PRL_INFERENCE_REQUEST (other 4xx), PRL_INFERENCE_UNSUPPORTED (501), PRL_INFERENCE_FAILED (other); an abort rejects with its reason.
  */
 export async function exchange(dispatcher: Dispatcher, url: string, request: Exchange): Promise<string> {
   const { signal } = request;
@@ -160,11 +160,13 @@ export function httpError(what: string, status: number, text: string): Inference
           ? "PRL_INFERENCE_RATE_LIMIT"
           : isOwn(code)
             ? code
-            : status < 400 || status >= 500
-              ? "PRL_INFERENCE_FAILED"
-              : code === "PRL_INFERENCE_CONTEXT" || VLLM_CONTEXT.test(message)
-                ? "PRL_INFERENCE_CONTEXT"
-                : "PRL_INFERENCE_REQUEST";
+            : status === 401
+              ? "PRL_INFERENCE_AUTH"
+              : status < 400 || status >= 500
+                ? "PRL_INFERENCE_FAILED"
+                : code === "PRL_INFERENCE_CONTEXT" || VLLM_CONTEXT.test(message)
+                  ? "PRL_INFERENCE_CONTEXT"
+                  : "PRL_INFERENCE_REQUEST";
   const detail = code === null ? message : `[${code}] ${message}`;
   return new InferenceHttpError(ours, `${what}: status ${status}: ${detail}`, status, code);
 }

@@ -17,3 +17,4 @@ export {
 } from "./replies/parsers.ts";
 export { argumentsText } from "./replies/call-arguments.ts";
 export { withTypes } from "./replies/xml-call.ts";
+export { withReadArguments } from "./read-arguments.ts";

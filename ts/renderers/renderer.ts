@@ -13,6 +13,7 @@ import type { ChatMessage } from "./chat-template.ts";
 import { longestBeginning } from "./decode-stream.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
 import { genericFamily } from "./generic-family.ts";
+import { argumentsFor } from "./read-arguments.ts";
 import { callGrammar } from "./replies/call-grammar.ts";
 import { GrowingReply, type GrowingReplyOptions } from "./replies/growing-reply.ts";
 import { parseCompletion, type ParsedCompletion, type ReplyForm } from "./replies/parse-completion.ts";
@@ -166,10 +167,12 @@ export function createRenderer(
   const { templateKwargs = {}, earlierThinking = "template", showsSpecialTokens = false } = options;
   const close = family.close === null ? null : tokenizer.tokenToId(family.close);
   const stopIds = stopIdsOf(tokenizer, family, close);
-  const text: Form["text"] = (messages, tools, addGenerationPrompt) => {
+  const written: Form["text"] = (messages, tools, addGenerationPrompt) => {
     const common = { tools, addGenerationPrompt, templateKwargs };
     return tokenizer.chatText(messages, chatTemplate === undefined ? common : { ...common, chatTemplate });
   };
+  const expected = argumentsFor((messages) => written(messages, null, false));
+  const text: Form["text"] = (messages, ...how) => written(expected(messages), ...how);
   const form: Form = { tokenizer, family, stopIds, close, text };
   const replyForm: ReplyForm = {
     family,
@@ -272,6 +275,20 @@ function suffixOf(
 
 /** The tokens behind a reply; null when they depend on the text before it. */
 function continuation(
+  form: Form,
+  messages: readonly ChatMessage[],
+  tools: readonly unknown[] | null,
+): Uint32Array | null {
+  try {
+    return behindStandIn(form, messages, tools);
+  } catch (cause) {
+    // A template may refuse a tool's answer behind a reply without a call, and take the conversation itself.
+    if (cause instanceof PrlError && cause.code === "PRL_TEMPLATE") return null;
+    throw cause;
+  }
+}
+
+function behindStandIn(
   { tokenizer, text }: Form,
   messages: readonly ChatMessage[],
   tools: readonly unknown[] | null,

@@ -20,6 +20,13 @@ it("follows the other signal with its reason, ends by its own time, and lets go"
   expect(new LinkedAbort(outer.signal).signal.reason).toBe("outer");
 });
 
+it.each([Infinity, 2 ** 31, 1e12])("a time of %s ms is long, not over at once", async (ms) => {
+  const time = new LinkedAbort(new AbortController().signal).abortAfter(ms, () => "late");
+  await delay(20);
+  time.release();
+  expect([time.signal.aborted, time.isLate]).toEqual([false, false]);
+});
+
 it("turns come one per round of the loop, in order, with timers in between", async () => {
   const order: string[] = [];
   const turn = async (name: string) => {

@@ -99,6 +99,15 @@ describe("traces as rows for prl sft", () => {
     ]);
   });
 
+  it("learn a reply in a later branch where the first branch that has it is left out", async () => {
+    const first = [node(null, user), node(0, assistant("first"), true)];
+    const foreign = [node(1, user), node(2, assistant("shown")), node(3, user)];
+    const nodes = [...first, ...foreign, node(1, user), node(5, assistant("right"), true)];
+    const { rows, report } = await exported([episode([trace({ nodes })])]);
+    expect(rows).toMatchObject([{ messages: [user, assistant("first"), user, assistant("right")] }]);
+    expect(report.leftOut).toEqual({ foreign_reply: 1 });
+  });
+
   it("leave out traces that cannot be learnt, counted by reason", async () => {
     const { asked: _asked, ...unknown } = trace();
     const longer = [...trace().nodes, node(1, user), node(2, assistant("c"), true)];

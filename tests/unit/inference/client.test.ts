@@ -204,6 +204,7 @@ describe("InferenceClient", () => {
 
   it.each([
     [400, "PRL_INFERENCE_REQUEST"],
+    [401, "PRL_INFERENCE_AUTH"],
     [404, "PRL_INFERENCE_REQUEST"],
     [429, "PRL_INFERENCE_RATE_LIMIT"],
     [500, "PRL_INFERENCE_FAILED"],

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { ticks } from "../../../ts/monitors/plots/plot.ts";
 import { type RewardPlot, rewardPlot } from "../../../ts/monitors/index.ts";
+import { IS_LONG } from "../../support/form.ts";
 
 const PLOT: RewardPlot = {
   title: "Reward · reverse-text",
@@ -67,6 +68,12 @@ describe("rewardPlot", () => {
     expect(texts(svg)).toEqual(
       expect.arrayContaining(["0.520", "0.943", "held-out: sampled", "training step", "mean reward"]),
     );
+  });
+
+  it.runIf(IS_LONG)("takes a run of any length", () => {
+    const points = Array.from({ length: 150_000 }, (_, i) => ({ x: i + 1, y: i % 2 }));
+    const svg = rewardPlot({ ...PLOT, training: [{ name: "training", points }] });
+    expect(svg.includes(">140000</text>")).toBe(true);
   });
 
   it("puts higher rewards higher and later steps further right", () => {

@@ -166,6 +166,13 @@ describe("live block", () => {
     expect(all).toContain("2 restarts");
     expect(all).toContain("held 0.2500 → 0.7500");
   });
+
+  it("shows a run of any length", () => {
+    const common = step({ reward: 0.25 });
+    const steps = Array.from({ length: 150_000 }, () => common).with(1, step({ reward: 0.75 }));
+    expect(liveBlock({ ...state, maxSteps: null, steps }, 100, false).join("\n")).toContain("best 0.7500");
+  });
+
   it("shows the progress within a step, also before the first one, until the run is over", () => {
     const load = {
       step: 13,

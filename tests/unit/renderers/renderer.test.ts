@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { parseExact } from "../../../ts/exact-json.ts";
 import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { createRenderer } from "../../../ts/renderers/renderer.ts";
 import { readTokenizerConfig } from "../../../ts/renderers/tokenizer-config.ts";
@@ -17,7 +18,7 @@ import {
   type RendererName,
   type Tokenizer,
 } from "../../../ts/renderers/index.ts";
-import { THINKING } from "./templates.ts";
+import { QWEN_LIKE_TOOLS, THINKING } from "./templates.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../configs/reverse-text/model", import.meta.url));
 const SPECIAL: Record<string, string[]> = {
@@ -84,6 +85,39 @@ describe("renderReply", () => {
   });
 });
 
+describe("calls of a conversation", () => {
+  const args = '{"a":1,"b":[2,"x"],"id":12345678901234567890}';
+  const TEXT =
+    "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' + message.content -}}{%- for call in message.tool_calls -%}" +
+    "{{- call.function.name ARGUMENTS -}}{%- endfor -%}{{- '<|im_end|>\\n' -}}{%- endfor -%}" +
+    "{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
+  const ENTRIES =
+    "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' + message.content -}}{%- for call in message.tool_calls -%}" +
+    "{%- for name, value in call.function.arguments | items -%}{{- name + '=' + value | tojson + ';' -}}{%- endfor -%}{%- endfor -%}" +
+    "{{- '<|im_end|>\\n' -}}{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
+
+  it.each([
+    [
+      "writes them as JSON",
+      QWEN_LIKE_TOOLS,
+      '<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": [2, "x"], "id": 12345678901234567890}}\n</tool_call>',
+    ],
+    ["goes through their entries", ENTRIES, 'a=1;b=[2, "x"];id=12345678901234567890;'],
+    ["adds the text to another", TEXT.replace("ARGUMENTS", "+ call.function.arguments"), `f${args}`],
+    ["prints the text", TEXT.replace("ARGUMENTS", "~ call.function.arguments"), `f${args}`],
+  ])("have arguments as text or as objects for a template that %s", async (_, template, written) => {
+    const dir = await folder(SPECIAL["qwen2.5"] ?? [], template);
+    const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
+    for (const given of [args, parseExact(args)]) {
+      const call = { id: "c", type: "function", function: { name: "f", arguments: given } };
+      const reply = { role: "assistant", content: "", tool_calls: [call] };
+      const learnt = renderer.renderReply([{ role: "user", content: "x" }], reply);
+      expect(tokenizer.decode(learnt)).toBe(`${written}<|im_end|>`);
+      expect(tokenizer.decode(renderer.render([{ role: "user", content: "x" }, reply]))).toContain(written);
+    }
+  });
+});
+
 function family(name: string) {
   const found = loaded.get(name);
   if (found === undefined) throw new Error(name);
@@ -135,6 +169,18 @@ describe("bridgeToNextTurn", () => {
     expect(renderer.bridgeToNextTurn(prompt, ids("a<|endoftext|>"), [user("b")])).toBeNull();
     expect(renderer.bridgeToNextTurn(prompt, ids("a<|im_end|>b"), [user("c")])).toBeNull();
     expect(renderer.bridgeToNextTurn(prompt, ids("a<|im_end|>"), [user("b")])).not.toBeNull();
+  });
+
+  it("is refused where the template takes the new messages only behind the reply itself", async () => {
+    const template =
+      "{%- for message in messages -%}{%- if message.role == 'tool' and not messages[loop.index0 - 1].tool_calls -%}" +
+      "{{- raise_exception('it answers no call') -}}{%- endif -%}{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' -}}" +
+      "{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
+    const dir = await folder(SPECIAL["qwen2.5"] ?? [], template);
+    const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
+    const [prompt, completion] = [renderer.render([user("hi")]), tokenizer.encode("a<|im_end|>")];
+    expect(renderer.bridgeToNextTurn(prompt, completion, [tool("b")])).toBeNull();
+    expect(renderer.bridgeToNextTurn(prompt, completion, [user("b")])).not.toBeNull();
   });
 
   it("qwen3 renders anew when its template forgets thinking, unless it is kept", async () => {

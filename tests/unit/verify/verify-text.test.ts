@@ -97,6 +97,13 @@ test.each([
   ["<think>A</think> verdict: b", ["A", "B"], "B"],
   ["<think>A", ["A", "B"], null],
   ["so \\boxed{A} although B", ["A", "B"], "A"],
+  // A judge that quotes the box of the judged reply.
+  ["It says \\boxed{yes}, the reference 7.\nVERDICT: no", ["yes", "no"], "no"],
+  ["VERDICT: no, for it says \\boxed{yes}", ["yes", "no"], "no"],
+  ["It gives \\boxed{42}, the reference.\nVERDICT: yes", ["yes", "no"], "yes"],
+  ["It gives \\boxed{42}, so yes", ["yes", "no"], "yes"],
+  ["Answer A is short.\nAnswer B is wrong.\n\\boxed{A}", ["A", "B"], "A"],
+  ["VERDICT: \\boxed{no}", ["yes", "no"], "no"],
   ["not correct", ["correct", "not correct"], "not correct"],
   ["incorrect", ["correct"], null],
   ["Verdict: nobody knows, A perhaps", ["A", "B"], "A"],

@@ -107,11 +107,11 @@ export function environmentOf(hidden: AnyBenchmark): Environment {
     key: (_, index) => String(index),
     async rollout({ task, config: { mode }, sample }) {
       const { stop = [] } = protocolOf(benchmark, mode);
-      const { text } = await sample(task.prompt, {
+      const { message } = await sample(task.prompt, {
         ...(stop.length === 0 ? {} : { stop: [...stop] }),
         ...(task.tools === undefined ? {} : { tools: [...task.tools] }),
       });
-      const voted = answer?.(cut(text, stop), task.gold);
+      const voted = answer?.(cut(message.content, stop), task.gold);
       return voted === undefined ? {} : { info: { answer: voted } };
     },
     judge: ({ config: { judge } }) => (judge === null ? null : { endpoint: judge }),

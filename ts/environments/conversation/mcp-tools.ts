@@ -10,6 +10,7 @@ import { availableParallelism } from "node:os";
 import { z } from "zod";
 
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 import { messageOf, PrlError } from "../../errors.ts";
@@ -46,6 +47,8 @@ export interface McpOptions {
 
 const TIMEOUT_MS = 30_000;
 const CLOSE_DEADLINE_MS = 5_000;
+/** Time for a server to take back its session. */
+const SESSION_DEADLINE_MS = 2_000;
 /** Most pages of a server's list of tools. */
 const MOST_PAGES = 100;
 /** Codes of the protocol's own errors. */
@@ -218,9 +221,17 @@ function contentText(content: readonly unknown[]): string {
 }
 
 async function close(client: Client): Promise<void> {
+  await endSession(client.transport).catch(() => undefined);
   const late = AbortSignal.timeout(CLOSE_DEADLINE_MS);
   // The server was asked to close; when it does not, the SDK kills its process.
   await untilAborted(() => client.close(), late).catch(() => undefined);
+}
+
+/** A server over HTTP keeps a session, with all that it holds for it, until it is asked to end it: closing the client does not ask. */
+async function endSession(transport: Transport | undefined): Promise<void> {
+  if (transport === undefined || !("terminateSession" in transport)) return;
+  const http = transport as StreamableHTTPClientTransport;
+  await untilAborted(() => http.terminateSession(), AbortSignal.timeout(SESSION_DEADLINE_MS));
 }
 
 /** The code of a protocol error; null for any other error. */

@@ -12,7 +12,7 @@ import type { Trace } from "../episode/trace.ts";
 export type Response = string | readonly Message[] | { readonly stop: string } | null;
 
 export interface MultiTurnOptions<Row, Config = unknown> {
-  /** Most model calls; then it stops as `max_turns`. Default 10. */
+  /** Most model calls, without those of `edit`; then it stops as `max_turns`. Default 10. */
   maxTurns?: number;
   /** Most sampled tokens, checked before each call; then it stops as `max_output_tokens`. Default: no limit. */
   maxOutputTokens?: number;

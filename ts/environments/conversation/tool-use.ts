@@ -14,7 +14,7 @@ export interface ToolUseOptions<Row, Config, State> {
   tools?: Readonly<Record<string, Tool<Row, Config, State>>>;
   /** Additional sources of tools, opened for each rollout: `mcpTools(...)`. */
   servers?: readonly ToolSource[] | ((task: Row, context: RolloutContext<Row, Config>) => readonly ToolSource[]);
-  /** Most model calls; then it stops as `max_turns`. Default 10. */
+  /** Most model calls, without those of `edit`; then it stops as `max_turns`. Default 10. */
   maxTurns?: number;
   /** Default: the row's `prompt`. */
   prompt?: (task: Row, context: RolloutContext<Row, Config>) => Prompt | Promise<Prompt>;
@@ -126,7 +126,7 @@ async function answerCalls<Row, Config, State>(
   return Promise.all(
     toolCalls.map(async (call): Promise<Message> => {
       count("tool_calls");
-      // Only well-formed calls are in the message; others are text, and the answer to them is text, too.
+      // Only well-formed calls are in the message, so the answer to another one names no call.
       const id = call.status === "ok" ? message.tool_calls?.[read++]?.id : undefined;
       const answer = (content: string): Message => ({
         role: "tool",

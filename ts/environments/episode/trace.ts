@@ -73,8 +73,15 @@ export interface PreparedTurn {
   readonly matchedMessages: number;
   /** Number of tokens of those messages. */
   readonly pathTokens: number;
-  /** Prompt and completion of the turn that the match ends with, to be extended; null when it does not end with a sampled message. */
-  readonly bridgeAnchor: { readonly promptIds: Uint32Array; readonly completionIds: Uint32Array } | null;
+  /**
+   * Prompt and completion of the turn that the match ends with, to be extended, and the tools that its prompt shows (`toolsText`); null when it
+   * does not end with a sampled message.
+   */
+  readonly bridgeAnchor: {
+    readonly promptIds: Uint32Array;
+    readonly completionIds: Uint32Array;
+    readonly tools: string;
+  } | null;
 }
 
 /** The place of a turn's reply among the tokens of its trace, and how it ended: `abort` where it was cut. */
@@ -116,8 +123,12 @@ export class TraceGraph implements Trace {
   info: Readonly<Record<string, unknown>> = {};
   readonly #nodes: TraceNode[] = [];
   readonly #children = new Map<number | null, number[]>();
+  #isSealed = false;
   #asked: PromptForm | "varied" | null = null;
   #truncated = false;
+  /** Tools of each sampled node's prompt; equal ones are one text. */
+  readonly #tools = new Map<number, string>();
+  readonly #toolTexts = new Map<string, string>();
   /** How each turn ended, in their order. */
   readonly #ends: Pick<TurnSpan, "finishReason" | "stopReason">[] = [];
   #turns = 0;
@@ -177,9 +188,10 @@ export class TraceGraph implements Trace {
     const ids = concatenate(path.map((node) => node.tokenIds));
     const sampled = last === undefined ? 0 : last.tokenIds.length - last.promptTokens;
     const split = ids.length - sampled;
+    const tools = this.#tools.get(match.node ?? -1) ?? NO_TOOLS;
     const bridgeAnchor =
       last?.sampled === true && sampled > 0
-        ? { promptIds: ids.subarray(0, split), completionIds: ids.subarray(split) }
+        ? { promptIds: ids.subarray(0, split), completionIds: ids.subarray(split), tools }
         : null;
     return { matchedMessages: match.messages, pathTokens: ids.length, bridgeAnchor };
   }
@@ -194,11 +206,17 @@ export class TraceGraph implements Trace {
     return isRecorded ? Math.max(0, tokens - 1) : 0;
   }
 
+  /** From now on it stays as it is: turns that are still added are left out. */
+  seal(): void {
+    this.#isSealed = true;
+  }
+
   /**
-   * Adds a turn: nodes for the messages that are new, then the sampled one, whose index it returns. Errors: PRL_INFERENCE_FAILED when the
-   * completion's parts do not fit together.
+   * Adds a turn: nodes for the messages that are new, then the sampled one, whose index it returns; -1 where it is sealed. Errors:
+   * PRL_INFERENCE_FAILED when the completion's parts do not fit together.
    */
   commitTurn(turn: Turn): number {
+    if (this.#isSealed) return -1;
     const { prompt, promptIds, completionIds, logprobs, response, messageSpans } = turn;
     const policyVersions = turn.policyVersions ?? (completionIds.length > 0 ? [[0, 0] as const] : []);
     checkCompletion(completionIds, logprobs, policyVersions);
@@ -226,7 +244,7 @@ export class TraceGraph implements Trace {
     this.#turns += 1;
     this.#promptTokens += turn.usage?.promptTokens ?? promptIds.length;
     this.#completionTokens += turn.usage?.completionTokens ?? completionIds.length;
-    return this.#append({
+    const node = this.#append({
       parent,
       message: response,
       sampled: true,
@@ -236,6 +254,8 @@ export class TraceGraph implements Trace {
       policyVersions,
       ...experts,
     });
+    this.#tools.set(node, this.#oneText(toolsText(asked.tools)));
+    return node;
   }
 
   /** Paths from a root to each leaf, in the order of the leaves. */
@@ -298,6 +318,13 @@ export class TraceGraph implements Trace {
     return best;
   }
 
+  /** Turns have the same tools again and again, and their text may be long. */
+  #oneText(text: string): string {
+    const known = this.#toolTexts.get(text) ?? text;
+    this.#toolTexts.set(known, known);
+    return known;
+  }
+
   #leaves(): number[] {
     return this.#nodes.flatMap((_, index) => (this.#children.has(index) ? [] : [index]));
   }
@@ -326,8 +353,15 @@ export class TraceGraph implements Trace {
 
 function sameForm(a: PromptForm, b: PromptForm): boolean {
   if (a.isText !== b.isText) return false;
-  return a.tools === b.tools || JSON.stringify(a.tools) === JSON.stringify(b.tools);
+  return a.tools === b.tools || toolsText(a.tools) === toolsText(b.tools);
 }
+
+/** Tools as a text that is equal for equal tools. */
+export function toolsText(tools: PromptForm["tools"] = []): string {
+  return JSON.stringify(tools);
+}
+
+const NO_TOOLS = toolsText();
 
 interface Match {
   readonly node: number | null;

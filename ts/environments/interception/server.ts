@@ -139,17 +139,14 @@ export class InterceptionServer {
       sendJson(response, 404, openaiError({ status: 404, code: "PRL_AGENT_UNSUPPORTED", message }));
       return;
     }
-    const session = this.#sessions.get(keyOf(request));
-    if (session === undefined)
-      throw new PrlError(
-        "PRL_AGENT_KEY",
-        "the key is of no rollout that is under way; it goes into authorization or x-api-key",
-      );
+    const session = this.#sessionOf(request);
     if (isModels) {
       sendJson(response, 200, { object: "list", data: [POLICY] });
       return;
     }
     const body = await readBody(request, this.#maxBodyBytes);
+    // The rollout may have ended while the body came, and takes no turn while it is scored.
+    this.#sessionOf(request);
     const asked = dialect.read(parseJson(body));
     if (isCount) {
       sendJson(response, 200, { input_tokens: session.countTokens(asked) });
@@ -166,6 +163,16 @@ export class InterceptionServer {
     const coming = session.answer(asked, arrival, left);
     if (asked.stream) await this.#stream(response, dialect, asked, coming);
     else sendJson(response, 200, dialect.answer(await coming.reply));
+  }
+
+  /** Errors: PRL_AGENT_KEY. */
+  #sessionOf(request: IncomingMessage): InterceptionSession {
+    const session = this.#sessions.get(keyOf(request));
+    if (session !== undefined) return session;
+    throw new PrlError(
+      "PRL_AGENT_KEY",
+      "the key is of no rollout that is under way; it goes into authorization or x-api-key",
+    );
   }
 
   /** Errors before the first sign of life are sent with their HTTP status. */

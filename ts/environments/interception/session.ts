@@ -90,6 +90,7 @@ export class InterceptionSession {
   #malformedCalls = 0;
   #formatMisses = 0;
   #stopCondition: string | null = null;
+  #hasReportedStop = false;
   #failure: unknown = null;
 
   constructor(parts: SessionParts) {
@@ -186,8 +187,7 @@ export class InterceptionSession {
     const { format } = request;
     if (format !== null) await checkFormat(format, formats, request.tools.length > 0);
     const conversation = this.#conversation(request);
-    await this.#checkStops();
-    this.#turns += 1;
+    await this.#takeTurn();
     const { tools, maxTokens, stop, toolChoice, begun } = request;
     const messages = withOwnThinking(conversation, trace.nodes);
     const options = {
@@ -241,20 +241,30 @@ export class InterceptionSession {
     return continued(earlier, messages);
   }
 
-  async #checkStops(): Promise<void> {
-    const { trace, maxTurns = MAX_TURNS, maxOutputTokens = Infinity, stops = {} } = this.#parts;
-    const hadStopped = this.#stopCondition !== null;
-    if (this.#stopCondition === null && this.#turns >= maxTurns) this.#stopCondition = "max_turns";
-    if (this.#stopCondition === null && trace.completionTokens >= maxOutputTokens)
-      this.#stopCondition = "max_output_tokens";
+  /** Counts a turn, unless a limit or a stop refuses it. */
+  async #takeTurn(): Promise<void> {
+    const { trace, stops = {} } = this.#parts;
+    this.#checkLimits();
     if (this.#turns > 0) {
       for (const [name, holds] of Object.entries(stops)) {
-        if (this.#stopCondition === null && (await holds(trace))) this.#stopCondition = name;
+        if (this.#stopCondition === null && (await holds(trace))) this.#stopCondition ??= name;
       }
     }
-    if (this.#stopCondition === null) return;
-    if (!hadStopped) this.#parts.onStop?.();
+    // Other requests may have taken turns while the stops were checked.
+    this.#checkLimits();
+    if (this.#stopCondition === null) {
+      this.#turns += 1;
+      return;
+    }
+    if (!this.#hasReportedStop) this.#parts.onStop?.();
+    this.#hasReportedStop = true;
     throw new PrlError("PRL_AGENT_STOPPED", `the rollout has stopped: ${this.#stopCondition}`);
+  }
+
+  #checkLimits(): void {
+    const { trace, maxTurns = MAX_TURNS, maxOutputTokens = Infinity } = this.#parts;
+    if (this.#turns >= maxTurns) this.#stopCondition ??= "max_turns";
+    if (trace.completionTokens >= maxOutputTokens) this.#stopCondition ??= "max_output_tokens";
   }
 }
 

@@ -1,11 +1,13 @@
 /**
- * The prompt that asks a judge to compare a reply with a reference answer.
+ * The prompt that asks a judge to compare a reply with a reference answer, and the reading of its answer.
  *
  * The parts of a prompt stand between marks. The marks carry a code that is computed from the parts themselves: a reply that is judged
  * cannot contain it, and so cannot end its own part and continue as the questioner. The same parts have the same code, so that a
  * verdict can be remembered.
  */
 import { createHash } from "node:crypto";
+
+import { stripThinking } from "../../verify/internal.ts";
 
 export interface ReferenceQuestion {
   /** The question of the reply, where that helps to compare. */
@@ -28,6 +30,22 @@ export function referencePrompt({ question, answer, response }: ReferenceQuestio
     section("response", response),
     "Does the response give the reference's answer? End with a line `VERDICT: yes` or `VERDICT: no`.",
   ].join("\n\n");
+}
+
+const VERDICT = /\bverdict\b\W*(?:is\b\W*)?(?:boxed\W*)?(yes|no)\b/giu;
+const WORD = /\b(yes|no)\b/giu;
+
+/**
+ * Whether a judge's answer says yes: behind its last "verdict", else by the one of both words that it has. Null where it has none, has both
+ * (`I cannot say yes or no`), or still thinks.
+ */
+export function readReference(answer: string): boolean | null {
+  if (answer.lastIndexOf("<think>") > answer.lastIndexOf("</think>")) return null;
+  const said = stripThinking(answer, { strict: false });
+  const words = (pattern: RegExp): string[] => [...said.matchAll(pattern)].map(([, word = ""]) => word.toLowerCase());
+  const last = words(VERDICT).at(-1);
+  const [only, other] = last === undefined ? new Set(words(WORD)) : [last];
+  return only === undefined || other !== undefined ? null : only === "yes";
 }
 
 /** Writes a part of a prompt between its marks. */

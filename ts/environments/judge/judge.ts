@@ -8,7 +8,7 @@ import { PrlError } from "../../errors.ts";
 import { checkOptions, number, only, table } from "../../options.ts";
 import { digest } from "../../native/index.ts";
 import { type EndpointConfig, replyClientOf } from "../endpoint/endpoint-config.ts";
-import { referencePrompt, type ReferenceQuestion } from "./judge-reference.ts";
+import { readReference, referencePrompt, type ReferenceQuestion } from "./judge-reference.ts";
 import { JudgeUsage } from "./judge-usage.ts";
 import { readVerdicts, rubricPrompt, rubricScore, type RubricCriterion, type RubricVerdict } from "./judge-rubric.ts";
 import type { Message } from "../../message.ts";
@@ -92,13 +92,11 @@ export class EndpointJudge implements JudgeSource {
   within(signal: AbortSignal, usage = new JudgeUsage()): Judge {
     const ask = <Verdict>(prompt: string, key: unknown, read: (text: string) => Verdict | null): Promise<Verdict> =>
       this.#ask(prompt, key, read, { signal, usage });
-    const choose = (prompt: string, choices: readonly string[]): Promise<string> =>
-      ask(prompt, choices, (text) => judgeChoice(text, choices));
     return {
-      choose,
+      choose: (prompt, choices) => ask(prompt, choices, (text) => judgeChoice(text, choices)),
       read: ask,
       reference: async (question) =>
-        question.response.trim() !== "" && (await choose(referencePrompt(question), ["yes", "no"])) === "yes",
+        question.response.trim() !== "" && (await ask(referencePrompt(question), "reference", readReference)),
       async rubric({ response, criteria }) {
         const prompt = rubricPrompt(response, criteria);
         const verdicts = await ask<RubricVerdict[]>(prompt, criteria, (text) => readVerdicts(text, criteria));

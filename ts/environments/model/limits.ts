@@ -1,8 +1,8 @@
 /**
  * Limits of a rollout. A rollout stops at a limit under a name: the stop is scored and is not an error.
  *
- * Turns and tokens are counted for each agent and checked before its next model call, so that they are exceeded by one call at most; the
- * time is that of the whole rollout. This file knows no rollout.
+ * Turns and tokens are counted for each agent when a model call has ended and checked before the next one, so the tokens of one call, and calls
+ * that an agent makes at the same time, may exceed them; the time is that of the whole rollout. This file knows no rollout.
  */
 import { PrlError } from "../../errors.ts";
 import type { Trace } from "../episode/trace.ts";

@@ -94,6 +94,8 @@ export class TaskReader<Row> implements TaskSource {
   async #readFrom(start: number, limit: number): Promise<TaskPage> {
     let stream = this.#stream;
     if (stream === null || stream.position > start) {
+      // A generator that has a file open closes it then.
+      await stream?.rows.return?.();
       const count = { leftOut: 0 };
       const source = this.#open(() => count.leftOut++);
       const isEndless = "endless" in source;

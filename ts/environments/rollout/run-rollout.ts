@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 
 import { LinkedAbort } from "../../async/linked-abort.ts";
-import { PrlError } from "../../errors.ts";
+import { messageOf, PrlError } from "../../errors.ts";
 import { type EpisodeError, toEpisodeError } from "../episode/episode.ts";
 import type { EpisodeFrame } from "../episode/episode-frame.ts";
 import { startClock, toFrame } from "../episode/rollout-record.ts";
@@ -50,10 +50,13 @@ export async function runRollout<Config, Row extends object, Agent extends strin
     const rollout = (async () => definition.rollout(context))();
     // A rollout that is stopped while it is called has no other reader, and an error without a reader ends the process.
     rollout.catch(() => undefined);
-    end = await endOf(untilAborted(rollout, signal), request.signal);
+    let ended = await endOf(untilAborted(rollout, signal), request.signal);
     // Programs in its sandbox have to end before anything there is scored.
-    if (signal.aborted && sandboxes.required) end = { ...(await lateEndOf(rollout, request.signal)), ...end };
+    if (signal.aborted && sandboxes.required) ended = { ...(await lateEndOf(rollout, request.signal)), ...ended };
     time.release();
+    checkRecordable(ended);
+    end = ended;
+    seats.end();
     for (const { trace } of seats.spoken) trace.info = end.info ?? {};
     clock.generated = performance.now();
     checkSpoken(seats, end, timeMs);
@@ -103,6 +106,20 @@ function checkSpoken(seats: Seats<string>, end: RolloutEnd, timeMs: number | und
   if (end.stopCondition === "max_time")
     throw new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rollout made no model call within its ${timeMs} ms`);
   throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");
+}
+
+/** Refuses what JSON cannot hold: the episode would be lost on its way to the orchestrator, and the rollout would be tried again. */
+function checkRecordable({ metrics = {}, info }: RolloutEnd): void {
+  const fail = (problem: string, cause?: unknown): never => {
+    throw new PrlError("PRL_ENVIRONMENT_FAILED", `the rollout returned ${problem}`, { cause });
+  };
+  for (const [name, value] of Object.entries(metrics))
+    if (!Number.isFinite(value)) fail(`the metric "${name}" = ${String(value)}; a metric is a finite number`);
+  try {
+    JSON.stringify(info);
+  } catch (cause) {
+    fail(`an info that is no JSON: ${messageOf(cause)}`, cause);
+  }
 }
 
 /** How a rollout ended; a thrown stop is a normal end, unless the rollout was cancelled meanwhile. */

@@ -17,7 +17,7 @@ import type { PolicyClient, PolicyCompletion, Sampling, PolicyRequest } from "./
 import { joinReplies, type RecordedTurns } from "../episode/partial-rollout.ts";
 import { seed as deriveSeed, turnSeed } from "../../random/seed.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "../model/tokenizer.ts";
-import type { PromptForm, TraceGraph } from "../episode/trace.ts";
+import { type PromptForm, toolsText, type TraceGraph } from "../episode/trace.ts";
 
 /** The parts of a rollout's request that sampling needs. */
 export interface SamplerParts {
@@ -162,9 +162,12 @@ class PolicySampler implements Sampler {
     if (typeof prompt === "string") return tokenizer.encode(prompt);
     const { matchedMessages, bridgeAnchor } = this.#trace.prepareTurn(prompt);
     if (bridgeAnchor !== null) {
-      const { promptIds, completionIds } = bridgeAnchor;
+      const { promptIds, completionIds, tools: shown } = bridgeAnchor;
       const options = tools === undefined ? {} : { tools };
-      const bridged = renderer.bridgeToNextTurn(promptIds, completionIds, prompt.slice(matchedMessages), options);
+      // The tokens to be extended show the tools of their own turn.
+      const isSame = shown === toolsText(tools);
+      const fresh = prompt.slice(matchedMessages);
+      const bridged = isSame ? renderer.bridgeToNextTurn(promptIds, completionIds, fresh, options) : null;
       if (bridged !== null) return bridged;
       this.#rerendered += 1;
     }

@@ -65,6 +65,7 @@ export class Seats<Agent extends string> {
   readonly #request: RolloutRequest | EndpointRolloutRequest;
   readonly #limits: TurnLimits;
   readonly #taken = new Map<string, Seat<Agent>>();
+  #hasEnded = false;
 
   constructor(
     roles: readonly AgentRole<Agent>[],
@@ -96,6 +97,12 @@ export class Seats<Agent extends string> {
     return [...this.#taken.values()].filter(({ trace }) => trace.turns > 0).sort((a, b) => order(a) - order(b));
   }
 
+  /** The rollout has ended: what a call still brings that the rollout did not wait for is in no trace, so that all of what is recorded was scored. */
+  end(): void {
+    this.#hasEnded = true;
+    for (const { trace } of this.#taken.values()) trace.seal();
+  }
+
   /** Resolves when no call of the policy is under way. */
   async settled(): Promise<void> {
     await Promise.all([...this.#taken.values()].map(({ sampler }) => sampler.settled()));
@@ -117,6 +124,7 @@ export class Seats<Agent extends string> {
     // Agents may speak at the same time: the order of their calls must not decide what each draws.
     const seed = isFirst ? request.seed : deriveSeed(request.seed, "agent", role.name, "", 0, index, 0);
     const trace = new TraceGraph();
+    if (this.#hasEnded) trace.seal();
     const sampler =
       role.endpoint !== null
         ? createReplySampler({ ...request, seed, endpoint: role.endpoint }, trace)

@@ -1,7 +1,7 @@
 /** Converts messages of the OpenAI chat API for chat templates. */
 import type { ChatMessage } from "../../renderers/index.ts";
+import { withReadArguments } from "../../renderers/internal.ts";
 import { PrlError } from "../../errors.ts";
-import { parseExact } from "../../exact-json.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import type { RequestLimits } from "../requests/request.ts";
 
@@ -19,19 +19,19 @@ export function conversationOf(messages: WireMessages, { maxModelLen }: RequestL
 
 /** Content parts of text become one text; other parts are refused. Arguments of calls that are JSON objects become objects. */
 function toTemplateMessages(messages: WireMessages): ChatMessage[] {
-  return messages.map((message, index) => {
+  const known = messages.map((message, index): ChatMessage => {
     const { role, content, tool_calls: calls, reasoning, ...rest } = message;
     if (typeof role !== "string") throw badRequest(`messages[${index}].role`, "must be a text");
-    const known = role === "developer" ? "system" : role;
     return {
       // Both names are those of our answers; templates read the second.
       ...(typeof reasoning === "string" && { reasoning, reasoning_content: reasoning }),
       ...rest,
-      role: known,
+      role: role === "developer" ? "system" : role,
       content: contentText(content, `messages[${index}].content`),
-      ...(Array.isArray(calls) && calls.length > 0 ? { tool_calls: calls.map(withArguments) } : {}),
+      ...(Array.isArray(calls) && calls.length > 0 ? { tool_calls: calls } : {}),
     };
   });
+  return withReadArguments(known);
 }
 
 function contentText(content: unknown, field: string): string {
@@ -47,18 +47,4 @@ function contentText(content: unknown, field: string): string {
       return part.text;
     })
     .join("");
-}
-
-function withArguments(call: unknown): unknown {
-  if (typeof call !== "object" || call === null || !("function" in call)) return call;
-  const { function: called } = call;
-  if (typeof called !== "object" || called === null || !("arguments" in called)) return call;
-  if (typeof called.arguments !== "string") return call;
-  try {
-    // As in vLLM an empty text is a call without arguments.
-    const read = called.arguments === "" ? {} : parseExact(called.arguments);
-    return { ...call, function: { ...called, arguments: read } };
-  } catch {
-    return call;
-  }
 }

@@ -165,8 +165,10 @@ function sourceLines(steps: readonly RlStep[], width: number): Line[] {
   });
 }
 
-function bestOf(values: readonly number[], best: (...values: number[]) => number): Part {
-  return values.length === 0 ? [""] : [`  best ${formatNumber(best(...values))}`, "dim"];
+/** A run may have more steps than a call has arguments. */
+function bestOf(values: readonly number[], better: (a: number, b: number) => number): Part {
+  if (values.length === 0) return [""];
+  return [`  best ${formatNumber(values.reduce((a, b) => better(a, b)))}`, "dim"];
 }
 
 /** Each source from its first evaluation to its last. */

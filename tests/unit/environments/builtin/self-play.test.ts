@@ -14,6 +14,8 @@ import {
 import { readMove, replay, winnings } from "../../../../ts/environments/builtin/kuhn-poker/hand.ts";
 import { readProblem } from "../../../../ts/environments/builtin/proposer-solver/index.ts";
 import { type ConfiguredEnvironment, loadEnvironment, type ReplyClient } from "../../../../ts/environments/index.ts";
+import { loadRenderer, loadTokenizer } from "../../../../ts/renderers/index.ts";
+import { REVERSE_TEXT_MODEL } from "./reverse-text-model.ts";
 
 /** Chance of an action of a player with this card after these actions. */
 type Strategy = (card: string, history: readonly Action[], action: Action) => number;
@@ -218,6 +220,49 @@ describe("proposer-solver", () => {
     ["", null],
   ])("%s", (expression, answer) => {
     expect(readProblem(`<problem>${expression}</problem>`, { numbers: [4, 3, 2] })?.answer ?? null).toBe(answer);
+  });
+});
+
+describe("a policy that thinks", () => {
+  /** The traces of a policy that says these texts in turn, the last one for ever. */
+  async function thinking(id: string, data: object, texts: readonly string[], args = {}) {
+    const environment = (await loadEnvironment(id)).configure(args);
+    const tokenizer = await loadTokenizer(REVERSE_TEXT_MODEL);
+    let said = 0;
+    const { episode } = await environment.run({
+      episodeId: "e",
+      groupId: "g",
+      source: "s",
+      task: { key: "0", hash: "", data },
+      client: {
+        generate: async () => {
+          const tokenIds = tokenizer.encode(`${texts[Math.min(said++, texts.length - 1)] ?? ""}<|im_end|>`);
+          const logprobs = new Float32Array(tokenIds.length);
+          return { tokenIds, logprobs, policyVersions: [[0, 0]], finishReason: "stop" };
+        },
+      },
+      tokenizer,
+      renderer: await loadRenderer(REVERSE_TEXT_MODEL, { name: "qwen3" }),
+      sampling: { temperature: 1, maxCompletionTokens: null, topP: 1, topK: -1 },
+      seed: 1,
+      run: { type: "train", step: 1 },
+      signal: new AbortController().signal,
+    });
+    expect(episode.errors).toEqual([]);
+    return episode.traces.map(({ reward, stop_condition: stop }) => [reward, stop]);
+  }
+
+  it("makes the move that it says and is paid for, not those that it thinks of", async () => {
+    const texts = ["<think>[check] or [bet]?</think>[bet]", "<think>[call]?</think>[fold]"];
+    expect(await thinking("kuhn-poker", { hand: 1, cards: ["K", "Q"] }, texts)).toEqual([
+      [1, "hand_over"],
+      [-1, "hand_over"],
+    ]);
+  });
+
+  it("proposes nothing while it thinks", async () => {
+    const texts = ["<think><problem>2 + 3</problem>", "\\boxed{5}"];
+    expect(await thinking("proposer-solver", { numbers: [2, 3] }, texts)).toEqual([[0, "no_problem"]]);
   });
 });
 

@@ -96,6 +96,44 @@ function run(environment: ReturnType<typeof duel>, client: PolicyClient) {
 }
 
 describe("agents", () => {
+  it("take no turn while the others are scored: a call that the rollout does not wait for is in no trace", async () => {
+    const calls: (() => void)[] = [];
+    const inner = policy();
+    const client: PolicyClient = {
+      async generate(request) {
+        if (request.tokenIds.length > 100) await new Promise<void>((resolve) => calls.push(resolve));
+        return inner.generate(request);
+      },
+    };
+    const late: Message[] = [{ role: "user", content: "late".repeat(50) }];
+    const environment = defineEnvironment({
+      name: "late",
+      version: "1.0.0",
+      config: z.strictObject({}),
+      tasks: () => [{ prompt: "x" }],
+      agents: ["first", "second"],
+      rollout: async ({ agent }) => {
+        await agent("second").sample(hello);
+        for (const name of ["first", "second"] as const)
+          agent(name)
+            .sample(late)
+            .catch(() => undefined);
+      },
+      rewards: {
+        turns: async ({ trace }) => {
+          for (const answer of calls) answer();
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          return trace.turns;
+        },
+      },
+    }).configure();
+    const { episode } = await run(environment, client);
+    expect([calls.length, episode.errors]).toEqual([2, []]);
+    expect(episode.traces.map(({ agent, reward: total, nodes }) => [agent, total, nodes.length])).toEqual([
+      ["second", 1, 2],
+    ]);
+  });
+
   it("each have their own trace, reward and seed, in any order of speaking", async () => {
     const client = policy();
     const { episode, columns } = await run(duel(), client);

@@ -10,6 +10,7 @@ import {
   type Rollout,
   scoreGroup,
   tool,
+  toolSchemas,
   toolUse,
 } from "../../../../ts/environments/index.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../../ts/renderers/index.ts";
@@ -151,6 +152,22 @@ describe("toolUse", () => {
       { id: "call_0_0", type: "function", function: { name: "add", arguments: '{"a":1,"b":2}' } },
     ]);
     expect(trace.nodes[2]?.message).toEqual({ role: "tool", content: "3", tool_call_id: "call_0_0" });
+  });
+
+  it("show a turn the tools of that turn, not those of the turn before", async () => {
+    const client = policy(`one${END}`, `two${END}`, `three${END}`);
+    const tools = toolSchemas({ add });
+    const turns = [{ tools }, {}, { tools }];
+    const rollout: Rollout<Row> = async ({ task, sample }) => {
+      let messages = task.prompt;
+      for (const options of turns) {
+        const { message } = await sample(messages, options);
+        messages = [...messages, message, { role: "user", content: "more" }];
+      }
+    };
+    const { trace } = await run(rollout, client);
+    expect(client.prompts.map((prompt) => prompt.includes('"adds"'))).toEqual([true, false, true]);
+    expect(trace.metrics).toMatchObject({ rerendered_turns: 2 });
   });
 
   it("answers malformed, unknown, wrong, late and throwing calls, and the policy continues", async () => {

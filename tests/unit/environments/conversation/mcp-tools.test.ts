@@ -1,7 +1,12 @@
 /** Tools of real servers that speak the Model Context Protocol, over both transports. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
@@ -188,5 +193,29 @@ describe("tools of an MCP address", () => {
     expect(answers[1]).toContain("no luck");
     const unreachable = await run([mcpTools({ url: "http://127.0.0.1:9/mcp" })], caller([["count"]]));
     expect(unreachable.errors).toMatchObject([{ class: "infra", code: "PRL_TOOL_SERVER" }]);
+  });
+
+  it("end their session with the rollout: a server keeps it until then", async () => {
+    const open = new Map<string, StreamableHTTPServerTransport>();
+    const began = { sessions: 0 };
+    const http = createServer((request, response) => {
+      const known = open.get(String(request.headers["mcp-session-id"]));
+      if (known !== undefined) return void known.handleRequest(request, response);
+      const transport = new StreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: (id) => void (open.set(id, transport), began.sessions++),
+        onsessionclosed: (id) => void open.delete(id),
+      });
+      const mcp = new McpServer({ name: "sessions", version: "1.0.0" });
+      mcp.registerTool("one", { description: "one" }, () => ({ content: [{ type: "text", text: "1" }] }));
+      return void mcp.connect(transport).then(() => transport.handleRequest(request, response));
+    });
+    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+    const address = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+    const { answers, errors } = await run([mcpTools({ url: address })], caller([["one"]]));
+    http.closeAllConnections();
+    http.close();
+    expect([answers, errors]).toEqual([["1"], []]);
+    expect([began.sessions, open.size]).toEqual([1, 0]);
   });
 });

@@ -171,7 +171,7 @@ describe("prepareTurn, samples, truncateTurn", () => {
     expect(prepared).toEqual({
       matchedMessages: 2,
       pathTokens: 4,
-      bridgeAnchor: { promptIds: ids(1, 2), completionIds: ids(3, 4) },
+      bridgeAnchor: { promptIds: ids(1, 2), completionIds: ids(3, 4), tools: "[]" },
     });
     expect(trace.prepareTurn([user("a")])).toEqual({ matchedMessages: 1, pathTokens: 2, bridgeAnchor: null });
     expect(trace.prepareTurn([user("x")]).matchedMessages).toBe(0);

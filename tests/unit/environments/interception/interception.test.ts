@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request as ask } from "node:http";
+
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -407,6 +410,43 @@ describe("failures", () => {
     );
     expect(trace).toMatchObject({ stop_condition: "said_two", reward: 2 });
   });
+
+  it("requests at the same time take no turn beyond the limit while a slow stop is checked, and are stopped once", async () => {
+    const { client, prompts } = policy(Array.from({ length: 9 }, () => `yes${END}`));
+    const onStop = vi.fn();
+    let taken = 0;
+    const { trace } = await runAgent(
+      { server, client },
+      async (way) => {
+        const create = (content: string) =>
+          openai(way).chat.completions.create({ ...HI, messages: [{ role: "user", content }] });
+        await create("first");
+        const asked = await Promise.allSettled(["1", "2", "3", "4", "5"].map(create));
+        taken = asked.filter(({ status }) => status === "fulfilled").length;
+      },
+      { maxTurns: 3, onStop, stops: { never: () => new Promise((resolve) => setTimeout(resolve, 50, false)) } },
+    );
+    expect([taken, prompts.length, onStop.mock.calls.length]).toEqual([2, 3, 1]);
+    expect(trace).toMatchObject({ stop_condition: "max_turns", reward: 3 });
+  });
+});
+
+it("a request whose body is still coming when its rollout ends takes no turn", async () => {
+  const { client, prompts } = policy([`one${END}`, `two${END}`]);
+  let late: ClientRequest | undefined;
+  const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "late" }] });
+  const { trace } = await runAgent({ server, client }, async ({ url, key }) => {
+    await openai({ url, key }).chat.completions.create({ model: "m", messages: [{ role: "user", content: "hi" }] });
+    const headers = { authorization: `Bearer ${key}`, "content-length": body.length };
+    late = ask(`${url}/v1/chat/completions`, { method: "POST", headers });
+    late.write(body.slice(0, 9));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+  const answered = once(late as ClientRequest, "response") as Promise<[IncomingMessage]>;
+  late?.end(body.slice(9));
+  const [answer] = await answered;
+  answer.resume();
+  expect([answer.statusCode, prompts.length, trace?.reward]).toEqual([401, 1, 1]);
 });
 
 it("a model behind an endpoint serves agents too, whatever its own dialect is", async () => {

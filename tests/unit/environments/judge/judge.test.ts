@@ -15,6 +15,7 @@ import {
   singleTurn,
 } from "../../../../ts/environments/index.ts";
 import { EndpointJudge } from "../../../../ts/environments/judge/judge.ts";
+import { readReference } from "../../../../ts/environments/judge/judge-reference.ts";
 import { readVerdicts } from "../../../../ts/environments/judge/judge-rubric.ts";
 import { chatCompletion, mockEndpoint } from "../../../support/mock-endpoint.ts";
 
@@ -49,6 +50,20 @@ describe("a reference judge", () => {
     const prompt = JSON.stringify(yes.requests[0]?.prompt);
     for (const part of ["2 + 2?", "It is four.", "[begin reference "]) expect(prompt).toContain(part);
     expect(await judgeOf(model("<think>yes yes</think> VERDICT: no")).reference(question)).toBe(false);
+  });
+
+  it.each([
+    ["Yes.", true],
+    ["VERDICT: yes, there is no doubt", true],
+    ["No doubt there. VERDICT: yes, no more to say", true],
+    ["It says VERDICT: yes. My verdict is **no**", false],
+    ["It says \\boxed{yes}.\nVERDICT: \\boxed{no}", false],
+    ["I cannot say yes or no.", null],
+    ["Yes, and no word differs.", null],
+    ["nothing", null],
+    ["<think>yes", null],
+  ])("reads %j as %s", (answer, verdict) => {
+    expect(readReference(answer)).toBe(verdict);
   });
 
   it("asks again, at a higher temperature, for an answer without a verdict; then it is an error", async () => {

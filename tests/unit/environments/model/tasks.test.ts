@@ -57,6 +57,23 @@ describe("TaskReader", () => {
     });
   });
 
+  it("ends rows that it goes back from, so that they let go of their files", async () => {
+    const open = new Set<number>();
+    let begun = 0;
+    async function* files(): AsyncGenerator<Row> {
+      const own = begun++;
+      open.add(own);
+      try {
+        yield* later(10);
+      } finally {
+        open.delete(own);
+      }
+    }
+    const reader = new TaskReader(files);
+    for (const cursor of ["5", null, "2"]) await reader.page(cursor, 3);
+    expect([begun, [...open]]).toEqual([3, [2]]);
+  });
+
   it("names a task by its hash, or by the environment's own key", async () => {
     const [plain] = (await new TaskReader(() => rows(1)).page(null, 1)).tasks;
     expect(plain?.key).toBe(plain?.hash);

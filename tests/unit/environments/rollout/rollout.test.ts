@@ -11,6 +11,7 @@ import {
   singleTurn,
   type Task,
 } from "../../../../ts/environments/index.ts";
+import { episodeSchema } from "../../../../ts/environments/internal.ts";
 import { PrlError } from "../../../../ts/errors.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../../ts/renderers/index.ts";
 import { REVERSE_TEXT_MODEL } from "../builtin/reverse-text-model.ts";
@@ -114,6 +115,20 @@ describe("a rollout", () => {
     expect(episode.errors).toEqual([]);
     expect(episode.traces[0]?.reward).toBe(1);
     expect(heard).toEqual([{ content: "cba" }]);
+  });
+
+  it.each([
+    ["a metric that is no number", { metrics: { speed: Number.NaN } }, 'the metric "speed" = NaN'],
+    ["an info that is no JSON", { info: { id: 1n } }, "an info that is no JSON"],
+  ])("that returns %s is the environment's error, which no further try would mend", async (_, end, message) => {
+    const rollout: Rollout<Row> = async ({ sample, task: { prompt } }) => {
+      await sample(prompt);
+      return end;
+    };
+    const { episode } = await run(environment({ rollout }), policy("cba"));
+    expect(episode.errors).toMatchObject([{ class: "environment", code: "PRL_ENVIRONMENT_FAILED" }]);
+    expect(episode.errors[0]?.message).toContain(message);
+    expect(episodeSchema.parse(JSON.parse(JSON.stringify(episode)))).toMatchObject({ ok: false });
   });
 
   it("sends the prompt as it is, keeps the sampled tokens, and scores the text up to the end of sequence", async () => {

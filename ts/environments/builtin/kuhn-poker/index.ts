@@ -65,7 +65,7 @@ export default defineEnvironment({
       messages[player].push({ role: "user", content: situation(hand, player) });
       const reply = await seats[player].sample(messages[player]);
       messages[player].push(reply.message);
-      said[player].push(reply.text);
+      said[player].push(reply.message.content);
     }
   },
   metrics: {

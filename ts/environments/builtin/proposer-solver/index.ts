@@ -42,8 +42,8 @@ export default defineEnvironment({
   contentKey: (row) => sortedNumbers(row).join(),
   agents: ["proposer", "solver"],
   async rollout({ task, config: { solvers }, agent }) {
-    const { text } = await agent("proposer").sample([{ role: "user", content: asked(task) }]);
-    const problem = readProblem(text, task);
+    const { message } = await agent("proposer").sample([{ role: "user", content: asked(task) }]);
+    const problem = readProblem(message.content, task);
     if (problem === null) return { stopCondition: "no_problem" };
     const content = `Compute step by step: ${problem.text}. Give the value as \\boxed{...}.`;
     const question: Message[] = [{ role: "user", content }];
