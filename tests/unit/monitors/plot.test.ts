@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 
 import { ticks } from "../../../ts/monitors/plots/plot.ts";
 import { type RewardPlot, rewardPlot } from "../../../ts/monitors/index.ts";
-import { IS_LONG } from "../../support/form.ts";
 
 const PLOT: RewardPlot = {
   title: "Reward · reverse-text",
@@ -49,8 +48,9 @@ function texts(svg: string): string[] {
 
 describe("rewardPlot", () => {
   it("takes a run of more steps than a function can have arguments", () => {
-    const points = Array.from({ length: 150_000 }, (_, i) => ({ x: i + 1, y: 2 }));
-    expect(rewardPlot({ ...PLOT, training: [{ name: "training", points }] })).toMatch(/<\/svg>\s*$/);
+    const points = Array.from({ length: 150_000 }, (_, i) => ({ x: i + 1, y: i % 2 }));
+    const svg = rewardPlot({ ...PLOT, training: [{ name: "training", points }] });
+    expect(svg.includes(">140000</text>")).toBe(true);
   });
 
   it("is a well-formed SVG document with a size", () => {
@@ -68,12 +68,6 @@ describe("rewardPlot", () => {
     expect(texts(svg)).toEqual(
       expect.arrayContaining(["0.520", "0.943", "held-out: sampled", "training step", "mean reward"]),
     );
-  });
-
-  it.runIf(IS_LONG)("takes a run of any length", () => {
-    const points = Array.from({ length: 150_000 }, (_, i) => ({ x: i + 1, y: i % 2 }));
-    const svg = rewardPlot({ ...PLOT, training: [{ name: "training", points }] });
-    expect(svg.includes(">140000</text>")).toBe(true);
   });
 
   it("puts higher rewards higher and later steps further right", () => {

@@ -11,15 +11,9 @@ beforeEach(async () => (root = await mkdtemp(join(tmpdir(), "prl-saver-"))));
 afterEach(() => rm(root, { recursive: true }));
 
 const writer = () => ({ root, run: "r", attempt: 1 });
-const state = (step: number) =>
-  stateSchema.parse({
-    step,
-    tasks: { drawn: 0, sources: {} },
-    worth: {},
-    opened: 0,
-    admission: { units: 0, rollouts: 0 },
-    pending: [],
-  });
+const NO_TASKS =
+  '{"tasks":{"drawn":0,"sources":{}},"worth":{},"opened":0,"admission":{"units":0,"rollouts":0},"pending":[]}';
+const state = (step: number) => stateSchema.parse({ step, ...(JSON.parse(NO_TASKS) as object) });
 
 /** Of a process of the orchestrator; each step has a checkpoint, of which the newest stays. */
 function saver(events: object[]): CheckpointSaver {
