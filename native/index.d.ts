@@ -709,7 +709,7 @@ export interface NativeIncrement {
   stopReason: number | null
   /** How many prompt tokens came from the prefix cache. */
   cachedTokens: number
-  /** Why the request was refused. */
+  /** Why the request failed: `[PRL_CODE] text`. */
   error: string | null
 }
 

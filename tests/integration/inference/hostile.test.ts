@@ -1,11 +1,13 @@
 /** Requests that must not harm those after them: refused ones, deep ones, bodies that never come, callers from elsewhere. */
 import { once } from "node:events";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { createInferenceServer, type InferenceServerOptions } from "../../../ts/inference/index.ts";
-import type { Model } from "../../../ts/native/index.ts";
+import { loadModel, type Model } from "../../../ts/native/index.ts";
 import { PROMPT, useServing, type Serving } from "./serving.ts";
+import { damagedCopy, VOCAB_SIZE } from "./tiny-model.ts";
 
 const serving = useServing();
 let model: Serving["model"];
@@ -270,6 +272,41 @@ describe("more requests than there is room for", () => {
       expect([(await held).status, (await third).status]).toEqual([200, 200]);
       expect((await ask({ n: 3, max_tokens: 2 })).status).toBe(200);
     });
+  });
+});
+
+describe("a request that the engine fails to compute", () => {
+  it("is answered with the server's failure, streamed or not", async () => {
+    const damaged = await loadModel(await damagedCopy(serving().folder(0).dir, join(serving().root.dir, "damaged")), {
+      threads: 1,
+    });
+    try {
+      await beside(
+        {},
+        async (address) => {
+          const ask = (more: object) =>
+            fetch(`${address}/v1/completions`, {
+              method: "POST",
+              headers: { "content-type": "application/json" },
+              body: JSON.stringify({ prompt: "x", max_tokens: 2, ...more }),
+            });
+          const error = {
+            message: expect.stringMatching(/weights of version 0 are damaged/u) as string,
+            type: "InternalServerError",
+            param: null,
+            code: "PRL_ENGINE_FAILED",
+          };
+          for (const stream of [false, true]) {
+            const answer = await ask({ stream });
+            expect([answer.status, await answer.json()]).toEqual([500, { error }]);
+          }
+          expect((await ask({ allowed_token_ids: [VOCAB_SIZE] })).status).toBe(400);
+        },
+        damaged,
+      );
+    } finally {
+      await damaged.close();
+    }
   });
 });
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use super::mailbox::{Mailbox, Post};
-use super::request::{FinishReason, GeneratorStats, PauseMode};
+use super::request::{FinishReason, GeneratorStats, PauseMode, RequestError};
 use super::sampler::Drawn;
 use super::scheduler::{Scheduler, Share};
 use super::scoring::{RankedScores, Scoring, score_ranked};
@@ -84,7 +84,7 @@ pub(super) struct Worker {
 /// How a sequence left a step.
 struct Ended {
     arrival: u64,
-    end: Result<Finish, String>,
+    end: Result<Finish, RequestError>,
 }
 
 impl Worker {
@@ -323,7 +323,7 @@ impl Worker {
                 .iter()
                 .map(|share| Ended {
                     arrival: self.scheduler.running[share.index].arrival,
-                    end: Err(format!("the step failed: {error}")),
+                    end: Err(RequestError::Computation(format!("the step failed: {error}"))),
                 })
                 .collect(),
         };
@@ -345,7 +345,7 @@ impl Worker {
                     reason: FinishReason::Stop,
                     stop_token: None,
                 })),
-                Outcome::Failed(why) => Some(Err(why.message(sequence.tokens.len(), self.version))),
+                Outcome::Failed(why) => Some(Err(why.error(sequence.tokens.len(), self.version))),
                 Outcome::Token(Drawn { id, logprob, ranked }) => {
                     self.generation_tokens += 1;
                     let token = SampledToken {
