@@ -28,7 +28,7 @@ export declare class NativeEngine {
   logprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array): Promise<Float32Array>
   /** The same with each token's rank and the most likely tokens of its place. */
   rankedLogprobs(scoring: NativeRankedScoring): Promise<NativeRankedScores>
-  /** Queues requests. */
+  /** Queues requests. One that names an adapter which is not loaded is refused, the others go on. */
   submit(requests: Array<NativeGenerateRequest>): void
   /** Returns every increment since the last call, or waits for one, at most `deadline_ms`. */
   next(deadlineMs: number): Promise<Array<NativeIncrement>>

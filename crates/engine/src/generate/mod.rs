@@ -139,6 +139,16 @@ impl Generator {
         self.send(Command::Submit(sequences))
     }
 
+    /// Ends a request that cannot be made, as [`Self::submit`] ends one that cannot run: its only increment has this error.
+    ///
+    /// # Errors
+    /// `Input` when the id is in use; `Closed` or `Failed` when the thread is gone.
+    pub fn refuse(&self, id: &str, error: RequestError) -> Result<(), EngineError> {
+        let (arrival, _) = self.mailbox.register(std::iter::once(id))?;
+        self.mailbox.reject(arrival, id, error);
+        Ok(())
+    }
+
     /// Ends the live requests with these ids as aborted; others are ignored.
     ///
     /// # Errors
