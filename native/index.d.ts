@@ -48,7 +48,8 @@ export declare class NativeEngine {
   loadAdapter(name: string, dir: string): Promise<undefined>
   /** Forgets an adapter. Requests that have it go on. */
   unloadAdapter(name: string): void
-  resetPrefixCache(): void
+  /** Forgets cached prefixes between two decode steps. */
+  resetPrefixCache(): Promise<undefined>
   /** Fails when the generator's thread has ended. */
   stats(): NativeEngineStats
   /** Stops the generator's thread and frees the model. */

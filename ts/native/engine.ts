@@ -225,7 +225,7 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
     resume: async () => native(() => engine.resume()),
     sleep: () => nativeAsync(() => engine.sleep()),
     wakeUp: () => nativeAsync(() => engine.wakeUp()),
-    resetPrefixCache: async () => native(() => engine.resetPrefixCache()),
+    resetPrefixCache: () => nativeAsync(() => engine.resetPrefixCache()),
     stats: () => native(() => engine.stats()),
     close: async () => {
       await nativeAsync(() => engine.close());

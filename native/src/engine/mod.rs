@@ -367,13 +367,11 @@ impl NativeEngine {
         Ok(self.inner()?.adapters.remove(&name)?)
     }
 
+    /// Forgets cached prefixes between two decode steps.
     #[napi(catch_unwind)]
-    pub fn reset_prefix_cache(&self) -> napi::Result<()> {
-        Ok(self
-            .inner()?
-            .generator
-            .reset_prefix_cache()
-            .map_err(NativeError::from)?)
+    pub fn reset_prefix_cache<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        blocking(env, move || Ok(inner.generator.reset_prefix_cache()?))
     }
 
     /// Fails when the generator's thread has ended.
