@@ -327,3 +327,38 @@ describe("several names of a model", () => {
     });
   });
 });
+
+describe("prompts to score", () => {
+  it("come two at a time, so that other calls of the engine find a thread", async () => {
+    let running = 0;
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const held: Model = {
+      ...model,
+      async logprobs(...prompt) {
+        running += 1;
+        await gate;
+        return model.logprobs(...prompt);
+      },
+    };
+    await beside(
+      {},
+      async (address) => {
+        const scored = Array.from({ length: 10 }, () =>
+          fetch(address + GENERATE, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ ...SAMPLE, sampling_params: { max_tokens: 0, prompt_logprobs: 0 } }),
+          }),
+        );
+        await expect.poll(() => running, { timeout: 10_000 }).toBe(2);
+        // Time for more to come, were there nothing that bounds them.
+        await new Promise((done) => setTimeout(done, 100));
+        expect(running).toBe(2);
+        open();
+        expect((await Promise.all(scored)).map(({ status }) => status)).toEqual(scored.map(() => 200));
+      },
+      held,
+    );
+  });
+});

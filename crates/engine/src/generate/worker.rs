@@ -135,7 +135,14 @@ impl Worker {
             loop {
                 match next {
                     Ok(Command::Close) | Err(TryRecvError::Disconnected) => return self.abort_where(|_| true),
-                    Ok(command) => self.obey(command),
+                    Ok(command) => {
+                        let scores = matches!(command, Command::Score { .. } | Command::ScoreRanked { .. });
+                        self.obey(command);
+                        // A scoring lasts as long as a step or more: however many wait, the sequences have a step between two.
+                        if scores {
+                            break;
+                        }
+                    }
                     Err(TryRecvError::Empty) => break,
                 }
                 next = commands.try_recv();
