@@ -28,7 +28,7 @@ export declare class NativeEngine {
   logprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array): Promise<Float32Array>
   /** The same with each token's rank and the most likely tokens of its place. */
   rankedLogprobs(scoring: NativeRankedScoring): Promise<NativeRankedScores>
-  /** Queues requests. */
+  /** Queues requests. One that names an adapter which is not loaded is refused, the others go on. */
   submit(requests: Array<NativeGenerateRequest>): void
   /** Returns every increment since the last call, or waits for one, at most `deadline_ms`. */
   next(deadlineMs: number): Promise<Array<NativeIncrement>>
@@ -48,7 +48,8 @@ export declare class NativeEngine {
   loadAdapter(name: string, dir: string): Promise<undefined>
   /** Forgets an adapter. Requests that have it go on. */
   unloadAdapter(name: string): void
-  resetPrefixCache(): void
+  /** Forgets cached prefixes between two decode steps. */
+  resetPrefixCache(): Promise<undefined>
   /** Fails when the generator's thread has ended. */
   stats(): NativeEngineStats
   /** Stops the generator's thread and frees the model. */
@@ -709,7 +710,7 @@ export interface NativeIncrement {
   stopReason: number | null
   /** How many prompt tokens came from the prefix cache. */
   cachedTokens: number
-  /** Why the request was refused. */
+  /** Why the request failed: `[PRL_CODE] text`. */
   error: string | null
 }
 

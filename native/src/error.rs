@@ -1,4 +1,7 @@
-//! Errors on their way to JavaScript, thrown or rejected: the message is `[PRL_CODE] text`, and only `ts/native/errors.ts` reads it.
+//! Errors on their way to JavaScript, thrown, rejected or in an increment: the message is `[PRL_CODE] text`, and only `ts/native/errors.ts`
+//! reads it.
+
+use std::fmt;
 
 use prl_engine::EngineError;
 use prl_grammar::GrammarError;
@@ -63,9 +66,15 @@ impl From<TransportError> for NativeError {
     }
 }
 
+impl fmt::Display for NativeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}] {}", self.code, self.message)
+    }
+}
+
 impl From<NativeError> for napi::Error {
     fn from(error: NativeError) -> Self {
-        Self::from_reason(format!("[{}] {}", error.code, error.message))
+        Self::from_reason(error.to_string())
     }
 }
 

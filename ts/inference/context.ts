@@ -1,4 +1,5 @@
 /** State that the routes of one server share. */
+import type { Slots } from "../async/slots.ts";
 import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
@@ -49,6 +50,8 @@ export interface ServerContext {
   readonly active: Set<ActiveRequest>;
   /** Bounds them. */
   readonly admission: Admission;
+  /** Bounds the prompts that are scored at once. */
+  readonly scorings: Slots;
   /** Watches whether the engine makes progress for them. */
   readonly progress: ProgressWatch;
   /** Counts them. */

@@ -47,6 +47,8 @@ const UNASKED_KV_BYTES = 256 * 1024 * 1024;
 /** One full sequence must fit with room for another to begin. */
 const LEAST_SEQUENCES = 2;
 const BYTES_PER_VALUE = 4;
+/** Tokens of one block of the cache, which is never divided, and numbers of one of its vectors (crates/engine/src/model/cache.rs). */
+const BLOCK_TOKENS = 16;
 
 /**
  * Options of the engine for a config. By default `maxModelLen` is the model's limit, as far as the default memory holds it, and
@@ -59,9 +61,11 @@ export async function engineOptions({
 }: InferenceProcessConfig): Promise<LoadModelOptions> {
   const shape = await modelShape(dir);
   const tokenBytes = shape.kvValuesPerToken * BYTES_PER_VALUE;
-  const affordable = Math.floor((inference.kv_cache_bytes ?? UNASKED_KV_BYTES) / tokenBytes);
+  const blocks = Math.floor((inference.kv_cache_bytes ?? UNASKED_KV_BYTES) / (tokenBytes * BLOCK_TOKENS));
+  // A cache without a block is refused by the engine, which says how many bytes it needs.
+  const affordable = Math.max(blocks, 1) * BLOCK_TOKENS;
   const maxModelLen = Math.min(inference.max_model_len ?? affordable, shape.maxPositions);
-  const sequenceBytes = maxModelLen * tokenBytes;
+  const sequenceBytes = upTo(BLOCK_TOKENS, maxModelLen) * tokenBytes;
   const all = Math.min(sequenceBytes * inference.max_num_seqs, UNASKED_KV_BYTES);
   return {
     version,
@@ -75,9 +79,6 @@ export async function engineOptions({
   };
 }
 
-/** Tokens of one block of the cache, which is never divided. */
-const BLOCK_TOKENS = 16;
-
 /**
  * The longest sequence of a model, and, when a KV cache of `kv_cache_bytes` cannot hold one of `max_model_len`, the bytes that it
  * needs.
@@ -87,8 +88,8 @@ export async function checkCapacity(
   inference: { max_model_len: number; kv_cache_bytes: number | null },
 ): Promise<{ maxPositions: number; neededBytes: number | null }> {
   const shape = await modelShape(dir);
-  const blocks = Math.ceil(Math.min(inference.max_model_len, shape.maxPositions) / BLOCK_TOKENS);
-  const needed = blocks * BLOCK_TOKENS * shape.kvValuesPerToken * BYTES_PER_VALUE;
+  const tokens = upTo(BLOCK_TOKENS, Math.min(inference.max_model_len, shape.maxPositions));
+  const needed = tokens * shape.kvValuesPerToken * BYTES_PER_VALUE;
   const fits = inference.kv_cache_bytes === null || inference.kv_cache_bytes >= needed;
   return { maxPositions: shape.maxPositions, neededBytes: fits ? null : needed };
 }
@@ -117,7 +118,13 @@ async function modelShape(dir: string): Promise<{ kvValuesPerToken: number; maxP
   const heads = model.num_key_value_heads ?? model.num_attention_heads;
   const headDim = model.head_dim ?? model.hidden_size / model.num_attention_heads;
   return {
-    kvValuesPerToken: 2 * model.num_hidden_layers * heads * headDim,
+    // The values of a head fill whole vectors.
+    kvValuesPerToken: model.num_hidden_layers * heads * (headDim + upTo(BLOCK_TOKENS, headDim)),
     maxPositions: model.max_position_embeddings,
   };
+}
+
+/** The least multiple of `step` that is no less than `value`. */
+function upTo(step: number, value: number): number {
+  return Math.ceil(value / step) * step;
 }

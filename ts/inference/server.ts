@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { fastify, type FastifyInstance } from "fastify";
 
+import { Slots } from "../async/slots.ts";
 import { PrlError } from "../errors.ts";
 import { WITHOUT_SCHEMAS } from "../server-options.ts";
 import type { Model } from "../native/index.ts";
@@ -93,6 +94,8 @@ const DEFAULT_DEADLINES: Deadlines = {
   // A step, or the scoring of a long prompt between two steps, takes minutes at the most.
   stallMs: 180_000,
 };
+/** Native calls that take long share eight threads, of which the one that fetches completions needs one. */
+const SCORED_AT_ONCE = 2;
 /** Time between two checks of the engine's progress. */
 const WATCH_MS = 1_000;
 /** Time for a client to send its whole request. */
@@ -186,6 +189,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     packageVersion: await packageVersion(),
     active: new Set(),
     admission: new Admission(options.maxSamples ?? Number.MAX_SAFE_INTEGER),
+    scorings: new Slots(SCORED_AT_ONCE),
     progress: new ProgressWatch({
       progress: () => {
         const { promptTokens, generationTokens } = model.stats();

@@ -225,7 +225,7 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
     resume: async () => native(() => engine.resume()),
     sleep: () => nativeAsync(() => engine.sleep()),
     wakeUp: () => nativeAsync(() => engine.wakeUp()),
-    resetPrefixCache: async () => native(() => engine.resetPrefixCache()),
+    resetPrefixCache: () => nativeAsync(() => engine.resetPrefixCache()),
     stats: () => native(() => engine.stats()),
     close: async () => {
       await nativeAsync(() => engine.close());
@@ -244,8 +244,8 @@ export async function randomCheckpoint(configDir: string, outDir: string, seed: 
 }
 
 /**
- * Writes the model in `base` with the adapter in `adapter` added to its weights, in the format that the model's config.json names: a model
- * that needs no adapter. Errors: those of `loadModel` and `Model.loadAdapter`.
+ * Writes the model in `base` with the adapter in `adapter` added to its weights, in bfloat16 when the model's config.json names that, else in
+ * float32: a model that needs no adapter. Errors: those of `loadModel` and `Model.loadAdapter`.
  */
 export async function mergeAdapter(base: string, adapter: string, outDir: string): Promise<SavedWeights> {
   const { mergeAdapter: merge } = addon();

@@ -24,6 +24,13 @@ export function fromNative(error: unknown): unknown {
   return error;
 }
 
+/** The `PrlError` that native code gave as a text in a value. */
+export function carriedError(text: string): PrlError {
+  const error = fromNative(new Error(text));
+  if (error instanceof PrlError) return error;
+  return new PrlError("PRL_NATIVE_PANIC", `the native code gave an error without a code: ${text}`);
+}
+
 /** Runs a synchronous native call. */
 export function native<T>(call: () => T): T {
   try {

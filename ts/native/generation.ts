@@ -8,6 +8,7 @@ import { checkOptions, number, numbers, only } from "../options.ts";
 import type { RoutedExperts } from "./batches/columns.ts";
 import { expertsFromNative } from "./batches/routed-experts.ts";
 import { whole, wholes } from "./checks.ts";
+import { carriedError } from "./errors.ts";
 import { type StructuredOutput, structuredOutputSchema } from "./formats/structured-output.ts";
 
 /** Exactly one prompt to continue. */
@@ -85,7 +86,10 @@ export interface GenerateIncrement {
   stopReason: number | null;
   /** Prompt tokens whose keys and values came from the prefix cache. */
   cachedTokens: number;
-  /** Set when this request was refused; the others go on. */
+  /**
+   * Set when this request was refused (PRL_ENGINE_INPUT, PRL_GRAMMAR_*, PRL_ENGINE_CAPACITY where too many are held) or could not be
+   * computed (PRL_ENGINE_FAILED); the others go on. PRL_NATIVE_PANIC ends all.
+   */
   error?: PrlError;
 }
 
@@ -172,12 +176,8 @@ function toNativeControls(request: GenerateRequest): NativeRequest["controls"] {
   };
 }
 
-/** An increment under the caller's `id`. `failure` is why the engine is gone, if it is. */
-export function fromNativeIncrement(
-  increment: NativeIncrement,
-  id: string,
-  failure: PrlError | null,
-): GenerateIncrement {
+/** An increment under the caller's `id`. */
+export function fromNativeIncrement(increment: NativeIncrement, id: string): GenerateIncrement {
   const pairs = increment.policyVersions;
   const policyVersions: [number, number][] = [];
   for (let i = 0; i + 1 < pairs.length; i += 2) policyVersions.push([pairs[i] ?? 0, pairs[i + 1] ?? 0]);
@@ -191,7 +191,7 @@ export function fromNativeIncrement(
     finishReason: increment.finishReason as GenerateIncrement["finishReason"],
     stopReason: increment.stopReason,
     cachedTokens: increment.cachedTokens,
-    ...(increment.error === null ? {} : { error: failure ?? invalidRequest(increment.error) }),
+    ...(increment.error === null ? {} : { error: carriedError(increment.error) }),
   };
 }
 

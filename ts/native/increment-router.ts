@@ -162,22 +162,11 @@ export class IncrementRouter {
     }
   }
 
-  /** Why the engine is gone; null while it exists. An increment has only the text of an error; this gives its code. */
-  #engineFailure(): PrlError | null {
-    try {
-      native(() => this.#engine.abort([]));
-      return null;
-    } catch (error) {
-      if (!(error instanceof PrlError && ENGINE_GONE.has(error.code))) throw error;
-      return error;
-    }
-  }
-
   #deliver(increment: NativeIncrement): void {
     const call = this.#calls.get(increment.id);
     const id = call?.unfinished.get(increment.id);
     if (call === undefined || id === undefined) return;
-    const converted = fromNativeIncrement(increment, id, increment.error === null ? null : this.#engineFailure());
+    const converted = fromNativeIncrement(increment, id);
     if (isLast(converted)) {
       this.#calls.delete(increment.id);
       call.unfinished.delete(increment.id);

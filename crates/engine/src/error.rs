@@ -27,9 +27,12 @@ pub enum EngineError {
     /// The requested instruction-set tier does not exist on this machine.
     #[error("{0}")]
     Isa(String),
-    /// A request needs more memory than the engine was given.
+    /// There is no room: the memory is not given, or as many requests are held as may be.
     #[error("{0}")]
     Capacity(String),
+    /// The engine could not compute a request, which is not at fault.
+    #[error("{0}")]
+    Computation(String),
     /// No loss has this name.
     #[error("{0}")]
     LossUnknown(String),
@@ -72,6 +75,7 @@ impl EngineError {
         "PRL_ENGINE_INPUT",
         "PRL_ENGINE_ISA",
         "PRL_ENGINE_CAPACITY",
+        "PRL_ENGINE_FAILED",
         "PRL_LOSS_UNKNOWN",
         "PRL_LOSS_INPUT",
         "PRL_TRAIN_NON_FINITE",
@@ -91,6 +95,7 @@ impl EngineError {
             Self::Input(_) => "PRL_ENGINE_INPUT",
             Self::Isa(_) => "PRL_ENGINE_ISA",
             Self::Capacity(_) => "PRL_ENGINE_CAPACITY",
+            Self::Computation(_) => "PRL_ENGINE_FAILED",
             Self::LossUnknown(_) => "PRL_LOSS_UNKNOWN",
             Self::LossInput(_) => "PRL_LOSS_INPUT",
             Self::NonFinite(_) => "PRL_TRAIN_NON_FINITE",

@@ -13,12 +13,15 @@ use crate::model::lora::read_adapter;
 use crate::model::weights::read_flat;
 use crate::train::{SavedWeights, save_flat};
 
-/// Writes the model `base` with the weights `W + s B A` of `adapter` into `out`, in the format that the model's config.json names.
+/// Writes the model `base` with the weights `W + s B A` of `adapter` into `out`, in bfloat16 when the model's config.json names that, else in
+/// f32.
 ///
 /// # Errors
 /// As [`crate::Model::load`], [`crate::Adapter::open`] and [`crate::Trainer::save`].
 pub fn merge(base: &Path, adapter: &Path, out: &Path, compute: &Compute) -> Result<SavedWeights, EngineError> {
     let config = ModelConfig::from_dir(base)?;
+    let stated = config.stated_dtype();
+    let config = config.kept_as(stated);
     let layout = Layout::new(&config);
     let (lora, places, matrices) = read_adapter(adapter, &config)?;
     let mut flat = read_flat(base, &layout)?;

@@ -14,7 +14,8 @@ pub(crate) struct Adapters {
 }
 
 impl Adapters {
-    pub(crate) fn get(&self, name: &str) -> Result<Arc<Adapter>, NativeError> {
+    /// Says that there is none where there is none.
+    pub(crate) fn get(&self, name: &str) -> Result<Arc<Adapter>, String> {
         self.locked(|adapters| adapters.get(name).map(Arc::clone))
             .ok_or_else(|| unknown(name))
     }
@@ -25,7 +26,9 @@ impl Adapters {
 
     pub(crate) fn remove(&self, name: &str) -> Result<(), NativeError> {
         let removed = self.locked(|adapters| adapters.remove(name));
-        removed.map(drop).ok_or_else(|| unknown(name))
+        removed
+            .map(drop)
+            .ok_or_else(|| NativeError::new("PRL_ENGINE_INPUT", unknown(name)))
     }
 
     fn locked<T>(&self, work: impl FnOnce(&mut HashMap<String, Arc<Adapter>>) -> T) -> T {
@@ -33,9 +36,6 @@ impl Adapters {
     }
 }
 
-fn unknown(name: &str) -> NativeError {
-    NativeError::new(
-        "PRL_ENGINE_INPUT",
-        format!("there is no adapter {name:?}: load it before requests name it"),
-    )
+fn unknown(name: &str) -> String {
+    format!("there is no adapter {name:?}: load it before requests name it")
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use napi::bindgen_prelude::{Float32Array, Reference, Uint32Array};
 use napi_derive::napi;
-use prl_engine::Adapter;
 use prl_engine::generate::{FinishReason, GenerateRequest, Increment, LogitControls, Ranked, RankedScores};
+use prl_engine::{Adapter, EngineError};
 
 use super::grammar::NativeGrammar;
 use crate::batch::NativeRoutedExperts;
@@ -91,7 +91,7 @@ pub struct NativeIncrement {
     pub stop_reason: Option<u32>,
     /// How many prompt tokens came from the prefix cache.
     pub cached_tokens: u32,
-    /// Why the request was refused.
+    /// Why the request failed: `[PRL_CODE] text`.
     pub error: Option<String>,
 }
 
@@ -187,7 +187,9 @@ pub(crate) fn increment(increment: Increment) -> NativeIncrement {
         }),
         stop_reason: increment.stop_reason,
         cached_tokens: increment.cached_tokens,
-        error: increment.error,
+        error: increment
+            .error
+            .map(|error| NativeError::from(EngineError::from(error)).to_string()),
     }
 }
 

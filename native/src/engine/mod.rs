@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint32Array};
 use napi_derive::napi;
-use prl_engine::generate::{Generator, GeneratorOptions, GeneratorStats, PauseMode, Scoring};
+use prl_engine::generate::{Generator, GeneratorOptions, GeneratorStats, PauseMode, RequestError, Scoring};
 use prl_engine::{Adapter, BaseDtype, Compute, Model, Tier, WeightDtype, WeightFormat};
 use prl_weights::Adapter as Folder;
 
@@ -249,16 +249,24 @@ impl NativeEngine {
         })
     }
 
-    /// Queues requests.
+    /// Queues requests. One that names an adapter which is not loaded is refused, the others go on.
     #[napi(catch_unwind)]
     pub fn submit(&self, requests: Vec<NativeGenerateRequest>) -> napi::Result<()> {
         let inner = self.inner()?;
-        let requests = requests.into_iter().map(|asked| {
+        let (mut known, mut refused) = (Vec::new(), Vec::new());
+        for asked in requests {
             let adapter = asked.adapter.as_deref().map(|name| inner.adapters.get(name));
-            request(asked, adapter.transpose()?)
-        });
-        let requests = requests.collect::<Result<Vec<_>, NativeError>>()?;
-        Ok(inner.generator.submit(requests).map_err(NativeError::from)?)
+            match adapter.transpose() {
+                Ok(adapter) => known.push(request(asked, adapter)?),
+                Err(problem) => refused.push((asked.id, problem)),
+            }
+        }
+        inner.generator.submit(known).map_err(NativeError::from)?;
+        for (id, problem) in refused {
+            let refused = inner.generator.refuse(&id, RequestError::Input(problem));
+            refused.map_err(NativeError::from)?;
+        }
+        Ok(())
     }
 
     /// Returns every increment since the last call, or waits for one, at most `deadline_ms`.
@@ -359,13 +367,11 @@ impl NativeEngine {
         Ok(self.inner()?.adapters.remove(&name)?)
     }
 
+    /// Forgets cached prefixes between two decode steps.
     #[napi(catch_unwind)]
-    pub fn reset_prefix_cache(&self) -> napi::Result<()> {
-        Ok(self
-            .inner()?
-            .generator
-            .reset_prefix_cache()
-            .map_err(NativeError::from)?)
+    pub fn reset_prefix_cache<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        blocking(env, move || Ok(inner.generator.reset_prefix_cache()?))
     }
 
     /// Fails when the generator's thread has ended.

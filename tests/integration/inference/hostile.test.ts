@@ -1,11 +1,13 @@
 /** Requests that must not harm those after them: refused ones, deep ones, bodies that never come, callers from elsewhere. */
 import { once } from "node:events";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { createInferenceServer, type InferenceServerOptions } from "../../../ts/inference/index.ts";
-import type { Model } from "../../../ts/native/index.ts";
+import { loadModel, type Model } from "../../../ts/native/index.ts";
 import { PROMPT, useServing, type Serving } from "./serving.ts";
+import { damagedCopy, VOCAB_SIZE } from "./tiny-model.ts";
 
 const serving = useServing();
 let model: Serving["model"];
@@ -273,6 +275,41 @@ describe("more requests than there is room for", () => {
   });
 });
 
+describe("a request that the engine fails to compute", () => {
+  it("is answered with the server's failure, streamed or not", async () => {
+    const damaged = await loadModel(await damagedCopy(serving().folder(0).dir, join(serving().root.dir, "damaged")), {
+      threads: 1,
+    });
+    try {
+      await beside(
+        {},
+        async (address) => {
+          const ask = (more: object) =>
+            fetch(`${address}/v1/completions`, {
+              method: "POST",
+              headers: { "content-type": "application/json" },
+              body: JSON.stringify({ prompt: "x", max_tokens: 2, ...more }),
+            });
+          const error = {
+            message: expect.stringMatching(/weights of version 0 are damaged/u) as string,
+            type: "InternalServerError",
+            param: null,
+            code: "PRL_ENGINE_FAILED",
+          };
+          for (const stream of [false, true]) {
+            const answer = await ask({ stream });
+            expect([answer.status, await answer.json()]).toEqual([500, { error }]);
+          }
+          expect((await ask({ allowed_token_ids: [VOCAB_SIZE] })).status).toBe(400);
+        },
+        damaged,
+      );
+    } finally {
+      await damaged.close();
+    }
+  });
+});
+
 describe("several names of a model", () => {
   it("are all served, and the first is in answers", async () => {
     await beside({ modelNames: ["a", "b"] }, async (address) => {
@@ -288,5 +325,40 @@ describe("several names of a model", () => {
       expect(await (await ask({ model: "b" })).json()).toMatchObject({ model: "b" });
       expect((await ask({ model: "c" })).status).toBe(404);
     });
+  });
+});
+
+describe("prompts to score", () => {
+  it("come two at a time, so that other calls of the engine find a thread", async () => {
+    let running = 0;
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const held: Model = {
+      ...model,
+      async logprobs(...prompt) {
+        running += 1;
+        await gate;
+        return model.logprobs(...prompt);
+      },
+    };
+    await beside(
+      {},
+      async (address) => {
+        const scored = Array.from({ length: 10 }, () =>
+          fetch(address + GENERATE, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ ...SAMPLE, sampling_params: { max_tokens: 0, prompt_logprobs: 0 } }),
+          }),
+        );
+        await expect.poll(() => running, { timeout: 10_000 }).toBe(2);
+        // Time for more to come, were there nothing that bounds them.
+        await new Promise((done) => setTimeout(done, 100));
+        expect(running).toBe(2);
+        open();
+        expect((await Promise.all(scored)).map(({ status }) => status)).toEqual(scored.map(() => 200));
+      },
+      held,
+    );
   });
 });

@@ -1,5 +1,5 @@
 /** A tiny random Qwen3 with the byte-level tokenizer of the reverse-text example, and versions of its weights. */
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -44,6 +44,19 @@ export const EXPERTS = {
   moe_intermediate_size: 16,
   norm_topk_prob: true,
 };
+
+/** A copy of the model's folder `from` whose weights are finite, and whose logits are not: those of the last norm are the largest numbers. */
+export async function damagedCopy(from: string, to: string): Promise<string> {
+  await cp(from, to, { recursive: true });
+  const file = join(to, "model.safetensors");
+  const bytes = await readFile(file);
+  const begin = 8 + Number(bytes.readBigUInt64LE());
+  const header = JSON.parse(bytes.toString("utf8", 8, begin)) as Record<string, { data_offsets: [number, number] }>;
+  const [first = 0, end = 0] = header["model.norm.weight"]?.data_offsets ?? [];
+  for (let at = begin + first; at < begin + end; at += 4) bytes.writeFloatLE(3.4e38, at);
+  await writeFile(file, bytes);
+  return to;
+}
 
 export interface WeightsFolder {
   dir: string;

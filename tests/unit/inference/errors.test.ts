@@ -10,6 +10,8 @@ const STATUS: readonly (readonly [ErrorCode, number, string])[] = [
   ["PRL_ENGINE_INPUT", 400, "BadRequestError"],
   ["PRL_ENGINE_ARCHITECTURE_UNSUPPORTED", 422, "UnprocessableEntityError"],
   ["PRL_ENGINE_CLOSED", 503, "ServiceUnavailableError"],
+  ["PRL_ENGINE_CAPACITY", 503, "ServiceUnavailableError"],
+  ["PRL_ENGINE_FAILED", 500, "InternalServerError"],
   ["PRL_NATIVE_PANIC", 500, "InternalServerError"],
 ];
 

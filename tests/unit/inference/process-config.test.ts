@@ -4,11 +4,12 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { engineOptions, readInferenceProcessConfig } from "../../../ts/inference/process-config.ts";
+import { checkCapacity, engineOptions, readInferenceProcessConfig } from "../../../ts/inference/process-config.ts";
+import { loadModel, randomCheckpoint } from "../../../ts/native/index.ts";
 
 const MIB = 1024 * 1024;
-/** Keys and values of one token: 2 x 2 layers x 2 heads x 8 numbers of 4 bytes. */
-const TOKEN_BYTES = 256;
+/** Keys and values of one token: 2 layers x 2 heads x (8 numbers, and 8 in a vector of 16) of 4 bytes. */
+const TOKEN_BYTES = 384;
 
 let dir: string;
 
@@ -17,6 +18,9 @@ beforeAll(async () => {
   await writeFile(
     join(dir, "config.json"),
     JSON.stringify({
+      architectures: ["LlamaForCausalLM"],
+      vocab_size: 20,
+      intermediate_size: 8,
       hidden_size: 32,
       num_hidden_layers: 2,
       num_attention_heads: 4,
@@ -81,6 +85,30 @@ describe("engineOptions", () => {
   });
 
   it("fits the context to the memory that it is given", async () => {
-    expect(await options({ kv_cache_bytes: MIB / 2 })).toMatchObject({ maxModelLen: 2048, kvCacheBytes: MIB / 2 });
+    const whole = 2048 * TOKEN_BYTES;
+    expect(await options({ kv_cache_bytes: whole })).toMatchObject({ maxModelLen: 2048, kvCacheBytes: whole });
+    expect(await options({ kv_cache_bytes: whole - 1 })).toMatchObject({ maxModelLen: 2032 });
+  });
+
+  it("is what the engine takes, and a capacity that is said to be enough is", async () => {
+    const model = join(dir, "model");
+    await randomCheckpoint(dir, model, 1);
+    const loads = async (inference: object) => {
+      const loaded = await loadModel(model, { threads: 1, ...(await options({ ...inference })) });
+      await loaded.close();
+    };
+    for (const inference of [
+      { kv_cache_bytes: 100_001 },
+      { kv_cache_bytes: 16 * TOKEN_BYTES },
+      { max_num_seqs: 1, max_model_len: 3 },
+      { max_num_seqs: 1, max_model_len: 100 },
+    ])
+      await loads(inference);
+    const { neededBytes } = await checkCapacity(model, { max_model_len: 100, kv_cache_bytes: 1 });
+    await loads({ max_model_len: 100, kv_cache_bytes: neededBytes });
+    const tooFew = loads({ max_model_len: 100, kv_cache_bytes: Number(neededBytes) - 1 });
+    await expect(tooFew).rejects.toMatchObject({ code: "PRL_ENGINE_CAPACITY" });
+    const none = loads({ kv_cache_bytes: 1 });
+    await expect(none).rejects.toThrow(/cannot hold one sequence of max_model_len 16/u);
   });
 });

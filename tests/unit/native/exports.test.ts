@@ -30,3 +30,12 @@ test("the search above finds as many exports as index.d.ts declares", () => {
   const members = bodies.flatMap((body) => body.match(/^ {2}(?:static |get )?\w+\(/gm) ?? []);
   expect(exports).toHaveLength(functions.length + members.length);
 });
+
+test("only methods that never wait for the engine's thread run on that of JavaScript", () => {
+  const declarations = readFileSync(join(NATIVE, "index.d.ts"), "utf8");
+  const body = /^export declare class NativeEngine \{\n([\s\S]*?)^\}/m.exec(declarations)?.[1] ?? "";
+  const methods = [...body.matchAll(/^ {2}(?:static )?(\w+)\(.*\): (.*)$/gm)];
+  expect(methods.length).toBeGreaterThan(15);
+  const atOnce = methods.filter(([, , result = ""]) => !result.startsWith("Promise<")).map(([, name]) => name);
+  expect(new Set(atOnce)).toEqual(new Set(["abort", "info", "resume", "stats", "submit", "unloadAdapter"]));
+});

@@ -35,7 +35,7 @@ class MadeUpEngine implements Router {
   submit(requests: NativeRequest[]): void {
     if (requests.some(({ topK }) => topK === 14)) throw new Error("[PRL_ENGINE_INPUT] the whole submission is refused");
     for (const { id, maxTokens, topK } of requests) {
-      if (topK === 13) this.#arrived.push(increment(id, { error: "refused by the engine" }));
+      if (topK === 13) this.#arrived.push(increment(id, { error: "[PRL_ENGINE_INPUT] refused by the engine" }));
       else this.live.set(id, maxTokens);
     }
     this.#answer();
@@ -65,7 +65,8 @@ class MadeUpEngine implements Router {
 
   /** The thread dies: what is live ends with its last words, and every later call fails. */
   die(): void {
-    for (const id of this.live.keys()) this.#arrived.push(increment(id, { error: "the generation thread panicked" }));
+    const error = "[PRL_NATIVE_PANIC] the generation thread panicked";
+    for (const id of this.live.keys()) this.#arrived.push(increment(id, { error }));
     this.live.clear();
     this.#isDead = true;
     this.#answer();

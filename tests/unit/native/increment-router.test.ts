@@ -107,6 +107,12 @@ describe("generate", () => {
     expect(increments.find(({ id }) => id === "bad")?.error?.message).toContain(field);
   });
 
+  test("a request with an adapter that is not loaded is refused, the others go on", async () => {
+    const increments = await collect(model.generate([{ ...short("bad"), adapter: "none" }, short("good")]));
+    expect(ends(increments)).toEqual({ bad: "PRL_ENGINE_INPUT", good: "length" });
+    expect(increments.find(({ id }) => id === "bad")?.error?.message).toContain(`no adapter "none"`);
+  });
+
   test("ranks and the most probable tokens come in every increment of a request that asks for them", async () => {
     const increments = await collect(model.generate([{ ...short("x"), topLogprobs: 3 }, short("y")]));
     for (const { id, tokenIds, ranking } of increments) {

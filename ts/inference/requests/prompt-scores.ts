@@ -5,6 +5,8 @@ import { HttpError } from "../errors.ts";
 
 /** Most attempts of a scoring during which the weights were swapped. */
 const SCORE_ATTEMPTS = 3;
+/** A prompt that waits is scored even if its client has left. */
+const NEVER = new AbortController().signal;
 
 export interface PromptScores {
   tokenIds: Uint32Array;
@@ -25,13 +27,16 @@ export async function scorePrompt(
   const { model } = context;
   const boundaries = Uint32Array.of(0, tokenIds.length);
   for (let attempt = 0; attempt < SCORE_ATTEMPTS; attempt++) {
-    const { version, digest } = model.stats();
-    const scores =
-      top === null
-        ? { logprobs: await model.logprobs(tokenIds, boundaries), ranking: null }
-        : await model.rankedLogprobs(tokenIds, boundaries, top);
-    const after = model.stats();
-    if (after.version === version && after.digest === digest) return { tokenIds, ...scores, version };
+    const scored = await context.scorings.run(NEVER, async () => {
+      const { version, digest } = model.stats();
+      const scores =
+        top === null
+          ? { logprobs: await model.logprobs(tokenIds, boundaries), ranking: null }
+          : await model.rankedLogprobs(tokenIds, boundaries, top);
+      const after = model.stats();
+      return after.version === version && after.digest === digest ? { tokenIds, ...scores, version } : null;
+    });
+    if (scored !== null) return scored;
   }
   throw new HttpError(
     503,

@@ -7,6 +7,7 @@
 import type { NativeGrammar, NativeVocabulary } from "#native";
 import { z } from "zod";
 
+import { Slots } from "../../async/slots.ts";
 import { PrlError } from "../../errors.ts";
 import { checkOptions, only } from "../../options.ts";
 import { addon } from "../addon.ts";
@@ -38,6 +39,10 @@ export interface StructuredOutput {
 const CODE = "PRL_ENGINE_INPUT";
 /** Most compiled formats that are kept. */
 const MAX_KEPT = 64;
+/** Native calls that take long share eight threads, of which the one that fetches completions needs one. A format may take seconds. */
+const COMPILED_AT_ONCE = 2;
+/** A format is compiled to its end: other requests may wait for it too. */
+const NEVER = new AbortController().signal;
 const KINDS = ["jsonSchema", "regex", "choice", "grammar", "structuralTag"] as const;
 
 export const structuredOutputSchema = only<StructuredOutput>({
@@ -83,6 +88,7 @@ export class Formats {
   readonly #source: FormatSource;
   /** By their JSON, the one that was used last at the end. */
   readonly #compiled = new Map<string, Promise<NativeGrammar>>();
+  readonly #slots = new Slots(COMPILED_AT_ONCE);
   #vocabulary: Promise<NativeVocabulary> | undefined;
 
   constructor(source: FormatSource) {
@@ -123,7 +129,7 @@ export class Formats {
       after,
     };
     const vocabulary = await (this.#vocabulary ??= this.#load());
-    return nativeAsync(() => vocabulary.compile(source));
+    return this.#slots.run(NEVER, () => nativeAsync(() => vocabulary.compile(source)));
   }
 
   async #load(): Promise<NativeVocabulary> {

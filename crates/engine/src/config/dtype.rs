@@ -1,5 +1,6 @@
 //! The number formats of a model's weights.
 
+use super::ModelConfig;
 use crate::error::EngineError;
 
 /// How weights are kept in memory and published; also how an optimizer keeps its moments ([`crate::OptimConfig::state_dtype`]). Sums,
@@ -75,6 +76,19 @@ pub struct WeightFormat {
     pub dtype: WeightDtype,
     /// That of the projections, where they are frozen and it is another one.
     pub base: Option<BaseDtype>,
+}
+
+impl ModelConfig {
+    /// bfloat16 when config.json names it, else float32, which holds the numbers of any other format.
+    pub(crate) fn stated_dtype(&self) -> WeightDtype {
+        let stated = ["dtype", "torch_dtype"]
+            .iter()
+            .find_map(|key| self.raw.get(key)?.as_str());
+        match stated {
+            Some("bfloat16") => WeightDtype::Bf16,
+            _ => WeightDtype::F32,
+        }
+    }
 }
 
 impl From<WeightDtype> for WeightFormat {

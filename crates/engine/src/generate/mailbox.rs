@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::request::{FinishReason, GeneratorStats, Increment};
+use super::request::{FinishReason, GeneratorStats, Increment, RequestError};
 use super::sequence::{Finish, Sequence};
 use crate::error::EngineError;
 
@@ -75,7 +75,7 @@ impl Mailbox {
     }
 
     /// Leaves an error as the last increment of a request.
-    pub(super) fn reject(&self, arrival: u64, id: &str, error: String) {
+    pub(super) fn reject(&self, arrival: u64, id: &str, error: RequestError) {
         let mut content = self.lock();
         content.increment(arrival, id).error = Some(error);
         self.changed.notify_all();
@@ -134,7 +134,7 @@ impl Mailbox {
     /// The thread died: every live request gets `message` as its error.
     pub(super) fn failed(&self, message: &str) {
         self.end(End::Failed(message.to_owned()), |increment| {
-            increment.error = Some(message.to_owned())
+            increment.error = Some(RequestError::Panic(message.to_owned()))
         });
     }
 
@@ -179,7 +179,7 @@ impl Mailbox {
 /// The news of one sequence after a step.
 pub(super) struct Post<'a> {
     pub(super) sequence: &'a mut Sequence,
-    pub(super) end: Option<Result<Finish, String>>,
+    pub(super) end: Option<Result<Finish, RequestError>>,
 }
 
 impl Content {
@@ -187,7 +187,7 @@ impl Content {
         match &self.end {
             None => Ok(()),
             Some(End::Closed) => Err(EngineError::Closed),
-            Some(End::Failed(message)) => Err(failure(message)),
+            Some(End::Failed(message)) => Err(EngineError::Failed(message.clone())),
         }
     }
 
@@ -259,9 +259,4 @@ impl Content {
         }
         increments
     }
-}
-
-/// The error of every call after the generation thread died.
-fn failure(message: &str) -> EngineError {
-    EngineError::Failed(message.to_owned())
 }

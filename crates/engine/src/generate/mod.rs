@@ -28,6 +28,7 @@ pub use controls::{LogitControls, MAX_BAD_WORD_TOKENS, MAX_BAD_WORDS, MAX_LOGIT_
 pub use ranking::{MAX_TOP_LOGPROBS, Ranked};
 pub use request::{
     FinishReason, GenerateRequest, GeneratorOptions, GeneratorStats, Increment, MIN_TEMPERATURE, PauseMode,
+    RequestError,
 };
 pub use scoring::{RankedScores, Scoring};
 
@@ -121,12 +122,14 @@ impl Generator {
         let mut sequences = Vec::with_capacity(requests.len());
         for (arrival, request) in (first..).zip(requests) {
             let rejected = if sequences.len() >= room {
-                Some(format!(
+                Some(RequestError::Full(format!(
                     "the generator holds {} requests already; submit fewer at once or wait",
                     self.max_held
-                ))
+                )))
             } else {
-                request.reject(&self.config, self.max_model_len)
+                request
+                    .reject(&self.config, self.max_model_len)
+                    .map(RequestError::Input)
             };
             match rejected {
                 Some(error) => self.mailbox.reject(arrival, &request.id, error),
@@ -134,6 +137,16 @@ impl Generator {
             }
         }
         self.send(Command::Submit(sequences))
+    }
+
+    /// Ends a request that cannot be made, as [`Self::submit`] ends one that cannot run: its only increment has this error.
+    ///
+    /// # Errors
+    /// `Input` when the id is in use; `Closed` or `Failed` when the thread is gone.
+    pub fn refuse(&self, id: &str, error: RequestError) -> Result<(), EngineError> {
+        let (arrival, _) = self.mailbox.register(std::iter::once(id))?;
+        self.mailbox.reject(arrival, id, error);
+        Ok(())
     }
 
     /// Ends the live requests with these ids as aborted; others are ignored.

@@ -8,6 +8,7 @@ use super::constraint::TokenFormat;
 use super::controls::LogitControls;
 use super::ranking::{MAX_TOP_LOGPROBS, Ranked};
 use crate::config::ModelConfig;
+use crate::error::EngineError;
 use crate::model::lora::Adapter;
 use crate::model::routes::{NO_EXPERT, RecordedExperts};
 
@@ -218,8 +219,8 @@ pub struct Increment {
     pub finish_reason: Option<FinishReason>,
     /// The token of `stop_token_ids` that ended it (end-of-sequence tokens are not named, as in vLLM).
     pub stop_reason: Option<u32>,
-    /// Set in the last increment of a request that failed; says what was wrong.
-    pub error: Option<String>,
+    /// Set in the last increment of a request that failed.
+    pub error: Option<RequestError>,
     /// Prompt tokens whose keys and values came from the prefix cache at the first admission.
     pub cached_tokens: u32,
 }
@@ -228,6 +229,34 @@ impl Increment {
     /// Whether this is the last increment of its request.
     pub fn is_last(&self) -> bool {
         self.finish_reason.is_some() || self.error.is_some()
+    }
+}
+
+/// Why a request failed; the message says what was wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// It asks for what cannot be done.
+    #[error("{0}")]
+    Input(String),
+    /// The generator holds as many requests as it may.
+    #[error("{0}")]
+    Full(String),
+    /// The engine could not compute it. The request is not at fault.
+    #[error("{0}")]
+    Computation(String),
+    /// The generation thread panicked.
+    #[error("{0}")]
+    Panic(String),
+}
+
+impl From<RequestError> for EngineError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Input(message) => Self::Input(message),
+            RequestError::Full(message) => Self::Capacity(message),
+            RequestError::Computation(message) => Self::Computation(message),
+            RequestError::Panic(message) => Self::Failed(message),
+        }
     }
 }
 

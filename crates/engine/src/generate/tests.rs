@@ -1,4 +1,4 @@
-//! The death of the generation thread, which only a command for tests can provoke.
+//! The death of the generation thread, which only a command for tests can provoke, and the order of its commands.
 
 use super::*;
 use std::path::Path;
@@ -44,9 +44,7 @@ fn a_panic_of_the_thread_is_an_error_for_every_caller() {
         );
         for increment in increments {
             assert!(
-                increment
-                    .error
-                    .is_some_and(|error| error.contains("the test asked for a panic"))
+                matches!(increment.error, Some(RequestError::Panic(why)) if why.contains("the test asked for a panic"))
             );
         }
     });
@@ -80,4 +78,34 @@ fn a_caller_that_waits_for_an_answer_learns_of_a_panic() {
         generator.resume().and_then(|()| generator.reset_prefix_cache()),
         Err(EngineError::Failed(_))
     ));
+}
+
+#[test]
+fn a_sequence_runs_on_between_scorings_that_queue() {
+    let dir = tempfile::tempdir().unwrap();
+    let generator = generator(dir.path());
+    generator.pause(PauseMode::Keep).unwrap();
+    generator
+        .submit(vec![GenerateRequest {
+            ignore_eos: true,
+            ..GenerateRequest::new("a", vec![1], 60)
+        }])
+        .unwrap();
+    let (reply, scored) = channel();
+    let score = |sequences: u32| {
+        let command = Command::Score {
+            input_ids: vec![1; 8 * sequences as usize],
+            cu_seqlens: (0..=sequences).map(|index| 8 * index).collect(),
+            temperatures: vec![1.0; 8 * sequences as usize],
+            reply: reply.clone(),
+        };
+        generator.send(command).unwrap();
+    };
+    // All the others are there before it is done.
+    score(2000);
+    generator.send(Command::Resume).unwrap();
+    (0..20).for_each(|_| score(1));
+    generator.close();
+    assert_eq!(scored.try_iter().filter(Result::is_ok).count(), 21);
+    assert!(generator.stats().steps >= 20);
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use super::mailbox::{Mailbox, Post};
-use super::request::{FinishReason, GeneratorStats, PauseMode};
+use super::request::{FinishReason, GeneratorStats, PauseMode, RequestError};
 use super::sampler::Drawn;
 use super::scheduler::{Scheduler, Share};
 use super::scoring::{RankedScores, Scoring, score_ranked};
@@ -84,7 +84,7 @@ pub(super) struct Worker {
 /// How a sequence left a step.
 struct Ended {
     arrival: u64,
-    end: Result<Finish, String>,
+    end: Result<Finish, RequestError>,
 }
 
 impl Worker {
@@ -135,7 +135,14 @@ impl Worker {
             loop {
                 match next {
                     Ok(Command::Close) | Err(TryRecvError::Disconnected) => return self.abort_where(|_| true),
-                    Ok(command) => self.obey(command),
+                    Ok(command) => {
+                        let scores = matches!(command, Command::Score { .. } | Command::ScoreRanked { .. });
+                        self.obey(command);
+                        // A scoring lasts as long as a step or more: however many wait, the sequences have a step between two.
+                        if scores {
+                            break;
+                        }
+                    }
                     Err(TryRecvError::Empty) => break,
                 }
                 next = commands.try_recv();
@@ -323,7 +330,7 @@ impl Worker {
                 .iter()
                 .map(|share| Ended {
                     arrival: self.scheduler.running[share.index].arrival,
-                    end: Err(format!("the step failed: {error}")),
+                    end: Err(RequestError::Computation(format!("the step failed: {error}"))),
                 })
                 .collect(),
         };
@@ -345,7 +352,7 @@ impl Worker {
                     reason: FinishReason::Stop,
                     stop_token: None,
                 })),
-                Outcome::Failed(why) => Some(Err(why.message(sequence.tokens.len(), self.version))),
+                Outcome::Failed(why) => Some(Err(why.error(sequence.tokens.len(), self.version))),
                 Outcome::Token(Drawn { id, logprob, ranked }) => {
                     self.generation_tokens += 1;
                     let token = SampledToken {

@@ -1,12 +1,13 @@
 //! Requests to the generator: how completions end, what is refused, limits, cached prefixes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use prl_engine::generate::{FinishReason, GenerateRequest, Generator, GeneratorOptions, PauseMode};
+use prl_engine::generate::{FinishReason, GenerateRequest, Generator, GeneratorOptions, PauseMode, RequestError};
 use prl_engine::{EngineError, KvCache, Model};
 
 use crate::generate_support::{
-    Collector, EOS, Family, MAX_LEN, Numbers, VOCAB, checkpoint, complete, compute, endless, fixture, model,
+    Collector, EOS, Family, MAX_LEN, Numbers, VOCAB, checkpoint, complete, compute, endless, fixture, model, soon,
 };
 
 #[test]
@@ -196,6 +197,49 @@ fn final_only_reports_once() {
     );
 }
 
+/// A model whose weights are finite, and whose logits are not.
+fn damaged_model() -> Model {
+    let dir = tempfile::tempdir().unwrap();
+    let damaged = checkpoint(dir.path(), Family::Qwen3, 0);
+    let file = damaged.join("model.safetensors");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let half = bytes.len() / 8 * 4;
+    for number in bytes[half..].chunks_exact_mut(4) {
+        number.copy_from_slice(&f32::MAX.to_le_bytes());
+    }
+    std::fs::write(&file, bytes).unwrap();
+    Model::load(&damaged, &compute(1)).unwrap()
+}
+
+#[test]
+fn an_error_says_whether_the_request_is_at_fault() {
+    let fixture = fixture(GeneratorOptions {
+        max_num_seqs: 1,
+        max_waiting: 0,
+        ..GeneratorOptions::default()
+    });
+    let generator = &fixture.generator;
+    generator.pause(PauseMode::Keep).unwrap();
+    generator
+        .submit(vec![
+            endless("wrong", &[1], 0),
+            endless("damaged", &[1], 3),
+            endless("beyond", &[1], 3),
+        ])
+        .unwrap();
+    generator.swap(Arc::new(damaged_model()), 1, None).unwrap();
+    generator.resume().unwrap();
+    let mut errors = BTreeMap::new();
+    while errors.len() < 3 {
+        let increments = generator.next(soon()).unwrap();
+        assert!(!increments.is_empty(), "requests without an end: {errors:?}");
+        errors.extend(increments.into_iter().filter_map(|one| Some((one.id, one.error?))));
+    }
+    assert!(matches!(errors["wrong"], RequestError::Input(_)), "{errors:?}");
+    assert!(matches!(errors["beyond"], RequestError::Full(_)), "{errors:?}");
+    assert!(matches!(errors["damaged"], RequestError::Computation(_)), "{errors:?}");
+}
+
 #[test]
 fn weights_that_overflow_are_an_error_per_request_and_leave_nothing_behind() {
     let fixture = fixture(GeneratorOptions::default());
@@ -206,18 +250,7 @@ fn weights_that_overflow_are_an_error_per_request_and_leave_nothing_behind() {
             .collect::<Vec<_>>()
     };
     let sound = complete(generator, requests());
-    let dir = tempfile::tempdir().unwrap();
-    let damaged = checkpoint(dir.path(), Family::Qwen3, 0);
-    let file = damaged.join("model.safetensors");
-    let mut bytes = std::fs::read(&file).unwrap();
-    let half = bytes.len() / 8 * 4;
-    for number in bytes[half..].chunks_exact_mut(4) {
-        number.copy_from_slice(&f32::MAX.to_le_bytes());
-    }
-    std::fs::write(&file, bytes).unwrap();
-    generator
-        .swap(Arc::new(Model::load(&damaged, &compute(1)).unwrap()), 1, None)
-        .unwrap();
+    generator.swap(Arc::new(damaged_model()), 1, None).unwrap();
     for completion in complete(generator, requests()).values() {
         assert!(
             completion

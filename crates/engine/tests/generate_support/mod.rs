@@ -141,7 +141,7 @@ impl Completion {
             .extend(increment.routed_experts.into_iter().flat_map(|experts| experts.ids));
         self.finish_reason = increment.finish_reason;
         self.stop_reason = increment.stop_reason;
-        self.error = increment.error;
+        self.error = increment.error.map(|error| error.to_string());
         self.cached_tokens = increment.cached_tokens;
         self.increments += 1;
     }

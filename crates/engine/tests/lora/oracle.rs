@@ -123,6 +123,36 @@ fn merged_weights_match_peft() {
     }
 }
 
+#[test]
+fn merged_weights_have_the_format_that_the_models_config_names() {
+    let (engine, adapter) = (fixtures("engine").join("qwen3"), fixtures("lora").join("qwen3"));
+    let pool = compute(1, prl_engine::Tier::Portable);
+    let [plain, base, rounded] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+    merge(&engine, &adapter, plain.path(), &pool).expect("the adapter is merged");
+    for file in std::fs::read_dir(&engine).expect("the folder is there") {
+        let file = file.expect("it is listed").path();
+        std::fs::copy(&file, base.path().join(file.file_name().expect("a name"))).expect("it is copied");
+    }
+    let path = base.path().join("config.json");
+    let config = std::fs::read_to_string(&path).expect("it is there");
+    assert!(config.contains(r#""dtype": "float32""#));
+    std::fs::write(&path, config.replace("float32", "bfloat16")).expect("it is written");
+    merge(base.path(), &adapter, rounded.path(), &pool).expect("the adapter is merged");
+
+    let [plain, rounded] = [plain, rounded].map(|dir| Checkpoint::open(dir.path()).expect("the model opens"));
+    for name in plain.names() {
+        let [exact, found] = [&plain, &rounded].map(|model| model.tensor(name).expect("it is there"));
+        assert_eq!((exact.dtype, found.dtype), (Dtype::F32, Dtype::BF16), "{name}");
+        let pairs = exact.data.as_chunks::<4>().0.iter().zip(found.data.as_chunks::<2>().0);
+        for (exact, found) in pairs {
+            let exact = f32::from_le_bytes(*exact);
+            let found = f32::from_bits(u32::from(u16::from_le_bytes(*found)) << 16);
+            // Half a unit in the last of 8 bits.
+            assert!((found - exact).abs() <= exact.abs() / 256.0, "{name}: {found}, {exact}");
+        }
+    }
+}
+
 /// The options that the adapter in `folder` was made with.
 fn config_of(folder: &Path) -> LoraConfig {
     let pool = compute(1, prl_engine::Tier::Portable);

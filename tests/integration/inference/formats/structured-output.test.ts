@@ -11,9 +11,10 @@ import {
   type Model,
   type StructuredOutput,
 } from "../../../../ts/native/index.ts";
+import { Formats } from "../../../../ts/native/formats/structured-output.ts";
 import { loadTokenizer, type Tokenizer } from "../../../../ts/renderers/index.ts";
 import { SCHEMAS } from "./json-schemas.ts";
-import { EOS, publishVersion, scratch } from "../tiny-model.ts";
+import { EOS, publishVersion, scratch, VOCAB_SIZE } from "../tiny-model.ts";
 
 let dir: string;
 let remove: () => Promise<void>;
@@ -222,4 +223,25 @@ describe("with other options", () => {
       "stop",
     ]);
   });
+});
+
+test("completions do not wait for the formats of others", async () => {
+  const formats = new Formats({ dir, vocabSize: VOCAB_SIZE, eosTokenIds: [EOS] });
+  await formats.compile({ regex: "a" });
+  let compiled = 0;
+  const slow = Array.from({ length: 12 }, async (_, at) => {
+    const rules = Array.from(
+      { length: 800 },
+      (_rule, rule) => `r${rule} ::= "a" r${(rule * 7 + 1) % 800} | [b-z]+ ${"x".repeat(at + 1)}`,
+    );
+    await formats.compile({ grammar: ["root ::= r0", ...rules, `${"x".repeat(at + 1)} ::= "c"`].join("\n") });
+    compiled += 1;
+  });
+  // All have been handed over then.
+  await new Promise((resolve) => setImmediate(resolve));
+  const plain = { id: "x", promptTokenIds: PROMPT, maxTokens: 4, ignoreEos: true };
+  expect((await ends([plain]))[0]?.tokenIds.length).toBeGreaterThan(0);
+  // Eight run at once where nothing bounds them, and the call that fetches completions stands behind all twelve.
+  expect(compiled).toBeLessThan(4);
+  await Promise.all(slow);
 });

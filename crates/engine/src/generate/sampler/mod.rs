@@ -12,6 +12,7 @@
 use super::constraint::{Constraint, Next};
 use super::controls::{LogitControls, Occurrences};
 use super::ranking::{Ranked, rank_row};
+use super::request::RequestError;
 use crate::compute::Compute;
 use crate::head;
 
@@ -85,11 +86,14 @@ pub(super) enum Undrawable {
 }
 
 impl Undrawable {
-    /// For a request of `tokens` tokens so far, computed by weights of `version`.
-    pub(super) fn message(self, tokens: usize, version: u64) -> String {
-        match self {
+    /// For a request of `tokens` tokens so far, computed by weights of `version`. Its own numbers are finite, so logits that are not are
+    /// the fault of the weights.
+    pub(super) fn error(self, tokens: usize, version: u64) -> RequestError {
+        RequestError::Input(match self {
             Self::NotFinite => {
-                format!("the logits after {tokens} tokens are not finite: the weights of version {version} are damaged")
+                return RequestError::Computation(format!(
+                    "the logits after {tokens} tokens are not finite: the weights of version {version} are damaged"
+                ));
             }
             Self::Overflow => {
                 "repetition_penalty or logit_bias makes a logit infinite: use a value nearer to 1 or 0".to_owned()
@@ -100,7 +104,7 @@ impl Undrawable {
             ),
             Self::Ended => "the required format allows no more tokens".to_owned(),
             Self::Format(problem) => problem,
-        }
+        })
     }
 }
 
