@@ -2,7 +2,7 @@
  * Reads a growing text file from a byte on, in pieces of whole lines. What follows the last line end waits, until the file is said to be whole. A
  * line longer than a piece is cut. It holds one piece in memory.
  *
- * A file that is shorter than at the last call was rotated: what was not read yet is at the end of its newest rotated file.
+ * A file that has lost what was read was rotated: what was not read yet is at the end of its newest rotated file.
  */
 import { type FileHandle, open } from "node:fs/promises";
 
@@ -37,7 +37,8 @@ export class LineFollower {
     let before: number;
     try {
       const { size } = await file.stat();
-      if (size < this.#seen) {
+      // What is beyond the offset is a torn line, which may have been removed.
+      if (size < Math.min(this.#seen, this.#offset)) {
         const rotated = rotatedPath(this.#path, 1);
         const older = await ifThere(open(rotated, "r"), rotated);
         if (older !== null) yield* this.#pieces(older, true);

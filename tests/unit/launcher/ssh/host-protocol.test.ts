@@ -96,6 +96,17 @@ describe("a followed file", () => {
     expect(after.join("")).not.toContain("\ufffd");
     expect(await collected(new LineFollower(join(folder(), "none"), 0, 100).poll(true))).toEqual([]);
   });
+
+  test("is not sent again when a torn line was removed from it", async () => {
+    const path = join(folder(), "metrics");
+    writeFileSync(path, "one\ntor");
+    const follower = new LineFollower(path, 0, 100);
+    expect(await collected(follower.poll())).toEqual(["one\n"]);
+    writeFileSync(path, "one\n");
+    expect(await collected(follower.poll())).toEqual([]);
+    appendFileSync(path, "two\n");
+    expect(await collected(follower.poll())).toEqual(["two\n"]);
+  });
 });
 
 describe("the launcher's share of the files", () => {
