@@ -138,7 +138,9 @@ export const logBlock = z
       .int()
       .min(LEAST_LOG_BYTES, `at least ${LEAST_LOG_BYTES} (1 MiB)`)
       .default(64 * LEAST_LOG_BYTES)
-      .describe("Size above which the log of a process in logs/ becomes <process>.log.1, and that one <process>.log.2"),
+      .describe(
+        "Size in bytes above which the log of a process in logs/ becomes <process>.log.1, and that one <process>.log.2",
+      ),
     keep: z
       .int()
       .positive()

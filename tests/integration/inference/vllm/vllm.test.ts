@@ -217,7 +217,7 @@ describe("sampling", () => {
       return client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 1 } });
     };
     expect((await ask("s3cret")).tokenIds).toHaveLength(1);
-    await expect(ask("other")).rejects.toMatchObject({ code: "PRL_INFERENCE_REQUEST", status: 401 });
+    await expect(ask("other")).rejects.toMatchObject({ code: "PRL_INFERENCE_AUTH", status: 401 });
   });
 
   describe("of a release that does not report which weights sampled", () => {
