@@ -56,7 +56,7 @@ class OrchestratorRun {
     signal.throwIfAborted();
     await this.#takeOver();
     await builder.load(signal);
-    limit.start();
+    limit.start(this.#fail);
     await follower.start();
     this.#reporting = reportLoad(this.#job, load, signal);
     this.#reporting.catch(this.#fail);

@@ -36,7 +36,7 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
   metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => limit.permits.evaluating);
   const context = { ...job, signal, permits: limit.permits, workers: routedWorkers(job.workers, engines) };
   const watcher = new WeightWatcher(0, { weights, engines, metrics, signal });
-  limit.start();
+  limit.start((error) => failure.abort(error));
   engines.start((error) => failure.abort(error));
   try {
     for (const version of job.versions) {

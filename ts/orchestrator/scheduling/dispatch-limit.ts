@@ -63,9 +63,10 @@ export class DispatchLimit {
     metrics.watch?.("engines_kv_usage", "Share of the fullest KV cache in use.", () => this.#kvUsage());
   }
 
-  start(): void {
+  /** Looks at intervals from now on; `fail` is called with an event that cannot be written, on a full disk. */
+  start(fail: (error: unknown) => void): void {
     const { interval_s: seconds } = this.#options.config.orchestrator.concurrency;
-    this.#timer = setInterval(() => void this.look(), seconds * 1000);
+    this.#timer = setInterval(() => void this.look().catch(fail), seconds * 1000);
     this.#timer.unref();
   }
 

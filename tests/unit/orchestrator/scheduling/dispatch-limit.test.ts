@@ -268,7 +268,7 @@ describe("the metrics of an engine", () => {
   });
 });
 
-test("the dispatch follows the engines that answer, logs its changes, and keeps its limit when none answers", async () => {
+test("the dispatch follows the engines that answer, logs its changes, keeps its limit when none answers, and says what it cannot log", async () => {
   const events: Record<string, unknown>[] = [];
   const metrics = {
     log: () => {},
@@ -289,15 +289,17 @@ test("the dispatch follows the engines that answer, logs its changes, and keeps 
     target_kv_usage: 0.8,
     interval_s: 0.01,
   };
+  let write = (...event: Parameters<typeof metrics.event>): void => void metrics.event(...event);
   const dispatch = new DispatchLimit({
     config: { orchestrator: { max_inflight: 64, concurrency, tasks_per_minute: null, request_timeout_s: 5 } },
     engines: engines as unknown as Pick<EngineFleet, "engines">,
-    metrics: { ...metrics, event: (...event) => void metrics.event(...event) },
+    metrics: { ...metrics, event: (...event) => write(...event) },
     inFlight: () => 64,
     largestGroup: 4,
     onFreed: () => undefined,
   });
-  dispatch.start();
+  const errors: unknown[] = [];
+  dispatch.start((error) => errors.push(error));
   const until = async (type: string) => {
     while (!events.some((event) => event["type"] === type)) await new Promise((resolve) => setTimeout(resolve, 2));
   };
@@ -317,6 +319,13 @@ test("the dispatch follows the engines that answer, logs its changes, and keeps 
     "inference/agg/num_requests_running/mean": 7,
     "inference/agg/kv_cache_usage_perc/median": 0.75,
   });
+  expect(errors).toEqual([]);
+  write = () => {
+    throw new Error("the disk is full");
+  };
+  answer = async () => [load({ kvUsage: 0.1, waiting: 0 })];
+  while (errors.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  expect(errors[0]).toMatchObject({ message: "the disk is full" });
   dispatch.stop();
   expect(concurrencyProblem({ max_inflight: 1, concurrency })).toMatchObject({ key: "min_inflight" });
 });
