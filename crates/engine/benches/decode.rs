@@ -11,11 +11,11 @@ use prl_engine::{Compute, Model, random_checkpoint};
 
 #[path = "../../weights/benches/support/report.rs"]
 mod report;
-#[path = "support/torch.rs"]
-mod torch;
+#[path = "support/rivals.rs"]
+mod rivals;
 
 use report::{report, shortest};
-use torch::{Shape, torch};
+use rivals::{Shape, torch};
 
 const BATCHES: [usize; 4] = [1, 16, 64, 128];
 /// The batch that transformers decodes too.

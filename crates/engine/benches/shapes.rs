@@ -1,8 +1,10 @@
 //! Decode, prefill and training steps, of all weights and of an adapter (rank 16, all projections), of models of 12 and 100 million parameters, with
-//! weights in float32 and bfloat16, beside torch (and peft) in both, and with frozen projections in int8.
+//! weights in float32 and bfloat16, beside torch (and peft) in both, and with frozen projections in int8. `decode` counts the prompts too; `step`
+//! is a step behind 256 tokens alone, beside llama.cpp.
 //!
 //! `cargo bench -p prl-engine --bench shapes [-- part-of-a-name]`; `PRL_BENCH_THREADS` sets the compute threads (default 2), `PRL_BENCH_ISA` the
-//! instruction set (default the best), `PRL_BENCH_PYTHON` the interpreter that has torch.
+//! instruction set (default the best), `PRL_BENCH_PYTHON` the interpreter that has torch
+//! and llama-cpp-python.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,11 +19,11 @@ use prl_engine::{
 
 #[path = "../../weights/benches/support/report.rs"]
 mod report;
-#[path = "support/torch.rs"]
-mod torch;
+#[path = "support/rivals.rs"]
+mod rivals;
 
 use report::{report, shortest};
-use torch::{Shape, torch};
+use rivals::{Shape, llamacpp, torch};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -45,9 +47,11 @@ const BATCHES: [usize; 3] = [1, 16, 64];
 const PROMPTS: [usize; 2] = [16, 256];
 const COMPLETION: usize = 32;
 const PREFILL: usize = 512;
+/// Tokens behind which a step is measured.
+const DEPTH: usize = 256;
 const SEQUENCES: usize = 8;
 const LENGTH: usize = 256;
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 6;
 /// Longer than any round takes; only a hang reaches it.
 const ROUND_DEADLINE: Duration = Duration::from_secs(120);
 
@@ -89,21 +93,28 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// What torch does in our place: its figure, and how many tokens of how many sequences it then counts.
+/// What others do in our place.
 #[derive(Clone, Copy)]
 struct Rival {
-    figure: &'static str,
+    /// torch's figure, where it has one.
+    torch: Option<&'static str>,
+    /// llama.cpp's.
+    llamacpp: Option<&'static str>,
+    /// How many tokens of how many sequences torch counts.
     batch: usize,
     prompt: usize,
     completion: usize,
 }
 
-fn rival(figure: &'static str, batch: usize, prompt: usize, completion: usize) -> Rival {
-    Rival {
-        figure,
-        batch,
-        prompt,
-        completion,
+impl Rival {
+    fn torch(figure: &'static str, (batch, prompt, completion): (usize, usize, usize)) -> Self {
+        Self {
+            torch: Some(figure),
+            llamacpp: None,
+            batch,
+            prompt,
+            completion,
+        }
     }
 }
 
@@ -123,28 +134,47 @@ impl Bench<'_> {
             self.figure(
                 &name,
                 batch * COMPLETION,
-                rival("decode", batch, prompt, COMPLETION),
+                Rival::torch("decode", (batch, prompt, COMPLETION)),
                 |format| {
-                    let generator = self.generator(format)?;
-                    Ok(self.rounds_of(&generator, (batch, prompt, COMPLETION)))
+                    let generator = self.generator(format, false)?;
+                    Ok(self.rounds_of(&generator, (batch, prompt, COMPLETION), false))
                 },
             )?;
         }
-        self.figure("prefill", PREFILL, rival("decode", 1, PREFILL, 1), |format| {
-            let generator = self.generator(format)?;
-            Ok(self.rounds_of(&generator, (1, PREFILL, 1)))
+        for batch in BATCHES {
+            let rival = Rival {
+                torch: None,
+                llamacpp: Some("decode"),
+                batch,
+                prompt: DEPTH,
+                completion: COMPLETION,
+            };
+            self.figure(&format!("step-{batch}"), batch * COMPLETION, rival, |format| {
+                let generator = self.generator(format, true)?;
+                let [one, all] =
+                    [1, 1 + COMPLETION].map(|tokens| self.rounds_of(&generator, (batch, DEPTH, tokens), true));
+                Ok(all - one)
+            })?;
+        }
+        let rival = Rival {
+            llamacpp: Some("prefill"),
+            ..Rival::torch("decode", (1, PREFILL, 1))
+        };
+        self.figure("prefill", PREFILL, rival, |format| {
+            let generator = self.generator(format, false)?;
+            Ok(self.rounds_of(&generator, (1, PREFILL, 1), false))
         })?;
         let tokens = SEQUENCES * LENGTH;
-        self.figure("train", tokens, rival("train", 1, 1, tokens), |format| {
+        self.figure("train", tokens, Rival::torch("train", (1, 1, tokens)), |format| {
             self.train(format, None)
         })?;
         let lora = || Some(LoraOptions::default());
-        self.figure("adapter", tokens, rival("adapter", 1, 1, tokens), |format| {
+        self.figure("adapter", tokens, Rival::torch("adapter", (1, 1, tokens)), |format| {
             self.train(format, lora())
         })
     }
 
-    /// Prints tokens per second in all formats that there are for it, beside torch's `figure` in those that torch has.
+    /// Prints tokens per second in all formats that there are for it, beside the rivals in those that they have.
     fn figure(
         &self,
         name: &str,
@@ -152,16 +182,11 @@ impl Bench<'_> {
         rival: Rival,
         seconds: impl Fn(WeightFormat) -> Result<f64, Box<dyn std::error::Error>>,
     ) -> Outcome {
-        let share = tokens as f64 / (rival.batch * rival.completion) as f64;
-        let sizes = Shape {
-            sequences: SEQUENCES,
-            length: LENGTH,
-            batch: rival.batch,
-            prompt: rival.prompt,
-            completion: rival.completion,
-            rounds: self.rounds,
+        let bases: &[_] = if rival.torch == Some("train") {
+            &BASES[..1]
+        } else {
+            &BASES
         };
-        let bases: &[_] = if rival.figure == "train" { &BASES[..1] } else { &BASES };
         for (dtype, base) in DTYPES
             .iter()
             .flat_map(|dtype| bases.iter().map(move |base| (*dtype, *base)))
@@ -172,33 +197,57 @@ impl Bench<'_> {
                 continue;
             }
             let rate = tokens as f64 / seconds(WeightFormat { dtype, base })?;
-            let measured = (!self.quick && base.is_none())
-                .then(|| {
-                    torch(
-                        rival.figure,
-                        self.folder,
-                        (self.compute.threads(), dtype.name()),
-                        &sizes,
-                    )
-                })
-                .flatten();
-            let rivals: Vec<_> = measured.map(|rate| ("torch", rate * share)).into_iter().collect();
+            let rivals = if self.quick {
+                Vec::new()
+            } else {
+                self.rivals(rival, tokens, (dtype, base))
+            };
             report(&name, "tokens/s", rate, &rivals);
         }
         Ok(())
     }
 
-    fn generator(&self, format: WeightFormat) -> Result<Generator, Box<dyn std::error::Error>> {
+    /// The rates of the rivals that are installed.
+    fn rivals(
+        &self,
+        rival: Rival,
+        tokens: usize,
+        (dtype, base): (WeightDtype, Option<BaseDtype>),
+    ) -> Vec<(&'static str, f64)> {
+        let sizes = Shape {
+            sequences: SEQUENCES,
+            length: LENGTH,
+            batch: rival.batch,
+            prompt: rival.prompt,
+            completion: rival.completion,
+            rounds: self.rounds,
+        };
+        let threads = self.compute.threads();
+        let by_torch = rival.torch.filter(|_| base.is_none()).and_then(|figure| {
+            let share = tokens as f64 / (rival.batch * rival.completion) as f64;
+            Some((
+                "torch",
+                share * torch(figure, self.folder, (threads, dtype.name()), &sizes)?,
+            ))
+        });
+        let by_llamacpp = rival.llamacpp.and_then(|figure| {
+            let dtype = base.map_or(dtype.name(), |_| "int8");
+            Some(("llama.cpp", llamacpp(figure, self.folder, (threads, dtype), &sizes)?))
+        });
+        by_torch.into_iter().chain(by_llamacpp).collect()
+    }
+
+    fn generator(&self, format: WeightFormat, prefix_cache: bool) -> Result<Generator, Box<dyn std::error::Error>> {
         let model = Arc::new(Model::load_as(self.folder, format, self.compute)?);
         let options = GeneratorOptions {
-            prefix_cache: false,
+            prefix_cache,
             ..GeneratorOptions::default()
         };
         Ok(Generator::start(model, Arc::clone(self.compute), options)?)
     }
 
-    /// Seconds of the best of several rounds, prompts included.
-    fn rounds_of(&self, generator: &Generator, (batch, prompt, completion): (usize, usize, usize)) -> f64 {
+    /// Seconds of the best of several rounds, prompts included. The cache knows prompts that are the `same` in all rounds from the second on.
+    fn rounds_of(&self, generator: &Generator, (batch, prompt, completion): (usize, usize, usize), same: bool) -> f64 {
         let round = |round: usize| {
             let requests = (0..batch)
                 .map(|at| GenerateRequest {
@@ -208,7 +257,7 @@ impl Bench<'_> {
                     ..GenerateRequest::new(
                         format!("{round}-{at}"),
                         (0..prompt)
-                            .map(|t| ((t * 31 + at + round * 131) % 256) as u32)
+                            .map(|t| ((t * 31 + at + if same { 0 } else { round * 131 }) % 256) as u32)
                             .collect(),
                         completion as u32,
                     )

@@ -13,11 +13,11 @@ use prl_engine::{
 
 #[path = "../../weights/benches/support/report.rs"]
 mod report;
-#[path = "support/torch.rs"]
-mod torch;
+#[path = "support/rivals.rs"]
+mod rivals;
 
 use report::{report, shortest};
-use torch::{Shape, torch};
+use rivals::{Shape, torch};
 
 /// The model of the reverse-text example: 1.5 M parameters, bytes as tokens.
 const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 260, "hidden_size": 192,
@@ -167,7 +167,7 @@ fn prefill(model: &Model, compute: &Compute, repeats: usize) -> Result<f64, Box<
 fn decode(model: &Model, compute: &Compute, repeats: usize) -> Result<f64, Box<dyn std::error::Error>> {
     const PROMPT: usize = 18;
     const BLOCKS: u32 = 2;
-    let mut cache = KvCache::new(model.config(), DECODED * BLOCKS as usize);
+    let mut cache = model.kv_cache(DECODED * BLOCKS as usize);
     let prompt: Vec<u32> = (0..PROMPT as u32).map(|at| at * 37 % 256).collect();
     let tables: Vec<Vec<u32>> = (0..DECODED as u32)
         .map(|at| (at * BLOCKS..(at + 1) * BLOCKS).collect())

@@ -3,8 +3,7 @@
 mod support;
 
 use prl_engine::{
-    ActivationPolicy, CachedSequence, EngineError, KvCache, Model, OptimConfig, Trainer, TrainerOptions,
-    random_checkpoint,
+    ActivationPolicy, CachedSequence, EngineError, Model, OptimConfig, Trainer, TrainerOptions, random_checkpoint,
 };
 use support::{CONFIGS, Columns, QWEN3, bits, compute, tiers, write_model};
 
@@ -209,7 +208,7 @@ fn arguments_that_do_not_fit_are_errors() {
         );
     }
 
-    let mut cache = KvCache::new(model.config(), 4);
+    let mut cache = model.kv_cache(4);
     let tokens = [1u32; 20];
     let sequence = |start: usize, blocks: &'static [u32]| CachedSequence {
         token_ids: &tokens,

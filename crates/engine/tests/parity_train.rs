@@ -80,7 +80,7 @@ fn cached_logprobs(
         .filter(|(a, b)| a < b)
         .collect();
     let total: usize = spans.iter().map(|(first, last)| (last - first).div_ceil(BLOCK)).sum();
-    let mut cache = KvCache::new(model.config(), total + 3);
+    let mut cache = model.kv_cache(total + 3);
     let mut free: Vec<u32> = (0..total as u32 + 3).collect();
     for at in (1..free.len()).rev() {
         free.swap(at, random.below(at + 1));

@@ -72,9 +72,10 @@ impl Generator {
     pub fn start(model: Arc<Model>, compute: Arc<Compute>, options: GeneratorOptions) -> Result<Self, EngineError> {
         let config = model.config().clone();
         let max_model_len = check_sizes(&config, &options)?;
-        let num_blocks = kv_blocks(&config, &options, max_model_len)?;
-        KvCache::check_memory(&config, num_blocks)?;
-        let kv = KvCache::new(&config, num_blocks);
+        let block_bytes = KvCache::bytes_per_block(&config, compute.tier());
+        let num_blocks = kv_blocks(block_bytes, &options, max_model_len)?;
+        KvCache::check_memory(&config, compute.tier(), num_blocks)?;
+        let kv = model.kv_cache(num_blocks);
         let limits = Limits {
             max_num_seqs: options.max_num_seqs,
             max_batched_tokens: options.max_batched_tokens,
@@ -349,8 +350,7 @@ fn check_sizes(config: &ModelConfig, options: &GeneratorOptions) -> Result<usize
     }
 }
 
-fn kv_blocks(config: &ModelConfig, options: &GeneratorOptions, max_model_len: usize) -> Result<usize, EngineError> {
-    let block_bytes = KvCache::bytes_per_block(config);
+fn kv_blocks(block_bytes: usize, options: &GeneratorOptions, max_model_len: usize) -> Result<usize, EngineError> {
     let for_one = max_model_len.div_ceil(KvCache::BLOCK_TOKENS);
     let blocks = match (options.kv_blocks, options.kv_bytes) {
         (Some(blocks), _) => blocks,

@@ -199,7 +199,7 @@ impl Worker {
             }
             Command::Sleep(reply) => {
                 self.scheduler.give_cache_up();
-                self.kv = KvCache::new(self.model.config(), 0);
+                self.kv = self.model.kv_cache(0);
                 self.asleep = true;
                 self.publish_stats();
                 answer(&reply, Ok(()));
@@ -252,9 +252,9 @@ impl Worker {
 
     fn wake_up(&mut self) -> Result<(), EngineError> {
         if self.asleep {
-            let (config, blocks) = (self.model.config(), self.scheduler.manager.total());
-            KvCache::check_memory(config, blocks)?;
-            self.kv = KvCache::new(config, blocks);
+            let blocks = self.scheduler.manager.total();
+            KvCache::check_memory(self.model.config(), self.compute.tier(), blocks)?;
+            self.kv = self.model.kv_cache(blocks);
             self.asleep = false;
         }
         Ok(())

@@ -8,6 +8,7 @@
 //!
 //! Legend: R rows of a tile, D head width, P head width padded to a multiple of LANES, B = BLOCK_TOKENS.
 
+use super::element::{Bf16, Number};
 use super::math::exp;
 use super::softmax::row_max;
 use super::{LANES, Lanes, for_each_row, multiply_add, sum_lanes, tiered};
@@ -23,13 +24,13 @@ pub(crate) fn padded(head_dim: usize) -> usize {
     head_dim.next_multiple_of(LANES)
 }
 
-/// Keys and values of one layer and one head: block `b` of the sequence starts at `table[b] * block_stride + head_offset`.
+/// Keys and values of one layer and one head, kept as numbers of the format E: block `b` of the sequence starts at `table[b] * block_stride + head_offset`.
 #[derive(Clone, Copy)]
-pub(crate) struct Keys<'a> {
+pub(crate) struct Keys<'a, E = f32> {
     /// Blocks of `[D, B]`: keys, transposed.
-    pub(crate) keys: &'a [f32],
+    pub(crate) keys: &'a [E],
     /// Blocks of `[B, P]`: values.
-    pub(crate) values: &'a [f32],
+    pub(crate) values: &'a [E],
     /// Which block of the store holds which stretch of the sequence.
     pub(crate) table: &'a [u32],
     /// Elements of a key block (D * B), and blocks from one table entry to the next (the number of heads).
@@ -40,26 +41,17 @@ pub(crate) struct Keys<'a> {
     pub(crate) head: usize,
 }
 
-impl Keys<'_> {
+impl<E> Keys<'_, E> {
     #[inline(always)]
-    pub(crate) fn key_block(&self, block: usize) -> &[f32] {
+    pub(crate) fn key_block(&self, block: usize) -> &[E] {
         let size = self.head_dim * BLOCK_TOKENS;
         &self.keys[(self.table[block] as usize * self.heads + self.head) * size..][..size]
     }
 
     #[inline(always)]
-    pub(crate) fn value_block(&self, block: usize) -> &[f32] {
+    pub(crate) fn value_block(&self, block: usize) -> &[E] {
         let size = padded(self.head_dim) * BLOCK_TOKENS;
         &self.values[(self.table[block] as usize * self.heads + self.head) * size..][..size]
-    }
-
-    /// LANES columns of the value of a key.
-    #[inline(always)]
-    fn value(&self, key: usize, width: usize, column: usize) -> &[f32; LANES] {
-        vector(
-            self.value_block(key / BLOCK_TOKENS),
-            key % BLOCK_TOKENS * width + column,
-        )
     }
 }
 
@@ -80,24 +72,44 @@ pub(crate) fn first_key(position: usize, window: usize) -> usize {
     (position + 1).saturating_sub(window)
 }
 
-/// Attention of a tile: `out [R, P]` (columns past D are unspecified). `weights` holds `R * row_stride(positions, window)`.
-///
-/// # Panics
-/// When the tile has other than 1, 2, 4 or 8 rows.
-pub(crate) fn attend(tier: Tier, tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) {
-    match tile.positions.len() {
-        1 => attend_1(tier, tile, keys, weights, out),
-        2 => attend_2(tier, tile, keys, weights, out),
-        4 => attend_4(tier, tile, keys, weights, out),
-        8 => attend_8(tier, tile, keys, weights, out),
-        rows => unreachable!("a tile has 1, 2, 4 or 8 rows, not {rows}"),
-    }
+/// A format that keys and values are kept in.
+pub(crate) trait Kept: Number {
+    /// Attention of a tile: `out [R, P]` (columns past D are unspecified). `weights` holds `R * row_stride(positions, window)`.
+    ///
+    /// # Panics
+    /// When the tile has other than 1, 2, 3, 4 or 8 rows.
+    fn attend(tier: Tier, tile: &Tile<'_>, keys: &Keys<'_, Self>, weights: &mut [f32], out: &mut [f32]);
 }
 
-tiered! { fn attend_1(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) = attend_rows<1> }
-tiered! { fn attend_2(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) = attend_rows<2> }
-tiered! { fn attend_4(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) = attend_rows<4> }
-tiered! { fn attend_8(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) = attend_rows<8> }
+macro_rules! attend_kept {
+    ($kept:ident) => {
+        impl Kept for $kept {
+            fn attend(tier: Tier, tile: &Tile<'_>, keys: &Keys<'_, Self>, weights: &mut [f32], out: &mut [f32]) {
+                attend_kept!(@rows $kept, one, 1);
+                attend_kept!(@rows $kept, two, 2);
+                attend_kept!(@rows $kept, three, 3);
+                attend_kept!(@rows $kept, four, 4);
+                attend_kept!(@rows $kept, eight, 8);
+                match tile.positions.len() {
+                    1 => one(tier, tile, keys, weights, out),
+                    2 => two(tier, tile, keys, weights, out),
+                    3 => three(tier, tile, keys, weights, out),
+                    4 => four(tier, tile, keys, weights, out),
+                    8 => eight(tier, tile, keys, weights, out),
+                    rows => unreachable!("a tile has 1, 2, 3, 4 or 8 rows, not {rows}"),
+                }
+            }
+        }
+    };
+    (@rows $kept:ident, $name:ident, $rows:literal) => {
+        tiered! {
+            fn $name(tile: &Tile<'_>, keys: &Keys<'_, $kept>, weights: &mut [f32], out: &mut [f32]) = attend_rows<$rows>
+        }
+    };
+}
+
+attend_kept!(f32);
+attend_kept!(Bf16);
 
 /// Elements of a row of attention weights for queries at the positions `first..=last`: whole blocks of keys.
 pub(crate) fn row_stride(first: usize, last: usize, window: usize) -> usize {
@@ -110,21 +122,24 @@ pub(crate) fn first_block(position: usize, window: usize) -> usize {
 }
 
 #[inline(always)]
-fn attend_rows<L: Lanes, const R: usize>(tile: &Tile<'_>, keys: &Keys<'_>, weights: &mut [f32], out: &mut [f32]) {
+fn attend_rows<L: Lanes, const R: usize>(
+    tile: &Tile<'_>,
+    keys: &Keys<'_, impl Number>,
+    weights: &mut [f32],
+    out: &mut [f32],
+) {
     let (first, last) = (tile.positions[0], tile.positions[R - 1]);
     let stride = row_stride(first, last, tile.window);
     let base = first_block(first, tile.window);
     let width = padded(keys.head_dim);
     let weights = &mut weights[..R * stride];
-    for block in 0..stride / BLOCK_TOKENS {
-        scores::<L, R>(
-            tile.queries,
-            keys.key_block(base + block),
-            tile.scale,
-            &mut weights[block * BLOCK_TOKENS..],
-            stride,
-        );
-    }
+    let blocks = stride / BLOCK_TOKENS;
+    scores::<L, R, _>(
+        (tile.queries, tile.scale),
+        blocks,
+        |block| keys.key_block(base + block),
+        weights,
+    );
     // From here on keys are counted from the first one of block `base`.
     let begin = base * BLOCK_TOKENS;
     let mut sums = [0f32; R];
@@ -139,62 +154,160 @@ fn attend_rows<L: Lanes, const R: usize>(tile: &Tile<'_>, keys: &Keys<'_>, weigh
         (from, to) if from < to => (from, to),
         _ => (stride, stride),
     };
+    let weighed = Weighed {
+        weights,
+        stride,
+        base,
+        seen,
+        common,
+        sums,
+    };
     let out = &mut out[..R * width];
-    for column in (0..width).step_by(LANES) {
-        let mut totals = [[0f32; LANES]; R];
+    let mut column = 0;
+    while column < width {
+        // As many columns at once as there are chains for the rows.
+        let left = (width - column) / LANES;
+        column += LANES
+            * match (L::CHAINS / R).min(left) {
+                4.. => weighed.columns::<L, 4>(keys, width, column, out),
+                2 | 3 => weighed.columns::<L, 2>(keys, width, column, out),
+                _ => weighed.columns::<L, 1>(keys, width, column, out),
+            };
+    }
+}
+
+/// The exponentials of a tile's scores, and which keys each row sees. Keys are counted from the first one of block `base`.
+struct Weighed<'a, const R: usize> {
+    /// `[R, stride]`.
+    weights: &'a [f32],
+    stride: usize,
+    base: usize,
+    /// The keys from..to of each row.
+    seen: [(usize, usize); R],
+    /// The keys that all rows see.
+    common: (usize, usize),
+    /// The sum of each row's exponentials.
+    sums: [f32; R],
+}
+
+impl<const R: usize> Weighed<'_, R> {
+    /// Writes C vectors of columns, from `column` on, of the weighed sums of the values; returns C.
+    #[inline(always)]
+    fn columns<L: Lanes, const C: usize>(
+        &self,
+        keys: &Keys<'_, impl Number>,
+        width: usize,
+        column: usize,
+        out: &mut [f32],
+    ) -> usize {
+        let Self {
+            weights,
+            stride,
+            base,
+            seen,
+            common,
+            ..
+        } = *self;
+        let (vectors, first) = (width / LANES, column / LANES);
+        let mut totals = [[[0f32; LANES]; C]; R];
         // Each row's keys before the common ones, those, then the rest: for each element this is one ascending chain.
         for_each_row!(R, |row| {
             for j in seen[row].0..common.0.min(seen[row].1) {
-                let value = keys.value(begin + j, width, column);
-                multiply_add::<L, LANES>(&mut totals[row], weights[row * stride + j], value);
+                let values =
+                    &lines(keys.value_block(base + j / BLOCK_TOKENS))[j % BLOCK_TOKENS * vectors + first..][..C];
+                let weight = weights[row * stride + j];
+                for_each_row!(C, |at| {
+                    multiply_add::<L, LANES>(&mut totals[row][at], weight, &widened(&values[at]))
+                });
             }
         });
         for block in common.0 / BLOCK_TOKENS..common.1.div_ceil(BLOCK_TOKENS) {
             let at = block * BLOCK_TOKENS;
-            let values = keys.value_block(base + block);
-            for j in common.0.max(at)..common.1.min(at + BLOCK_TOKENS) {
-                let value: &[f32; LANES] = vector(values, (j - at) * width + column);
-                for_each_row!(R, |row| {
-                    multiply_add::<L, LANES>(&mut totals[row], weights[row * stride + j], value);
+            let values = lines(keys.value_block(base + block));
+            let mut of_rows = [&[0f32; BLOCK_TOKENS]; R];
+            for_each_row!(R, |row| { of_rows[row] = vector(weights, row * stride + at) });
+            for j in common.0.max(at) - at..common.1.min(at + BLOCK_TOKENS) - at {
+                let values = &values[j * vectors + first..][..C];
+                for_each_row!(C, |at| {
+                    let value = widened(&values[at]);
+                    for_each_row!(R, |row| {
+                        multiply_add::<L, LANES>(&mut totals[row][at], of_rows[row][j], &value);
+                    });
                 });
             }
         }
         for_each_row!(R, |row| {
             for j in common.1..seen[row].1 {
-                let value = keys.value(begin + j, width, column);
-                multiply_add::<L, LANES>(&mut totals[row], weights[row * stride + j], value);
+                let values =
+                    &lines(keys.value_block(base + j / BLOCK_TOKENS))[j % BLOCK_TOKENS * vectors + first..][..C];
+                let weight = weights[row * stride + j];
+                for_each_row!(C, |at| {
+                    multiply_add::<L, LANES>(&mut totals[row][at], weight, &widened(&values[at]))
+                });
             }
-            let out = &mut out[row * width + column..][..LANES];
-            for lane in 0..LANES {
-                out[lane] = totals[row][lane] / sums[row];
-            }
+            let out = &mut out[row * width + column..][..C * LANES];
+            for_each_row!(C, |at| {
+                for lane in 0..LANES {
+                    out[at * LANES + lane] = totals[row][at][lane] / self.sums[row];
+                }
+            });
         });
+        C
     }
 }
 
-/// `scores[r, j] = scale * sum_d queries[d, r] * keys[d, j]` for one block of keys, each a chain over ascending d.
+/// `out[r, j] = scale * sum_d queries[d, r] * keys[d, j]` for `blocks` blocks of keys, each a chain over ascending d. `out` has R rows of
+/// as many numbers.
 #[inline(always)]
-pub(crate) fn scores<L: Lanes, const R: usize>(
-    queries: &[f32],
-    keys: &[f32],
-    scale: f32,
+pub(crate) fn scores<'a, L: Lanes, const R: usize, E: Number>(
+    (queries, scale): (&[f32], f32),
+    blocks: usize,
+    block: impl Fn(usize) -> &'a [E],
     out: &mut [f32],
-    stride: usize,
 ) {
-    let mut sums = [[0f32; BLOCK_TOKENS]; R];
+    let mut at = 0;
+    while at < blocks {
+        // As many blocks at once as there are chains for the rows.
+        let left = blocks - at;
+        at += match (L::CHAINS / R).min(left) {
+            4.. => scores_of::<L, E, R, 4>((queries, scale), (at, blocks), &block, out),
+            2 | 3 => scores_of::<L, E, R, 2>((queries, scale), (at, blocks), &block, out),
+            _ => scores_of::<L, E, R, 1>((queries, scale), (at, blocks), &block, out),
+        };
+    }
+}
+
+/// [`scores`] of N blocks from the block `first` on; returns N.
+#[inline(always)]
+fn scores_of<'a, L: Lanes, E: Number, const R: usize, const N: usize>(
+    (queries, scale): (&[f32], f32),
+    (first, blocks): (usize, usize),
+    block: impl Fn(usize) -> &'a [E],
+    out: &mut [f32],
+) -> usize {
+    let mut sums = [[[0f32; BLOCK_TOKENS]; R]; N];
     let (queries, _) = queries.as_chunks::<R>();
-    let (keys, _) = keys.as_chunks::<BLOCK_TOKENS>();
-    for (query, key) in queries.iter().zip(keys) {
-        for_each_row!(R, |row| {
-            multiply_add::<L, BLOCK_TOKENS>(&mut sums[row], query[row], key)
+    let mut keys = [[].as_slice(); N];
+    for (n, keys) in keys.iter_mut().enumerate() {
+        *keys = &block(first + n).as_chunks::<BLOCK_TOKENS>().0[..queries.len()];
+    }
+    for (d, query) in queries.iter().enumerate() {
+        for_each_row!(N, |n| {
+            let key = widened(&keys[n][d]);
+            for_each_row!(R, |row| {
+                multiply_add::<L, BLOCK_TOKENS>(&mut sums[n][row], query[row], &key)
+            });
         });
     }
     for_each_row!(R, |row| {
-        let out = &mut out[row * stride..][..BLOCK_TOKENS];
-        for lane in 0..BLOCK_TOKENS {
-            out[lane] = sums[row][lane] * scale;
-        }
+        let out = &mut out[(row * blocks + first) * BLOCK_TOKENS..][..N * BLOCK_TOKENS];
+        for_each_row!(N, |n| {
+            for lane in 0..BLOCK_TOKENS {
+                out[n * BLOCK_TOKENS + lane] = sums[n][row][lane] * scale;
+            }
+        });
     });
+    N
 }
 
 /// Overwrites scores by `exp(score - max)`; returns the maximum and the sum.
@@ -214,6 +327,21 @@ pub(crate) fn exponentials<L: Lanes>(row: &mut [f32]) -> (f32, f32) {
         lanes[lane] += *x;
     }
     (max, sum_lanes(lanes))
+}
+
+#[inline(always)]
+fn lines<E>(values: &[E]) -> &[[E; LANES]] {
+    values.as_chunks().0
+}
+
+/// A copy also in f32: it is one load, where a reference became four.
+#[inline(always)]
+fn widened<E: Number>(line: &[E; LANES]) -> [f32; LANES] {
+    let mut wide = [0f32; LANES];
+    for lane in 0..LANES {
+        wide[lane] = line[lane].widen();
+    }
+    wide
 }
 
 #[inline(always)]

@@ -92,15 +92,11 @@ fn backward_rows<L: Lanes, const R: usize>(
     let width = padded(keys.head_dim);
     let block_size = keys.head_dim * BLOCK_TOKENS;
     let (weights, grad_weights) = weights[..2 * R * stride].split_at_mut(R * stride);
-    for block in 0..stride / BLOCK_TOKENS {
-        let at = block * BLOCK_TOKENS;
-        let (key, value) = (
-            &keys.keys[(base + block) * block_size..][..block_size],
-            &keys.values[(base + block) * block_size..][..block_size],
-        );
-        scores::<L, R>(tile.queries, key, tile.scale, &mut weights[at..], stride);
-        scores::<L, R>(tile.grads, value, 1.0, &mut grad_weights[at..], stride);
-    }
+    let blocks = stride / BLOCK_TOKENS;
+    let key = |block: usize| &keys.keys[(base + block) * block_size..][..block_size];
+    let value = |block: usize| &keys.values[(base + block) * block_size..][..block_size];
+    scores::<L, R, _>((tile.queries, tile.scale), blocks, key, weights);
+    scores::<L, R, _>((tile.grads, 1.0), blocks, value, grad_weights);
     // From here on keys are counted from the first one of block `base`.
     let begin = base * BLOCK_TOKENS;
     for row in 0..R {

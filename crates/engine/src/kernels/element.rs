@@ -61,6 +61,19 @@ impl Bf16 {
     }
 }
 
+impl Bf16 {
+    /// [`Self::nearest`] of any number: what is not a number stays so.
+    #[inline(always)]
+    pub(crate) fn rounded(value: f32) -> Self {
+        const NOT_A_NUMBER: Bf16 = Bf16(0x7fc0);
+        if value.is_nan() {
+            NOT_A_NUMBER
+        } else {
+            Self::nearest(value)
+        }
+    }
+}
+
 /// The format that an optimizer keeps a moment in.
 pub(crate) trait Moment: Number {
     /// The number that is kept of `value`. `noise` is uniform in 0..2^16 and decides between the two numbers around a value that the format
@@ -100,9 +113,22 @@ fn narrow_body<L: Lanes>(from: &[f32], to: &mut [Bf16]) {
     }
 }
 
+tiered! {
+    /// Makes each number the one that bfloat16 keeps of it.
+    pub(crate) fn round(numbers: &mut [f32]) = round_body
+}
+
+#[inline(always)]
+fn round_body<L: Lanes>(numbers: &mut [f32]) {
+    for number in numbers {
+        *number = Bf16::rounded(*number).widen();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Tier;
     use std::hint::black_box;
 
     #[test]
@@ -163,6 +189,18 @@ mod tests {
             assert_eq!(Bf16::kept(f32::INFINITY, noise).widen(), f32::INFINITY);
             assert!(Bf16::kept(f32::NAN, noise).widen().is_nan());
         }
+    }
+
+    #[test]
+    fn rounding_keeps_what_is_not_a_number() {
+        for bits in [0x7f80_0001, 0x7fff_ffff, 0xff80_0001, 0xffff_ffff] {
+            assert!(Bf16::rounded(f32::from_bits(bits)).widen().is_nan(), "{bits:x}");
+        }
+        assert_eq!(Bf16::rounded(f32::NEG_INFINITY).widen(), f32::NEG_INFINITY);
+        assert_eq!(Bf16::rounded(1.0 + 3.0 / 256.0).to_bits(), 0x3f82);
+        let mut numbers = [1.0 + 1.1 / 256.0; 33];
+        round(Tier::detect(), &mut numbers);
+        assert_eq!(numbers, [1.0 + 2.0 / 256.0; 33]);
     }
 
     #[test]

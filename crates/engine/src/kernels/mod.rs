@@ -36,6 +36,9 @@ pub(crate) const LANES: usize = 16;
 pub(crate) trait Lanes: Copy {
     /// Whether products are fused into sums.
     const FUSED: bool;
+    /// Sums of [`LANES`] numbers that a kernel adds to in turn, each waiting for its last addition only: enough to keep the multipliers busy,
+    /// few enough for the registers.
+    const CHAINS: usize;
 
     /// `a * b + c`.
     #[inline(always)]
@@ -50,13 +53,23 @@ pub(crate) struct Plain;
 /// Fused multiply-add.
 #[derive(Clone, Copy)]
 pub(crate) struct Fused;
+/// Fused multiply-add of [`LANES`] numbers in one register.
+#[derive(Clone, Copy)]
+pub(crate) struct FusedWide;
 
 impl Lanes for Plain {
     const FUSED: bool = false;
+    const CHAINS: usize = 1;
 }
 
 impl Lanes for Fused {
     const FUSED: bool = true;
+    const CHAINS: usize = 4;
+}
+
+impl Lanes for FusedWide {
+    const FUSED: bool = true;
+    const CHAINS: usize = 8;
 }
 
 /// Adds the accumulators of a reduction in a fixed tree.
@@ -96,7 +109,7 @@ macro_rules! for_each_row {
 }
 pub(crate) use for_each_row;
 
-/// Defines `fn $name(tier, ..)` that runs `$body::<Plain or Fused>` compiled for the tier.
+/// Defines `fn $name(tier, ..)` that runs `$body` of the tier's [`Lanes`], compiled for the tier.
 macro_rules! tiered {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:ident $(<$rows:literal>)?) => {
         $(#[$meta])*
@@ -110,7 +123,7 @@ macro_rules! tiered {
                 }
                 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")]
                 fn avx512($($arg: $ty),*) $(-> $ret)? {
-                    $body::<$crate::kernels::Fused $(, $rows)?>($($arg),*)
+                    $body::<$crate::kernels::FusedWide $(, $rows)?>($($arg),*)
                 }
                 match tier {
                     $crate::isa::Tier::Avx512 | $crate::isa::Tier::Avx512Bf16 | $crate::isa::Tier::Amx => {

@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 
-use super::cache::LayerStore;
+use super::cache::{Blocks, BlocksOf, LayerStore};
 use super::layer::Pass;
 use crate::config::{ModelConfig, WeightDtype};
 use crate::isa::Tier;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::amx::attend as amx;
-use crate::kernels::attention::{Keys, MOST_ROWS, Tile, attend, padded, row_stride};
+use crate::kernels::attention::{Kept, Keys, MOST_ROWS, Tile, padded, row_stride};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::transpose::transpose;
 
@@ -43,8 +43,7 @@ struct Unit {
 pub(crate) fn tile_rows(tier: Tier, left: usize) -> usize {
     let most = if tier >= Tier::Avx512 { MOST_ROWS } else { MOST_ROWS / 2 };
     match left.min(most) {
-        rows @ (1 | 2 | 4 | 8) => rows,
-        3 => 2,
+        rows @ (1..=4 | 8) => rows,
         _ => 4,
     }
 }
@@ -82,12 +81,14 @@ pub(crate) fn attend_rows(pass: Pass<'_>, store: &LayerStore, turned: &[f32], ou
         let range = units.len() * group / groups..units.len() * (group + 1) / groups;
         SCRATCH.with_borrow_mut(|scratch| {
             for unit in &units[range] {
-                #[cfg(target_arch = "x86_64")]
-                if in_tiles {
-                    attend_unit_in_tiles(pass, (store, turned), out, unit, &mut scratch.tiles);
-                    continue;
+                match &store.blocks {
+                    #[cfg(target_arch = "x86_64")]
+                    Blocks::F32(blocks) if in_tiles => {
+                        attend_unit_in_tiles(pass, (blocks, turned), out, unit, &mut scratch.tiles);
+                    }
+                    Blocks::F32(blocks) => attend_unit(pass, (blocks, turned), out, unit, scratch),
+                    Blocks::Bf16(blocks) => attend_unit(pass, (blocks, turned), out, unit, scratch),
                 }
-                attend_unit(pass, (store, turned), out, unit, scratch);
             }
         });
     });
@@ -97,7 +98,7 @@ pub(crate) fn attend_rows(pass: Pass<'_>, store: &LayerStore, turned: &[f32], ou
 #[cfg(target_arch = "x86_64")]
 fn attend_unit_in_tiles(
     pass: Pass<'_>,
-    (store, turned): (&LayerStore, &[f32]),
+    (blocks, turned): (&BlocksOf<f32>, &[f32]),
     out: Shared<'_, f32>,
     unit: &Unit,
     scratch: &mut amx::Scratch,
@@ -125,7 +126,7 @@ fn attend_unit_in_tiles(
         window: pass.window,
         scale: 1.0 / (dim as f32).sqrt(),
     };
-    let keys = keys_of(pass, store, unit);
+    let keys = keys_of(pass, blocks, unit);
     // SAFETY: a `Compute` hands out only tiers that the machine has.
     let (stride, attended) = unsafe { amx::attend(&queries, &keys, scratch) };
     for (i, attended) in attended.chunks_exact(stride).take(positions.len()).enumerate() {
@@ -136,10 +137,10 @@ fn attend_unit_in_tiles(
 }
 
 /// The keys and values of a unit's head.
-fn keys_of<'a>(pass: Pass<'a>, store: &'a LayerStore, unit: &Unit) -> Keys<'a> {
+fn keys_of<'a, E: Kept>(pass: Pass<'a>, blocks: &'a BlocksOf<E>, unit: &Unit) -> Keys<'a, E> {
     Keys {
-        keys: &store.keys,
-        values: &store.values,
+        keys: &blocks.keys,
+        values: &blocks.values,
         table: &pass.rows.tables[pass.rows.spans[unit.span].table..],
         head_dim: pass.config.head_dim,
         heads: pass.config.num_kv_heads,
@@ -147,9 +148,9 @@ fn keys_of<'a>(pass: Pass<'a>, store: &'a LayerStore, unit: &Unit) -> Keys<'a> {
     }
 }
 
-fn attend_unit(
+fn attend_unit<E: Kept>(
     pass: Pass<'_>,
-    (store, turned): (&LayerStore, &[f32]),
+    (blocks, turned): (&BlocksOf<E>, &[f32]),
     out: Shared<'_, f32>,
     unit: &Unit,
     scratch: &mut Scratch,
@@ -159,7 +160,7 @@ fn attend_unit(
     let group = config.num_heads / config.num_kv_heads;
     let (turned_width, q_width) = (config.q_width() + config.kv_width(), config.q_width());
     let span = &rows.spans[unit.span];
-    let keys = keys_of(pass, store, unit);
+    let keys = keys_of(pass, blocks, unit);
     let scale = 1.0 / (dim as f32).sqrt();
     let position = |row: usize| span.start + row / group;
     scratch.queries.resize(MOST_ROWS * dim);
@@ -185,7 +186,7 @@ fn attend_unit(
             window: pass.window,
             scale,
         };
-        attend(tier, &tile, &keys, &mut scratch.weights, &mut scratch.out);
+        E::attend(tier, &tile, &keys, &mut scratch.weights, &mut scratch.out);
         for i in 0..count {
             let (token, member) = ((first + i) / group, (first + i) % group);
             let head = unit.head * group + member;

@@ -5,10 +5,12 @@
 
 use std::ops::Range;
 
-use crate::config::{ModelConfig, Moe};
+use crate::config::{ModelConfig, Moe, WeightDtype};
 use crate::error::EngineError;
+use crate::isa::Tier;
 use crate::kernels::attention::{self, padded};
 use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::element::{Bf16, Number};
 use crate::model::layer::{Activations, Passing};
 use crate::model::lora::Adapter;
 
@@ -51,12 +53,30 @@ pub(crate) struct Scratch {
 #[derive(Default)]
 pub(crate) struct Choices(Vec<u16>);
 
-/// Blocks of one layer: keys `[block, head, D, B]`, values `[block, head, B, P]` (D head width, P padded, B tokens of a block).
+/// Blocks of one layer.
 pub(crate) struct LayerStore {
-    pub(crate) keys: Buffer,
-    pub(crate) values: Buffer,
+    pub(crate) blocks: Blocks,
     pub(crate) heads: usize,
     pub(crate) head_dim: usize,
+}
+
+/// Blocks in the format that a tier keeps them in for a model.
+pub(crate) enum Blocks {
+    F32(BlocksOf<f32>),
+    Bf16(BlocksOf<Bf16>),
+}
+
+/// Keys `[block, head, D, B]` and values `[block, head, B, P]` (D head width, P padded, B tokens of a block).
+#[derive(Default)]
+pub(crate) struct BlocksOf<E: Number> {
+    pub(crate) keys: Buffer<E>,
+    pub(crate) values: Buffer<E>,
+}
+
+/// Whether keys and values are rounded to bfloat16, and kept so. Where the other operands of products are rounded, so are these; where weights are
+/// widened, a model has the bits of an f32 model with the same values, and keeps f32.
+pub(crate) fn keeps_bf16(config: &ModelConfig, tier: Tier) -> bool {
+    config.dtype == WeightDtype::Bf16 && tier == Tier::Avx512Bf16
 }
 
 impl KvCache {
@@ -64,9 +84,9 @@ impl KvCache {
     pub const BLOCK_TOKENS: usize = attention::BLOCK_TOKENS;
 
     /// An empty cache of `num_blocks` blocks. Memory is touched only as blocks are written.
-    pub fn new(config: &ModelConfig, num_blocks: usize) -> Self {
+    pub(crate) fn new(config: &ModelConfig, tier: Tier, num_blocks: usize) -> Self {
         let layers = (0..config.num_layers)
-            .map(|_| LayerStore::new(config, num_blocks))
+            .map(|_| LayerStore::new(config, tier, num_blocks))
             .collect();
         Self {
             num_blocks,
@@ -83,13 +103,13 @@ impl KvCache {
     ///
     /// # Errors
     /// [`EngineError::Capacity`] when the system refuses it.
-    pub(crate) fn check_memory(config: &ModelConfig, num_blocks: usize) -> Result<(), EngineError> {
-        let bytes = num_blocks.checked_mul(Self::bytes_per_block(config));
+    pub(crate) fn check_memory(config: &ModelConfig, tier: Tier, num_blocks: usize) -> Result<(), EngineError> {
+        let bytes = num_blocks.checked_mul(Self::bytes_per_block(config, tier));
         match bytes.map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes)) {
             Some(Ok(())) => Ok(()),
             _ => Err(EngineError::Capacity(format!(
                 "a key-value cache of {num_blocks} blocks of {} bytes is more memory than this machine gives",
-                Self::bytes_per_block(config)
+                Self::bytes_per_block(config, tier)
             ))),
         }
     }
@@ -100,22 +120,20 @@ impl KvCache {
     }
 
     /// Bytes of one block's keys and values over all layers of a model. The ids of experts are beside them: two bytes for each of a token.
-    pub fn bytes_per_block(config: &ModelConfig) -> usize {
+    pub(crate) fn bytes_per_block(config: &ModelConfig, tier: Tier) -> usize {
         let width = config.head_dim + padded(config.head_dim);
-        config.num_layers * config.num_kv_heads * width * Self::BLOCK_TOKENS * size_of::<f32>()
+        let number = if keeps_bf16(config, tier) {
+            size_of::<Bf16>()
+        } else {
+            size_of::<f32>()
+        };
+        config.num_layers * config.num_kv_heads * width * Self::BLOCK_TOKENS * number
     }
 
     /// Gives block `to` the contents of block `from`, in all layers.
     pub(crate) fn copy_block(&mut self, from: u32, to: u32) {
         for layer in &mut self.layers {
-            for (buffer, width) in [
-                (&mut layer.keys, layer.head_dim),
-                (&mut layer.values, padded(layer.head_dim)),
-            ] {
-                let len = layer.heads * Self::BLOCK_TOKENS * width;
-                let from = from as usize * len;
-                buffer.copy_within(from..from + len, to as usize * len);
-            }
+            layer.copy_block(from as usize, to as usize);
         }
         let len = self.experts.len() / self.num_blocks.max(1);
         let from = from as usize * len;
@@ -212,40 +230,87 @@ fn expert_width(config: &ModelConfig) -> usize {
 }
 
 impl LayerStore {
-    pub(crate) fn new(config: &ModelConfig, num_blocks: usize) -> Self {
-        let unit = num_blocks * config.num_kv_heads * attention::BLOCK_TOKENS;
-        Self {
-            keys: Buffer::zeros(unit * config.head_dim),
-            values: Buffer::zeros(unit * padded(config.head_dim)),
+    pub(crate) fn new(config: &ModelConfig, tier: Tier, num_blocks: usize) -> Self {
+        let blocks = if keeps_bf16(config, tier) {
+            Blocks::Bf16(BlocksOf::default())
+        } else {
+            Blocks::F32(BlocksOf::default())
+        };
+        let mut store = Self {
+            blocks,
             heads: config.num_kv_heads,
             head_dim: config.head_dim,
-        }
+        };
+        store.reserve(num_blocks);
+        store
     }
 
     /// Makes room for `num_blocks` blocks; what the blocks hold afterwards is unspecified.
     pub(crate) fn reserve(&mut self, num_blocks: usize) {
-        let unit = num_blocks * self.heads * attention::BLOCK_TOKENS;
-        self.keys.resize(unit * self.head_dim);
-        self.values.resize(unit * padded(self.head_dim));
+        let sizes = self.sizes().map(|size| num_blocks * size);
+        match &mut self.blocks {
+            Blocks::F32(blocks) => blocks.reserve(sizes),
+            Blocks::Bf16(blocks) => blocks.reserve(sizes),
+        }
     }
 
     pub(crate) fn writer(&mut self) -> Writer<'_> {
+        let (heads, head_dim) = (self.heads, self.head_dim);
+        let blocks = match &mut self.blocks {
+            Blocks::F32(blocks) => WriterBlocks::F32(blocks.share()),
+            Blocks::Bf16(blocks) => WriterBlocks::Bf16(blocks.share()),
+        };
         Writer {
-            keys: Shared::new(&mut self.keys),
-            values: Shared::new(&mut self.values),
-            heads: self.heads,
-            head_dim: self.head_dim,
+            blocks,
+            heads,
+            head_dim,
         }
+    }
+
+    /// Numbers of a block of keys and of one of values.
+    fn sizes(&self) -> [usize; 2] {
+        [self.head_dim, padded(self.head_dim)].map(|width| self.heads * attention::BLOCK_TOKENS * width)
+    }
+
+    fn copy_block(&mut self, from: usize, to: usize) {
+        let sizes = self.sizes();
+        match &mut self.blocks {
+            Blocks::F32(blocks) => blocks.copy(sizes, from, to),
+            Blocks::Bf16(blocks) => blocks.copy(sizes, from, to),
+        }
+    }
+}
+
+impl<E: Number> BlocksOf<E> {
+    fn reserve(&mut self, [keys, values]: [usize; 2]) {
+        self.keys.resize(keys);
+        self.values.resize(values);
+    }
+
+    fn copy(&mut self, sizes: [usize; 2], from: usize, to: usize) {
+        for (buffer, size) in [&mut self.keys, &mut self.values].into_iter().zip(sizes) {
+            buffer.copy_within(from * size..(from + 1) * size, to * size);
+        }
+    }
+
+    fn share(&mut self) -> [Shared<'_, E>; 2] {
+        [Shared::new(&mut self.keys), Shared::new(&mut self.values)]
     }
 }
 
 /// Writes tokens into a layer's blocks from several threads at once.
 #[derive(Clone, Copy)]
 pub(crate) struct Writer<'a> {
-    keys: Shared<'a, f32>,
-    values: Shared<'a, f32>,
+    blocks: WriterBlocks<'a>,
     heads: usize,
     head_dim: usize,
+}
+
+/// Keys and values.
+#[derive(Clone, Copy)]
+enum WriterBlocks<'a> {
+    F32([Shared<'a, f32>; 2]),
+    Bf16([Shared<'a, Bf16>; 2]),
 }
 
 impl Writer<'_> {
@@ -254,23 +319,40 @@ impl Writer<'_> {
     /// # Safety
     /// No other thread may access the slot meanwhile.
     pub(crate) unsafe fn write(&self, slot: usize, keys: &[f32], values: &[f32]) {
+        // SAFETY: by this function's contract.
+        unsafe {
+            match self.blocks {
+                WriterBlocks::F32(blocks) => self.write_as(blocks, slot, [keys, values], |value| value),
+                WriterBlocks::Bf16(blocks) => self.write_as(blocks, slot, [keys, values], Bf16::rounded),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`Self::write`].
+    unsafe fn write_as<E: Number>(
+        &self,
+        [to_keys, to_values]: [Shared<'_, E>; 2],
+        slot: usize,
+        [keys, values]: [&[f32]; 2],
+        kept: impl Fn(f32) -> E,
+    ) {
         const B: usize = attention::BLOCK_TOKENS;
         let (block, offset) = (slot / B, slot % B);
         let (dim, width) = (self.head_dim, padded(self.head_dim));
         for head in 0..self.heads {
             let base = (block * self.heads + head) * B;
             let column = base * dim + offset;
-            assert!(
-                column + (dim - 1) * B < self.keys.len(),
-                "slot {slot} lies in the store"
-            );
+            assert!(column + (dim - 1) * B < to_keys.len(), "slot {slot} lies in the store");
             for (at, &key) in keys[head * dim..][..dim].iter().enumerate() {
                 // SAFETY: in bounds by the assertion (`at < dim`); an element of the slot, which only we access, as the caller promises.
-                unsafe { *self.keys.as_mut_ptr().add(column + at * B) = key };
+                unsafe { *to_keys.as_mut_ptr().add(column + at * B) = kept(key) };
             }
             // SAFETY: one row of the slot, which only we access, as the caller promises.
-            let row = unsafe { self.values.slice((base + offset) * width, dim) };
-            row.copy_from_slice(&values[head * dim..][..dim]);
+            let row = unsafe { to_values.slice((base + offset) * width, dim) };
+            for (to, &value) in row.iter_mut().zip(&values[head * dim..][..dim]) {
+                *to = kept(value);
+            }
         }
     }
 }

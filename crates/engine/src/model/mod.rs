@@ -107,6 +107,11 @@ impl Model {
         &self.config
     }
 
+    /// An empty cache of `num_blocks` blocks for this model. Memory is touched only as blocks are written.
+    pub fn kv_cache(&self, num_blocks: usize) -> KvCache {
+        KvCache::new(&self.config, self.tier, num_blocks)
+    }
+
     /// Logits `[T, vocab]`, row t predicting the token after t, for sequences packed at `cu_seqlens`.
     ///
     /// # Errors
@@ -199,7 +204,7 @@ impl Model {
     ) -> Result<Vec<f32>, EngineError> {
         check_packed(input_ids, cu_seqlens, &self.config)?;
         let width = self.config.hidden_size;
-        let mut store = LayerStore::new(&self.config, 0);
+        let mut store = LayerStore::new(&self.config, self.tier, 0);
         let mut scratch = Scratch::default();
         let mut hidden = Vec::with_capacity(input_ids.len() * width);
         for (rows, row_of_token) in groups(input_ids, cu_seqlens) {

@@ -93,7 +93,7 @@ impl Trainer {
             replay: bin.replay(config, layer),
             balance: None,
         };
-        let store = store.get_or_insert_with(|| LayerStore::new(config, 0));
+        let store = store.get_or_insert_with(|| LayerStore::new(config, compute.tier(), 0));
         store.reserve(rows.num_blocks());
         model.embed(compute, rows, &mut buffers.last);
         let balanced = config.moe.as_ref().filter(|_| options.router.aux_loss_coef > 0.0);

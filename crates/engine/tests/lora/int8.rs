@@ -7,8 +7,8 @@ use crate::adapters::{lora, options};
 use crate::support::{CONFIGS, Columns, bits, compute, tiers, write_model};
 use crate::{gradients, logprobs, scored, train};
 use prl_engine::{
-    ActivationPolicy, Adapter, BaseDtype, CachedSequence, Compute, FrozenModel, KvCache, Model, Tier, Trainer,
-    TrainerOptions, WeightDtype, WeightFormat, head,
+    ActivationPolicy, Adapter, BaseDtype, CachedSequence, Compute, FrozenModel, Model, Tier, Trainer, TrainerOptions,
+    WeightDtype, WeightFormat, head,
 };
 use prl_weights::{Checkpoint, TensorToWrite, write_checkpoint};
 
@@ -116,7 +116,7 @@ fn a_model_and_its_gradients_have_the_bits_of_the_numbers_that_int8_keeps() {
 
 /// Log-probabilities of one sequence through the cache, in chunks of 1, 2, 3, 1, ... tokens.
 fn decoded(model: &Model, pool: &Compute, ids: &[u32]) -> Vec<u32> {
-    let mut cache = KvCache::new(model.config(), 4);
+    let mut cache = model.kv_cache(4);
     let vocab = model.config().vocab_size;
     let mut logprobs = vec![0f32; ids.len()];
     let mut done = 0;

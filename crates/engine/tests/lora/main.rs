@@ -15,7 +15,7 @@ use std::sync::Arc;
 use adapters::{lora, options};
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::{
-    ActivationPolicy, Adapter, CachedSequence, EngineError, FrozenModel, KvCache, LoraConfig, Model, Tier, Trainer,
+    ActivationPolicy, Adapter, CachedSequence, EngineError, FrozenModel, LoraConfig, Model, Tier, Trainer,
     TrainerOptions, WeightDtype, head,
 };
 use support::{CONFIGS, Columns, bits, compute, tiers, write_model};
@@ -94,7 +94,7 @@ fn sequences_of_one_step_have_different_adapters_and_the_bits_that_each_has_alon
         let adapters = [3, 4].map(|seed| adapter(folder.path(), seed, &pool, &model));
         let columns = Columns::random(&[12, 12, 12, 12], 7, 4);
         let of = |at: usize| [None, Some(&adapters[0]), Some(&adapters[1]), Some(&adapters[1])][at];
-        let mut cache = KvCache::new(model.config(), 8);
+        let mut cache = model.kv_cache(8);
         let tables: Vec<[u32; 2]> = (0..4).map(|at| [2 * at, 2 * at + 1]).collect();
         let sequences: Vec<CachedSequence<'_>> = (0..4)
             .map(|at| CachedSequence {

@@ -64,7 +64,9 @@ impl BlockRows {
 
 /// Longest stretch of k, or of its pairs, between two stores of the accumulators: a panel's stretch and a tile of A stay in the first-level
 /// cache.
-const BLOCK_K: usize = 256;
+const BLOCK_K: usize = 384;
+/// Steps of k of a transposed A that are packed for all tiles of a block before the next ones.
+const STEPS_AT_ONCE: usize = 16;
 /// Tasks per thread that a product is split into, for balance.
 const TASKS_PER_THREAD: usize = 4;
 
@@ -339,22 +341,29 @@ unsafe fn run_block<T: Element, E: Element, const MR: usize, const NR: usize>(
         let first_step = steps * stretch / stretches;
         let length = steps * (stretch + 1) / stretches - first_step;
         let load = block.accumulate || stretch > 0;
-        let mut row = 0;
-        while row < block.rows {
-            let height = tile_height(block.rows - row, MR);
-            let cut = Cut {
-                first_row: block.first_row + row,
-                height,
-                first_k: first_step * kernels.depth,
-                length: (length * kernels.depth).min(k - first_step * kernels.depth),
-            };
-            (kernels.pack)(
-                block.tier,
-                block.a,
-                cut,
-                &mut scratch[row * length..(row + height) * length],
-            );
-            row += height;
+        // Of a transposed A, a few rows at a time go to all tiles, which share their cache lines.
+        let steps_at_once = match block.a {
+            Left::Rows { .. } => length,
+            Left::Columns { .. } => STEPS_AT_ONCE,
+        };
+        let mut from = 0;
+        while from < length {
+            let count = steps_at_once.min(length - from);
+            let first_k = (first_step + from) * kernels.depth;
+            let mut row = 0;
+            while row < block.rows {
+                let height = tile_height(block.rows - row, MR);
+                let cut = Cut {
+                    first_row: block.first_row + row,
+                    height,
+                    first_k,
+                    length: (count * kernels.depth).min(k - first_k),
+                };
+                let at = row * length + from * height;
+                (kernels.pack)(block.tier, block.a, cut, &mut scratch[at..at + count * height]);
+                row += height;
+            }
+            from += count;
         }
         for index in block.first_panel..block.last_panel {
             let panel = source.steps(index, first_step, length);

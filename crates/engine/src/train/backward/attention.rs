@@ -13,11 +13,13 @@ use crate::kernels::LANES;
 use crate::kernels::attention::{BLOCK_TOKENS, padded, row_stride};
 use crate::kernels::attention_backward::{BackwardGrads, BackwardKeys, BackwardTile, attend_backward};
 use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::element::round;
 use crate::kernels::norm::add;
 use crate::kernels::transpose::transpose;
 #[cfg(target_arch = "x86_64")]
 use crate::model::attend::in_tiles;
 use crate::model::attend::tile_rows;
+use crate::model::cache::keeps_bf16;
 use crate::model::layer::Pass;
 use crate::model::rows::{Rows, Span};
 
@@ -33,6 +35,7 @@ struct Scratch {
     keys: Buffer,
     values: Buffer,
     key_rows: Buffer,
+    value_rows: Buffer,
     grad_keys: Buffer,
     grad_values: Buffer,
     queries: Buffer,
@@ -140,7 +143,10 @@ fn one_head(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, ou
     let mut positions = [0usize; MOST_ROWS];
     let (mut first, total) = (0, span.len * group);
     while first < total {
-        let count = tile_rows(tier, (total - first).min(MOST_ROWS));
+        let count = match tile_rows(tier, (total - first).min(MOST_ROWS)) {
+            3 => 2,
+            rows => rows,
+        };
         let place = |i: usize| {
             let (token, member) = ((first + i) / group, (first + i) % group);
             (span.row + token, (head * group + member) * dim)
@@ -249,6 +255,7 @@ fn load_keys(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, s
         (&mut scratch.keys, tokens * dim),
         (&mut scratch.values, tokens * dim),
         (&mut scratch.key_rows, tokens * width),
+        (&mut scratch.value_rows, tokens * width),
         (&mut scratch.grad_keys, tokens * width),
         (&mut scratch.grad_values, tokens * width),
     ] {
@@ -259,21 +266,28 @@ fn load_keys(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, s
     let value = |token: usize| &around.qkv[rows.row_of(span, token) * all + q + kv + head * dim..][..dim];
     for token in 0..length {
         scratch.key_rows[token * width..][..dim].copy_from_slice(key(token));
+        scratch.value_rows[token * width..][..dim].copy_from_slice(value(token));
     }
+    if keeps_bf16(config, tier) {
+        // The gradient is that of the function of the keys and values as the forward pass kept them.
+        round(tier, &mut scratch.key_rows);
+        round(tier, &mut scratch.value_rows);
+    }
+    let (key_rows, value_rows) = (&scratch.key_rows, &scratch.value_rows);
     for first in (0..length).step_by(BLOCK_TOKENS) {
         let count = BLOCK_TOKENS.min(length - first);
         let block = first * dim..;
         transpose(
             tier,
             count,
-            |i| key(first + i),
+            |i| &key_rows[(first + i) * width..][..dim],
             &mut scratch.keys[block.clone()],
             BLOCK_TOKENS,
         );
         transpose(
             tier,
             count,
-            |i| value(first + i),
+            |i| &value_rows[(first + i) * width..][..dim],
             &mut scratch.values[block],
             BLOCK_TOKENS,
         );
