@@ -31,10 +31,10 @@ const WEIGHT_BYTES: Readonly<Record<WeightDtype, number>> = { float32: 4, bfloat
 /** A byte, and a scale of two for each 64 (crates/engine/src/kernels/pack/int8.rs). */
 const BASE_BYTES: Readonly<Record<BaseDtype, number>> = { int8: 1 + 2 / 64 };
 /** `ACTIVATION_BUDGET_BYTES` of crates/engine/src/train/options.rs. */
-const ACTIVATION_BUDGET = 512 * 2 ** 20;
-/** `CHUNK_LOGITS` and `LEAST_TARGETS` of crates/engine/src/train/backward/head.rs. */
-const CHUNK_LOGITS = 2 ** 21;
-const LEAST_TARGETS = 48;
+const ACTIVATION_BUDGET = 2 ** 30;
+/** `HEAD_TOKENS` and `TARGETS` of crates/engine/src/train/backward/head.rs: sides of the matrix of logits that it holds. */
+const HEAD_TOKENS = 2048;
+const TARGETS = 1024;
 /** `BLOCK_TOKENS` of the cache, and the width of its vectors. */
 const BLOCK_TOKENS = 16;
 const LANES = 16;
@@ -65,6 +65,7 @@ export interface TrainingMemory {
 
 export interface ServingMemory {
   readonly weights: number;
+  /** In f32; a processor with AVX-512-BF16 needs half for weights in bfloat16. */
   readonly kv_cache: number;
   readonly work: number;
   readonly total: number;
@@ -112,7 +113,7 @@ function activations(shape: ModelShape, workload: Workload): number {
   const kept = Math.min(layers, Math.floor(ACTIVATION_BUDGET / (rows * perLayer * BYTES)));
   const recomputed = layers - kept;
   const held = rows * perLayer * (kept + (recomputed > 0 ? 1 : 0)) + rows * hidden * recomputed;
-  const logits = Math.max(CHUNK_LOGITS, LEAST_TARGETS * shape.vocab_size);
+  const logits = Math.min(TARGETS, rows) * Math.min(HEAD_TOKENS, shape.vocab_size);
   const work = rows * (7 * hidden + feedForward + q + qkv + 2 * k) + logits;
   return (held + work) * BYTES;
 }

@@ -10,7 +10,7 @@ use crate::error::EngineError;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm_rows};
 use crate::kernels::pack::Packed;
-use crate::kernels::softmax::{row_entropy, row_statistics};
+use crate::kernels::softmax::{RowStatistics, row_entropy, row_statistics};
 
 /// Logits that one thread holds at a time, unless a single row is wider.
 const CHUNK_LOGITS: usize = 1 << 20;
@@ -99,20 +99,24 @@ pub(crate) struct Scored {
     pub(crate) logprobs: Vec<f32>,
     /// Entropy of the distribution at each target, in nats; empty unless asked for.
     pub(crate) entropies: Vec<f32>,
+    /// What normalises the logits of each target; empty unless asked for.
+    pub(crate) statistics: Vec<RowStatistics>,
 }
 
-/// Log-probabilities (and entropies) of targets, given hidden states `[T, width]` after the final norm.
-pub(crate) fn score(compute: &Compute, head: &Packed, hidden: &[f32], targets: &[Target], entropies: bool) -> Scored {
+/// Log-probabilities of targets, given hidden states `[T, width]` after the final norm; `all` asks for entropies and statistics too.
+pub(crate) fn score(compute: &Compute, head: &Packed, hidden: &[f32], targets: &[Target], all: bool) -> Scored {
     let (count, width, vocab) = (targets.len(), head.k(), head.n());
     let mut scored = Scored {
         logprobs: vec![0.0; count],
-        entropies: if entropies { vec![0.0; count] } else { Vec::new() },
+        entropies: vec![0.0; if all { count } else { 0 }],
+        statistics: vec![RowStatistics::default(); if all { count } else { 0 }],
     };
     // Whole tiles where the vocabulary allows it, and chunks for all threads.
     let share = count.div_ceil(2 * compute.threads()).next_multiple_of(12);
     let chunk = (CHUNK_LOGITS / vocab).min(share).clamp(12, 96);
     let logprobs_out = Shared::new(&mut scored.logprobs);
     let entropies_out = Shared::new(&mut scored.entropies);
+    let statistics_out = Shared::new(&mut scored.statistics);
     compute.run(count.div_ceil(chunk), |task| {
         let first = task * chunk;
         let items = &targets[first..count.min(first + chunk)];
@@ -126,10 +130,12 @@ pub(crate) fn score(compute: &Compute, head: &Packed, hidden: &[f32], targets: &
             for (at, (item, row)) in items.iter().zip(logits.chunks_exact(vocab)).enumerate() {
                 let statistics = row_statistics(compute.tier(), row, item.temperature);
                 logprobs[at] = row[item.token as usize] / item.temperature - statistics.log_normalizer();
-                if entropies {
+                if all {
                     // SAFETY: chunks are disjoint.
-                    let entropy = unsafe { entropies_out.slice(first + at, 1) };
+                    let (entropy, kept) =
+                        unsafe { (entropies_out.slice(first + at, 1), statistics_out.slice(first + at, 1)) };
                     entropy[0] = row_entropy(compute.tier(), row, item.temperature, statistics);
+                    kept[0] = statistics;
                 }
             }
         });

@@ -48,7 +48,7 @@ pub(crate) struct BackwardGrads<'a> {
     pub(crate) values: &'a mut [f32],
 }
 
-/// Gradients of a tile of 1, 2 or 4 rows. `weights` holds `2 * R * row_stride(positions, window)`.
+/// Gradients of a tile of 1, 2, 4 or 8 rows. `weights` holds `2 * R * row_stride(positions, window)`.
 ///
 /// # Panics
 /// When the tile has another number of rows.
@@ -63,7 +63,8 @@ pub(crate) fn attend_backward(
         1 => backward_1(tier, tile, keys, weights, grads),
         2 => backward_2(tier, tile, keys, weights, grads),
         4 => backward_4(tier, tile, keys, weights, grads),
-        rows => unreachable!("a tile has 1, 2 or 4 rows, not {rows}"),
+        8 => backward_8(tier, tile, keys, weights, grads),
+        rows => unreachable!("a tile has 1, 2, 4 or 8 rows, not {rows}"),
     }
 }
 
@@ -77,6 +78,10 @@ tiered! {
 
 tiered! {
     fn backward_4(tile: &BackwardTile<'_>, keys: &BackwardKeys<'_>, weights: &mut [f32], grads: &mut BackwardGrads<'_>) = backward_rows<4>
+}
+
+tiered! {
+    fn backward_8(tile: &BackwardTile<'_>, keys: &BackwardKeys<'_>, weights: &mut [f32], grads: &mut BackwardGrads<'_>) = backward_rows<8>
 }
 
 #[inline(always)]
@@ -114,7 +119,12 @@ fn backward_rows<L: Lanes, const R: usize>(
         }
     }
 
-    for column in (0..width).step_by(LANES) {
+    let (vectors, from, to) = (width / LANES, first_key(first, tile.window) - begin, last + 1 - begin);
+    let key_lines = lines(&keys.key_rows[begin * width..]);
+    let grad_keys = lines_mut(&mut grads.keys[begin * width..]);
+    let grad_values = lines_mut(&mut grads.values[begin * width..]);
+    for vector_at in 0..vectors {
+        let column = vector_at * LANES;
         let mut totals = [[0f32; LANES]; R];
         let mut query = [[0f32; LANES]; R];
         let mut grad = [[0f32; LANES]; R];
@@ -122,19 +132,27 @@ fn backward_rows<L: Lanes, const R: usize>(
             query[row] = *vector(tile.query_rows, row * width + column);
             grad[row] = *vector(tile.grad_rows, row * width + column);
         });
-        for j in first_key(first, tile.window) - begin..last + 1 - begin {
-            let at = (begin + j) * width + column;
-            let key = vector(keys.key_rows, at);
-            let mut grad_key = *vector(grads.keys, at);
-            let mut grad_value = *vector(grads.values, at);
+        for block in from / BLOCK_TOKENS..to.div_ceil(BLOCK_TOKENS) {
+            let at = block * BLOCK_TOKENS;
+            let mut p = [&[0f32; BLOCK_TOKENS]; R];
+            let mut ds = [&[0f32; BLOCK_TOKENS]; R];
             for_each_row!(R, |row| {
-                let (p, ds) = (weights[row * stride + j], grad_weights[row * stride + j]);
-                multiply_add::<L, LANES>(&mut totals[row], ds, key);
-                multiply_add::<L, LANES>(&mut grad_key, ds, &query[row]);
-                multiply_add::<L, LANES>(&mut grad_value, p, &grad[row]);
+                p[row] = vector(weights, row * stride + at);
+                ds[row] = vector(grad_weights, row * stride + at);
             });
-            grads.keys[at..at + LANES].copy_from_slice(&grad_key);
-            grads.values[at..at + LANES].copy_from_slice(&grad_value);
+            for j in from.max(at) - at..to.min(at + BLOCK_TOKENS) - at {
+                let line = (at + j) * vectors + vector_at;
+                let key = key_lines[line];
+                let mut grad_key = grad_keys[line];
+                let mut grad_value = grad_values[line];
+                for_each_row!(R, |row| {
+                    multiply_add::<L, LANES>(&mut totals[row], ds[row][j], &key);
+                    multiply_add::<L, LANES>(&mut grad_key, ds[row][j], &query[row]);
+                    multiply_add::<L, LANES>(&mut grad_value, p[row][j], &grad[row]);
+                });
+                grad_keys[line] = grad_key;
+                grad_values[line] = grad_value;
+            }
         }
         for_each_row!(R, |row| {
             grads.queries[row * width + column..][..LANES].copy_from_slice(&totals[row]);
@@ -142,26 +160,41 @@ fn backward_rows<L: Lanes, const R: usize>(
     }
 }
 
+#[inline(always)]
+fn lines(values: &[f32]) -> &[[f32; LANES]] {
+    values.as_chunks().0
+}
+
+#[inline(always)]
+fn lines_mut(values: &mut [f32]) -> &mut [[f32; LANES]] {
+    values.as_chunks_mut().0
+}
+
 /// Turns exponentials into weights `p`, and the gradients of weights into the gradients of scores (times `scale`).
 #[inline(always)]
 pub(crate) fn softmax_backward<L: Lanes>(p: &mut [f32], grad: &mut [f32], sum: f32, scale: f32) {
     let n = p.len();
     let grad = &mut grad[..n];
-    let whole = n - n % LANES;
     let mut lanes = [0f32; LANES];
-    for base in (0..whole).step_by(LANES) {
+    let (p_lines, p_tail) = p.as_chunks_mut::<LANES>();
+    let (grad_lines, grad_tail) = grad.as_chunks_mut::<LANES>();
+    for (p, grad) in p_lines.iter_mut().zip(&*grad_lines) {
         for lane in 0..LANES {
-            let i = base + lane;
-            p[i] /= sum;
-            lanes[lane] = L::mul_add(p[i], grad[i], lanes[lane]);
+            p[lane] /= sum;
+            lanes[lane] = L::mul_add(p[lane], grad[lane], lanes[lane]);
         }
     }
-    for i in whole..n {
-        p[i] /= sum;
-        lanes[i - whole] = L::mul_add(p[i], grad[i], lanes[i - whole]);
+    for (lane, (p, grad)) in p_tail.iter_mut().zip(&*grad_tail).enumerate() {
+        *p /= sum;
+        lanes[lane] = L::mul_add(*p, *grad, lanes[lane]);
     }
     let mean = sum_lanes(lanes);
-    for i in 0..n {
-        grad[i] = p[i] * (grad[i] - mean) * scale;
+    for (grad, p) in grad_lines.iter_mut().zip(&*p_lines) {
+        for lane in 0..LANES {
+            grad[lane] = p[lane] * (grad[lane] - mean) * scale;
+        }
+    }
+    for (grad, p) in grad_tail.iter_mut().zip(&*p_tail) {
+        *grad = *p * (*grad - mean) * scale;
     }
 }

@@ -4,7 +4,7 @@ use super::math::{exp, log};
 use super::{LANES, Lanes, sum_lanes, tiered};
 
 /// The two numbers that normalise a row of scaled logits `x / temperature`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RowStatistics {
     /// The largest scaled logit.
     pub(crate) max: f32,
@@ -32,9 +32,10 @@ tiered! {
 }
 
 tiered! {
-    /// Overwrites logits by the gradient `scale * (onehot(token) - softmax(row / temperature))`.
+    /// Overwrites logits by the gradient `scale * (onehot(token) - softmax(row / temperature))`. `row` may be a part of the row that the statistics
+    /// are of; `token` is counted from its beginning, and None when it lies elsewhere.
     #[expect(clippy::too_many_arguments, reason = "the operands of a row's gradient, and the tier")]
-    pub(crate) fn row_gradient(row: &mut [f32], temperature: f32, token: usize, scale: f32, statistics: RowStatistics) = row_gradient_body
+    pub(crate) fn row_gradient(row: &mut [f32], temperature: f32, token: Option<usize>, scale: f32, statistics: RowStatistics) = row_gradient_body
 }
 
 #[inline(always)]
@@ -104,11 +105,19 @@ fn row_entropy_body<L: Lanes>(row: &[f32], temperature: f32, statistics: RowStat
 }
 
 #[inline(always)]
-fn row_gradient_body<L: Lanes>(row: &mut [f32], temperature: f32, token: usize, scale: f32, statistics: RowStatistics) {
+fn row_gradient_body<L: Lanes>(
+    row: &mut [f32],
+    temperature: f32,
+    token: Option<usize>,
+    scale: f32,
+    statistics: RowStatistics,
+) {
     let RowStatistics { max, sum, .. } = statistics;
     let factor = -scale / sum;
     for x in row.iter_mut() {
         *x = exp::<L>(*x / temperature - max) * factor;
     }
-    row[token] += scale;
+    if let Some(token) = token {
+        row[token] += scale;
+    }
 }

@@ -98,7 +98,7 @@ impl Trainer {
             statistics.add_balance(self.buffers.balance.loss() * share);
         }
         if trains {
-            self.backward(bin, &gradients, kept, share);
+            self.backward(bin, (&scored.statistics, &gradients), kept, share);
         }
         Ok(())
     }

@@ -152,7 +152,7 @@ pub enum ActivationPolicy {
 }
 
 /// Most bytes that [`ActivationPolicy::Auto`] keeps.
-pub const ACTIVATION_BUDGET_BYTES: usize = 512 << 20;
+pub const ACTIVATION_BUDGET_BYTES: usize = 1 << 30;
 
 impl ActivationPolicy {
     /// How many of `layers` layers keep `bytes` bytes of activations each.

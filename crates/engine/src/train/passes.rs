@@ -5,7 +5,7 @@
 
 use super::Trainer;
 use super::backward::gradients::Gradients;
-use super::backward::head::{Head, HeadWorkspace, head_backward};
+use super::backward::head::{Head, HeadWorkspace, Scored, head_backward};
 use super::backward::layer::{Layer, Workspace, backward};
 use super::backward::weights::norm_backward;
 use super::balance::Balance;
@@ -17,6 +17,7 @@ use crate::config::WeightDtype;
 use crate::counter::mix;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::norm::add;
+use crate::kernels::softmax::RowStatistics;
 use crate::model::cache::LayerStore;
 use crate::model::layer::{self, Activations, Pass, norm_rows};
 use crate::model::lora::{Adapted, Dropout};
@@ -130,12 +131,18 @@ impl Trainer {
     }
 
     /// `share` is the bin's share of the batch's rows.
-    pub(super) fn backward(&mut self, bin: &Bin, grad_logprobs: &[f32], kept: usize, share: f64) {
+    pub(super) fn backward(
+        &mut self,
+        bin: &Bin,
+        (statistics, grad_logprobs): (&[RowStatistics], &[f32]),
+        kept: usize,
+        share: f64,
+    ) {
         if !self.packs_current {
             self.parameters.pack(&self.compute, &self.model.config, &mut self.packs);
             self.packs_current = true;
         }
-        self.head_and_norm_backward(bin, grad_logprobs);
+        self.head_and_norm_backward(bin, statistics, grad_logprobs);
         self.layers_backward(bin, kept, share);
         if let Kind::Weights(layout) = &self.parameters.kind {
             embedding_gradient(
@@ -149,7 +156,7 @@ impl Trainer {
     }
 
     /// Fills `buffers.grad` with the gradient of the last layer's output.
-    fn head_and_norm_backward(&mut self, bin: &Bin, grad_logprobs: &[f32]) {
+    fn head_and_norm_backward(&mut self, bin: &Bin, statistics: &[RowStatistics], grad_logprobs: &[f32]) {
         let Self {
             compute,
             model,
@@ -170,8 +177,11 @@ impl Trainer {
             },
             &buffers.hidden,
             width,
-            &bin.targets,
-            grad_logprobs,
+            Scored {
+                targets: &bin.targets,
+                statistics,
+                grad_logprobs,
+            },
             &mut buffers.grad_hidden,
             layout.map(|layout| &mut grads[layout.head.clone()]),
             &mut buffers.head,

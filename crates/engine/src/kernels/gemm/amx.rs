@@ -91,8 +91,7 @@ fn pack(block: &Block<'_>, row: usize, (first, length): (usize, usize), out: &mu
 /// The operands hold the tiles; the rows and columns lie in C and are the caller's alone.
 unsafe fn multiply(block: &Block<'_>, tiles: &Tiles, (row, panel): (usize, usize), operands: Operands) {
     let (rows, columns) = (ROWS.min(block.rows - row), COLUMNS.min(block.b.n() - panel * COLUMNS));
-    // SAFETY: the address is in C.
-    let c = unsafe { block.c.add(row * block.stride + panel * COLUMNS) };
+    let c = block.c.wrapping_add(row * block.stride + panel * COLUMNS);
     let run = |out: *mut f32, stride: usize| {
         let operands = Operands {
             out,

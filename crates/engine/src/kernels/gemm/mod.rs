@@ -18,6 +18,7 @@ mod tile;
 mod tile_bf16;
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use super::buffer::{Buffer, Shared};
 use super::element::{Element, Number};
@@ -120,15 +121,29 @@ pub(crate) struct Columns<'a> {
 /// # Panics
 /// When an operand is too short, or C is not whole rows that have these columns.
 pub(crate) fn gemm_columns(compute: &Compute, a: Left<'_>, b: &Packed, c: Columns<'_>, accumulate: bool) {
+    gemm_panels(compute, a, (b, 0..b.panels()), c, accumulate);
+}
+
+/// [`gemm_columns`] with some panels of B: as many columns as these have.
+///
+/// # Panics
+/// As of [`gemm_columns`].
+pub(crate) fn gemm_panels(
+    compute: &Compute,
+    a: Left<'_>,
+    (b, panels): (&Packed, Range<usize>),
+    c: Columns<'_>,
+    accumulate: bool,
+) {
     let Columns { values, stride, first } = c;
-    assert!(first + b.n() <= stride, "the columns lie in C's rows");
+    let columns = (panels.end * b.width()).min(b.n()) - panels.start * b.width();
+    assert!(first + columns <= stride, "the columns lie in C's rows");
     if values.is_empty() {
         return;
     }
     let m = values.len() / stride;
     assert_eq!(values.len(), m * stride, "C has whole rows");
     let c = Shared::new(values);
-    let panels = b.panels();
     let wanted = if compute.threads() == 1 {
         1
     } else {
@@ -136,27 +151,29 @@ pub(crate) fn gemm_columns(compute: &Compute, a: Left<'_>, b: &Packed, c: Column
     };
     let block_rows = BlockRows::of(compute.tier()).divided(m, wanted);
     let row_blocks = m.div_ceil(block_rows);
-    let column_blocks = wanted.div_ceil(row_blocks.max(1)).clamp(1, panels.max(1));
+    let column_blocks = wanted.div_ceil(row_blocks.max(1)).clamp(1, panels.len().max(1));
     compute.run(row_blocks * column_blocks, |task| {
         let (row_block, column_block) = (task / column_blocks, task % column_blocks);
         let first_row = row_block * block_rows;
         let rows = block_rows.min(m - first_row);
-        let first_panel = panels * column_block / column_blocks;
-        let last_panel = panels * (column_block + 1) / column_blocks;
-        // SAFETY: tasks are disjoint in rows or in panels of C.
+        let of_task = |at: usize| panels.start + panels.len() * at / column_blocks;
+        // The column of B's first panel, which may lie before C.
+        let first_of_b = first.wrapping_sub(panels.start * b.width());
+        // SAFETY: tasks are disjoint in rows or in panels of C; their rows and the columns of the panels lie in C, as asserted above.
         unsafe {
-            gemm_block(
+            gemm_block_at(
                 compute.tier(),
                 a,
                 first_row,
                 rows,
                 b,
-                first_panel..last_panel,
-                c,
-                (stride, first),
+                of_task(column_block)..of_task(column_block + 1),
+                c.as_mut_ptr()
+                    .wrapping_add((first_row * stride).wrapping_add(first_of_b)),
+                stride,
                 accumulate,
-            )
-        };
+            );
+        }
     });
 }
 
@@ -187,32 +204,7 @@ pub(crate) fn gemm_rows(tier: Tier, a: Left<'_>, first_row: usize, rows: usize, 
 }
 
 /// # Safety
-/// No other thread may touch these rows and panels of C.
-#[expect(clippy::too_many_arguments, reason = "a block of a product has this many bounds")]
-unsafe fn gemm_block(
-    tier: Tier,
-    a: Left<'_>,
-    first_row: usize,
-    rows: usize,
-    b: &Packed,
-    panels: std::ops::Range<usize>,
-    c: Shared<'_, f32>,
-    (stride, first_column): (usize, usize),
-    accumulate: bool,
-) {
-    assert!(
-        (first_row + rows) * stride <= c.len() && first_column + b.n() <= stride,
-        "rows and columns lie in C"
-    );
-    // SAFETY: the row and its columns lie in C by the assertion; exclusivity is the caller's promise.
-    unsafe {
-        let c = c.as_mut_ptr().add(first_row * stride + first_column);
-        gemm_block_at(tier, a, first_row, rows, b, panels, c, stride, accumulate);
-    }
-}
-
-/// # Safety
-/// `c` points at `rows` rows of `stride` elements, of which no other thread touches the columns of `panels`.
+/// `c` points at `rows` rows of `stride` elements, the first for the first column of B. The columns of `panels` are elements that no other thread touches.
 #[expect(clippy::too_many_arguments, reason = "a block of a product has this many bounds")]
 unsafe fn gemm_block_at(
     tier: Tier,
@@ -220,7 +212,7 @@ unsafe fn gemm_block_at(
     first_row: usize,
     rows: usize,
     b: &Packed,
-    panels: std::ops::Range<usize>,
+    panels: Range<usize>,
     c: *mut f32,
     stride: usize,
     accumulate: bool,
@@ -375,8 +367,7 @@ unsafe fn run_block<T: Element, E: Element, const MR: usize, const NR: usize>(
                 let height = tile_height(block.rows - row, MR);
                 let tile = &scratch[row * length..(row + height) * length];
                 let kernel = (kernels.of_height)(height);
-                // SAFETY: the tile's rows and columns lie in C by the caller's promise.
-                let c = unsafe { block.c.add(row * block.stride + first_column) };
+                let c = block.c.wrapping_add(row * block.stride + first_column);
                 if columns == NR {
                     // SAFETY: `tile` holds length * height values, `panel` length * NR, and C the whole tile.
                     unsafe { kernel(length, tile.as_ptr(), panel.as_ptr(), c, block.stride, load) };

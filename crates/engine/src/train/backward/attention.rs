@@ -10,7 +10,7 @@ use super::attention_in_tiles;
 use crate::compute::Compute;
 use crate::config::ModelConfig;
 use crate::kernels::LANES;
-use crate::kernels::attention::{BLOCK_TOKENS, padded, row_stride};
+use crate::kernels::attention::{BLOCK_TOKENS, MOST_ROWS, padded, row_stride};
 use crate::kernels::attention_backward::{BackwardGrads, BackwardKeys, BackwardTile, attend_backward};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::element::round;
@@ -22,9 +22,6 @@ use crate::model::attend::tile_rows;
 use crate::model::cache::keeps_bf16;
 use crate::model::layer::Pass;
 use crate::model::rows::{Rows, Span};
-
-/// Most query rows of a tile: each needs three accumulators.
-const MOST_ROWS: usize = 4;
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
@@ -143,7 +140,7 @@ fn one_head(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, ou
     let mut positions = [0usize; MOST_ROWS];
     let (mut first, total) = (0, span.len * group);
     while first < total {
-        let count = match tile_rows(tier, (total - first).min(MOST_ROWS)) {
+        let count = match tile_rows(tier, total - first) {
             3 => 2,
             rows => rows,
         };

@@ -5,6 +5,7 @@
 use super::attention::{Around, attention_backward};
 use super::experts::{ExpertsLayer, ExpertsWorkspace, experts_backward};
 use super::gradients::Gradients;
+use super::head::HEAD_TOKENS;
 use super::lora::LoraGradientWorkspace;
 use super::weights::{Matrix, bias_gradient, norm_backward, reduce_rows, weight_gradient};
 use crate::compute::Compute;
@@ -31,7 +32,9 @@ pub(crate) struct LayerPacks {
 /// All matrices packed for `dy . W`.
 pub(crate) struct BackwardPacks {
     pub(crate) layers: Vec<LayerPacks>,
-    pub(crate) head: Packed,
+    /// The head, [`HEAD_TOKENS`] tokens of the vocabulary in each operand.
+    pub(crate) head: Vec<Packed>,
+    dtype: WeightDtype,
 }
 
 impl LayerPacks {
@@ -50,7 +53,8 @@ impl BackwardPacks {
     pub(crate) fn kept_as(dtype: WeightDtype) -> Self {
         Self {
             layers: Vec::new(),
-            head: Packed::kept_as(dtype),
+            head: Vec::new(),
+            dtype,
         }
     }
 
@@ -72,8 +76,11 @@ impl BackwardPacks {
                 to.down.pack(compute, &flat[at.down.clone()], hidden, at.width);
             }
         }
-        self.head
-            .pack(compute, &flat[layout.head.clone()], config.vocab_size, hidden);
+        let head = flat[layout.head.clone()].chunks(HEAD_TOKENS * hidden);
+        self.head.resize_with(head.len(), || Packed::kept_as(self.dtype));
+        for (to, rows) in self.head.iter_mut().zip(head) {
+            to.pack(compute, rows, rows.len() / hidden, hidden);
+        }
     }
 }
 
