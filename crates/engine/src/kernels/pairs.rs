@@ -59,18 +59,6 @@ pub(crate) fn pair_rows(rows: &[f32], (stride, length): (usize, usize), height: 
     }
 }
 
-/// Makes `out[at / 2][column]` of `panel[at][column]`, whose rows have `width` numbers, a multiple of 16; zeros where `out` has more rows.
-#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
-pub(crate) fn pair_panel(panel: &[f32], width: usize, out: &mut [Pair]) {
-    let length = panel.len() / width;
-    out[length.div_ceil(2) * width..].fill(Pair::default());
-    for first in (0..width).step_by(VECTOR) {
-        if let (Some(panel), Some(out)) = (panel.get(first..), out.get_mut(first..)) {
-            pair_columns(panel, (width, length), VECTOR, (out, width));
-        }
-    }
-}
-
 /// Makes `out[at / 2][column]` of the first `count`, at most 16, columns of `length` rows, `stride` apart. Rows of `out` have `width` pairs.
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
 pub(crate) fn pair_columns(

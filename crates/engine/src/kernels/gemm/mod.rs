@@ -63,9 +63,6 @@ impl BlockRows {
     }
 }
 
-/// Longest stretch of k, or of its pairs, between two stores of the accumulators: a panel's stretch and a tile of A stay in the first-level
-/// cache.
-const BLOCK_K: usize = 384;
 /// Steps of k of a transposed A that are packed for all tiles of a block before the next ones.
 const STEPS_AT_ONCE: usize = 16;
 /// Tasks per thread that a product is split into, for balance.
@@ -251,7 +248,7 @@ unsafe fn gemm_block_at(
 /// # Safety
 /// As for [`gemm_block_at`]; the tier multiplies these numbers.
 #[cfg(target_arch = "x86_64")]
-unsafe fn run_pairs(block: &Block<'_>, source: &mut impl Source<Pair>) {
+unsafe fn run_pairs<S: Source<Pair>>(block: &Block<'_>, source: &mut S) {
     if block.tier == Tier::Amx {
         // SAFETY: by this function's contract; a `Compute` hands the tier out where the process may use the tiles.
         return unsafe { run_tiles(block, source) };
@@ -262,14 +259,14 @@ unsafe fn run_pairs(block: &Block<'_>, source: &mut impl Source<Pair>) {
         depth: 2,
     };
     // SAFETY: by this function's contract.
-    PAIRS_OF_A.with_borrow_mut(|scratch| unsafe { run_block::<_, _, 12, 32>(block, source, scratch, &kernels) });
+    PAIRS_OF_A.with_borrow_mut(|scratch| unsafe { run_block::<_, _, S, 12, 32>(block, source, scratch, &kernels) });
 }
 
 /// Runs a block, whose B has the values of `source`, with the kernels in f32 of its tier.
 ///
 /// # Safety
 /// As for [`gemm_block_at`].
-unsafe fn run_f32<E: Number>(block: &Block<'_>, source: &mut impl Source<E>) {
+unsafe fn run_f32<E: Number, S: Source<E>>(block: &Block<'_>, source: &mut S) {
     let kernels = |of_height| Kernels {
         of_height,
         pack: pack_tile,
@@ -281,11 +278,11 @@ unsafe fn run_f32<E: Number>(block: &Block<'_>, source: &mut impl Source<E>) {
             match block.tier {
                 #[cfg(target_arch = "x86_64")]
                 Tier::Avx512 | Tier::Avx512Bf16 | Tier::Amx => {
-                    run_block::<_, E, 12, 32>(block, source, scratch, &kernels(kernels_avx512));
+                    run_block::<_, E, S, 12, 32>(block, source, scratch, &kernels(kernels_avx512));
                 }
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx2 => run_block::<_, E, 6, 16>(block, source, scratch, &kernels(kernels_avx2)),
-                _ => run_block::<_, E, 4, 8>(block, source, scratch, &kernels(kernels_portable)),
+                Tier::Avx2 => run_block::<_, E, S, 6, 16>(block, source, scratch, &kernels(kernels_avx2)),
+                _ => run_block::<_, E, S, 4, 8>(block, source, scratch, &kernels(kernels_portable)),
             }
         }
     });
@@ -318,16 +315,16 @@ struct Kernels<T, E> {
 ///
 /// # Safety
 /// As for [`gemm_block_at`]; `kernels` are those of a tier that the machine has, with MR rows at most and NR columns.
-unsafe fn run_block<T: Element, E: Element, const MR: usize, const NR: usize>(
+unsafe fn run_block<T: Element, E: Element, S: Source<E>, const MR: usize, const NR: usize>(
     block: &Block<'_>,
-    source: &mut impl Source<E>,
+    source: &mut S,
     scratch: &mut Buffer<T>,
     kernels: &Kernels<T, E>,
 ) {
     let k = block.b.k();
     let steps = k.div_ceil(kernels.depth);
-    let stretches = steps.div_ceil(BLOCK_K).max(1);
-    scratch.resize(block.rows * steps.clamp(1, BLOCK_K));
+    let stretches = steps.div_ceil(S::STRETCH).max(1);
+    scratch.resize(block.rows * steps.clamp(1, S::STRETCH));
     let mut tail = [0f32; 12 * 32];
     for stretch in 0..stretches {
         let first_step = steps * stretch / stretches;

@@ -9,11 +9,7 @@ use super::{Pair, run_pairs};
 use crate::config::WeightDtype;
 use crate::isa::Tier;
 use crate::kernels::buffer::Buffer;
-#[cfg(target_arch = "x86_64")]
-use crate::kernels::pack::GROUP;
 use crate::kernels::pack::{Int8, Packed, PanelRows};
-#[cfg(target_arch = "x86_64")]
-use crate::kernels::pairs::pair_panel;
 
 thread_local! {
     /// A stretch of a panel that was made of int8.
@@ -28,6 +24,9 @@ thread_local! {
 
 /// Panels of values of one format.
 pub(super) trait Source<E> {
+    /// Most steps of k, or of its pairs, that the kernels take between two stores of the accumulators.
+    const STRETCH: usize;
+
     /// The values of the steps `first..first + length` of a panel: `[length, columns of a panel]`.
     fn steps(&mut self, panel: usize, first: usize, length: usize) -> &[E];
 }
@@ -52,11 +51,17 @@ impl<'a, E> Stored<'a, E> {
 }
 
 impl<E> Source<E> for Stored<'_, E> {
+    /// A stretch of a tile of A stays in the first-level cache; the panel comes from the second.
+    const STRETCH: usize = 384;
+
     #[inline(always)]
     fn steps(&mut self, panel: usize, first: usize, length: usize) -> &[E] {
         &self.values[(panel * self.steps + first) * self.width..][..length * self.width]
     }
 }
+
+/// So many steps of a panel stay in the first-level cache until the kernels read them.
+const WIDENED_STRETCH: usize = 128;
 
 /// Panels in int8, widened to f32.
 struct Widened<'a> {
@@ -67,6 +72,8 @@ struct Widened<'a> {
 }
 
 impl Source<f32> for Widened<'_> {
+    const STRETCH: usize = WIDENED_STRETCH;
+
     fn steps(&mut self, panel: usize, first: usize, length: usize) -> &[f32] {
         self.out.resize(length * self.width);
         let rows = PanelRows {
@@ -83,33 +90,25 @@ impl Source<f32> for Widened<'_> {
 #[cfg(target_arch = "x86_64")]
 struct Paired<'a> {
     weights: &'a Int8,
-    tier: Tier,
     k: usize,
     width: usize,
-    wide: &'a mut Buffer,
     out: &'a mut Buffer<Pair>,
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Source<Pair> for Paired<'_> {
+    const STRETCH: usize = WIDENED_STRETCH;
+
     fn steps(&mut self, panel: usize, first: usize, length: usize) -> &[Pair] {
         let Self { width, k, .. } = *self;
         self.out.resize(length * width);
-        let end = k.min(2 * (first + length));
-        self.out[end.div_ceil(2).saturating_sub(first) * width..].fill(Pair::default());
-        for start in (2 * first..end).step_by(GROUP) {
-            let count = GROUP.min(end - start);
-            self.wide.resize(count * width);
-            let rows = PanelRows {
-                panel,
-                first: start,
-                count,
-            };
-            self.weights.widen(self.tier, rows, self.wide);
-            let out = &mut self.out[(start / 2 - first) * width..][..count.div_ceil(2) * width];
-            // SAFETY: a tier that multiplies pairs runs on machines with their features only.
-            unsafe { pair_panel(self.wide, width, out) };
-        }
+        let rows = PanelRows {
+            panel,
+            first: 2 * first,
+            count: k.min(2 * (first + length)) - 2 * first,
+        };
+        // SAFETY: a tier that multiplies pairs runs on machines with their features only.
+        unsafe { self.weights.pair(rows, self.out) };
         self.out
     }
 }
@@ -125,14 +124,7 @@ pub(super) unsafe fn run_int8(block: &Block<'_>, weights: &Int8) {
         if tier.multiplies_bf16() && weights.dtype() == WeightDtype::Bf16 {
             return PAIRED.with_borrow_mut(|out| {
                 let k = block.b.k();
-                let mut source = Paired {
-                    weights,
-                    tier,
-                    k,
-                    width,
-                    wide,
-                    out,
-                };
+                let mut source = Paired { weights, k, width, out };
                 // SAFETY: by this function's contract.
                 unsafe { run_pairs(block, &mut source) };
             });

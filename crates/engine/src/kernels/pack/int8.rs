@@ -4,8 +4,16 @@
 //! even, so that |w - q s| <= s / 2. Seven bits times eight are exact in f32: the number q s is the same in every tier, for `x . W^T` and for
 //! `dy . W`. In a model whose weights are in bfloat16 it is rounded to that format, as all its weights are.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m512, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm256_loadu_si256, _mm512_castsi512_ps, _mm512_cvtepi8_epi32,
+    _mm512_cvtepi32_ps, _mm512_cvtepu16_epi32, _mm512_mul_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_slli_epi32,
+};
+
 use super::super::buffer::{Buffer, Shared};
 use super::super::element::{Bf16, Number};
+#[cfg(target_arch = "x86_64")]
+use super::super::pairs::{Pair, VECTOR, sixteen_pairs, store};
 use super::super::{Lanes, tiered};
 use crate::compute::Compute;
 use crate::config::WeightDtype;
@@ -13,6 +21,9 @@ use crate::isa::Tier;
 
 /// Weights that share a scale; fewer at the end of a row. A multiple of every tier's panel width.
 pub(crate) const GROUP: usize = 64;
+/// Columns of a panel of the tiers that multiply pairs.
+#[cfg(target_arch = "x86_64")]
+const COLUMNS: usize = 32;
 /// The largest magnitude of a quantised weight.
 const MOST: f32 = 127.0;
 
@@ -224,6 +235,91 @@ impl Int8 {
             round(tier, out);
         }
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Int8 {
+    /// Writes the numbers that stand for some rows of a panel of 32 columns, rounded to bfloat16, in pairs: `out[row / 2][column]`, zeros behind them.
+    /// No number is below the smallest normal one, since no scale is, so the conversion of the pairs rounds as [`Bf16::nearest`] does.
+    ///
+    /// # Panics
+    /// When the rows begin at an odd one.
+    #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+    pub(crate) fn pair(&self, PanelRows { panel, first, count }: PanelRows, out: &mut [Pair]) {
+        assert!(
+            first.is_multiple_of(2) && self.width == COLUMNS,
+            "rows of a panel are paired from an even one on"
+        );
+        let k = self.k;
+        let (mut values, _) = self.values[(panel * k + first) * COLUMNS..][..count * COLUMNS].as_chunks::<COLUMNS>();
+        let (out, rest) = out.split_at_mut(count.div_ceil(2) * COLUMNS);
+        rest.fill(Pair::default());
+        let (mut out, _) = out.as_chunks_mut::<COLUMNS>();
+        let mut row = first;
+        // The rows up to the next group of k, which begins at an even row.
+        while !values.is_empty() {
+            let (group, later) = values.split_at(values.len().min(GROUP - row % GROUP));
+            let (pairs, later_out) = std::mem::take(&mut out).split_at_mut(group.len().div_ceil(2));
+            match self.along {
+                Along::K => {
+                    let at = (panel * k.div_ceil(GROUP) + row / GROUP) * COLUMNS;
+                    let scales = factors(&self.scales[at..][..COLUMNS]);
+                    pair_group(group, |_| scales, pairs);
+                }
+                Along::N => {
+                    let scales = &self.scales[panel * COLUMNS / GROUP * k + row..][..group.len()];
+                    pair_group(group, |row| [_mm512_set1_ps(scales[row].widen()); 2], pairs);
+                }
+            }
+            row += group.len();
+            (values, out) = (later, later_out);
+        }
+    }
+}
+
+/// The scales of 32 columns.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn factors(scales: &[Bf16]) -> [__m512; 2] {
+    [0, VECTOR].map(|half| {
+        // SAFETY: sixteen scales are 256 bits, of which any are a value.
+        let narrow = unsafe { _mm256_loadu_si256(scales[half..][..VECTOR].as_ptr().cast()) };
+        _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(narrow)))
+    })
+}
+
+/// [`Int8::pair`] of rows whose scales are `factors(row)`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn pair_group(rows: &[[i8; COLUMNS]], factors: impl Fn(usize) -> [__m512; 2], out: &mut [[Pair; COLUMNS]]) {
+    /// Rows ahead that are fetched: memory is slower than the conversion.
+    const AHEAD: usize = 256;
+    let (both, last) = rows.as_chunks::<2>();
+    for (index, ([even, odd], out)) in both.iter().zip(&mut *out).enumerate() {
+        _mm_prefetch::<_MM_HINT_T0>(even.as_ptr().wrapping_add(AHEAD * COLUMNS));
+        let [even_low, even_high] = scaled(even, factors(2 * index));
+        let [odd_low, odd_high] = scaled(odd, factors(2 * index + 1));
+        store(sixteen_pairs(even_low, odd_low), &mut out[..VECTOR]);
+        store(sixteen_pairs(even_high, odd_high), &mut out[VECTOR..]);
+    }
+    if let ([even], Some(out)) = (last, out.get_mut(both.len())) {
+        let [low, high] = scaled(even, factors(2 * both.len()));
+        store(sixteen_pairs(low, _mm512_setzero_ps()), &mut out[..VECTOR]);
+        store(sixteen_pairs(high, _mm512_setzero_ps()), &mut out[VECTOR..]);
+    }
+}
+
+/// A row of a panel times its scales.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn scaled(values: &[i8; COLUMNS], [low, high]: [__m512; 2]) -> [__m512; 2] {
+    // SAFETY: twice sixteen values are 128 bits, of which any are a value.
+    let narrow = unsafe { [0, VECTOR].map(|at| _mm_loadu_si128(values.as_ptr().add(at).cast())) };
+    let [of_low, of_high] = narrow.map(|narrow| _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(narrow)));
+    [_mm512_mul_ps(of_low, low), _mm512_mul_ps(of_high, high)]
 }
 
 tiered! {

@@ -21,7 +21,7 @@ use super::{amx::SIDE, pairs::Pair};
 use crate::compute::Compute;
 use crate::config::{BaseDtype, WeightDtype, WeightFormat};
 use crate::isa::Tier;
-#[cfg(any(test, target_arch = "x86_64"))]
+#[cfg(test)]
 pub(crate) use int8::GROUP;
 use int8::Shape;
 pub(crate) use int8::{Int8, PanelRows};
