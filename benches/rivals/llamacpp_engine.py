@@ -1,7 +1,7 @@
 """What llama.cpp does in the place of the engine: prefill and decode steps of a model of the same shape with random weights.
 
 Prints one JSON object {prefill, decode}: tokens per second of a prompt of `prompt` tokens (one sequence), and of steps in which each of `batch`
-sequences gets one token behind `prompt` others (median of the steps). Sampling is not included.
+sequences gets one token behind `prompt` others (best round of `completion` steps). Sampling is not included.
 Install: pip install llama-cpp-python==0.3.36 gguf numpy (it is compiled from source for this processor, some ten minutes on two cores)
 """
 

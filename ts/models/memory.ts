@@ -13,13 +13,14 @@
  * | AdamW's moments      | 2 P; of 2 bytes with `optim.state_dtype = "bfloat16"`                                                    |
  * | with an adapter      | those served, P packed for the backward pass, and 6 A: A numbers flat, twice packed, gradients, moments  |
  * | activations          | N (2 H + W + 2 q + k + D) for each kept layer and one more, N H for each recomputed layer                |
- * | work of training     | N (7 H + D + q + W + 2 k), and a chunk of logits                                                         |
+ * | work of training     | N (7 H + D + q + W + 2 k), and logits of 1,024 tokens for 2,048 tokens of the vocabulary at most         |
  * | projections in int8  | 1 + 2 / 64 bytes each in place of 4 or 2: P without embedding and head, served, trained with an adapter  |
  * | keys and values      | layers x KV heads x (head width + the same in whole vectors) for each token, in blocks of 16             |
  * | work of serving      | the same as one layer's activations for the rows of a step, and a row of logits per sequence             |
  *
- * The policy `auto` of the trainer keeps the layers that fit in 512 MiB. A model that is loaded has P flat beside the packed weights for a
- * moment. What is not counted: the process itself, some 100 MB, and the file's pages, which the system takes back.
+ * The policy `auto` of the trainer keeps the layers that fit in 1 GiB. A model that is loaded has P flat beside the packed weights for a
+ * moment. What is not counted: the process itself, some 100 MB, twelve rows of logits for each thread of a trainer, and the file's pages, which
+ * the system takes back.
  */
 import type { BaseDtype, WeightDtype } from "../native/index.ts";
 import { type AdapterShape, adapterParameters } from "./sizes/parameters.ts";
@@ -65,7 +66,7 @@ export interface TrainingMemory {
 
 export interface ServingMemory {
   readonly weights: number;
-  /** In f32; a processor with AVX-512-BF16 needs half for weights in bfloat16. */
+  /** In f32; the tier AVX-512-BF16 needs half for weights in bfloat16. */
   readonly kv_cache: number;
   readonly work: number;
   readonly total: number;

@@ -1,4 +1,4 @@
-/** The format in which a model's weights are kept and published. Computation is in f32 with either. */
+/** The format in which a model's weights are kept and published. Sums are in f32 with either. */
 
 import { join } from "node:path";
 

@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 
-use prl_engine::{ActivationPolicy, Model, OptimConfig, Tier, Trainer, TrainerOptions, WeightDtype};
+use prl_engine::{ActivationPolicy, CachedSequence, Model, OptimConfig, Tier, Trainer, TrainerOptions, WeightDtype};
 use prl_weights::{Checkpoint, Dtype};
 use support::{CONFIGS, Columns, bits, compute, tiers, write_model};
 
@@ -195,4 +195,27 @@ fn small_steps_add_up_although_most_do_not_change_a_rounded_weight() {
         before = after;
     }
     assert!(changes > 0, "the f32 copy collects what single steps lose");
+}
+
+/// A cache has the format of the model that it was made for; where formats differ, another model refuses it.
+#[test]
+fn a_cache_in_another_format_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_model(folder.path(), CONFIGS[0].1, 5);
+    for tier in tiers() {
+        let pool = compute(1, tier);
+        let [single, half] = [WeightDtype::F32, WeightDtype::Bf16]
+            .map(|dtype| Model::load_as(folder.path(), dtype, &pool).expect("the model loads"));
+        let sequence = CachedSequence {
+            token_ids: &[1, 2, 3],
+            start: 0,
+            blocks: &[0],
+            adapter: None,
+        };
+        for (maker, user) in [(&single, &half), (&half, &single), (&half, &half)] {
+            let outcome = user.forward_cached(&pool, &[sequence], &mut maker.kv_cache(1));
+            let differs = tier == Tier::Avx512Bf16 && !std::ptr::eq(maker, user);
+            assert_eq!(outcome.is_err(), differs, "{tier:?}: {outcome:?}");
+        }
+    }
 }

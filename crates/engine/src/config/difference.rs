@@ -3,8 +3,8 @@
 use super::ModelConfig;
 
 impl ModelConfig {
-    /// The first key that gives `other` another shape, other mathematics or other ends of sequences: (key, our value, its value). Keys that
-    /// only describe a model (`torch_dtype`, `transformers_version`, `initializer_range`, ...) may differ.
+    /// The first key that gives `other` another shape, other mathematics or other ends of sequences: (key, our value, its value). The format that the
+    /// weights are kept in is one: keys and values are kept in it too. Keys that only describe a model (`torch_dtype`, `transformers_version`, `initializer_range`, ...) may differ.
     pub(crate) fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
         let differs = |((key, ours), (_, theirs)): ((&'static str, String), (&'static str, String))| {
             (ours != theirs).then_some((key, ours, theirs))
@@ -12,7 +12,7 @@ impl ModelConfig {
         self.keys().into_iter().zip(other.keys()).find_map(differs)
     }
 
-    fn keys(&self) -> [(&'static str, String); 18] {
+    fn keys(&self) -> [(&'static str, String); 19] {
         let mut ends = self.eos_token_ids.clone();
         ends.sort_unstable();
         [
@@ -34,6 +34,8 @@ impl ModelConfig {
             ("mlp_bias", self.mlp_bias.to_string()),
             ("eos_token_id", format!("{ends:?}")),
             ("architectures", format!("{:?}", self.architecture)),
+            // The format that the weights are kept in, which `torch_dtype` need not be.
+            ("model.dtype", self.dtype.name().to_string()),
         ]
     }
 }

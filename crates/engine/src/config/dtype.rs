@@ -4,8 +4,8 @@ use super::ModelConfig;
 use crate::error::EngineError;
 
 /// How weights are kept in memory and published; also how an optimizer keeps its moments ([`crate::OptimConfig::state_dtype`]). Sums,
-/// activations, gradients and the trainer's own copy of the weights are f32 in any case, products too but in the tier AVX-512-BF16, which
-/// multiplies numbers in bfloat16.
+/// activations, gradients and the trainer's own copy of the weights are f32 in any case; products, and attention's keys and values, too but in the
+/// tiers AVX-512-BF16 and AMX, which round to bfloat16 what they multiply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WeightDtype {
     /// Four bytes a weight.

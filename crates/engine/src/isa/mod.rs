@@ -1,8 +1,8 @@
 //! Instruction-set tiers: which instantiation of every kernel runs. A tier is chosen once, when a [`crate::Compute`] is made.
 //!
 //! A tier fixes the bits: portable multiplies then adds, the others fuse. Results of two tiers differ in the last places. The two best tiers differ
-//! from AVX-512, and from each other, for weights in bfloat16 only: there their products round the other operand too. With weights in f32 the three
-//! have the same bits.
+//! from AVX-512, and from each other, for weights in bfloat16 only: there their products round the other operand too, and attention keys and values. With
+//! weights in f32 the three have the same bits.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;

@@ -1,4 +1,4 @@
-//! The number formats in which a weight can be kept. A kernel widens each number as it reads it, which is exact, so its results are those of an
+//! The number formats in which weights, keys and values can be kept. A kernel widens each number as it reads it, which is exact, so its results are those of an
 //! f32 operand with the same values. The kernels of the AVX-512-BF16 tier multiply pairs of bfloat16 numbers instead (`pairs.rs`).
 
 use super::{Lanes, tiered};

@@ -73,8 +73,8 @@ pub(crate) struct BlocksOf<E: Number> {
     pub(crate) values: Buffer<E>,
 }
 
-/// Whether keys and values are rounded to bfloat16, and kept so. Where the other operands of products are rounded, so are these; where weights are
-/// widened, a model has the bits of an f32 model with the same values, and keeps f32.
+/// Whether keys and values are rounded to bfloat16, and kept so: in AVX-512-BF16, where products round their other operand too. AMX rounds them where it
+/// multiplies them. Where weights are widened, a model has the bits of an f32 model with the same values, and keeps f32.
 pub(crate) fn keeps_bf16(config: &ModelConfig, tier: Tier) -> bool {
     config.dtype == WeightDtype::Bf16 && tier == Tier::Avx512Bf16
 }
@@ -166,14 +166,19 @@ impl KvCache {
     }
 
     /// Checks that sequences fit the cache and that no block is written by two of them.
-    pub(crate) fn check(&self, config: &ModelConfig, sequences: &[CachedSequence<'_>]) -> Result<(), EngineError> {
+    pub(crate) fn check(
+        &self,
+        config: &ModelConfig,
+        tier: Tier,
+        sequences: &[CachedSequence<'_>],
+    ) -> Result<(), EngineError> {
         let input = |m: String| Err(EngineError::Input(m));
-        if self.layers.len() != config.num_layers
-            || self
-                .layers
-                .iter()
-                .any(|l| l.heads != config.num_kv_heads || l.head_dim != config.head_dim)
-        {
+        let fits = |layer: &LayerStore| {
+            layer.heads == config.num_kv_heads
+                && layer.head_dim == config.head_dim
+                && matches!(layer.blocks, Blocks::Bf16(_)) == keeps_bf16(config, tier)
+        };
+        if self.layers.len() != config.num_layers || !self.layers.iter().all(fits) {
             return input("the KV cache was made for another model".into());
         }
         let mut written = vec![false; self.num_blocks];

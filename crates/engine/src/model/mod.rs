@@ -156,7 +156,7 @@ impl Model {
         sequences: &[CachedSequence<'_>],
         kv: &mut KvCache,
     ) -> Result<Vec<f32>, EngineError> {
-        kv.check(&self.config, sequences)?;
+        kv.check(&self.config, self.tier, sequences)?;
         let rows = Rows::cached(sequences, self.config.vocab_size)?;
         self.config.check_length(rows.longest)?;
         let mut segments = Vec::new();

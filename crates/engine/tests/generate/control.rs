@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prl_engine::generate::{FinishReason, GenerateRequest, GeneratorOptions, PauseMode};
-use prl_engine::{EngineError, KvCache, Model};
+use prl_engine::{EngineError, KvCache, Model, WeightDtype};
 use proptest::prelude::*;
 
 use crate::generate_support::{
@@ -220,6 +220,14 @@ fn weights_with_a_different_computation_are_refused_by_key_and_unused_keys_are_a
         );
         assert_eq!(fixture.generator.stats().version, 0);
     }
+    std::fs::write(&path, config.to_string()).unwrap();
+    let other = Arc::new(Model::load_as(&folder, WeightDtype::Bf16, &compute(1)).unwrap());
+    let error = fixture.generator.swap(other, 1, None).expect_err("another format");
+    assert!(
+        error
+            .to_string()
+            .contains("cannot swap to weights with model.dtype bfloat16: the model has float32")
+    );
     for (key, value) in [
         ("transformers_version", serde_json::json!("5.0.0")),
         ("initializer_range", serde_json::json!(0.5)),

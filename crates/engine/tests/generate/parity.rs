@@ -9,6 +9,7 @@ use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::loss::Counts;
 use prl_engine::{
     Compute, KvCache, Model, NO_EXPERT, OptimConfig, RoutedExperts, Tier, TrainBatch, Trainer, TrainerOptions,
+    WeightDtype,
 };
 
 use crate::generate_support::{Collector, Completion, Family, Numbers, checkpoint, complete, compute, model};
@@ -112,16 +113,23 @@ fn sampled_log_probabilities_equal_the_training_forwards_bit_for_bit() {
     }
 }
 
+/// In both formats of the weights, with blocks that requests share and copy, and too few of them for all.
 #[test]
 fn parity_holds_on_every_instruction_set_of_this_machine() {
     let dir = tempfile::tempdir().unwrap();
     let source = checkpoint(dir.path(), Family::Qwen3, 11);
-    for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
+    let cases = Tier::ALL
+        .into_iter()
+        .filter(|tier| tier.is_available())
+        .flat_map(|tier| [WeightDtype::F32, WeightDtype::Bf16].map(|dtype| (tier, dtype)));
+    for (tier, dtype) in cases {
         let compute = Compute::new(2, Some(tier)).unwrap();
-        let model = Arc::new(Model::load(&source, &compute).unwrap());
+        let model = Arc::new(Model::load_as(&source, dtype, &compute).unwrap());
         let options = GeneratorOptions {
             max_num_seqs: 9,
             max_batched_tokens: 31,
+            max_model_len: Some(48),
+            kv_blocks: Some(14),
             ..GeneratorOptions::default()
         };
         let generator = Generator::start(Arc::clone(&model), Arc::clone(&compute), options).unwrap();
@@ -139,8 +147,9 @@ fn parity_holds_on_every_instruction_set_of_this_machine() {
         for completion in complete(&generator, batch).values() {
             let ids = [&[1, 2, 3], completion.token_ids.as_slice()].concat();
             let expected = model.logprobs(&compute, &ids, &[0, ids.len() as u32], &[1.0]).unwrap();
-            assert_eq!(expected[3..], completion.logprobs, "{}", tier.name());
+            assert_eq!(expected[3..], completion.logprobs, "{} {dtype:?}", tier.name());
         }
+        assert!(generator.stats().preemptions > 0, "the blocks are too few");
     }
 }
 

@@ -133,6 +133,10 @@ pub(crate) fn gemm_panels(
     accumulate: bool,
 ) {
     let Columns { values, stride, first } = c;
+    assert!(
+        panels.start <= panels.end && panels.end <= b.panels(),
+        "the panels are B's"
+    );
     let columns = (panels.end * b.width()).min(b.n()) - panels.start * b.width();
     assert!(first + columns <= stride, "the columns lie in C's rows");
     if values.is_empty() {

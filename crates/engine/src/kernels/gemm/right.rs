@@ -119,21 +119,21 @@ impl Source<Pair> for Paired<'_> {
 /// As for [`super::gemm_block_at`].
 pub(super) unsafe fn run_int8(block: &Block<'_>, weights: &Int8) {
     let (tier, width) = (block.tier, block.b.width());
-    WIDENED.with_borrow_mut(|wide| {
-        #[cfg(target_arch = "x86_64")]
-        if tier.multiplies_bf16() && weights.dtype() == WeightDtype::Bf16 {
-            return PAIRED.with_borrow_mut(|out| {
-                let k = block.b.k();
-                let mut source = Paired { weights, k, width, out };
-                // SAFETY: by this function's contract.
-                unsafe { run_pairs(block, &mut source) };
-            });
-        }
+    #[cfg(target_arch = "x86_64")]
+    if tier.multiplies_bf16() && weights.dtype() == WeightDtype::Bf16 {
+        return PAIRED.with_borrow_mut(|out| {
+            let k = block.b.k();
+            let mut source = Paired { weights, k, width, out };
+            // SAFETY: by this function's contract.
+            unsafe { run_pairs(block, &mut source) };
+        });
+    }
+    WIDENED.with_borrow_mut(|out| {
         let mut source = Widened {
             weights,
             tier,
             width,
-            out: wide,
+            out,
         };
         // SAFETY: by this function's contract.
         unsafe { run_f32(block, &mut source) };

@@ -134,3 +134,126 @@ fn grad_logits(compute: &Compute, head: &Packed, tokens: Range<usize>, scored: S
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::WeightDtype;
+    use crate::head::score;
+    use crate::isa::Tier;
+
+    const WIDTH: usize = 33;
+    /// Two whole parts of the vocabulary and four tokens.
+    const VOCAB: usize = 2 * HEAD_TOKENS + 4;
+    const ROWS: usize = 40;
+
+    /// Numbers between -1 and 1.
+    fn numbers(count: usize, seed: u64) -> Vec<f32> {
+        let mut state = seed;
+        let next = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1u32 << 23) as f32 - 1.0
+        };
+        std::iter::repeat_with(next).take(count).collect()
+    }
+
+    fn targets() -> Vec<Target> {
+        let target = |at: usize| Target {
+            row: at % ROWS,
+            token_at: at,
+            token: (at * 7919 % VOCAB) as u32,
+            temperature: 0.7,
+        };
+        (0..=TARGETS).map(target).collect()
+    }
+
+    /// Parts end in the middle of both matrices, and one token more than a whole part trains: the gradients have the bits of whole products.
+    #[test]
+    fn parts_change_no_bit() {
+        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
+            for dtype in [WeightDtype::F32, WeightDtype::Bf16] {
+                let compute = Compute::new(2, Some(tier)).expect("the tier is there");
+                let (hidden, weights) = (numbers(ROWS * WIDTH, 1), numbers(VOCAB * WIDTH, 2));
+                let [mut forward, mut whole] = [(); 2].map(|()| Packed::kept_as(dtype));
+                forward.pack_transposed(&compute, &weights, VOCAB, WIDTH);
+                whole.pack(&compute, &weights, VOCAB, WIDTH);
+                let parts: Vec<Packed> = weights
+                    .chunks(HEAD_TOKENS * WIDTH)
+                    .map(|rows| {
+                        let mut part = Packed::kept_as(dtype);
+                        part.pack(&compute, rows, rows.len() / WIDTH, WIDTH);
+                        part
+                    })
+                    .collect();
+                let targets = targets();
+                let grads = numbers(targets.len(), 3);
+                let statistics = score(&compute, &forward, &hidden, &targets, true).statistics;
+                let scored = Scored {
+                    targets: &targets,
+                    statistics: &statistics,
+                    grad_logprobs: &grads,
+                };
+
+                let (mut grad_hidden, mut grad_head) = (vec![1f32; ROWS * WIDTH], vec![0.5; VOCAB * WIDTH]);
+                let head = Head {
+                    forward: &forward,
+                    backward: &parts,
+                };
+                head_backward(
+                    &compute,
+                    head,
+                    &hidden,
+                    WIDTH,
+                    scored,
+                    &mut grad_hidden,
+                    Some(&mut grad_head),
+                    &mut HeadWorkspace::default(),
+                    &mut Packed::activations(dtype),
+                );
+
+                let mut rows = vec![0f32; targets.len() * WIDTH];
+                gather(&hidden, WIDTH, &targets, &mut rows);
+                let mut logits = vec![0f32; targets.len() * VOCAB];
+                let count = targets.len();
+                gemm(&compute, count, Left::rows(&rows, WIDTH), &forward, &mut logits, false);
+                for (at, row) in logits.chunks_exact_mut(VOCAB).enumerate() {
+                    let Target { token, temperature, .. } = targets[at];
+                    let scale = grads[at] / temperature;
+                    row_gradient(tier, row, temperature, Some(token as usize), scale, statistics[at]);
+                }
+                let mut grad_rows = vec![0f32; count * WIDTH];
+                gemm(
+                    &compute,
+                    count,
+                    Left::rows(&logits, VOCAB),
+                    &whole,
+                    &mut grad_rows,
+                    false,
+                );
+                let mut expected_hidden = vec![0f32; ROWS * WIDTH];
+                for (item, row) in targets.iter().zip(grad_rows.chunks_exact(WIDTH)) {
+                    add(tier, &mut expected_hidden[item.row * WIDTH..][..WIDTH], row);
+                }
+                let mut expected_head = vec![0.5; VOCAB * WIDTH];
+                let mut packed = Packed::activations(dtype);
+                packed.pack(&compute, &rows, count, WIDTH);
+                gemm(
+                    &compute,
+                    VOCAB,
+                    Left::columns(&logits, VOCAB),
+                    &packed,
+                    &mut expected_head,
+                    true,
+                );
+                let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+                assert!(
+                    bits(&grad_hidden) == bits(&expected_hidden),
+                    "{tier:?} {dtype:?}: hidden states"
+                );
+                assert!(bits(&grad_head) == bits(&expected_head), "{tier:?} {dtype:?}: the head");
+            }
+        }
+    }
+}
