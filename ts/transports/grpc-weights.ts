@@ -18,6 +18,7 @@ import {
 } from "../native/index.ts";
 import { filesystemWeights, MENDED_BY_FULL, type WeightFollower, type WeightSender } from "./weights.ts";
 
+const VERSION = /^step_(\d+)$/;
 /** How long the orchestrator tries to send the trainer an acknowledgement. */
 const ACKNOWLEDGE_PATIENCE_MS = 10_000;
 
@@ -108,7 +109,10 @@ export interface WeightPuller {
   close(): Promise<void>;
 }
 
-/** Pulls into `root`, which no other process uses, and serves it on `listen`; the newest `keep` versions stay. */
+/**
+ * Pulls into `root`, which no other process uses, and serves it on `listen`. Of the versions up to the one that was pulled last the newest `keep` stay; later
+ * ones are of an attempt that had come further, and stay until the run has come as far again.
+ */
 export async function openWeightPuller(
   root: string,
   { keep }: { keep: number },
@@ -120,7 +124,8 @@ export async function openWeightPuller(
   let receiver = await WeightReceiver.open(root);
   const fetch = async (version: number, digest: string, sources: readonly string[]) => {
     await node.pull({ version, digest }, sources);
-    await node.prune(keep);
+    // A run that went back to a checkpoint needs this version, although later ones of the attempt before are here.
+    await node.prune(keep + (await laterThan(root, version)));
   };
   return {
     address,
@@ -133,7 +138,7 @@ export async function openWeightPuller(
         if (!(error instanceof PrlError) || !MENDED_BY_FULL.has(error.code)) throw error;
         // A local version is damaged, so everything is pulled again, down to a full version.
         for (const name of await readdir(root)) {
-          if (/^step_\d+$|^\.received$/.test(name)) await rm(join(root, name), { recursive: true });
+          if (VERSION.test(name) || name === ".received") await rm(join(root, name), { recursive: true });
         }
         receiver = await WeightReceiver.open(root);
         await fetch(version, digest, sources);
@@ -142,4 +147,10 @@ export async function openWeightPuller(
     },
     close: () => node.close(),
   };
+}
+
+/** How many versions in `root` are later than this one. */
+async function laterThan(root: string, version: number): Promise<number> {
+  const names = await readdir(root);
+  return names.filter((name) => Number(VERSION.exec(name)?.[1] ?? -1) > version).length;
 }

@@ -194,6 +194,28 @@ describe("weights over gRPC", () => {
     received.release();
   });
 
+  test("of an attempt that goes back to an earlier version stay beside those of the attempt before", async () => {
+    const first = await trainer();
+    const puller = await engine(0);
+    for (let version = 0; version < 6; version++) {
+      const { manifest } = await first.publish(version, save(version), canary, { full: true });
+      (await puller.receive(version, manifest.digest, [first.address])).release();
+    }
+    await rm(join(dir, "trainer/weights"), { recursive: true });
+    await first.close();
+    const second = await trainer();
+    for (let version = 1; version < 8; version++) {
+      const { manifest } = await second.publish(version, save(100 + version), canary);
+      await puller.fetch(version, manifest.digest, [second.address]);
+      const received = await puller.receive(version, manifest.digest, [second.address]);
+      expect(await changedIn(received.dir)).toBe(100 + version);
+      received.release();
+    }
+    const folders = (await readdir(join(dir, "engine-0"))).filter((name) => name.startsWith("step_"));
+    expect(folders.toSorted().slice(-2)).toEqual(["step_6", "step_7"]);
+    expect(folders).not.toContain("step_0");
+  });
+
   test("whose base is lost at the publisher come in full", async () => {
     const sender = await trainer(4);
     for (let version = 0; version < 3; version++) await sender.publish(version, save(version), canary);
