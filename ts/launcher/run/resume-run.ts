@@ -178,8 +178,8 @@ export async function clearLaterSteps(
   runDir: string,
   checkpointsRoot: string,
   step: number,
-  /** Files in `run/` that stay, besides locks. */
-  isKept: (name: string) => boolean = () => false,
+  /** Files in `run/` of processes that stay; null: none stays. Locks stay in any case. */
+  isKept: ((name: string) => boolean) | null = null,
 ): Promise<void> {
   await dropLaterCheckpoints(checkpointsRoot, step);
   for (const [folder, first] of [
@@ -193,8 +193,12 @@ export async function clearLaterSteps(
         await rm(join(runDir, folder, entry), { recursive: true, force: true });
     }
   }
-  const ofProcesses = (await listed(join(runDir, "run"))).filter((name) => !isLockFile(name) && !isKept(name));
-  for (const entry of [...ofProcesses.map((name) => `run/${name}`), "received", "spool", "summary.json", "model"]) {
+  const ofProcesses = (await listed(join(runDir, "run"))).filter(
+    (name) => !isLockFile(name) && isKept?.(name) !== true,
+  );
+  // A server that stays receives into its folder, and knows its versions by their digests.
+  const received = isKept === null ? ["received"] : [];
+  for (const entry of [...ofProcesses.map((name) => `run/${name}`), ...received, "spool", "summary.json", "model"]) {
     await rm(join(runDir, entry), { recursive: true, force: true });
   }
 }

@@ -1,9 +1,9 @@
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { configSchemas } from "../../../../ts/config/schema/index.ts";
-import { findResumedRun, newestRun } from "../../../../ts/launcher/run/resume-run.ts";
+import { clearLaterSteps, findResumedRun, newestRun } from "../../../../ts/launcher/run/resume-run.ts";
 import { runNamePrefix } from "../../../../ts/launcher/run/run-directory.ts";
 import { temporaryFolder, writeRun } from "../../cli/runs/run-fixture.ts";
 
@@ -50,6 +50,34 @@ describe("--resume of a directory without the config of a run", () => {
     await expect(resumed).rejects.toMatchObject({
       message: expect.stringMatching(/there is no run .*start it without/u),
     });
+  });
+});
+
+describe("files that a run makes again", () => {
+  const files = {
+    "run/inference-0.json": {},
+    "run/trainer-0.json": {},
+    "received/inference-0/step_4/manifest.json": {},
+    "received/inference-0/.received/step_3/manifest.json": {},
+    "spool/step_5/rank_0.safetensors": "",
+    "weights/step_2/manifest.json": {},
+    "weights/step_4/manifest.json": {},
+  };
+
+  test("are removed, with the versions of servers when none of them stays", async () => {
+    const runDir = await writeRun(await temporaryFolder(), "a", files);
+    await clearLaterSteps(runDir, join(runDir, "checkpoints"), 3);
+    expect((await readdir(runDir)).toSorted()).toEqual(["run", "weights"]);
+    expect(await readdir(join(runDir, "run"))).toEqual([]);
+    expect(await readdir(join(runDir, "weights"))).toEqual(["step_2"]);
+  });
+
+  test("are removed beside the folders into which servers that stay receive", async () => {
+    const runDir = await writeRun(await temporaryFolder(), "a", files);
+    await clearLaterSteps(runDir, join(runDir, "checkpoints"), 3, (name) => name.startsWith("inference-"));
+    expect((await readdir(runDir)).toSorted()).toEqual(["received", "run", "weights"]);
+    expect(await readdir(join(runDir, "run"))).toEqual(["inference-0.json"]);
+    expect((await readdir(join(runDir, "received/inference-0"))).toSorted()).toEqual([".received", "step_4"]);
   });
 });
 
