@@ -19,6 +19,8 @@ import {
 import { filesystemWeights, MENDED_BY_FULL, type WeightFollower, type WeightSender } from "./weights.ts";
 
 const VERSION = /^step_(\d+)$/;
+/** An evaluation that holds the weights comes before the last version and may be long; beyond this the orchestrator counts as dead. */
+const DELIVERY_DEADLINE_MS = 6 * 3_600_000;
 /** How long the orchestrator tries to send the trainer an acknowledgement. */
 const ACKNOWLEDGE_PATIENCE_MS = 10_000;
 
@@ -41,13 +43,30 @@ export async function grpcWeightSender(
       return published;
     },
     async delivered(signal) {
-      if (newest !== undefined) await untilAborted(node.acknowledged(newest.version, newest.digest), signal);
+      if (newest !== undefined) await untilAcknowledged(node, newest, signal);
     },
     async close() {
       await node.close();
       await files.close();
     },
   };
+}
+
+/** The node's patience is one with the network, and nothing has to come from there while the orchestrator evaluates. */
+async function untilAcknowledged(
+  node: WeightNode,
+  { version, digest }: { version: number; digest: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const latest = performance.now() + DELIVERY_DEADLINE_MS;
+  for (;;) {
+    try {
+      return await untilAborted(node.acknowledged(version, digest), signal);
+    } catch (error) {
+      const isUnheard = error instanceof PrlError && error.code === "PRL_TRANSPORT_UNREACHABLE";
+      if (!isUnheard || performance.now() > latest) throw error;
+    }
+  }
 }
 
 /** Follows the versions of the node at `address`. */

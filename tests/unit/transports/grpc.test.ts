@@ -1,6 +1,7 @@
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import {
@@ -239,6 +240,20 @@ describe("weights over gRPC", () => {
     const received = await puller.receive(3, await digestOf(3), [sender.address]);
     expect(await changedIn(received.dir)).toBe(3);
     received.release();
+  });
+
+  test("are waited for at the end of the run longer than the network may be silent", async () => {
+    const impatient = { ...options, patienceMs: 50 };
+    const sender = closed(await grpcWeightSender(join(dir, "trainer"), { keep: 2 }, ANY, impatient));
+    const follower = closed(grpcWeightFollower(join(dir, "orchestrator"), sender.address, options));
+    await sender.publish(0, save(0), canary);
+    const available = await follower.receive(0, { deadlineMs: 5_000, signal: never });
+    let isDelivered = false;
+    const delivered = sender.delivered(never).then(() => (isDelivered = true));
+    await delay(300);
+    expect(isDelivered).toBe(false);
+    await available.acknowledge();
+    expect(await delivered).toBe(true);
   });
 
   test("that do not come in time are PRL_DEADLINE, and waiting ends with its signal", async () => {

@@ -12,8 +12,8 @@ import { isThere } from "../../files/file-presence.ts";
 import { EVENTS_FILE } from "../../monitors/index.ts";
 
 const POLL_MS = 200;
-/** The same as for a version over grpc that nothing comes of. */
-const DEADLINE_MS = 600_000;
+/** An evaluation that holds the weights comes before the last version and may be long; beyond this the orchestrator counts as dead. */
+const DEADLINE_MS = 6 * 3_600_000;
 
 /** Resolves when the orchestrator has noted in this attempt that all servers have the version. Errors: PRL_DEADLINE. */
 export async function untilAdopted(
