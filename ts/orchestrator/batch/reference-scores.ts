@@ -2,8 +2,8 @@
  * Teachers' scores of the tokens of finished rollouts, for algorithms that distil: `opd` asks the teacher of its source, `opsd` asks the policy
  * itself, or a teacher, with a hint in front.
  *
- * A group is scored when its last rollout has ended, while everything else goes on. When a score fails, its rollout becomes an errored
- * one, which is counted and does not train. Scores are kept as long as the samples that they belong to.
+ * A group is scored when its last rollout has ended, while everything else goes on. A score whose engine leaves service is asked of another one. When a
+ * score fails, its rollout becomes an errored one, which is counted and does not train. Scores are kept as long as the samples that they belong to.
  */
 import type { AlgoBlock, TeacherBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
@@ -13,12 +13,14 @@ import { PrlError } from "../../errors.ts";
 import type { RolloutSamples, TraceColumns } from "../../native/index.ts";
 import { PromptScorer } from "../../inference-client/index.ts";
 import { branchesOf, hintedPrompt, type HintRenderer } from "../../algorithms/internal.ts";
-import type { EngineFleet } from "../engines/engine-fleet.ts";
+import type { EngineFleet, EngineLease } from "../engines/engine-fleet.ts";
 import { assertSameTokenizer, teacherKey } from "./teacher.ts";
 
 /** A score of the policy itself competes with rollouts. */
 const POLICY_DEADLINE_MS = 600_000;
 const POLICY_CONNECTIONS = 64;
+/** Engines that may be lost while they score; more losses than this are no accident. */
+const MOST_LOSSES = 10;
 
 export interface ReferenceScoresOptions {
   sources: readonly { name: string; algo: AlgoBlock }[];
@@ -177,13 +179,17 @@ export class ReferenceScores {
   }
 
   async #policyScore(ids: Uint32Array, signal: AbortSignal): Promise<Float32Array> {
-    const lease = await this.#options.engines.take(`reference ${ids[0]}`, signal);
-    try {
-      const model = lease.model ?? this.#options.modelName;
-      const options = { url: lease.url, model, deadlineMs: POLICY_DEADLINE_MS, connections: POLICY_CONNECTIONS };
-      return await this.#scorer(options).score(ids, lease.signal);
-    } finally {
-      lease.release();
+    for (let losses = 0; ; losses++) {
+      const lease = await this.#options.engines.take(`reference ${ids[0]}`, signal);
+      try {
+        const model = lease.model ?? this.#options.modelName;
+        const options = { url: lease.url, model, deadlineMs: POLICY_DEADLINE_MS, connections: POLICY_CONNECTIONS };
+        return await this.#scorer(options).score(ids, lease.signal);
+      } catch (error) {
+        if (signal.aborted || losses === MOST_LOSSES || !(await isLost(lease, error))) throw error;
+      } finally {
+        lease.release();
+      }
     }
   }
 
@@ -204,6 +210,13 @@ export class ReferenceScores {
     this.#scorers.set(id, scorer);
     return scorer;
   }
+}
+
+/** Whether the engine left service, rather than refused the score. */
+async function isLost(lease: EngineLease, error: unknown): Promise<boolean> {
+  if (lease.lost !== null) return true;
+  const isReached = !(error instanceof PrlError) || error.code !== "PRL_INFERENCE_UNREACHABLE";
+  return !isReached && !(await lease.suspect());
 }
 
 /** The branches of a trace that hold sampled tokens. */
