@@ -94,8 +94,15 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
 
   /** Between two versions a receiver may find that it needs the newest one in full. */
   const watchRequests = (weights: WeightPublisher) => {
+    let isAtWork = false;
     requests ??= setInterval(() => {
-      weights.serveFullRequest().catch((error: unknown) => (unserved = error));
+      // While a version is published the publisher is not free, and each further call would keep one of the few threads for native work waiting.
+      if (isAtWork) return;
+      isAtWork = true;
+      weights
+        .serveFullRequest()
+        .catch((error: unknown) => (unserved = error))
+        .finally(() => (isAtWork = false));
     }, FULL_REQUEST_POLL_MS).unref();
   };
 

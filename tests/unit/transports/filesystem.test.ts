@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rename, rm, truncate, writeFile, mkdir } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
 import {
@@ -251,6 +251,25 @@ describe("weights by folders", () => {
     await rm(join(runDir, "weights", "step_0"), { recursive: true });
     const late = filesystemWeights(runDir, { keep: 4 });
     expect((await late.receive(2, soon)).manifest.version).toBe(2);
+  });
+
+  test("of 16 bits have one look for requests at a time, however long it waits for the publisher", async () => {
+    let serve = (): void => undefined;
+    const serving = vi
+      .spyOn(WeightPublisher.prototype, "serveFullRequest")
+      .mockImplementation(() => new Promise((resolve) => (serve = () => resolve(false))));
+    const trainer = filesystemWeights(runDir, { keep: 4 });
+    try {
+      for (let version = 0; version < 3; version++) await trainer.publish(version, save("BF16", version), null);
+      await vi.waitFor(() => expect(serving).toHaveBeenCalledTimes(1), 5_000);
+      await delay(700);
+      expect(serving).toHaveBeenCalledTimes(1);
+      serve();
+      await vi.waitFor(() => expect(serving).toHaveBeenCalledTimes(2), 5_000);
+    } finally {
+      serving.mockRestore();
+      await trainer.close();
+    }
   });
 
   test("whose base is lost are given up by name when a newer one comes in full first", async () => {
