@@ -129,6 +129,21 @@ describe("prl rl --kubernetes", () => {
     expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- new\n");
   });
 
+  test("notes what kubectl has refused, so that the objects which it made are found, and replaces their Job at the next try", async () => {
+    const { kubectl, runDir, run } = await place();
+    await kubectl.answer({ stdout: "job.batch/prl-mine created\n", stderr: "error: exceeded quota", code: 1 });
+    expect((await run("rl", "rl.toml", "--kubernetes")).code).toBe(1);
+    await kubectl.answer({ stdout: JSON.stringify({ items: [JOB] }) });
+    expect((await run("kubernetes", "status", "mine")).stdout).toContain("job/prl-mine  active, 1 failed pod\n");
+    expect((await run("kubernetes", "delete", "mine")).code).toBe(0);
+    const count = (await kubectl.calls()).length;
+    const again = await run("rl", "rl.toml", "--kubernetes");
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+    expect((await kubectl.calls()).slice(count).map(([verb]) => verb)).toEqual(["delete", "apply"]);
+    expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- new\n");
+    expect((await run("rl", "rl.toml", "--kubernetes")).stderr).toContain("was applied to a cluster before");
+  });
+
   test.each([
     [["--kubernetes", "--kubernetes.image", "None"], 2, "kubernetes.image"],
     [["--kubernetes", "--slurm"], 2, "one of --slurm and --kubernetes"],
