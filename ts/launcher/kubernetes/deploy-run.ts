@@ -19,7 +19,7 @@ import { writeRunKey } from "../clusters/run-key-file.ts";
 import { placeRun } from "../clusters/run-place.ts";
 import type { ResumeRequest } from "../run/resume-run.ts";
 import { checkDeployment } from "./deployment-checks.ts";
-import { applyFolder, type ClusterEnvironment, deleteObjects } from "./kubectl.ts";
+import { applyFolder, type ClusterEnvironment, deleteObjects, objectsOf, type Place } from "./kubectl.ts";
 import { FOLDER_FILES, renderDeployment } from "./manifests.ts";
 import { objectName, selectorOf } from "./names.ts";
 import { KEY } from "./pods.ts";
@@ -80,6 +80,7 @@ export async function deployRun(config: RlConfig, options: DeployOptions): Promi
   const { context, namespace, grace_s, storage } = config.kubernetes;
   const name = objectName(run);
   const place = { context, namespace, graceS: grace_s };
+  if (before.record === null && resume === undefined) await refuseForeign(name, place, env);
   const record = join(folder, FOLDER_FILES.applied);
   const claim = storage === null ? null : name;
   const begun = { name, context, namespace, grace_s, claim, applied: Date.now() / 1000 };
@@ -112,6 +113,15 @@ async function recordIn(runDir: string): Promise<AppliedRun | null> {
       "kubectl get job,statefulset,pod shows what is still there, and kubectl deletes it; then remove the file";
     throw new PrlError("PRL_IO", `${path} is damaged: ${advice}`, { cause });
   }
+}
+
+/** Objects of a run of this name that was applied elsewhere would get this run's config and key. */
+async function refuseForeign(name: string, place: Place, env: ClusterEnvironment): Promise<void> {
+  const there = await objectsOf("job,statefulset", selectorOf(name), place, env);
+  if (there.length === 0) return;
+  const where = "that was applied from another directory";
+  const advice = "choose another run.name, or delete that run there with prl kubernetes delete";
+  throw new PrlError("PRL_RUN_EXISTS", `the cluster has a run ${name} ${where}: ${advice}`);
 }
 
 /** What was applied would no longer be found by its run; and a run directory in a claim would be in the way of the new one. */
