@@ -14,8 +14,8 @@
  * |             | `optim.state_dtype = "bfloat16"`                                                                                  |
  * | activations | what autograd keeps of each layer (below), or e T H of each when they are recomputed                              |
  * | work        | the largest of three, which are not there at once:                                                                |
- * |  of logits  | three chunks of at most 2^24 logits in f32, the head's gradient 4 E, and in bfloat16 a copy of the head, 4 E;      |
- * |             | in bfloat16 on a GPU four chunks of at most 2^28 logits, and the gradient 4 E where the head trains               |
+ * |  of logits  | three chunks of at most 2^24 logits in f32, on a GPU four of at most 2^28; the head's gradient 4 E where it       |
+ * |             | trains; and in bfloat16 on a processor a copy of the head, 4 E                                                    |
  * |  of a layer | its backward pass 2 e T F, and what autograd keeps of it when it is recomputed                                     |
  * |  of a step  | 16 bytes for each number of the largest shard, when gathered weights and activations are gone; AdamW needs none,   |
  * |             | and with moments in bfloat16 40 bytes for each of at most 2^23 numbers                                            |
@@ -232,14 +232,13 @@ function feedForwardBytes(shape: ModelShape, { dtype, adapter, tensor }: TorchWo
 /** Bytes of the head's chunks, of the head in f32, and of its gradient. */
 function logitBytes(shape: ModelShape, workload: TorchWorkload): number {
   const { embedding } = sizesOf(shape);
-  const { tokens, dtype, adapter } = workload;
-  const isHalf = isHalfOnGpu(workload);
-  const most = Math.floor((isHalf ? CHUNK_LOGITS_ON_GPU : CHUNK_LOGITS) / shape.vocab_size);
+  const { tokens, dtype, adapter, onGpu } = workload;
+  // A GPU has larger chunks in every format.
+  const most = Math.floor((onGpu ? CHUNK_LOGITS_ON_GPU : CHUNK_LOGITS) / shape.vocab_size);
   const rows = Math.min(Math.ceil(tokens / workload.tensor), Math.max(LEAST_ROWS, most));
-  const chunks = F32 * (isHalf ? CHUNKS_ON_GPU : CHUNKS) * rows * shape.vocab_size;
+  const chunks = F32 * (onGpu ? CHUNKS_ON_GPU : CHUNKS) * rows * shape.vocab_size;
   const gradient = adapter === null ? F32 * embedding : 0;
-  if (isHalf) return chunks + gradient;
-  return chunks + gradient + (dtype === "float32" ? 0 : F32 * embedding);
+  return chunks + gradient + (onGpu || dtype === "float32" ? 0 : F32 * embedding);
 }
 
 /** Bytes of the gradients of one layer's activations, and of these when they are computed again. */

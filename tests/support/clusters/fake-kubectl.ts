@@ -7,8 +7,8 @@ export interface FakeKubectl {
   readonly env: Record<string, string>;
   /** The arguments of every call so far. */
   readonly calls: () => Promise<string[][]>;
-  /** What it prints to both outputs and its exit code, from now on. */
-  readonly answer: (answer: { stdout?: string; stderr?: string; code?: number }) => Promise<void>;
+  /** What it prints to both outputs and its exit code, from now on; `only`: to calls with this verb, while the cluster takes others and has nothing. */
+  readonly answer: (answer: { stdout?: string; stderr?: string; code?: number; only?: string }) => Promise<void>;
 }
 
 /** Makes it in `dir`. */
@@ -18,18 +18,24 @@ export async function fakeKubectl(dir: string): Promise<FakeKubectl> {
   await mkdir(home, { recursive: true });
   const program = `#!/bin/sh
 { printf '%s\\0' "$@"; printf '\\n\\0'; } >>'${home}/calls'
+only=$(cat '${home}/only')
+if [ -n "$only" ] && [ "$only" != "$1" ]; then
+  if [ "$1" = get ]; then echo '{"items":[]}'; fi
+  exit 0
+fi
 cat '${home}/stdout'
 cat '${home}/stderr' >&2
 exit "$(cat '${home}/code')"
 `;
   await writeFile(join(bin, "kubectl"), program);
   await chmod(join(bin, "kubectl"), 0o755);
-  const answer: FakeKubectl["answer"] = async ({ stdout = "", stderr = "", code = 0 }) => {
+  const answer: FakeKubectl["answer"] = async ({ stdout = "", stderr = "", code = 0, only = "" }) => {
     await writeFile(join(home, "stdout"), stdout);
     await writeFile(join(home, "stderr"), stderr);
     await writeFile(join(home, "code"), String(code));
+    await writeFile(join(home, "only"), only);
   };
-  await answer({});
+  await answer({ only: "nothing" });
   return {
     env: { PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` },
     calls: async () => {

@@ -22,6 +22,8 @@ env = { id = "reverse-text" }
 `;
 const PLACE = ["--context=lab", "--namespace=ml"];
 const SELECTOR = "--selector=app.kubernetes.io/name=prl,app.kubernetes.io/instance=prl-mine";
+/** Whether the cluster has a run of this name already. */
+const LOOK = ["get", "job,statefulset", SELECTOR, "--output=json", ...PLACE];
 const POD = {
   kind: "Pod",
   metadata: { name: "prl-mine-abcde" },
@@ -60,7 +62,7 @@ describe("prl rl --kubernetes", () => {
       stderr: "",
     });
     const folder = join(runDir, "kubernetes");
-    expect(await kubectl.calls()).toEqual([["apply", "--kustomize", folder, ...PLACE]]);
+    expect(await kubectl.calls()).toEqual([LOOK, ["apply", "--kustomize", folder, ...PLACE]]);
     const keys = await readFile(join(folder, "key.env"), "utf8");
     expect(keys).toMatch(/^PRL_TRANSPORT_TOKEN=[0-9a-f]{64}\n$/u);
     expect((await stat(join(folder, "key.env"))).mode & 0o777).toBe(0o600);
@@ -97,7 +99,7 @@ describe("prl rl --kubernetes", () => {
     const again = await run("rl", "rl.toml", "--kubernetes");
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("was applied to a cluster before")]);
     expect((await run("rl", "rl.toml", "--kubernetes", "--resume")).code).toBe(0);
-    expect((await kubectl.calls()).slice(1)).toEqual([
+    expect((await kubectl.calls()).slice(2)).toEqual([
       [
         "delete",
         "job",
@@ -118,15 +120,49 @@ describe("prl rl --kubernetes", () => {
     const kept = await applied();
     const refused = await kept.run("rl", "rl.toml", "--kubernetes", "--clean");
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("where --clean deletes nothing")]);
-    expect(await kept.kubectl.calls()).toHaveLength(1);
+    expect(await kept.kubectl.calls()).toHaveLength(2);
     expect(await readdir(join(kept.runDir, "kubernetes"))).toContain("applied.json");
     const { kubectl, runDir, run } = await place();
     const lost = ["rl", "rl.toml", "--kubernetes", "--kubernetes.storage", "None"];
     expect((await run(...lost)).code).toBe(0);
     const again = await run(...lost, "--clean");
     expect([again.code, again.stderr]).toEqual([0, ""]);
-    expect((await kubectl.calls()).slice(1).map(([verb]) => verb)).toEqual(["delete", "apply"]);
+    expect((await kubectl.calls()).slice(2).map(([verb]) => verb)).toEqual(["delete", "apply"]);
     expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- new\n");
+  });
+
+  test("refuses the name of a run that was applied from another directory, unless it is to go on", async () => {
+    const { kubectl, run } = await place();
+    await kubectl.answer({ stdout: JSON.stringify({ items: [JOB] }), only: "get" });
+    const refused = await run("rl", "rl.toml", "--kubernetes");
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("the cluster has a run prl-mine that was applied from another directory"),
+    ]);
+    expect(await kubectl.calls()).toEqual([LOOK]);
+    expect((await run("kubernetes", "delete", "mine")).stderr).toContain("no run was applied to a cluster from");
+    expect((await run("rl", "rl.toml", "--kubernetes", "--resume")).code).toBe(0);
+    expect((await kubectl.calls()).slice(1).map(([verb]) => verb)).toEqual(["delete", "apply"]);
+  });
+
+  test("notes what kubectl has refused, so that the objects which it made are found, and replaces their Job at the next try", async () => {
+    const { kubectl, runDir, run } = await place();
+    await kubectl.answer({
+      stdout: "job.batch/prl-mine created\n",
+      stderr: "error: exceeded quota",
+      code: 1,
+      only: "apply",
+    });
+    expect((await run("rl", "rl.toml", "--kubernetes")).code).toBe(1);
+    await kubectl.answer({ stdout: JSON.stringify({ items: [JOB] }) });
+    expect((await run("kubernetes", "status", "mine")).stdout).toContain("job/prl-mine  active, 1 failed pod\n");
+    expect((await run("kubernetes", "delete", "mine")).code).toBe(0);
+    const count = (await kubectl.calls()).length;
+    const again = await run("rl", "rl.toml", "--kubernetes");
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+    expect((await kubectl.calls()).slice(count).map(([verb]) => verb)).toEqual(["delete", "apply"]);
+    expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- new\n");
+    expect((await run("rl", "rl.toml", "--kubernetes")).stderr).toContain("was applied to a cluster before");
   });
 
   test.each([
@@ -143,13 +179,13 @@ describe("prl rl --kubernetes", () => {
 
   test("names what kubectl refuses, and that there is none", async () => {
     const { kubectl, run } = await place();
-    await kubectl.answer({ stderr: "error: you must be logged in to the server", code: 1 });
+    await kubectl.answer({ stderr: "error: you must be logged in to the server", code: 1, only: "apply" });
     const refused = await run("rl", "rl.toml", "--kubernetes");
     expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringContaining("kubectl apply refused: error: you must"),
     ]);
-    await kubectl.answer({ stdout: "x".repeat(65 * 2 ** 20) });
+    await kubectl.answer({ stdout: "x".repeat(65 * 2 ** 20), only: "apply" });
     const endless = await run("rl", "rl.toml", "--kubernetes", "--run.name", "endless");
     expect([endless.code, endless.stderr]).toEqual([1, expect.stringContaining("apply printed more than 64 MiB")]);
     const folder = await temporaryFolder();

@@ -107,6 +107,15 @@ describe("the torch trainer's memory", () => {
     expect(memory({ hasReference: true }).total).toBeGreaterThan(total);
   });
 
+  test("of logits is that of a GPU's larger chunks, whatever the format", () => {
+    const [vocabulary, embedding] = [151_936, 151_936 * 2560];
+    const chunks = 4 * 4 * Math.floor(2 ** 28 / vocabulary) * vocabulary;
+    for (const dtype of ["float32", "bfloat16"] as const) {
+      const { work, work_of: of } = memory({ dtype, recompute: true });
+      expect([dtype, of, work]).toEqual([dtype, "logits", chunks + 4 * embedding]);
+    }
+  });
+
   test("of ranks that share a bin has the mask of the whole bin where attention needs one", () => {
     const masked = { dtype: "float32", ranks: 2, replicas: 2 } as const;
     const [whole, shared] = [memory(masked), memory({ ...masked, context: 2, tokens: 2048 })];

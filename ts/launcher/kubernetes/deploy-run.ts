@@ -13,13 +13,13 @@ import { z } from "zod";
 import type { Provenance, RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { atomicWriteFile, atomicWriteJson } from "../../files/atomic-write.ts";
-import { ifThere, isThere } from "../../files/file-presence.ts";
+import { ifThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { writeRunKey } from "../clusters/run-key-file.ts";
 import { placeRun } from "../clusters/run-place.ts";
 import type { ResumeRequest } from "../run/resume-run.ts";
 import { checkDeployment } from "./deployment-checks.ts";
-import { applyFolder, type ClusterEnvironment, deleteObjects } from "./kubectl.ts";
+import { applyFolder, type ClusterEnvironment, deleteObjects, objectsOf, type Place } from "./kubectl.ts";
 import { FOLDER_FILES, renderDeployment } from "./manifests.ts";
 import { objectName, selectorOf } from "./names.ts";
 import { KEY } from "./pods.ts";
@@ -44,6 +44,8 @@ const appliedSchema = z.strictObject({
   claim: z.string().nullable(),
   /** Seconds since 1970. */
   applied: z.number(),
+  /** False: `kubectl` has refused some of the objects; others may be there. */
+  complete: z.boolean().default(true),
 });
 export type AppliedRun = z.output<typeof appliedSchema>;
 
@@ -58,14 +60,14 @@ export interface DeployedRun {
 
 const START_BYTES = 8;
 
-/** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_KUBERNETES` */
+/** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_KUBERNETES`, `PRL_IO` for a damaged record */
 export async function deployRun(config: RlConfig, options: DeployOptions): Promise<DeployedRun> {
   const { provenance, env, resume, dryRun } = options;
   const image = checkDeployment(config, provenance);
-  let wasApplied = false;
+  const before: { record: AppliedRun | null } = { record: null };
   const refuse = async (place: string): Promise<void> => {
-    wasApplied = await isThere(join(place, "kubernetes", FOLDER_FILES.applied));
-    if (wasApplied && resume === undefined) refuseAnother(place, config);
+    before.record = await recordIn(place);
+    if (before.record?.complete === true && resume === undefined) refuseAnother(place, config);
   };
   const { name: run, path: runDir } = await placeRun(config, { resume, verb: "apply", refuse });
   const folder = join(runDir, "kubernetes");
@@ -78,29 +80,32 @@ export async function deployRun(config: RlConfig, options: DeployOptions): Promi
   const { context, namespace, grace_s, storage } = config.kubernetes;
   const name = objectName(run);
   const place = { context, namespace, graceS: grace_s };
+  if (before.record === null && resume === undefined) await refuseForeign(name, place, env);
+  const record = join(folder, FOLDER_FILES.applied);
+  const claim = storage === null ? null : name;
+  const begun = { name, context, namespace, grace_s, claim, applied: Date.now() / 1000 };
+  // kubectl may refuse one object after it has made others, which `prl kubernetes` then has to find.
+  await atomicWriteJson(record, { ...begun, complete: before.record?.complete ?? false });
   // A Job takes no other pods than those that it was made with.
-  if (wasApplied || resume !== undefined) await deleteObjects("job", selectorOf(name), place, env);
+  if (before.record !== null || resume !== undefined) await deleteObjects("job", selectorOf(name), place, env);
   await applyFolder(folder, place, env);
-  const applied = {
-    name,
-    context,
-    namespace,
-    grace_s,
-    claim: storage === null ? null : name,
-    applied: Date.now() / 1000,
-  };
-  await atomicWriteJson(join(folder, FOLDER_FILES.applied), applied);
+  const applied = { ...begun, applied: Date.now() / 1000, complete: true };
+  await atomicWriteJson(record, applied);
   return { run, runDir, folder, applied };
 }
 
 /** @throws PrlError `PRL_RUN_UNKNOWN` for a run that was not applied, `PRL_IO` for a damaged record */
 export async function appliedRun(runDir: string): Promise<AppliedRun> {
+  const record = await recordIn(runDir);
+  if (record !== null) return record;
+  const advice = "prl rl <config> --kubernetes applies one";
+  throw new PrlError("PRL_RUN_UNKNOWN", `no run was applied to a cluster from ${runDir}: ${advice}`);
+}
+
+async function recordIn(runDir: string): Promise<AppliedRun | null> {
   const path = join(runDir, "kubernetes", FOLDER_FILES.applied);
   const text = await ifThere(readFile(path, "utf8"), path);
-  if (text === null) {
-    const advice = "prl rl <config> --kubernetes applies one";
-    throw new PrlError("PRL_RUN_UNKNOWN", `no run was applied to a cluster from ${runDir}: ${advice}`);
-  }
+  if (text === null) return null;
   try {
     return appliedSchema.parse(JSON.parse(text));
   } catch (cause) {
@@ -108,6 +113,15 @@ export async function appliedRun(runDir: string): Promise<AppliedRun> {
       "kubectl get job,statefulset,pod shows what is still there, and kubectl deletes it; then remove the file";
     throw new PrlError("PRL_IO", `${path} is damaged: ${advice}`, { cause });
   }
+}
+
+/** Objects of a run of this name that was applied elsewhere would get this run's config and key. */
+async function refuseForeign(name: string, place: Place, env: ClusterEnvironment): Promise<void> {
+  const there = await objectsOf("job,statefulset", selectorOf(name), place, env);
+  if (there.length === 0) return;
+  const where = "that was applied from another directory";
+  const advice = "choose another run.name, or delete that run there with prl kubernetes delete";
+  throw new PrlError("PRL_RUN_EXISTS", `the cluster has a run ${name} ${where}: ${advice}`);
 }
 
 /** What was applied would no longer be found by its run; and a run directory in a claim would be in the way of the new one. */

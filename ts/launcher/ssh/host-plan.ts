@@ -8,6 +8,7 @@
 import { join, relative } from "node:path";
 
 import {
+  batchRanks,
   type Host,
   type HostRole,
   type HostsFile,
@@ -167,6 +168,11 @@ function* hostProblems(
   if (workers !== undefined && config.orchestrator.remote_env_workers.connect.length > 0) {
     const text = `names env workers that run already, and ${workers.name} has the role env-worker, whose workers the run starts: leave out one of them`;
     yield { key: ["orchestrator", "remote_env_workers", "connect"], text };
+  }
+  const batches = batchRanks(config.trainer);
+  if (trainer !== orchestrator && batches > 1) {
+    const text = `${config.trainer.ranks} take ${batches} batches a step, and the trainer (${trainer.name}) and the orchestrator (${orchestrator.name}) are on two hosts, between which batches go by grpc to one address: give one host both roles, or let all ranks share their bins (trainer.parallel)`;
+    yield { key: ["trainer", "ranks"], text };
   }
   if (trainer !== orchestrator && !isShared(ckpt.path, hosts.shared)) {
     const there = hosts.shared.length === 0 ? "names none" : `names ${hosts.shared.join(", ")}`;

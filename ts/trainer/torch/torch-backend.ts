@@ -1,12 +1,13 @@
 /** PyTorch as the trainer of a run: `[trainer] backend = "torch"`. The mathematics is in `python/prl_torch`; here are its calls. */
 import { availableParallelism } from "node:os";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { z } from "zod";
 
 import { batchRanks, binRanks, lossOptions, optimOptions } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { weightDtype, writeBatch } from "../../native/index.ts";
+import { cachedInterpreter } from "../../python/index.ts";
 import { adapterOptions } from "../adapter-options.ts";
 import { acceleratorsOf } from "../utilization.ts";
 import type { BackendJob, RankBatch, StepBatch, TrainerBackend } from "../backend/backend.ts";
@@ -42,6 +43,7 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
   const threads = Math.max(1, Math.floor((settings.threads ?? availableParallelism()) / ranks));
   const group = await WorkerGroup.start({
     interpreter,
+    modules: await modulesOf(interpreter),
     ranks,
     threads,
     silenceMs: silence * 1000,
@@ -92,6 +94,15 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
     await group.close();
     throw error;
   }
+}
+
+/**
+ * The user's PYTHONPATH for an interpreter of the user, which may find PyTorch there alone, as with a cluster's modules. An environment of prl has all
+ * that it needs, and nothing may take its place.
+ */
+async function modulesOf(interpreter: string): Promise<string[]> {
+  if (interpreter === (await cachedInterpreter("torch"))) return [];
+  return (process.env["PYTHONPATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
 }
 
 async function configOf(dir: string): Promise<unknown> {

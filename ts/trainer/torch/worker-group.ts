@@ -10,7 +10,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
@@ -22,6 +22,8 @@ import { SignsOfLife } from "./signs-of-life.ts";
 export interface WorkerGroupOptions {
   /** Python with torch, transformers and safetensors. */
   interpreter: string;
+  /** Folders in which it looks for modules beside its own; absent: none. */
+  modules?: readonly string[];
   ranks: number;
   /** Threads of each rank. */
   threads: number;
@@ -97,7 +99,7 @@ export class WorkerGroup {
       this.#fail(this.#error(`${this.#named(silent)} gave no sign of life ${silence}`));
     });
     server.on("connection", (socket) => this.#accept(socket));
-    const { interpreter, ranks, threads } = options;
+    const { interpreter, modules = [], ranks, threads } = options;
     const torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", String(ranks)];
     // A separate process group, so that Ctrl-C in a terminal lets the step end.
     this.#process = spawn(interpreter, [...torchrun, "-m", "prl_torch.worker"], {
@@ -107,7 +109,7 @@ export class WorkerGroup {
       env: {
         ...process.env,
         PRL_TORCH_SOCKET: path,
-        PYTHONPATH: PYTHON,
+        PYTHONPATH: [PYTHON, ...modules].join(delimiter),
         PYTHONUNBUFFERED: "1",
         OMP_NUM_THREADS: String(threads),
         HF_HUB_OFFLINE: "1",

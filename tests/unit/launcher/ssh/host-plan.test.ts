@@ -178,6 +178,19 @@ describe("the plan of a run over ssh", () => {
     expect(refusal(configOf(more), hostsOf(roles, file))).toContain(message);
   });
 
+  test("refuses ranks that take several batches where the orchestrator is on another host", () => {
+    const ranks = (more: object = {}) =>
+      configOf({ ckpt: { path: "/shared" }, trainer: { threads: 4, backend: "torch", ranks: 2, ...more } });
+    const hosts = hostsOf(apart, { shared: ["/shared"] });
+    expect(refusal(ranks(), hosts)).toContain(
+      "trainer.ranks: 2 take 2 batches a step, and the trainer (h1) and the orchestrator (h2) are on two hosts",
+    );
+    // Every host reads its config by the same rules.
+    const { parts } = plan(ranks({ parallel: { context: 2 } }), hosts);
+    for (const { config } of parts) expect(rlConfigSchema.safeParse(config).error).toBeUndefined();
+    expect(refusal(ranks(), hostsOf([["trainer", "orchestrator"], ["inference"]]))).toBe("");
+  });
+
   test("takes a checkpoint folder in a shared one, and the shared one itself", () => {
     for (const path of ["/shared", "/shared/a/b", "/shared/..a"]) {
       expect(refusal(configOf({ ckpt: { path } }), hostsOf(apart, { shared: ["/other", "/shared"] }))).toBe("");
