@@ -7,3 +7,4 @@ mod distribution;
 mod generate_support;
 mod parity;
 mod requests;
+mod tiers;
