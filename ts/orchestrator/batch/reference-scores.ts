@@ -53,7 +53,7 @@ interface Branch {
 export class ReferenceScores {
   readonly #options: ReferenceScoresOptions;
   readonly #algos: ReadonlyMap<string, AlgoBlock>;
-  readonly #scores = new WeakMap<RolloutSamples, readonly Float32Array[]>();
+  readonly #scores = new WeakMap<RolloutSamples, readonly (Float32Array | null)[]>();
   readonly #scorers = new Map<string, PromptScorer>();
   #renderer: Promise<HintRenderer> | undefined;
 
@@ -102,6 +102,8 @@ export class ReferenceScores {
             const own = columns[i];
             if (own === undefined)
               throw new PrlError("PRL_PACKING_INPUT", `${episode.id} has no columns of trace ${i}`);
+            // Nothing uses the score of a trace that does not train, and one that cannot be had would end the rollout.
+            if (!trace.trainable) return null;
             return this.#scoreTrace({ algo, data: episode.task.data, trace, columns: own, signal });
           });
           this.#scores.set(samples, await Promise.all(scored));

@@ -60,7 +60,7 @@ function place(url: string, isInService = true) {
   return { lease, lose };
 }
 
-function rollout(): ReceivedEpisode {
+function rollout(trainable = true): ReceivedEpisode {
   const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;
   const own = scored({ ...request, task: { key: "k", hash: "", data: { hint: "abc" } } }, 1, 3, 3);
   const [trace] = own.episode.traces;
@@ -68,13 +68,13 @@ function rollout(): ReceivedEpisode {
     { parent: null, message: { role: "user" as const, content: "x" }, sampled: false, tokens: 1 },
     { parent: 0, message: { role: "assistant" as const, content: "yz" }, sampled: true, tokens: 2 },
   ];
-  const traces = trace === undefined ? [] : [{ ...trace, nodes, asked: { is_text: true } }];
+  const traces = trace === undefined ? [] : [{ ...trace, nodes, trainable, asked: { is_text: true } }];
   const task = { key: "k", hash: "", data: { hint: "abc" } };
   return { ...own, episode: { ...own.episode, task, traces } };
 }
 
 /** The rollout with its score, and how many engines were asked. */
-async function scoreWith(leases: readonly EngineLease[]) {
+async function scoreWith(leases: readonly EngineLease[], trainable = true) {
   const { orchestrator } = rlConfigSchema.parse({
     model: { name: "m" },
     orchestrator: {
@@ -96,7 +96,7 @@ async function scoreWith(leases: readonly EngineLease[]) {
     modelName: "m",
     modelDir: MODEL,
   });
-  const [result] = await scores.score("b", [rollout()], signal);
+  const [result] = await scores.score("b", [rollout(trainable)], signal);
   await scores.close();
   const samples = result?.samples ?? null;
   return { episode: result?.episode, taken, reference: samples === null ? null : scores.of(samples, 0) };
@@ -130,4 +130,8 @@ test("engines that are lost again and again make the rollout an errored one", as
   const { episode, taken } = await scoreWith(leases);
   expect(episode).toMatchObject({ ok: false, errors: [{ code: "PRL_INFERENCE_UNREACHABLE" }] });
   expect(taken).toBe(11);
+});
+
+test("a trace that does not train is not scored", async () => {
+  expect(await scoreWith([], false)).toMatchObject({ episode: { ok: true, errors: [] }, taken: 0, reference: null });
 });
