@@ -13,7 +13,8 @@ import { isThere } from "../files/file-presence.ts";
 
 /** Environments by name, with the oldest version of each package that they work with. */
 export const PYTHON_ENVIRONMENTS = {
-  torch: { torch: "2.9", transformers: "5.0", safetensors: "0.6" },
+  // safetensors before 0.8 holds Python's lock while it writes: a rank that writes much would count as stopped.
+  torch: { torch: "2.9", transformers: "5.0", safetensors: "0.8" },
   // From 0.32 on vLLM reports which weights sampled which tokens.
   vllm: { vllm: "0.32" },
 } as const satisfies Record<string, Record<string, string>>;

@@ -33,10 +33,14 @@ describe("an interpreter", () => {
     const packages = { torch: "2.15.0+cu132", transformers: "4.57.1", safetensors: null };
     expect(lacking("torch", { python: "3.11.7", packages })).toEqual([
       "transformers 4.57.1 (5.0 or newer is needed)",
-      "no safetensors (0.6 or newer)",
+      "no safetensors (0.8 or newer)",
     ]);
     const all = { torch: "2.10.0", transformers: "5.23.0", safetensors: "0.8.0" };
     expect(lacking("torch", { python: "3.11.7", packages: all })).toEqual([]);
+    const old = { ...all, safetensors: "0.7.0" };
+    expect(lacking("torch", { python: "3.11.7", packages: old })).toEqual([
+      "safetensors 0.7.0 (0.8 or newer is needed)",
+    ]);
     expect(lacking("torch", { python: "3.9.2", packages: all })).toEqual(["Python 3.9.2 (3.11 or newer is needed)"]);
   });
 });
