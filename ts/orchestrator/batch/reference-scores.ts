@@ -98,7 +98,7 @@ export class ReferenceScores {
         if (!episode.ok || samples === null) return rollout;
         try {
           const columns = samples.columns();
-          const scored = episode.traces.map((trace, i) => {
+          const scored = episode.traces.map(async (trace, i) => {
             const own = columns[i];
             if (own === undefined)
               throw new PrlError("PRL_PACKING_INPUT", `${episode.id} has no columns of trace ${i}`);

@@ -169,6 +169,15 @@ mod tests {
         (0..=TARGETS).map(target).collect()
     }
 
+    fn parts(compute: &Compute, weights: &[f32], dtype: WeightDtype) -> Vec<Packed> {
+        let part = |rows: &[f32]| {
+            let mut part = Packed::kept_as(dtype);
+            part.pack(compute, rows, rows.len() / WIDTH, WIDTH);
+            part
+        };
+        weights.chunks(HEAD_TOKENS * WIDTH).map(part).collect()
+    }
+
     /// Parts end in the middle of both matrices, and one token more than a whole part trains: the gradients have the bits of whole products.
     #[test]
     fn parts_change_no_bit() {
@@ -179,14 +188,7 @@ mod tests {
                 let [mut forward, mut whole] = [(); 2].map(|()| Packed::kept_as(dtype));
                 forward.pack_transposed(&compute, &weights, VOCAB, WIDTH);
                 whole.pack(&compute, &weights, VOCAB, WIDTH);
-                let parts: Vec<Packed> = weights
-                    .chunks(HEAD_TOKENS * WIDTH)
-                    .map(|rows| {
-                        let mut part = Packed::kept_as(dtype);
-                        part.pack(&compute, rows, rows.len() / WIDTH, WIDTH);
-                        part
-                    })
-                    .collect();
+                let parts = parts(&compute, &weights, dtype);
                 let targets = targets();
                 let grads = numbers(targets.len(), 3);
                 let statistics = score(&compute, &forward, &hidden, &targets, true).statistics;
