@@ -9,6 +9,8 @@
 mod amx;
 mod left;
 mod right;
+#[cfg(test)]
+pub(crate) mod test_operands;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests_bf16;
 #[cfg(test)]

@@ -2,23 +2,13 @@
 
 use proptest::prelude::*;
 
+use super::test_operands::numbers;
 use super::{Left, gemm};
 use crate::compute::Compute;
 use crate::config::{BaseDtype, WeightDtype, WeightFormat};
 use crate::isa::Tier;
 use crate::kernels::element::{Bf16, Number};
 use crate::kernels::pack::{GROUP, Packed};
-
-fn numbers(count: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed | 1;
-    let next = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1u32 << 23) as f32 - 1.0
-    };
-    std::iter::repeat_with(next).take(count).collect()
-}
 
 /// The numbers that stand for rows of `columns` weights.
 fn dequantised(weight: &[f32], columns: usize) -> Vec<f32> {

@@ -141,23 +141,12 @@ mod tests {
     use crate::config::WeightDtype;
     use crate::head::score;
     use crate::isa::Tier;
+    use crate::kernels::gemm::test_operands::numbers;
 
     const WIDTH: usize = 33;
     /// Two whole parts of the vocabulary and four tokens.
     const VOCAB: usize = 2 * HEAD_TOKENS + 4;
     const ROWS: usize = 40;
-
-    /// Numbers between -1 and 1.
-    fn numbers(count: usize, seed: u64) -> Vec<f32> {
-        let mut state = seed;
-        let next = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f32 / (1u32 << 23) as f32 - 1.0
-        };
-        std::iter::repeat_with(next).take(count).collect()
-    }
 
     fn targets() -> Vec<Target> {
         let target = |at: usize| Target {
