@@ -87,8 +87,8 @@ export class PolicyFollower {
   }
 
   /**
-   * The version that the run starts from is on the engines already. A version that is lost on its way is passed over for the next one: never
-   * a checkpoint's version or the last, which are published in full.
+   * The version that the run starts from is on the engines already. A version that is lost on its way is passed over for the next one: nothing is
+   * sampled or evaluated under it. Its checkpoint is saved all the same, because the trainer's half holds its weights.
    */
   async #follow(): Promise<void> {
     const { begunWith, evaluations, keepRollouts, lastVersion, watcher, onVersion } = this.#options;
@@ -97,12 +97,13 @@ export class PolicyFollower {
     for (let version = Math.max(1, begunWith); version < first; version++) await evaluations.whenDue(version);
     for (let version = first; version <= lastVersion; version++) {
       if (version > first) {
-        if (!(await this.#adopt(version))) {
+        const isAdopted = await this.#adopt(version);
+        this.#saveWhenDue(version);
+        await pruneRollouts(runDir, version, keepRollouts, checkpointRoot);
+        if (!isAdopted) {
           this.#follows(version);
           continue;
         }
-        this.#saveWhenDue(version);
-        await pruneRollouts(runDir, version, keepRollouts, checkpointRoot);
       }
       onVersion(watcher.version);
       // The last version is evaluated after everything else, with the engines to itself.

@@ -95,13 +95,14 @@ describe("the policy's follower", () => {
     ]);
   });
 
-  test("passes over a version that is lost on its way: nothing is opened under it", async () => {
+  test("passes over a version that is lost on its way: nothing is opened under it, and its checkpoint is saved", async () => {
     expect((await follow(0, { lost: [1, 2] })).calls).toEqual([
       "adopt 0",
       "evaluate before",
       "open 0",
       "weights_passed_over",
       "weights_passed_over",
+      "save 2",
       "adopt 3",
       "open 3",
       "evaluate after 3",

@@ -368,11 +368,17 @@ export class EngineFleet {
     }
   }
 
-  /** An engine that joins late pulls from those that have the version; when all move together they form a tree. */
-  #sourceFor(member: Member, { source }: AvailableWeights): AvailableWeights["source"] {
-    const others = this.#members.filter((one) => one === member || one.state === "serving" || one.state === "joining");
-    const engines = others.map(({ engine }) => engine);
-    return sourceOf(engines, others.indexOf(member), source);
+  /**
+   * When all engines move together they form a tree below the publisher. Those that have the version already stand at its top, so that one that joins late
+   * gets it also when the publisher has ended.
+   */
+  #sourceFor(member: Member, target: AvailableWeights): AvailableWeights["source"] {
+    const wanted = keyOf(target);
+    const tree = this.#members
+      .filter((one) => one === member || one.state === "serving" || one.state === "joining")
+      .toSorted((a, b) => Number(b.held === wanted) - Number(a.held === wanted));
+    const engines = tree.map(({ engine }) => engine);
+    return sourceOf(engines, tree.indexOf(member), target.source);
   }
 
   #failed(member: Member, error: unknown): void {
