@@ -11,13 +11,22 @@ import { runSft } from "../../../ts/trainer/supervised.ts";
 
 const MODEL = fileURLToPath(new URL("../../../configs/small-chat/model", import.meta.url));
 
+export interface CheckpointedRun {
+  /** Folder of the checkpoints. */
+  root: string;
+  /** Called before a step's line is written. */
+  beforeLine: (step: number) => void;
+}
+
+const RULES = { recovery_interval: 1, interval: 1, keep_last: null, keep_interval: null, save_async: false };
+
 export interface SftFolder {
   dir: string;
   modelDir: string;
   /** Writes rows as JSON lines; its path. */
   write(name: string, rows: readonly unknown[]): Promise<string>;
-  /** Trains; the lines of `metrics.jsonl`. */
-  train(config: Record<string, unknown>): Promise<Record<string, number>[]>;
+  /** Trains, with checkpoints that exist when their step has ended where `checkpoints` is set; the lines of `metrics.jsonl`. */
+  train(config: Record<string, unknown>, checkpoints?: CheckpointedRun): Promise<Record<string, number>[]>;
   remove(): Promise<void>;
 }
 
@@ -34,9 +43,13 @@ export async function sftFolder(): Promise<SftFolder> {
       await writeFile(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
       return path;
     },
-    train: async (given) => {
+    train: async (given, checkpointed) => {
       const runDir = join(dir, `run-${runs++}`);
       const metrics = openMetrics(runDir, "sft", 1);
+      const log = (step: number, values: Record<string, number>): void => {
+        checkpointed?.beforeLine(step);
+        metrics.log(step, values);
+      };
       const config = sftConfigSchema.parse({ model: { name: modelDir }, threads: 1, seq_len: 64, ...given });
       const signal = new AbortController().signal;
       try {
@@ -47,7 +60,8 @@ export async function sftFolder(): Promise<SftFolder> {
           outDir: join(runDir, "model"),
           profileDir,
           config,
-          metrics,
+          ...(checkpointed && { checkpoints: { root: checkpointed.root, run: "run", attempt: 1, rules: RULES } }),
+          metrics: { ...metrics, log },
           signal,
         });
       } finally {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -222,6 +222,19 @@ describe("the trainer", () => {
     expect(new Set(digests).size).toBe(1);
     const events = (await readFile(join(job.runDir, "events.jsonl"), "utf8")).trim().split("\n");
     expect(events.filter((line) => line.includes("step_skipped"))).toHaveLength(10);
+  });
+
+  test("a half of a checkpoint that cannot be written ends the run also when the next step changes nothing", async () => {
+    const job = await jobIn("half");
+    await mkdir(join(job.runDir, "checkpoints"));
+    await writeFile(join(job.runDir, "checkpoints", "step_1"), "no folder");
+    const training = runTrainer(job);
+    training.catch(() => undefined);
+    await job.rollouts.send(1, await batchOf(modelDir, 0), ["b"]);
+    const [batch] = await batchOf(modelDir, 0);
+    batch?.advantages.fill(3e38, 1);
+    await job.rollouts.send(2, batch === undefined ? [] : [batch], ["b"]);
+    await expect(training).rejects.toMatchObject({ message: expect.stringContaining("step_1") as string });
   });
 
   test("trains with a function by path, and with a KL term towards a frozen model that the policy moves away from", async () => {

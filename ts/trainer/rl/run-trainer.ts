@@ -9,6 +9,7 @@
  */
 
 import type { RlConfig } from "../../config/index.ts";
+import { withEnds } from "../../async/with-ends.ts";
 import { PrlError } from "../../errors.ts";
 import { type Metrics, metricsAfter } from "../../monitors/index.ts";
 import {
@@ -81,20 +82,22 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   await job.turn?.wait(null, job.signal);
   const trainer = await (job.open ?? openBackend)(backendJob(job));
   const run = new TrainerRun(job, trainer, base);
-  try {
+  const train = async () => {
     await run.begin();
     for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) await run.step(step);
     await run.saving;
     await job.weights.delivered(job.signal);
-  } finally {
-    await Promise.allSettled([run.saving]);
-    await Promise.all([job.rollouts.close(), job.weights.close()]);
-    await trainer.close();
-  }
+  };
+  await withEnds(train, [
+    () => run.saving,
+    () => job.rollouts.close(),
+    () => job.weights.close(),
+    () => trainer.close(),
+  ]);
 }
 
 class TrainerRun {
-  /** Resolves when the newest half of a checkpoint exists; rejects when it could not be written. */
+  /** Resolves when all halves of checkpoints that were begun exist; rejects when one could not be written. */
   saving: Promise<void> = Promise.resolve();
   readonly #job: TrainerJob;
   readonly #trainer: TrainerBackend;
@@ -224,10 +227,11 @@ class TrainerRun {
     if (this.#job.checkpoints?.rules.save_async === false) await this.saving;
   }
 
+  /** A step that changes nothing does not await the half before it, whose failure must not be lost for that. */
   #save(saving: Promise<void>): void {
-    this.saving = saving;
+    this.saving = Promise.all([this.saving, saving]).then(() => undefined);
     // Its rejection is handled where it is awaited.
-    saving.catch(() => undefined);
+    this.saving.catch(() => undefined);
   }
 }
 

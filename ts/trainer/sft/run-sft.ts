@@ -5,6 +5,7 @@
  */
 
 import type { SftConfig } from "../../config/index.ts";
+import { withEnds } from "../../async/with-ends.ts";
 import { PrlError } from "../../errors.ts";
 import type { Metrics } from "../../monitors/index.ts";
 import { buildBatchAsync, packSequences } from "../../native/index.ts";
@@ -62,7 +63,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
   const saver = job.checkpoints === undefined ? null : new SftSaver(job.checkpoints, metrics, signal);
   const steps = new TrainSteps(trainer, metrics);
   let data: SftData | null = null;
-  try {
+  const train = async (): Promise<SftResult> => {
     const position = job.start === undefined ? null : await readSftPosition(job.start.dir);
     data = await openSftData(config, encoding, signal, position);
     if (config.val?.eval_on_start === true && startStep === 0)
@@ -95,7 +96,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       const publishedFrom = performance.now();
       await job.publisher?.afterStep(step, trainer, signal);
       const publishedAt = performance.now();
-      await saver?.afterStep(step, config.max_steps, trainer, data.position);
+      await saver?.prepare(step, config.max_steps, trainer, { ...data.position });
       const savedAt = performance.now();
       metrics.log(step, {
         ...trainMetrics(stepMetrics, []),
@@ -115,6 +116,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
         ...validation,
         ...(job.checkpoints === undefined ? {} : await checkpointDisk(job.checkpoints.root)),
       });
+      await saver?.finish();
       result.steps = step;
       result.loss = loss;
       result.tokens += tokens;
@@ -122,10 +124,8 @@ export async function runSft(job: SftJob): Promise<SftResult> {
     await saver?.saved;
     await trainer.save(outDir);
     return result;
-  } finally {
-    await Promise.allSettled([saver?.saved]);
-    await Promise.all([trainer.close(), data?.close()]);
-  }
+  };
+  return withEnds(train, [async () => saver?.saved, () => trainer.close(), async () => data?.close()]);
 }
 
 function backendJob({ modelDir, baseDir, config, start }: SftJob): BackendJob {

@@ -15,8 +15,8 @@ import {
   type CheckpointWriter,
   isCheckpointStep,
   joinHalves,
+  prepareHalf,
   pruneCheckpoints,
-  writeHalf,
 } from "../../transports/index.ts";
 import type { SftPosition } from "./sft-data.ts";
 
@@ -57,6 +57,7 @@ export class SftSaver {
   readonly #checkpoints: SftCheckpoints;
   readonly #metrics: Metrics;
   readonly #signal: AbortSignal;
+  #prepared: PreparedCheckpoint | null = null;
 
   constructor(checkpoints: SftCheckpoints, metrics: Metrics, signal: AbortSignal) {
     this.#checkpoints = checkpoints;
@@ -64,25 +65,52 @@ export class SftSaver {
     this.#signal = signal;
   }
 
-  /** Writes a checkpoint when the rules want one at this step; with `save_async = false` it is whole when this returns. */
-  async afterStep(step: number, maxSteps: number, trainer: TrainerBackend, position: SftPosition): Promise<void> {
+  /**
+   * Begins to write the checkpoint when the rules want one at this step; with `save_async = false` its files are written when this returns. It exists only
+   * after `finish`.
+   */
+  async prepare(step: number, maxSteps: number, trainer: TrainerBackend, position: SftPosition): Promise<void> {
     if (!isCheckpointStep(step, this.#checkpoints.rules, maxSteps)) return;
     await this.saved;
-    this.saved = this.#write(step, trainer, { ...position });
-    // Its rejection is handled where it is awaited.
-    this.saved.catch(() => undefined);
-    if (!this.#checkpoints.rules.save_async) await this.saved;
-  }
-
-  async #write(step: number, trainer: TrainerBackend, position: SftPosition): Promise<void> {
     const startedAt = performance.now();
-    await writeHalf(this.#checkpoints, step, "trainer", async (dir) => {
+    const files = prepareHalf(this.#checkpoints, step, "trainer", async (dir) => {
       await trainer.saveCheckpoint(dir);
       await atomicWriteJson(join(dir, DATA_FILE), position);
     });
+    this.#prepared = { step, startedAt, files };
+    this.#save(files.then(() => undefined));
+    if (!this.#checkpoints.rules.save_async) await files;
+  }
+
+  /** Lets the prepared checkpoint exist, if there is one. It is called when the step is logged: a run that continues from it does not log the step. */
+  async finish(): Promise<void> {
+    const prepared = this.#prepared;
+    if (prepared === null) return;
+    this.#prepared = null;
+    this.#save(this.#finish(prepared));
+    if (!this.#checkpoints.rules.save_async) await this.saved;
+  }
+
+  async #finish({ step, startedAt, files }: PreparedCheckpoint): Promise<void> {
+    const end = await files;
+    await end();
     const options = { deadlineMs: JOIN_DEADLINE_MS, signal: this.#signal, isSupervised: true };
     await joinHalves(this.#checkpoints, step, options);
     const pruned = await pruneCheckpoints(this.#checkpoints.root, step, this.#checkpoints.rules);
     this.#metrics.event("checkpoint", { step, pruned, seconds: (performance.now() - startedAt) / 1000 });
   }
+
+  #save(saved: Promise<void>): void {
+    this.saved = saved;
+    // Its rejection is handled where it is awaited.
+    saved.catch(() => undefined);
+  }
+}
+
+/** A checkpoint whose files are being written. */
+interface PreparedCheckpoint {
+  step: number;
+  startedAt: number;
+  /** Resolves when they are written, to what makes the half exist. */
+  files: ReturnType<typeof prepareHalf>;
 }
