@@ -169,7 +169,7 @@ export async function openWeightPuller(
 }
 
 /** How many versions in `root` are later than this one. */
-async function laterThan(root: string, version: number): Promise<number> {
+export async function laterThan(root: string, version: number): Promise<number> {
   const names = await readdir(root);
   return names.filter((name) => Number(VERSION.exec(name)?.[1] ?? -1) > version).length;
 }

@@ -49,7 +49,13 @@ export {
   type WeightSource,
 } from "./weights.ts";
 export { grpcRolloutReceiver, grpcRolloutSender } from "./grpc-rollouts.ts";
-export { grpcWeightFollower, grpcWeightSender, openWeightPuller, type WeightPuller } from "./grpc-weights.ts";
+export {
+  grpcWeightFollower,
+  grpcWeightSender,
+  laterThan,
+  openWeightPuller,
+  type WeightPuller,
+} from "./grpc-weights.ts";
 export {
   openInferencePuller,
   openOrchestratorTransports,

@@ -101,6 +101,8 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
       isAtWork = true;
       weights
         .serveFullRequest()
+        // A request that failed stays, so this is a try again after a failure.
+        .then(() => (unserved = undefined))
         .catch((error: unknown) => (unserved = error))
         .finally(() => (isAtWork = false));
     }, FULL_REQUEST_POLL_MS).unref();

@@ -1,7 +1,9 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { relayVersions } from "../../../ts/cli/commands/weights/relay.ts";
 import { digest, openWeightNode, WeightPublisher, writeSafetensors } from "../../../ts/native/index.ts";
 import { prl } from "./run.ts";
 
@@ -182,6 +184,35 @@ describe("prl weights", () => {
     expect(there).toMatchObject({ code: 2 });
     const odd = await prl(["weights", "reshard", "step_0", "odd", "--to", "rows"], root);
     expect(odd.stderr).toContain("PRL_WEIGHTS_PLAN");
+  });
+});
+
+describe("prl weights relay", () => {
+  test("follows a publisher that goes back to an older version, and keeps that", async () => {
+    const root = await publishedRoot();
+    const relayed = join(root, "..", "relayed");
+    const options = { token: null, patienceMs: 5_000 };
+    const [origin, relay] = [openWeightNode(root, options), openWeightNode(relayed, options)];
+    const stop = new AbortController();
+    const address = await origin.listen("127.0.0.1:0");
+    const notes: string[] = [];
+    const note = (line: string) => void notes.push(line);
+    const { signal } = stop;
+    const work = relayVersions(relay, relayed, { sources: [address], keep: 1, lookMs: 50, note, signal });
+    work.catch(() => undefined);
+    const here = async (version: number, times: number) => {
+      const count = () => notes.filter((line) => line.startsWith(`version ${version} `)).length;
+      for (let i = 0; i < 500 && count() < times; i++) await sleep(10);
+      expect(count()).toBe(times);
+    };
+    await here(3, 1);
+    for (const version of [3, 2]) await rm(join(root, `step_${version}`), { recursive: true });
+    await here(1, 1);
+    expect(await prl(["weights", "verify", join(relayed, "step_1")])).toMatchObject({ code: 0 });
+    stop.abort();
+    await relay.close();
+    await work.catch(() => undefined);
+    await origin.close();
   });
 });
 

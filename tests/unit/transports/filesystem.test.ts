@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rename, rm, truncate, writeFile, mkdir } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
 import {
@@ -270,6 +270,21 @@ describe("weights by folders", () => {
       serving.mockRestore();
       await trainer.close();
     }
+  });
+
+  test("that were asked for in full are tried again after a failure, which does not end the run later", async () => {
+    const serving = vi.spyOn(WeightPublisher.prototype, "serveFullRequest");
+    onTestFinished(() => serving.mockRestore());
+    const trainer = filesystemWeights(runDir, { keep: 4 });
+    for (let version = 0; version < 3; version++) await trainer.publish(version, save("BF16", version), null);
+    serving.mockRejectedValueOnce(new PrlError("PRL_WEIGHTS_IO", "disk full"));
+    await rm(join(runDir, "weights", "step_1"), { recursive: true });
+    const orchestrator = filesystemWeights(runDir, { keep: 4 });
+    const received = await orchestrator.receive(2, { deadlineMs: 10_000, signal: never });
+    expect(received.manifest).toMatchObject({ version: 2, encoding: "full" });
+    await received.release();
+    expect((await trainer.publish(3, save("BF16", 3), null)).manifest.version).toBe(3);
+    await trainer.close();
   });
 
   test("whose base is lost are given up by name when a newer one comes in full first", async () => {

@@ -3,11 +3,30 @@ import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
 import type { WeightNode } from "../../../native/index.ts";
+import { laterThan } from "../../../transports/index.ts";
 import { numberOption, type PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo } from "../../command.ts";
 import { announce, DEFAULT_LISTEN, onlyFolder, sourcesOf, withNode } from "./network.ts";
 
 const DEFAULT_KEEP = 4;
+/** How long a newer version is awaited before the publisher is asked whether it went back to an older one. */
+const LOOK_MS = 5_000;
+
+interface RelayOptions {
+  /** Where versions come from, the publisher last. */
+  sources: readonly string[];
+  keep: number;
+  /** Gets a line for each version, and for each failed try. */
+  note: (line: string) => void;
+  signal: AbortSignal;
+  lookMs?: number;
+}
+
+/** A version that is here. */
+interface Here {
+  version: number;
+  digest: string;
+}
 
 export async function run(args: PlainArguments, io: CommandIo): Promise<number> {
   const root = resolve(io.cwd, onlyFolder(args, "where the versions go"));
@@ -15,26 +34,53 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   const keep = numberOption(args.options, "--keep", DEFAULT_KEEP);
   return withNode(root, args, io, async (node, signal) => {
     announce(io, await node.listen(args.options.get("--listen") ?? DEFAULT_LISTEN), root);
-    let after: number | undefined;
-    while (!signal.aborted) {
-      const version = await nextVersion(node, after, sources, io);
-      if (version === undefined) continue;
-      io.stderr.write(`version ${version.version} (${version.digest}) is here\n`);
-      after = version.version;
-      await node.prune(keep);
-    }
+    const note = (line: string) => void io.stderr.write(`${line}\n`);
+    await relayVersions(node, root, { sources, keep, note, signal });
   });
 }
 
+/** Brings each version that the sources have into the node's folder `root`, until the signal. */
+export async function relayVersions(node: WeightNode, root: string, options: RelayOptions): Promise<void> {
+  let last: Here | undefined;
+  while (!options.signal.aborted) {
+    const next = await nextVersion(node, last, options);
+    if (next === undefined) continue;
+    options.note(`version ${next.version} (${next.digest}) is here`);
+    last = next;
+    // A run that went back needs this version, although later ones of the attempt before are here.
+    await node.prune(options.keep + (await laterThan(root, next.version)));
+  }
+}
+
 /** Waits for the next version. A publisher that is gone may come back: until then the relay serves what it has. */
-async function nextVersion(node: WeightNode, after: number | undefined, sources: readonly string[], io: CommandIo) {
+async function nextVersion(node: WeightNode, last: Here | undefined, options: RelayOptions): Promise<Here | undefined> {
+  const { sources, note, lookMs = LOOK_MS } = options;
   try {
-    return await node.pull(after === undefined ? {} : { after }, sources);
+    const wanted = last === undefined ? {} : { after: last.version };
+    return (await ifItCame(node.pull({ ...wanted, waitMs: lookMs }, sources))) ?? (await wentBack(node, last, sources));
   } catch (error) {
-    if (!(error instanceof PrlError)) throw error;
-    if (error.code === "PRL_TRANSPORT_VERSION") return undefined;
-    if (error.code !== "PRL_TRANSPORT_UNREACHABLE") throw error;
-    io.stderr.write(`${error.message}; still trying\n`);
+    if (!(error instanceof PrlError) || error.code !== "PRL_TRANSPORT_UNREACHABLE") throw error;
+    note(`${error.message}; still trying`);
     return undefined;
+  }
+}
+
+/** The publisher's newest version, when it is another than the last one: a run that is resumed from a checkpoint publishes lower numbers again. */
+async function wentBack(
+  node: WeightNode,
+  last: Here | undefined,
+  sources: readonly string[],
+): Promise<Here | undefined> {
+  const newest = await ifItCame(node.describe({ waitMs: 0 }, sources.slice(-1)));
+  if (newest === undefined || (newest.version === last?.version && newest.digest === last.digest)) return undefined;
+  return ifItCame(node.pull({ version: newest.version, digest: newest.digest, waitMs: 0 }, sources));
+}
+
+async function ifItCame<T>(version: Promise<T>): Promise<T | undefined> {
+  try {
+    return await version;
+  } catch (error) {
+    if (error instanceof PrlError && error.code === "PRL_TRANSPORT_VERSION") return undefined;
+    throw error;
   }
 }
