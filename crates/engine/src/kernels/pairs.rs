@@ -12,6 +12,8 @@ use std::arch::x86_64::{
     _mm512_unpacklo_epi64,
 };
 
+use std::ops::Range;
+
 use super::element::Element;
 
 /// Two bfloat16 numbers; the one with the lower k is in the low half.
@@ -19,12 +21,19 @@ use super::element::Element;
 #[repr(transparent)]
 pub(crate) struct Pair(u32);
 
+impl Pair {
+    /// The pair as the instructions take it.
+    pub(crate) fn bits(self) -> i32 {
+        self.0.cast_signed()
+    }
+}
+
 // SAFETY: four bytes without padding, any of which are a value; zero bits are two zeros.
 unsafe impl Element for Pair {}
 
 /// Most columns that [`pair_columns`] takes, and most rows that [`pair_turned`] does.
 pub(crate) const VECTOR: usize = 16;
-/// So many rows ahead a column is fetched: its lines lie too far from each other for the processor to foresee them.
+/// So many rows ahead columns are fetched: its lines lie too far from each other for the processor to foresee them.
 pub(crate) const AHEAD: usize = 32;
 
 /// Makes `out[at / 2][row]` of `height` rows of `length` numbers each, `stride` apart.
@@ -84,6 +93,59 @@ pub(crate) fn pair_columns(
         // SAFETY: the mask leaves out what is behind the end.
         unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask, sixteen_pairs(load(2 * step), odd)) };
     }
+}
+
+/// Makes pieces of at most 16 columns each of `length` rows, `stride` apart: the columns `piece.columns` at `out[piece.first + step * piece.width..]` for each
+/// two rows. A last row without a partner stands beside zeros. All pieces of a row are read together, because they share its cache lines.
+///
+/// # Panics
+/// When a row is too short, or a piece has more than 16 columns or does not lie in `out`.
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn pair_pieces(rows: &[f32], (stride, length): (usize, usize), pieces: &[Piece], out: &mut [Pair]) {
+    let steps = length.div_ceil(2);
+    for Piece { columns, first, width } in pieces {
+        assert!(columns.len() <= VECTOR.min(*width), "a vector of columns");
+        assert!(
+            length == 0 || (length - 1) * stride + columns.end <= rows.len(),
+            "rows have the columns"
+        );
+        assert!(
+            steps == 0 || first + (steps - 1) * width + columns.len() <= out.len(),
+            "a place for each pair"
+        );
+    }
+    for step in 0..steps {
+        let row = |at: usize| rows.as_ptr().wrapping_add(at * stride);
+        let (even, odd) = (row(2 * step), row(2 * step + 1));
+        let has_odd = 2 * step + 1 < length;
+        let ahead = [2 * step + AHEAD, 2 * step + AHEAD + 1].map(row);
+        for Piece { columns, first, width } in pieces {
+            for row in ahead {
+                _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(columns.start).cast());
+            }
+            let mask = ((1u32 << columns.len()) - 1) as u16;
+            // SAFETY: the rows and `out` are long enough, as asserted above; the mask leaves out what is behind a piece.
+            unsafe {
+                let low = _mm512_maskz_loadu_ps(mask, even.add(columns.start));
+                let high = if has_odd {
+                    _mm512_maskz_loadu_ps(mask, odd.add(columns.start))
+                } else {
+                    _mm512_setzero_ps()
+                };
+                let to = out.as_mut_ptr().add(first + step * width);
+                _mm512_mask_storeu_epi32(to.cast(), mask, sixteen_pairs(low, high));
+            }
+        }
+    }
+}
+
+/// Columns of [`pair_pieces`], and where they go.
+pub(crate) struct Piece {
+    pub(crate) columns: Range<usize>,
+    /// The place of the first pair of the first column.
+    pub(crate) first: usize,
+    /// Pairs from one step to the next.
+    pub(crate) width: usize,
 }
 
 /// Makes `out[at / 2][row]` of at most 16 rows of `length` numbers each. Rows of `out` have `width` pairs.

@@ -30,14 +30,14 @@ use super::pairs::Pair;
 use crate::compute::Compute;
 use crate::isa::Tier;
 pub(crate) use left::Left;
-use left::{Cut, pack_tile};
+use left::{Cut, Tiles, pack_tiles};
 use right::{Source, Stored, run_int8};
 use tile::{TileKernel, kernels_portable};
 #[cfg(target_arch = "x86_64")]
 use {
     super::pack::pair_steps,
     amx::run_tiles,
-    left::pack_pairs,
+    left::pack_pair_tiles,
     tile::{kernels_avx2, kernels_avx512},
     tile_bf16::kernels_avx512_bf16,
 };
@@ -65,8 +65,6 @@ impl BlockRows {
     }
 }
 
-/// Steps of k of a transposed A that are packed for all tiles of a block before the next ones.
-const STEPS_AT_ONCE: usize = 16;
 /// Tasks per thread that a product is split into, for balance.
 const TASKS_PER_THREAD: usize = 4;
 
@@ -261,7 +259,7 @@ unsafe fn run_pairs<S: Source<Pair>>(block: &Block<'_>, source: &mut S) {
     }
     let kernels = Kernels {
         of_height: kernels_avx512_bf16,
-        pack: pack_pairs,
+        pack: pack_pair_tiles,
         depth: 2,
     };
     // SAFETY: by this function's contract.
@@ -275,7 +273,7 @@ unsafe fn run_pairs<S: Source<Pair>>(block: &Block<'_>, source: &mut S) {
 unsafe fn run_f32<E: Number, S: Source<E>>(block: &Block<'_>, source: &mut S) {
     let kernels = |of_height| Kernels {
         of_height,
-        pack: pack_tile,
+        pack: pack_tiles,
         depth: 1,
     };
     BLOCK_OF_A.with_borrow_mut(|scratch| {
@@ -311,8 +309,8 @@ struct Block<'a> {
 struct Kernels<T, E> {
     /// The kernel for tiles of a height.
     of_height: fn(usize) -> TileKernel<T, E>,
-    /// Writes a tile of A, step by step.
-    pack: fn(Tier, Left<'_>, Cut, &mut [T]),
+    /// Writes rows of A as tiles of at most so many rows, each step by step.
+    pack: fn(Tier, Left<'_>, Cut, usize, &mut [T]),
     /// Consecutive k of an element of a tile or a panel: the k of a step.
     depth: usize,
 }
@@ -336,39 +334,22 @@ unsafe fn run_block<T: Element, E: Element, S: Source<E>, const MR: usize, const
         let first_step = steps * stretch / stretches;
         let length = steps * (stretch + 1) / stretches - first_step;
         let load = block.accumulate || stretch > 0;
-        // Of a transposed A, a few rows at a time go to all tiles, which share their cache lines.
-        let steps_at_once = match block.a {
-            Left::Rows { .. } => length,
-            Left::Columns { .. } => STEPS_AT_ONCE,
+        let first_k = first_step * kernels.depth;
+        let cut = Cut {
+            first_row: block.first_row,
+            rows: block.rows,
+            first_k,
+            length: (length * kernels.depth).min(k - first_k),
         };
-        let mut from = 0;
-        while from < length {
-            let count = steps_at_once.min(length - from);
-            let first_k = (first_step + from) * kernels.depth;
-            let mut row = 0;
-            while row < block.rows {
-                let height = tile_height(block.rows - row, MR);
-                let cut = Cut {
-                    first_row: block.first_row + row,
-                    height,
-                    first_k,
-                    length: (count * kernels.depth).min(k - first_k),
-                };
-                let at = row * length + from * height;
-                (kernels.pack)(block.tier, block.a, cut, &mut scratch[at..at + count * height]);
-                row += height;
-            }
-            from += count;
-        }
+        (kernels.pack)(block.tier, block.a, cut, MR, &mut scratch[..block.rows * length]);
         for index in block.first_panel..block.last_panel {
             let panel = source.steps(index, first_step, length);
             debug_assert_eq!(panel.len(), length * NR, "a panel has NR columns");
             let first_column = index * NR;
             let columns = NR.min(block.b.n() - first_column);
-            let mut row = 0;
-            while row < block.rows {
-                let height = tile_height(block.rows - row, MR);
-                let tile = &scratch[row * length..(row + height) * length];
+            for Range { start: row, end } in Tiles::of(block.rows, MR) {
+                let height = end - row;
+                let tile = &scratch[row * length..end * length];
                 let kernel = (kernels.of_height)(height);
                 let c = block.c.wrapping_add(row * block.stride + first_column);
                 if columns == NR {
@@ -390,18 +371,7 @@ unsafe fn run_block<T: Element, E: Element, S: Source<E>, const MR: usize, const
                         }
                     }
                 }
-                row += height;
             }
         }
-    }
-}
-
-/// Rows of the next tile: the tier's full height, or what is left in steps of 4, 2 and 1.
-fn tile_height(left: usize, full: usize) -> usize {
-    match left {
-        _ if left >= full => full,
-        1 => 1,
-        2 | 3 => 2,
-        _ => 4,
     }
 }

@@ -7,8 +7,6 @@
 mod int8;
 #[cfg(target_arch = "x86_64")]
 mod paired;
-#[cfg(test)]
-mod tests_int8;
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -24,7 +22,7 @@ use crate::isa::Tier;
 #[cfg(test)]
 pub(crate) use int8::GROUP;
 use int8::Shape;
-pub(crate) use int8::{Int8, PanelRows};
+pub(crate) use int8::{Int8, PanelRows, RowSums};
 
 thread_local! {
     /// A panel in f32 that is then rounded.

@@ -1,44 +1,20 @@
 //! Right-hand operands in pairs of bfloat16 numbers, made of f32 without a copy in between.
 
-use std::ops::Range;
-
 use super::int8::Shape;
 use super::pair_steps;
 use crate::compute::Compute;
 use crate::kernels::buffer::{Buffer, Shared};
-use crate::kernels::pairs::{Pair, VECTOR, pair_columns, pair_turned};
+use crate::kernels::pairs::{Pair, Piece, VECTOR, pair_pieces, pair_turned};
+
+/// Panels that one task fills at a time: they share the pages of the matrix.
+const PANELS_AT_ONCE: usize = 4;
 
 /// Takes the transpose of the row-major `weight [n, k]`.
-pub(super) fn fill_transposed(data: &mut Buffer<Pair>, compute: &Compute, weight: &[f32], shape: Shape) {
-    let Shape { k, n, .. } = shape;
-    fill(data, compute, shape, |columns, to| {
-        // SAFETY: only the tiers that multiply bfloat16 numbers keep pairs, and a `Compute` hands them out on machines that have their features.
-        unsafe { pair_turned(&weight[columns.start * k..columns.end.min(n) * k], k, to) };
-    });
-}
-
-/// Takes columns, from `first` on, of the row-major `matrix`, whose rows have `stride` elements.
-pub(super) fn fill_columns(
+pub(super) fn fill_transposed(
     data: &mut Buffer<Pair>,
     compute: &Compute,
-    (matrix, stride): (&[f32], usize),
-    first: usize,
-    shape: Shape,
-) {
-    let Shape { k, n, .. } = shape;
-    fill(data, compute, shape, |columns, to| {
-        let count = columns.end.min(n) - columns.start;
-        // SAFETY: as above.
-        unsafe { pair_columns(&matrix[first + columns.start..], (stride, k), count, to) };
-    });
-}
-
-/// Lets `write(columns, to)` fill the pairs of at most [`VECTOR`] columns, `to[step * width + column]`, in zeros.
-fn fill(
-    data: &mut Buffer<Pair>,
-    compute: &Compute,
+    weight: &[f32],
     Shape { k, n, width }: Shape,
-    write: impl Fn(Range<usize>, (&mut [Pair], usize)) + Sync,
 ) {
     let size = pair_steps(compute.tier(), k) * width;
     let shared = Shared::new(data);
@@ -49,7 +25,42 @@ fn fill(
         let whole = k.div_ceil(2) * width;
         to[if n - first < width { 0 } else { whole }..].fill(Pair::default());
         for at in (0..width.min(n - first)).step_by(VECTOR) {
-            write(first + at..first + at + VECTOR, (&mut to[at..], width));
+            let columns = first + at..n.min(first + at + VECTOR);
+            // SAFETY: only the tiers that multiply bfloat16 numbers keep pairs, and a `Compute` hands them out on machines that have their features.
+            unsafe { pair_turned(&weight[columns.start * k..columns.end * k], k, (&mut to[at..], width)) };
         }
+    });
+}
+
+/// Takes columns, from `first` on, of the row-major `matrix`, whose rows have `stride` elements.
+pub(super) fn fill_columns(
+    data: &mut Buffer<Pair>,
+    compute: &Compute,
+    (matrix, stride): (&[f32], usize),
+    first: usize,
+    Shape { k, n, width }: Shape,
+) {
+    let size = pair_steps(compute.tier(), k) * width;
+    let whole = k.div_ceil(2) * width;
+    let panels = n.div_ceil(width);
+    let at_once = panels.div_ceil(2 * compute.threads()).clamp(1, PANELS_AT_ONCE);
+    let shared = Shared::new(data);
+    compute.run(panels.div_ceil(at_once), |task| {
+        let first_panel = task * at_once;
+        let count = at_once.min(panels - first_panel);
+        // SAFETY: each task takes its own panels.
+        let to = unsafe { shared.slice(first_panel * size, count * size) };
+        for (index, panel) in to.chunks_exact_mut(size.max(1)).enumerate() {
+            let is_full = (first_panel + index + 1) * width <= n;
+            panel[if is_full { whole } else { 0 }..].fill(Pair::default());
+        }
+        let columns = (count * width).min(n - first_panel * width);
+        let pieces = Vec::from_iter((0..columns).step_by(VECTOR).map(|at| Piece {
+            columns: at..columns.min(at + VECTOR),
+            first: at / width * size + at % width,
+            width,
+        }));
+        // SAFETY: as above.
+        unsafe { pair_pieces(&matrix[first + first_panel * width..], (stride, k), &pieces, to) };
     });
 }

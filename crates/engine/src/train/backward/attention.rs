@@ -290,3 +290,78 @@ fn load_keys(pass: Pass<'_>, (span, head): (&Span, usize), around: Around<'_>, s
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::WeightDtype;
+    use crate::isa::Tier;
+    use crate::kernels::gemm::test_operands::numbers;
+    use crate::model::lora::Adapted;
+    use crate::model::rope::Rope;
+    use crate::model::rows::Packing;
+
+    /// The bits of the gradients of q, k and v; keys and values may be rounded before.
+    fn gradients(compute: &Compute, config: &ModelConfig, are_rounded: bool) -> Vec<u32> {
+        let mut packing = Packing::default();
+        packing.push(&[1, 2, 3, 4, 5]);
+        packing.push(&[1, 2, 3, 6, 7, 8]);
+        let rows = packing.finish();
+        let (q, kv, all) = (config.q_width(), config.kv_width(), config.qkv_width());
+        let mut turned = numbers(rows.len() * (q + kv), 1);
+        let mut qkv = numbers(rows.len() * all, 2);
+        if are_rounded {
+            turned
+                .chunks_exact_mut(q + kv)
+                .for_each(|row| round(Tier::Portable, &mut row[q..]));
+            qkv.chunks_exact_mut(all)
+                .for_each(|row| round(Tier::Portable, &mut row[q + kv..]));
+        }
+        let rope = Rope::new(config).up_to(rows.longest);
+        let pass = Pass {
+            compute,
+            config,
+            rope: &rope,
+            rows: &rows,
+            window: usize::MAX,
+            moe: None,
+            replay: None,
+            balance: None,
+            outputs: None,
+            adapted: Adapted {
+                segments: &[],
+                layer: 0,
+                dropout: None,
+            },
+        };
+        let around = Around {
+            turned: &turned,
+            qkv: &qkv,
+            grad_attended: &numbers(rows.len() * q, 3),
+        };
+        let mut grad_qkv = vec![0f32; rows.len() * all];
+        attention_backward(pass, around, &mut grad_qkv, &mut Buffer::default());
+        grad_qkv.into_iter().map(f32::to_bits).collect()
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_keys_and_values_that_the_cache_keeps() {
+        let json = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 16, "hidden_size": 64, "intermediate_size": 64,
+            "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
+            "max_position_embeddings": 64, "tie_word_embeddings": true}"#;
+        let mut config = ModelConfig::from_json(json).expect("a config");
+        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
+            let compute = Compute::new(2, Some(tier)).expect("the pool starts");
+            for dtype in [WeightDtype::F32, WeightDtype::Bf16] {
+                config.dtype = dtype;
+                let rounds_in_the_product = tier == Tier::Amx && dtype == WeightDtype::Bf16;
+                let [as_they_are, rounded] = [false, true].map(|are_rounded| gradients(&compute, &config, are_rounded));
+                assert_eq!(
+                    as_they_are == rounded,
+                    keeps_bf16(&config, tier) || rounds_in_the_product,
+                    "{tier:?} {dtype:?}"
+                );
+            }
+        }
+    }
+}

@@ -4,20 +4,27 @@
 //! even, so that |w - q s| <= s / 2. Seven bits times eight are exact in f32: the number q s is the same in every tier, for `x . W^T` and for
 //! `dy . W`. In a model whose weights are in bfloat16 it is rounded to that format, as all its weights are.
 
+mod few_rows;
+#[cfg(test)]
+mod tests;
+
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m512, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm256_loadu_si256, _mm512_castsi512_ps, _mm512_cvtepi8_epi32,
-    _mm512_cvtepi32_ps, _mm512_cvtepu16_epi32, _mm512_mul_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_slli_epi32,
+    __m512, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm256_loadu_si256, _mm512_castsi512_ps,
+    _mm512_cvtepi8_epi32, _mm512_cvtepi32_ps, _mm512_cvtepu16_epi32, _mm512_mul_ps, _mm512_set1_ps, _mm512_setzero_ps,
+    _mm512_slli_epi32,
 };
 
-use super::super::buffer::{Buffer, Shared};
-use super::super::element::{Bf16, Number};
-#[cfg(target_arch = "x86_64")]
-use super::super::pairs::{Pair, VECTOR, sixteen_pairs, store};
-use super::super::{Lanes, tiered};
 use crate::compute::Compute;
 use crate::config::WeightDtype;
 use crate::isa::Tier;
+use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::element::{Bf16, Number};
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::pairs::{Pair, VECTOR, sixteen_pairs, store};
+use crate::kernels::{Lanes, tiered};
+
+pub(crate) use few_rows::RowSums;
 
 /// Weights that share a scale; fewer at the end of a row. A multiple of every tier's panel width.
 pub(crate) const GROUP: usize = 64;
@@ -260,17 +267,15 @@ impl Int8 {
         while !values.is_empty() {
             let (group, later) = values.split_at(values.len().min(GROUP - row % GROUP));
             let (pairs, later_out) = std::mem::take(&mut out).split_at_mut(group.len().div_ceil(2));
-            match self.along {
-                Along::K => {
-                    let at = (panel * k.div_ceil(GROUP) + row / GROUP) * COLUMNS;
-                    let scales = factors(&self.scales[at..][..COLUMNS]);
-                    pair_group(group, |_| scales, pairs);
-                }
-                Along::N => {
-                    let scales = &self.scales[panel * COLUMNS / GROUP * k + row..][..group.len()];
-                    pair_group(group, |row| [_mm512_set1_ps(scales[row].widen()); 2], pairs);
-                }
-            }
+            let scales = match self.along {
+                Along::K => &self.scales[(panel * k.div_ceil(GROUP) + row / GROUP) * COLUMNS..][..COLUMNS],
+                Along::N => &self.scales[panel * COLUMNS / GROUP * k + row..][..group.len()],
+            };
+            each_pair(group, (self.along, scales), |step, [low, high]| {
+                let to = &mut pairs[step];
+                store(low, &mut to[..VECTOR]);
+                store(high, &mut to[VECTOR..]);
+            });
             row += group.len();
             (values, out) = (later, later_out);
         }
@@ -289,25 +294,46 @@ fn factors(scales: &[Bf16]) -> [__m512; 2] {
     })
 }
 
-/// [`Int8::pair`] of rows whose scales are `factors(row)`.
+/// Calls `take` with the numbers of each two rows of a panel, rounded to bfloat16, in pairs: its first and its last sixteen columns. A last row without
+/// a partner stands beside zeros. The rows lie in one group of k.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
-fn pair_group(rows: &[[i8; COLUMNS]], factors: impl Fn(usize) -> [__m512; 2], out: &mut [[Pair; COLUMNS]]) {
+fn each_pair(rows: &[[i8; COLUMNS]], (along, scales): (Along, &[Bf16]), take: impl FnMut(usize, [__m512i; 2])) {
+    match along {
+        Along::K => {
+            let factors = factors(scales);
+            each_pair_scaled(rows, |_| factors, take);
+        }
+        Along::N => each_pair_scaled(rows, |row| [_mm512_set1_ps(scales[row].widen()); 2], take),
+    }
+}
+
+/// [`each_pair`] of rows whose scales are `factors(row)`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn each_pair_scaled(
+    rows: &[[i8; COLUMNS]],
+    factors: impl Fn(usize) -> [__m512; 2],
+    mut take: impl FnMut(usize, [__m512i; 2]),
+) {
     /// Rows ahead that are fetched: memory is slower than the conversion.
     const AHEAD: usize = 256;
     let (both, last) = rows.as_chunks::<2>();
-    for (index, ([even, odd], out)) in both.iter().zip(&mut *out).enumerate() {
+    for (step, [even, odd]) in both.iter().enumerate() {
         _mm_prefetch::<_MM_HINT_T0>(even.as_ptr().wrapping_add(AHEAD * COLUMNS));
-        let [even_low, even_high] = scaled(even, factors(2 * index));
-        let [odd_low, odd_high] = scaled(odd, factors(2 * index + 1));
-        store(sixteen_pairs(even_low, odd_low), &mut out[..VECTOR]);
-        store(sixteen_pairs(even_high, odd_high), &mut out[VECTOR..]);
+        let [even_low, even_high] = scaled(even, factors(2 * step));
+        let [odd_low, odd_high] = scaled(odd, factors(2 * step + 1));
+        take(
+            step,
+            [sixteen_pairs(even_low, odd_low), sixteen_pairs(even_high, odd_high)],
+        );
     }
-    if let ([even], Some(out)) = (last, out.get_mut(both.len())) {
+    if let [even] = last {
         let [low, high] = scaled(even, factors(2 * both.len()));
-        store(sixteen_pairs(low, _mm512_setzero_ps()), &mut out[..VECTOR]);
-        store(sixteen_pairs(high, _mm512_setzero_ps()), &mut out[VECTOR..]);
+        let none = _mm512_setzero_ps();
+        take(both.len(), [sixteen_pairs(low, none), sixteen_pairs(high, none)]);
     }
 }
 

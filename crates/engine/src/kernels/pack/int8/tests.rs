@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::{GROUP, Packed, PanelRows, Panels, panel_width};
+use super::{GROUP, PanelRows};
 use crate::compute::Compute;
 use crate::config::{BaseDtype, WeightDtype, WeightFormat};
 use crate::isa::Tier;
 use crate::kernels::element::{Bf16, Number};
+use crate::kernels::pack::{Packed, Panels, panel_width};
 
 const INT8: WeightFormat = WeightFormat {
     dtype: WeightDtype::F32,
