@@ -6,7 +6,7 @@
  * knows no formats.
  */
 import { randomBytes } from "node:crypto";
-import { open, rename, rm, writeFile } from "node:fs/promises";
+import { open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 import { PrlError } from "../errors.ts";
@@ -40,6 +40,29 @@ export async function atomicWriteFile(
     });
   }
   await syncDirectory(directory);
+}
+
+/**
+ * Makes the files directly in a folder durable, and their names; another process may have written them.
+ *
+ * @throws PrlError `PRL_IO` naming the file or the folder
+ */
+export async function syncFolder(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const { name } of entries.filter((entry) => entry.isFile())) {
+    const path = join(folder, name);
+    try {
+      const file = await open(path, "r");
+      try {
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    } catch (cause) {
+      throw new PrlError("PRL_IO", `cannot sync ${path}`, { cause });
+    }
+  }
+  await syncDirectory(folder);
 }
 
 /**

@@ -6,6 +6,7 @@ import { z } from "zod";
 
 import { batchRanks, binRanks, lossOptions, optimOptions } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { syncFolder } from "../../files/atomic-write.ts";
 import { weightDtype, writeBatch } from "../../native/index.ts";
 import { cachedInterpreter } from "../../python/index.ts";
 import { adapterOptions } from "../adapter-options.ts";
@@ -52,6 +53,8 @@ export async function openTorchBackend(job: BackendJob, interpreter: string): Pr
   const save = async (call: "save" | "save_checkpoint", dir: string) => {
     const { files } = filesSchema.parse(await group.call(call, () => ({ folder: dir })));
     await writeCompanions(dir);
+    // The ranks have synced the weights alone; who gives the folder its place takes all of it for whole.
+    await syncFolder(dir);
     const isWhole = model.lora === null || (call === "save" && job.mergesAdapter === true);
     return isWhole ? savedWeights(dir, files) : savedAdapter(dir);
   };
