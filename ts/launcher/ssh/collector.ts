@@ -4,13 +4,14 @@
  *
  * How much of a host's file was received is not noted anywhere: it is the length of the lines of its components, which are here as they are there.
  */
-import { appendFile, open, truncate } from "node:fs/promises";
+import { open, truncate } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ifThere } from "../../files/file-presence.ts";
-import { textLines } from "../../files/text-lines.ts";
+import { LineFollower } from "../../files/line-follower.ts";
 import { EVENTS_FILE, METRICS_FILE } from "../../monitors/index.ts";
 import { PrlError } from "../../errors.ts";
+import { FRAME_BYTES } from "./host-protocol.ts";
 
 export const FOLLOWED = [METRICS_FILE, EVENTS_FILE] as const;
 /** The launcher's own lines, which no host has. */
@@ -21,7 +22,23 @@ const OF_TRAINER = new Set(["trainer", "sft"]);
 /** Whose lines a host's files have: all, or those of the trainer or of all others where these are on two hosts. */
 export type LineOwner = "all" | "trainer" | "others";
 
-/** Bytes of each followed file that were received from the host of `owner`. A torn last line is removed. Errors: PRL_IO. */
+/**
+ * Removes a torn last line of each followed file, which a launcher has left that ended while it wrote: the next line would become a part of it. Nothing
+ * may write to the files meanwhile. Errors: PRL_IO.
+ */
+export async function removeTornLines(runDir: string): Promise<void> {
+  for (const file of FOLLOWED) {
+    const path = join(runDir, file);
+    let [all, whole] = [0, 0];
+    for await (const piece of new LineFollower(path, 0, FRAME_BYTES).poll(true)) {
+      all += Buffer.byteLength(piece);
+      whole = piece.includes("\n") ? all - Buffer.byteLength(piece.slice(piece.lastIndexOf("\n") + 1)) : whole;
+    }
+    if (whole < all) await ifThere(truncate(path, whole), path);
+  }
+}
+
+/** Bytes of each followed file that were received from the host of `owner`; the launcher may add lines meanwhile. Errors: PRL_IO. */
 export async function receivedBytes(runDir: string, owner: LineOwner): Promise<Record<string, number>> {
   const entries = FOLLOWED.map(async (file): Promise<[string, number]> => [
     file,
@@ -31,19 +48,11 @@ export async function receivedBytes(runDir: string, owner: LineOwner): Promise<R
 }
 
 async function bytesOf(path: string, owner: LineOwner): Promise<number> {
-  const handle = await ifThere(open(path, "r"), path);
-  if (handle === null) return 0;
-  const { size } = await handle.stat();
-  await handle.close();
-  let [all, received] = [0, 0];
-  for await (const line of textLines(path)) {
-    const bytes = Buffer.byteLength(line) + 1;
-    if (all + bytes > size) {
-      await truncate(path, all);
-      break;
-    }
-    all += bytes;
-    if (isOf(owner, line)) received += bytes;
+  let [rest, received] = ["", 0];
+  for await (const piece of new LineFollower(path, 0, FRAME_BYTES).poll()) {
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (isOf(owner, line)) received += Buffer.byteLength(line) + 1;
   }
   return received;
 }
@@ -76,7 +85,17 @@ export class Collector {
 
   async #append(path: string, text: string): Promise<void> {
     try {
-      await appendFile(path, text);
+      const file = await open(path, "a");
+      try {
+        const { size } = await file.stat();
+        await file.appendFile(text).catch(async (error: unknown) => {
+          // A full disk takes the beginning of a line, to which the next line would be added. What others have added meanwhile comes again at a resume.
+          await file.truncate(size);
+          throw error;
+        });
+      } finally {
+        await file.close();
+      }
     } catch (cause) {
       throw new PrlError("PRL_IO", `cannot append to ${path}`, { cause });
     }

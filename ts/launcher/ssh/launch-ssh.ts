@@ -35,7 +35,7 @@ import type { ResumeRequest } from "../run/resume-run.ts";
 import { RunSession } from "../run/run-session.ts";
 import { runStage, untilInterrupted } from "../run/stage.ts";
 import { askHost } from "./ask-host.ts";
-import { Collector, type LineOwner, receivedBytes } from "./collector.ts";
+import { Collector, type LineOwner, receivedBytes, removeTornLines } from "./collector.ts";
 import { type HostPlan, type Part, planHosts } from "./host-plan.ts";
 import { type PartOrder, PROTOCOL } from "./host-protocol.ts";
 import { HostSession, type SessionEvents } from "./host-session.ts";
@@ -74,6 +74,8 @@ export async function launchSsh(given: RlConfig, options: SshOptions): Promise<R
   await takeLock(path);
   const { session, key } = await whileHeld(path, async () => {
     makeFolder(join(path, "ssh"));
+    // Before this launcher's own first line.
+    await removeTornLines(path);
     await writeConfig(path, "rl", config);
     await writeRunKey(join(path, "ssh", FILES.key));
     await atomicWriteJson(join(path, "ssh", FILES.plan), shown(plan));
