@@ -6,7 +6,7 @@ import type { Host, HostsFile } from "../../config/index.ts";
 import { isErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { packageManifest } from "../../version.ts";
 import { type Frame, type HostOrder, linesOf, PROTOCOL, readFrame } from "./host-protocol.ts";
-import { connectionRefused, noSsh, startOnHost } from "./ssh-program.ts";
+import { connectionRefused, endSsh, noSsh, startOnHost } from "./ssh-program.ts";
 
 const MOST_STDERR = 4 * 1024;
 
@@ -40,9 +40,10 @@ export async function askHost(
   ssh.stderr.on("data", (chunk: Buffer) => {
     said = (said + chunk.toString("utf8")).slice(-MOST_STDERR);
   });
+  const end = (): void => endSsh(ssh, "SIGKILL");
   const timer = setTimeout(() => {
     isLate = true;
-    ssh.kill("SIGKILL");
+    end();
   }, deadlineMs);
   try {
     if (order === null) ssh.stdin.end();
@@ -64,6 +65,8 @@ export async function askHost(
   } finally {
     clearTimeout(timer);
     ssh.stdin.destroy();
+    // An answer that cannot be read leaves ssh behind.
+    if (ssh.exitCode === null && ssh.signalCode === null) end();
   }
 }
 

@@ -14,7 +14,7 @@ import { refuseVersion } from "./ask-host.ts";
 import type { Collector } from "./collector.ts";
 import type { Part } from "./host-plan.ts";
 import { BEAT, BEAT_MS, type Frame, KILL, linesOf, type PartOrder, readFrame, STOP } from "./host-protocol.ts";
-import { connectionRefused, noSsh, SSH_FAILED, type SshProcess, startOnHost } from "./ssh-program.ts";
+import { connectionRefused, endSsh, noSsh, SSH_FAILED, type SshProcess, startOnHost } from "./ssh-program.ts";
 
 /** Longest time from the start of ssh to the first frame: connecting, login scripts, and starting Node on a busy machine. */
 const HELLO_MS = 60_000;
@@ -106,7 +106,7 @@ export class HostSession {
     clearInterval(this.#beats);
     this.#ssh.stdin.end();
     const late = () => new Error("ssh did not end");
-    await withDeadline(this.#gone, CLOSED_MS, late).catch(() => this.#ssh.kill("SIGKILL"));
+    await withDeadline(this.#gone, CLOSED_MS, late).catch(() => endSsh(this.#ssh, "SIGKILL"));
     clearInterval(this.#watch);
   }
 
@@ -120,7 +120,7 @@ export class HostSession {
     } catch (cause) {
       // What cannot be written or read here ends the part as lost.
       this.#lose(cause instanceof PrlError ? cause : new PrlError("PRL_SSH", messageOf(cause), { cause }));
-      this.#ssh.kill("SIGTERM");
+      endSsh(this.#ssh, "SIGTERM");
     }
     await this.#gone;
     clearInterval(this.#beats);
@@ -177,7 +177,7 @@ export class HostSession {
     if (silence < (this.#isGreeted ? SILENCE_MS : HELLO_MS)) return;
     const what = this.#isGreeted ? "said nothing" : "did not start prl host-part";
     this.#lose(new PrlError("PRL_SSH", `${this.#where}: the host ${what} for ${Math.round(silence / 1000)} s`));
-    this.#ssh.kill("SIGKILL");
+    endSsh(this.#ssh, "SIGKILL");
   }
 
   #loss(): PrlError {

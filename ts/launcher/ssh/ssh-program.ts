@@ -62,6 +62,21 @@ export function startOnHost(host: Host, file: HostsFile, words: readonly string[
   });
 }
 
+/**
+ * Ends ssh with all that it has started, such as a ProxyCommand, which has its standard error too. After SIGKILL no wait depends on a program that has
+ * left the group, or that this user may not end.
+ */
+export function endSsh(ssh: SshProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  if (ssh.pid === undefined) return;
+  try {
+    process.kill(-ssh.pid, signal);
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code !== "ESRCH" && code !== "EPERM") throw cause;
+  }
+  if (signal === "SIGKILL") ssh.stderr.destroy();
+}
+
 /** Why a connection never stood, in words of ssh, with what to do. */
 export function connectionRefused(host: Host, said: string): PrlError {
   const where = `${host.name} (${host.user === null ? "" : `${host.user}@`}${host.address})`;

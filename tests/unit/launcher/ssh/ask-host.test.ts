@@ -1,10 +1,13 @@
 /** Questions to a host, with a stand-in for ssh that does what a test says. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { hostsFileSchema } from "../../../../ts/config/index.ts";
 import { askHost } from "../../../../ts/launcher/ssh/ask-host.ts";
 import { PROTOCOL } from "../../../../ts/launcher/ssh/host-protocol.ts";
 import { fakeSsh, HELLO } from "../../../support/clusters/fake-ssh.ts";
+import { hasEnded } from "../../../support/has-ended.ts";
 import { prlErrorOf } from "../../config/support.ts";
 
 const HOSTS = hostsFileSchema.parse({ host: [{ name: "a", address: "there", roles: ["trainer"], dir: "/d" }] });
@@ -12,6 +15,10 @@ const [HOST] = HOSTS.host;
 if (HOST === undefined) throw new Error("no host");
 function ask(script: string, deadlineMs = 20_000) {
   fakeSsh(script);
+  return question(deadlineMs);
+}
+
+function question(deadlineMs: number) {
   return askHost(HOST as NonNullable<typeof HOST>, HOSTS, { order: null, deadlineMs });
 }
 
@@ -44,4 +51,22 @@ test("does not wait longer than its deadline", async () => {
   expect((await prlErrorOf(ask(`echo '${HELLO}'; exec sleep 60`, 500))).message).toContain(
     "a: did not answer within 0.5 s",
   );
+});
+
+test("ends what ssh has started, such as a ProxyCommand, with ssh at its deadline", async () => {
+  const folder = fakeSsh(`sleep 300 & echo $! >proxy; echo '${HELLO}'; exec sleep 300`);
+  expect((await prlErrorOf(question(500))).message).toContain("a: did not answer within 0.5 s");
+  await hasEnded(Number(readFileSync(join(folder, "proxy"), "utf8")));
+});
+
+test("does not wait for a program that has left ssh's group and keeps its standard error", async () => {
+  const folder = fakeSsh(`setsid sh -c 'echo $$ >left; exec sleep 300' >/dev/null </dev/null & exec sleep 300`);
+  expect((await prlErrorOf(question(1_000))).message).toContain("a: did not answer within 1 s");
+  process.kill(Number(readFileSync(join(folder, "left"), "utf8")), "SIGKILL");
+});
+
+test("leaves no ssh behind whose answer cannot be read", async () => {
+  const folder = fakeSsh(`echo $$ >ssh.pid; head -c 9000000 /dev/zero; exec sleep 300`);
+  expect((await prlErrorOf(question(20_000))).message).toContain("a: a line of more than");
+  await hasEnded(Number(readFileSync(join(folder, "ssh.pid"), "utf8")));
 });
