@@ -2,6 +2,8 @@
  * One question to a host: who is there, or a survey of the machine. It starts `prl host-part`, gives it at most one line, and takes its answer; nothing
  * stays on the host.
  */
+import { setMaxListeners } from "node:events";
+
 import type { Host, HostsFile } from "../../config/index.ts";
 import { isErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { packageManifest } from "../../version.ts";
@@ -14,6 +16,8 @@ export interface Question {
   /** Null: only who is there. */
   readonly order: HostOrder | null;
   readonly deadlineMs: number;
+  /** Aborting it ends ssh, and with it the question. */
+  readonly signal?: AbortSignal;
   /** Called for each frame; gives a further line for the host, null for the end of the input, undefined for neither. */
   readonly reply?: (frame: Frame) => string | null | undefined;
 }
@@ -26,7 +30,7 @@ export interface Question {
 export async function askHost(
   host: Host,
   file: HostsFile,
-  { order, deadlineMs, reply = () => undefined }: Question,
+  { order, deadlineMs, signal, reply = () => undefined }: Question,
 ): Promise<Frame[]> {
   const ssh = startOnHost(host, file, ["host-part"]);
   let said = "";
@@ -45,6 +49,10 @@ export async function askHost(
     isLate = true;
     end();
   }, deadlineMs);
+  // All hosts may be asked at once.
+  if (signal !== undefined) setMaxListeners(0, signal);
+  signal?.addEventListener("abort", end, { once: true });
+  if (signal?.aborted === true) end();
   try {
     if (order === null) ssh.stdin.end();
     else ssh.stdin.write(`${JSON.stringify(order)}\n`);
@@ -64,6 +72,7 @@ export async function askHost(
     throw cause instanceof PrlError ? cause : new PrlError("PRL_SSH", `${host.name}: ${messageOf(cause)}`, { cause });
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
     ssh.stdin.destroy();
     // An answer that cannot be read leaves ssh behind.
     if (ssh.exitCode === null && ssh.signalCode === null) end();

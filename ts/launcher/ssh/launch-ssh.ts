@@ -138,7 +138,7 @@ function eventsOf(session: RunSession): SessionEvents {
 
 /** Asks every host for its version. Errors: that of `askHost` for the only host that has one, else `PRL_SSH` with all of them. */
 async function greet(hosts: ReadonlySet<Host>, { hosts: file, signal }: SshOptions): Promise<void> {
-  const asked = [...hosts].map((host) => askHost(host, file, { order: null, deadlineMs: GREETING_MS }));
+  const asked = [...hosts].map((host) => askHost(host, file, { order: null, deadlineMs: GREETING_MS, signal }));
   const answers = await untilInterrupted(signal, Promise.allSettled(asked));
   const refused = answers.filter((answer) => answer.status === "rejected").map(({ reason }): unknown => reason);
   if (refused.length === 1) throw refused[0];

@@ -1,7 +1,7 @@
 /** Questions to a host, with a stand-in for ssh that does what a test says. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { hostsFileSchema } from "../../../../ts/config/index.ts";
 import { askHost } from "../../../../ts/launcher/ssh/ask-host.ts";
@@ -18,8 +18,8 @@ function ask(script: string, deadlineMs = 20_000) {
   return question(deadlineMs);
 }
 
-function question(deadlineMs: number) {
-  return askHost(HOST as NonNullable<typeof HOST>, HOSTS, { order: null, deadlineMs });
+function question(deadlineMs: number, signal = new AbortController().signal) {
+  return askHost(HOST as NonNullable<typeof HOST>, HOSTS, { order: null, deadlineMs, signal });
 }
 
 test("gets the frames among what else a host prints", async () => {
@@ -69,4 +69,15 @@ test("leaves no ssh behind whose answer cannot be read", async () => {
   const folder = fakeSsh(`echo $$ >ssh.pid; head -c 9000000 /dev/zero; exec sleep 300`);
   expect((await prlErrorOf(question(20_000))).message).toContain("a: a line of more than");
   await hasEnded(Number(readFileSync(join(folder, "ssh.pid"), "utf8")));
+});
+
+test("asks many hosts at once, and ends all questions when the signal is aborted, without a warning", async () => {
+  const warned = vi.spyOn(process, "emitWarning");
+  onTestFinished(() => warned.mockRestore());
+  fakeSsh("exec sleep 300");
+  const stopped = new AbortController();
+  const asked = Array.from({ length: 12 }, () => prlErrorOf(question(20_000, stopped.signal)));
+  stopped.abort("SIGINT");
+  for (const { code } of await Promise.all(asked)) expect(code).toBe("PRL_SSH");
+  expect(warned).not.toHaveBeenCalled();
 });

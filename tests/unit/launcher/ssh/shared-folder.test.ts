@@ -1,7 +1,7 @@
 /** Whether two hosts see the same folder: the file of the host, and the answers that the launcher makes something of. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import { hostsFileSchema } from "../../../../ts/config/index.ts";
 import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
@@ -10,6 +10,7 @@ import { PROTOCOL } from "../../../../ts/launcher/ssh/host-protocol.ts";
 import { shareFile } from "../../../../ts/launcher/ssh/on-host/share-file.ts";
 import { assertShared } from "../../../../ts/launcher/ssh/shared-folder.ts";
 import { fakeSsh, HELLO } from "../../../support/clusters/fake-ssh.ts";
+import { hasEnded } from "../../../support/has-ended.ts";
 import { folderWith, prlErrorOf } from "../../config/support.ts";
 
 const hosts = hostsFileSchema.parse({
@@ -24,7 +25,8 @@ const config = rlConfigSchema.parse({
   ckpt: { path: "/shared/ckpt" },
   orchestrator: { train: { source: [{ env: { id: "reverse-text" } }] } },
 });
-const sources = { hosts, provenance: new Map() };
+const never = new AbortController().signal;
+const sources = { hosts, provenance: new Map(), signal: never, hurry: never };
 const plan = planHosts(config, { ...sources, hostsProvenance: new Map() });
 /** Notes the order; `look` is the answer to that one. */
 const answering = (look: boolean) => `read -r line
@@ -43,6 +45,21 @@ test("a folder that the orchestrator's host does not see is refused by key, and 
   expect(code).toBe("PRL_CONFIG_INVALID");
   expect(message).toMatch(/^ckpt\.path: a file that h1 \(trainer\) writes to \/shared\/ckpt does not appear on h2/u);
   expect(acts(folder)).toEqual(["write", "look", "remove"]);
+});
+
+test("Ctrl-C ends the question to a host that does not answer, and the file is removed", async () => {
+  const folder = fakeSsh(`read -r line
+echo "$line" >> orders
+echo '${HELLO}'
+case "$line" in *'"look"'*) echo $$ >looking; exec sleep 300 ;; *) echo '{"prl":"share","isThere":true}' ;; esac`);
+  const stopped = new AbortController();
+  const asserted = prlErrorOf(assertShared(plan, config, { ...sources, signal: stopped.signal }));
+  await vi.waitFor(() => expect(acts(folder)).toEqual(["write", "look"]), 10_000);
+  await vi.waitFor(() => expect(readFileSync(join(folder, "looking"), "utf8")).toMatch(/\n$/u), 10_000);
+  stopped.abort("SIGINT");
+  expect((await asserted).code).toBe("PRL_RUN_INTERRUPTED");
+  expect(acts(folder)).toEqual(["write", "look", "remove"]);
+  await hasEnded(Number(readFileSync(join(folder, "looking"), "utf8")));
 });
 
 test("a folder that both see is taken, and the file is removed", async () => {
