@@ -6,6 +6,7 @@
  */
 import { type FileHandle, open } from "node:fs/promises";
 
+import { PrlError } from "../errors.ts";
 import { ifThere } from "./file-presence.ts";
 import { rotatedPath } from "./rotated-log.ts";
 
@@ -65,7 +66,11 @@ export class LineFollower {
   }
 
   async #next(file: FileHandle, isWhole: boolean): Promise<string> {
-    const { bytesRead } = await file.read(this.#buffer, 0, this.#buffer.length, this.#offset);
+    const { bytesRead } = await file
+      .read(this.#buffer, 0, this.#buffer.length, this.#offset)
+      .catch((cause: unknown) => {
+        throw new PrlError("PRL_IO", `cannot read ${this.#path}`, { cause });
+      });
     const lines = this.#buffer.subarray(0, bytesRead).lastIndexOf(NEWLINE) + 1;
     const isFull = bytesRead === this.#buffer.length;
     const all = isWhole && !isFull ? bytesRead : 0;

@@ -87,11 +87,11 @@ class HostedPart {
     const followers = await this.#followers();
     const ended = new AbortController();
     const sending = this.#send(followers, ended.signal);
-    sending.catch(() => undefined);
-    const { exit, pid } = await this.#keepAlive();
+    // The launcher hears no more of this host and would call it silent: the part ends now, and the failure is named.
+    sending.catch(() => this.#stop(STOP_MS));
+    const { exit, pid } = await this.#keepAlive().finally(() => ended.abort());
     // Nothing that is left to do may keep this process: a launcher that is gone reads nothing.
     if (this.#stopping.signal.aborted) setTimeout(() => process.exit(1), LAST_WORDS_MS).unref();
-    ended.abort();
     await sending;
     const { component, index } = this.#order;
     const note = await readFailureNote({ runDir, component, index });
