@@ -31,6 +31,9 @@ const POD = {
   status: { phase: "Running", containerStatuses: [{ ready: true, restartCount: 2, state: { running: {} } }] },
 };
 const JOB = { kind: "Job", metadata: { name: "prl-mine" }, status: { active: 1, failed: 1 } };
+const ENDED = { ...JOB, status: { failed: 1, conditions: [{ type: "Failed", status: "True" }] } };
+/** Whether the Job of the run is at work. */
+const LOOK_AT_JOB = ["get", "job", SELECTOR, "--output=json", ...PLACE];
 
 interface Place {
   readonly kubectl: FakeKubectl;
@@ -100,9 +103,11 @@ describe("prl rl --kubernetes", () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("was applied to a cluster before")]);
     expect((await run("rl", "rl.toml", "--kubernetes", "--resume")).code).toBe(0);
     expect((await kubectl.calls()).slice(2)).toEqual([
+      LOOK_AT_JOB,
       [
         "delete",
-        "job",
+        // Servers that an earlier start has had would keep their GPUs.
+        "job,statefulset,service",
         SELECTOR,
         "--ignore-not-found",
         "--cascade=foreground",
@@ -127,13 +132,61 @@ describe("prl rl --kubernetes", () => {
     expect((await run(...lost)).code).toBe(0);
     const again = await run(...lost, "--clean");
     expect([again.code, again.stderr]).toEqual([0, ""]);
-    expect((await kubectl.calls()).slice(2).map(([verb]) => verb)).toEqual(["delete", "apply"]);
+    expect((await kubectl.calls()).slice(2).map(([verb]) => verb)).toEqual(["get", "delete", "apply"]);
     expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toContain("- new\n");
+  });
+
+  test("refuses to go on with a run that is at work, and changes nothing of it", async () => {
+    const { kubectl, runDir, run } = await applied();
+    const manifest = await readFile(join(runDir, "kubernetes/run.yaml"), "utf8");
+    for (const job of [JOB, { kind: "Job", metadata: { name: "prl-mine" } }]) {
+      await kubectl.answer({ stdout: JSON.stringify({ items: [job] }), only: "get" });
+      const refused = await run("rl", "rl.toml", "--kubernetes", "--resume");
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("[PRL_RUN_LOCKED] the Job prl-mine")]);
+      expect((await kubectl.calls()).at(-1)).toEqual(LOOK_AT_JOB);
+    }
+    expect(await readFile(join(runDir, "kubernetes/run.yaml"), "utf8")).toBe(manifest);
+    const deleted = { ...JOB, metadata: { name: "prl-mine", deletionTimestamp: "2026-01-01T00:00:00Z" } };
+    await kubectl.answer({ stdout: JSON.stringify({ items: [ENDED, deleted] }), only: "get" });
+    expect((await run("rl", "rl.toml", "--kubernetes", "--resume")).code).toBe(0);
+  });
+
+  test("with --resume leaves inference pods that the run still has, unless they have the key of another directory", async () => {
+    const resume = ["rl", "rl.toml", "--kubernetes", "--resume", "--kubernetes.inference_pods", "true"];
+    const deleted = async ({ kubectl, run }: Place) => {
+      expect((await run(...resume)).code).toBe(0);
+      return (await kubectl.calls()).find(([verb]) => verb === "delete")?.[1];
+    };
+    expect(await deleted(await applied())).toBe("job");
+    const other = await place();
+    expect((await other.run("rl", "rl.toml", "--kubernetes", "--dry-run")).code).toBe(0);
+    expect(await deleted(other)).toBe("job,statefulset,service");
+  });
+
+  test("refuses another place while objects of the run are in the one that it was applied to", async () => {
+    const { kubectl, runDir, run } = await place();
+    await kubectl.answer({ stderr: "error: exceeded quota", code: 1, only: "apply" });
+    expect((await run("rl", "rl.toml", "--kubernetes")).code).toBe(1);
+    const record = await readFile(join(runDir, "kubernetes/applied.json"), "utf8");
+    const elsewhere = ["rl", "rl.toml", "--kubernetes", "--kubernetes.context", "other"];
+    for (const more of [[], ["--resume"]]) {
+      await kubectl.answer({ stdout: JSON.stringify({ items: [ENDED] }), only: "get" });
+      const refused = await run(...elsewhere, ...more);
+      expect([refused.code, refused.stderr]).toEqual([
+        2,
+        expect.stringContaining("was applied to context lab, namespace ml, where its objects are"),
+      ]);
+      expect((await kubectl.calls()).at(-1)).toEqual(LOOK);
+      expect(await readFile(join(runDir, "kubernetes/applied.json"), "utf8")).toBe(record);
+    }
+    await kubectl.answer({ only: "nothing" });
+    expect((await run(...elsewhere)).code).toBe(0);
+    expect(await readFile(join(runDir, "kubernetes/applied.json"), "utf8")).toContain('"context": "other"');
   });
 
   test("refuses the name of a run that was applied from another directory, unless it is to go on", async () => {
     const { kubectl, run } = await place();
-    await kubectl.answer({ stdout: JSON.stringify({ items: [JOB] }), only: "get" });
+    await kubectl.answer({ stdout: JSON.stringify({ items: [ENDED] }), only: "get" });
     const refused = await run("rl", "rl.toml", "--kubernetes");
     expect([refused.code, refused.stderr]).toEqual([
       2,
@@ -142,7 +195,7 @@ describe("prl rl --kubernetes", () => {
     expect(await kubectl.calls()).toEqual([LOOK]);
     expect((await run("kubernetes", "delete", "mine")).stderr).toContain("no run was applied to a cluster from");
     expect((await run("rl", "rl.toml", "--kubernetes", "--resume")).code).toBe(0);
-    expect((await kubectl.calls()).slice(1).map(([verb]) => verb)).toEqual(["delete", "apply"]);
+    expect((await kubectl.calls()).slice(1).map(([verb]) => verb)).toEqual(["get", "delete", "apply"]);
   });
 
   test("notes what kubectl has refused, so that the objects which it made are found, and replaces their Job at the next try", async () => {

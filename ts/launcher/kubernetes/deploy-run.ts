@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { z } from "zod";
 
@@ -20,6 +20,7 @@ import { placeRun } from "../clusters/run-place.ts";
 import type { ResumeRequest } from "../run/resume-run.ts";
 import { checkDeployment } from "./deployment-checks.ts";
 import { applyFolder, type ClusterEnvironment, deleteObjects, objectsOf, type Place } from "./kubectl.ts";
+import { refuseLive } from "./live-job.ts";
 import { FOLDER_FILES, renderDeployment } from "./manifests.ts";
 import { objectName, selectorOf } from "./names.ts";
 import { KEY } from "./pods.ts";
@@ -60,14 +61,23 @@ export interface DeployedRun {
 
 const START_BYTES = 8;
 
-/** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_KUBERNETES`, `PRL_IO` for a damaged record */
+/**
+ * @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_RUN_LOCKED` while the run is at work, `PRL_KUBERNETES`, `PRL_IO` for a damaged
+ * record
+ */
 export async function deployRun(config: RlConfig, options: DeployOptions): Promise<DeployedRun> {
   const { provenance, env, resume, dryRun } = options;
   const image = checkDeployment(config, provenance);
+  const { context, namespace, grace_s, storage, inference_pods: hasServers } = config.kubernetes;
+  const place = { context, namespace, graceS: grace_s };
   const before: { record: AppliedRun | null } = { record: null };
-  const refuse = async (place: string): Promise<void> => {
-    before.record = await recordIn(place);
-    if (before.record?.complete === true && resume === undefined) refuseAnother(place, config);
+  const refuse = async (path: string): Promise<void> => {
+    before.record = await recordIn(path);
+    if (before.record?.complete === true && resume === undefined) refuseAnother(path, config);
+    if (dryRun) return;
+    if (before.record !== null) await refuseElsewhere(path, before.record, { place, env });
+    if (resume !== undefined || before.record?.complete === true)
+      await refuseLive(objectName(basename(path)), place, env);
   };
   const { name: run, path: runDir } = await placeRun(config, { resume, verb: "apply", refuse });
   const folder = join(runDir, "kubernetes");
@@ -77,17 +87,17 @@ export async function deployRun(config: RlConfig, options: DeployOptions): Promi
     await atomicWriteFile(join(folder, file), text);
   await writeRunKey(join(folder, FOLDER_FILES.key), (key) => `${KEY}=${key}\n`);
   if (dryRun) return { run, runDir, folder, applied: null };
-  const { context, namespace, grace_s, storage } = config.kubernetes;
   const name = objectName(run);
-  const place = { context, namespace, graceS: grace_s };
   if (before.record === null && resume === undefined) await refuseForeign(name, place, env);
   const record = join(folder, FOLDER_FILES.applied);
   const claim = storage === null ? null : name;
   const begun = { name, context, namespace, grace_s, claim, applied: Date.now() / 1000 };
   // kubectl may refuse one object after it has made others, which `prl kubernetes` then has to find.
   await atomicWriteJson(record, { ...begun, complete: before.record?.complete ?? false });
-  // A Job takes no other pods than those that it was made with.
-  if (before.record !== null || resume !== undefined) await deleteObjects("job", selectorOf(name), place, env);
+  // A Job takes no other pods than those that it was made with. Servers that the run has no longer would keep their GPUs, and those that were applied from
+  // another directory have another key.
+  const replaced = hasServers && before.record !== null ? "job" : "job,statefulset,service";
+  if (before.record !== null || resume !== undefined) await deleteObjects(replaced, selectorOf(name), place, env);
   await applyFolder(folder, place, env);
   const applied = { ...begun, applied: Date.now() / 1000, complete: true };
   await atomicWriteJson(record, applied);
@@ -122,6 +132,20 @@ async function refuseForeign(name: string, place: Place, env: ClusterEnvironment
   const where = "that was applied from another directory";
   const advice = "choose another run.name, or delete that run there with prl kubernetes delete";
   throw new PrlError("PRL_RUN_EXISTS", `the cluster has a run ${name} ${where}: ${advice}`);
+}
+
+/** What is left where the run was applied would no longer be found: the record has one place. */
+async function refuseElsewhere(
+  runDir: string,
+  record: AppliedRun,
+  { place, env }: { place: Place; env: ClusterEnvironment },
+): Promise<void> {
+  if (record.context === place.context && record.namespace === place.namespace) return;
+  const there = await objectsOf("job,statefulset", selectorOf(record.name), record, env);
+  if (there.length === 0) return;
+  const where = `context ${record.context ?? "of kubectl"}, namespace ${record.namespace ?? "of kubectl"}`;
+  const advice = "prl kubernetes delete removes them, or set kubernetes.context and kubernetes.namespace as they were";
+  throw new PrlError("PRL_RUN_EXISTS", `${runDir} was applied to ${where}, where its objects are: ${advice}`);
 }
 
 /** What was applied would no longer be found by its run; and a run directory in a claim would be in the way of the new one. */
