@@ -1,6 +1,6 @@
 /**
- * Calls the user's `kubectl`. No shell sees the arguments, and every call but a follower of logs ends at its deadline. What it may do in the
- * cluster is what the user may: this file knows no address and no key of the cluster.
+ * Calls the user's `kubectl`. No shell sees the arguments, and every call but a follower of logs ends at its deadline, which for logs begins again with each
+ * piece of them. What it may do in the cluster is what the user may: this file knows no address and no key of the cluster.
  */
 import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -72,10 +72,28 @@ export async function followLogs(
   const all = ["--all-containers", "--prefix", "--tail=-1", "--ignore-errors", "--max-log-requests=1024"];
   const args = ["logs", `--selector=${selector}`, ...all, ...(isFollowing ? ["--follow"] : []), ...ofPlace(place)];
   const child = spawn("kubectl", args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const kill = (): void => {
+    child.kill("SIGKILL");
+    // A program that kubectl has started may have them, too.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
   const stop = (): void => {
     child.kill("SIGTERM");
-    setTimeout(() => child.kill("SIGKILL"), STOP_MS).unref();
+    setTimeout(kill, STOP_MS).unref();
   };
+  let isLate = false;
+  let silence: NodeJS.Timeout | undefined;
+  const heard = (): void => {
+    clearTimeout(silence);
+    if (isFollowing) return;
+    silence = setTimeout(() => {
+      isLate = true;
+      stop();
+    }, DEADLINE_MS);
+  };
+  heard();
+  child.stdout.on("data", heard);
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   let said = "";
@@ -85,11 +103,13 @@ export async function followLogs(
     await new Promise<void>((resolve, reject) => {
       child.once("error", (cause) => reject(refusal("logs", cause, said)));
       child.once("close", (code) => {
-        if (code === 0 || signal.aborted) resolve();
+        if (isLate) reject(new PrlError("PRL_KUBERNETES", `kubectl logs said nothing for ${DEADLINE_MS / 1000} s`));
+        else if (code === 0 || signal.aborted) resolve();
         else reject(refusal("logs", new Error(`exit code ${code}`), said));
       });
     });
   } finally {
+    clearTimeout(silence);
     signal.removeEventListener("abort", stop);
   }
 }

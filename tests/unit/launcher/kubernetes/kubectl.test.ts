@@ -1,0 +1,43 @@
+/** The waits of `kubectl`'s calls, with a stand-in for it that does what a test says. */
+import { chmodSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import { followLogs } from "../../../../ts/launcher/kubernetes/kubectl.ts";
+import { folderWith, prlErrorOf } from "../../config/support.ts";
+
+/** Longer than any wait of a call. */
+const LONG_MS = 600_000;
+const PLACE = { context: null, namespace: null, selector: "s" };
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Follows logs of a kubectl that runs `script`; `said` resolves with its first line. */
+function logs(script: string, isFollowing: boolean, signal = new AbortController().signal) {
+  const folder = folderWith({});
+  writeFileSync(join(folder, "kubectl"), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(folder, "kubectl"), 0o755);
+  const env = { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` };
+  let say: (line: string) => void = () => undefined;
+  const said = new Promise<string>((resolve) => (say = resolve));
+  return { said, ended: followLogs({ ...PLACE, isFollowing }, say, env, signal) };
+}
+
+test("logs that are not followed end when kubectl says nothing for a minute, also where another program has its output", async () => {
+  const { said, ended } = logs("sleep 300 & echo $!; exec sleep 300", false);
+  const error = prlErrorOf(ended);
+  const other = Number(await said);
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(await error).toMatchObject({ code: "PRL_KUBERNETES", message: "kubectl logs said nothing for 60 s" });
+  process.kill(other, "SIGKILL");
+});
+
+test("logs that are followed may be silent for long, and end with the signal", async () => {
+  const stopped = new AbortController();
+  const { said, ended } = logs("echo one; exec sleep 300", true, stopped.signal);
+  expect(await said).toBe("one");
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  stopped.abort("SIGINT");
+  await ended;
+});
