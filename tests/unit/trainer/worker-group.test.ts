@@ -1,8 +1,8 @@
 /** Calls of the torch trainer's ranks, against a program that stands in for Python and answers as the test says: no PyTorch is here. */
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { WorkerGroup } from "../../../ts/trainer/torch/worker-group.ts";
 
@@ -10,7 +10,10 @@ let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "prl-ranks-"));
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true, force: true });
+});
 
 /** An interpreter that runs `program`, in which `connect` is there. */
 async function interpreterOf(program: string): Promise<string> {
@@ -76,4 +79,18 @@ setInterval(() => require("node:fs").existsSync(${JSON.stringify(noted)}) && pro
   });
   // It is still there: the group has not waited for its end.
   process.kill(Number(await readFile(noted, "utf8")), "SIGKILL");
+});
+
+test("a TMPDIR that is too long for a socket's path does not keep the ranks from connecting", async () => {
+  const long = join(folder, "t".repeat(120));
+  await mkdir(long);
+  vi.stubEnv("TMPDIR", long);
+  // Python refuses a longer path; Node may cut it.
+  const refuse = `if (Buffer.byteLength(process.env.PRL_TORCH_SOCKET) > 107) process.exit(9);`;
+  const group = await start(refuse + LATE);
+  try {
+    expect(await group.call("save")).toEqual({ rank: 0, op: "save" });
+  } finally {
+    await group.close();
+  }
 });

@@ -1,6 +1,6 @@
 /** Runs the RL stage: inference servers, env workers, trainer and orchestrator, from their start to the end of training. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 import { allRolloutsElsewhere, type RlConfig, type SftConfig } from "../../config/index.ts";
@@ -10,6 +10,7 @@ import { samplesElsewhere } from "./cores.ts";
 import { Fleet, FLEET_TIMES, type FleetOptions, type FleetTimes, type Restart } from "./fleet.ts";
 import { runKeyVariables } from "./run-key.ts";
 import { gpuTurnPath } from "../../transports/index.ts";
+import { makeSocketFolder } from "../../files/socket-folder.ts";
 import { selfCommand } from "../../self-command.ts";
 import { RestartBudget } from "./restarts/restart-budget.ts";
 import { type LostProcess, runStateHolders } from "./state-holders.ts";
@@ -38,6 +39,7 @@ export interface RunBase extends RunAttempt, RunStart {
 const INFERENCE = "inference";
 const ENV_WORKER = "env-worker";
 const SANDBOXD = "sandboxd";
+const SANDBOX_SOCKET = "sandboxd.sock";
 /** Processes without the run's state: they stay when trainer and orchestrator are started again. */
 export const REPLACEABLE_COMPONENTS = [INFERENCE, ENV_WORKER, SANDBOXD] as const;
 
@@ -106,8 +108,11 @@ export async function runRlProcesses(supervisor: Supervisor, run: RlRun, events:
   // Processes that are started later belong to the attempt of then.
   let { base } = run;
   // The run directory's path may be too long for a socket, so sockets get a temporary folder.
-  const socketDir = base.needsSandboxes && config.sandbox.addresses.length === 0 ? await newSocketDir() : null;
-  const socket = socketDir === null ? null : join(socketDir, "sandboxd.sock");
+  const socketDir =
+    base.needsSandboxes && config.sandbox.addresses.length === 0
+      ? await makeSocketFolder("prl-run-", SANDBOX_SOCKET)
+      : null;
+  const socket = socketDir === null ? null : join(socketDir, SANDBOX_SOCKET);
   // Until the orchestrator gives a turn, neither trainer nor servers take the GPU that they share.
   await rm(gpuTurnPath(base.runDir), { force: true });
   const paths = await writeConfigs(run, socket);
@@ -240,8 +245,4 @@ function readyMs(config: RlConfig): number {
 function fleetTimes(config: RlConfig, { component }: FleetSize): FleetTimes {
   const startMs = component === INFERENCE ? vllmStartMs(config) : 0;
   return { ...FLEET_TIMES, longLifeMs: Math.max(FLEET_TIMES.longLifeMs, startMs) };
-}
-
-function newSocketDir(): Promise<string> {
-  return mkdtemp(join(tmpdir(), "prl-run-"));
 }

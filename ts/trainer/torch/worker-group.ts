@@ -7,9 +7,8 @@
  * break then.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -17,6 +16,7 @@ import { z } from "zod";
 
 import { untilAborted, withDeadline } from "../../async/deadline.ts";
 import { isErrorCode, PrlError } from "../../errors.ts";
+import { makeSocketFolder } from "../../files/socket-folder.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
 
 export interface WorkerGroupOptions {
@@ -36,6 +36,7 @@ export interface WorkerGroupOptions {
 /** From the start of torchrun until every rank has connected: Python reads some gigabytes of libraries. */
 const START_MS = 180_000;
 const END_MS = 10_000;
+const SOCKET = "ranks.sock";
 /** Sources and build output are equally deep below the package's folder. */
 const PYTHON = fileURLToPath(new URL("../../../ts/trainer/torch/python", import.meta.url));
 
@@ -73,11 +74,15 @@ export class WorkerGroup {
 
   /** Starts the workers and waits until all have connected. Errors: PRL_TORCH_WORKER. */
   static async start(options: WorkerGroupOptions): Promise<WorkerGroup> {
-    // A socket's path may have about 100 characters, and a run directory's is often longer.
-    const folder = await mkdtemp(join(tmpdir(), "prl-torch-"));
+    const folder = await makeSocketFolder("prl-torch-", SOCKET);
     const server = createServer();
-    const path = join(folder, "ranks.sock");
-    await new Promise<void>((resolve, reject) => server.once("error", reject).listen(path, resolve));
+    const path = join(folder, SOCKET);
+    try {
+      await new Promise<void>((resolve, reject) => server.once("error", reject).listen(path, resolve));
+    } catch (cause) {
+      await rm(folder, { recursive: true, force: true });
+      throw new PrlError("PRL_TORCH_WORKER", `the torch trainer: cannot listen on ${path}`, { cause });
+    }
     const group = new WorkerGroup(options, server, folder, path);
     const all = new Promise<void>((resolve) => (group.#connected = resolve));
     const late = () => group.#error(`${group.#missing()} did not connect within ${START_MS / 1000} s`);
