@@ -6,10 +6,13 @@
  * knows no formats.
  */
 import { randomBytes } from "node:crypto";
-import { open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { link, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 import { PrlError } from "../errors.ts";
+
+/** What a file system without hard links answers. */
+const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EXDEV", "EMLINK"]);
 
 /**
  * Replaces the file at `path` by `data`, or by the pieces that it gives one after the other; the directory must exist. `mode`: who may read and
@@ -22,16 +25,9 @@ export async function atomicWriteFile(
   data: string | Uint8Array | AsyncIterable<string>,
   mode?: number,
 ): Promise<void> {
-  const directory = dirname(path);
-  const temporary = join(directory, `.${basename(path)}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
+  const temporary = temporaryPath(path);
   try {
-    const file = await open(temporary, "wx", mode);
-    try {
-      await writeFile(file, data);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeSynced(temporary, data, mode);
     await rename(temporary, path);
   } catch (cause) {
     await rm(temporary, { force: true });
@@ -39,7 +35,53 @@ export async function atomicWriteFile(
       cause,
     });
   }
-  await syncDirectory(directory);
+  await syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a file that is not there yet, whole and durable. False: it is there already, and stays as it is; of several processes that make it at once one does. On
+ * a file system without hard links the last one does.
+ *
+ * @throws PrlError `PRL_IO` naming the file
+ */
+export async function createFile(path: string, data: string, mode?: number): Promise<boolean> {
+  const temporary = temporaryPath(path);
+  try {
+    await writeSynced(temporary, data, mode);
+    try {
+      await link(temporary, path);
+    } catch (cause) {
+      const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+      if (code === "EEXIST") return false;
+      if (!NO_LINKS.has(String(code))) throw cause;
+      await rename(temporary, path);
+    }
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `cannot make ${path}`, { cause });
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  await syncDirectory(dirname(path));
+  return true;
+}
+
+/** In the same directory, under a name that no other call has. */
+function temporaryPath(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
+}
+
+async function writeSynced(
+  path: string,
+  data: string | Uint8Array | AsyncIterable<string>,
+  mode: number | undefined,
+): Promise<void> {
+  const file = await open(path, "wx", mode);
+  try {
+    await writeFile(file, data);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /**

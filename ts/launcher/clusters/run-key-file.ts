@@ -5,16 +5,21 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 
-import { atomicWriteFile } from "../../files/atomic-write.ts";
+import { atomicWriteFile, createFile } from "../../files/atomic-write.ts";
 import { ifThere } from "../../files/file-presence.ts";
 
 const KEY_BYTES = 32;
 /** Readable for the user alone. */
 const KEY_MODE = 0o600;
 
-/** Writes a new key, as the text that `line` makes of it, unless the file is there; an empty one has none. Errors: PRL_IO. */
+/**
+ * Writes a new key, as the text that `line` makes of it, unless the file is there; an empty one has none. Two processes at once come to one key: what one of
+ * them has read stays. Errors: PRL_IO.
+ */
 export async function writeRunKey(path: string, line: (key: string) => string = (key) => key): Promise<void> {
   const earlier = await ifThere(readFile(path, "utf8"), path);
   if (earlier !== null && earlier.trim() !== "") return;
-  await atomicWriteFile(path, line(randomBytes(KEY_BYTES).toString("hex")), KEY_MODE);
+  const text = line(randomBytes(KEY_BYTES).toString("hex"));
+  if (earlier === null) await createFile(path, text, KEY_MODE);
+  else await atomicWriteFile(path, text, KEY_MODE);
 }
