@@ -14,7 +14,7 @@ export interface JobScript {
   readonly roles: readonly Role[];
   /** Absolute path of the run directory. */
   readonly runDir: string;
-  /** The folder where the user submits, which relative paths in arguments of environments begin at. */
+  /** The folder where the user submits, which relative paths in arguments of environments begin at, except in a container. */
   readonly cwd: string;
   /** How prl is started on the nodes. */
   readonly command: readonly string[];

@@ -126,7 +126,7 @@ export const slurmBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Image in which the parts run (--container-image of the pyxis plugin); unset: none. prl is then slurm.command",
+        "Image in which the parts run (--container-image of the pyxis plugin); unset: none. prl is then slurm.command, and relative paths in arguments of environments begin at the image's working folder",
       ),
     container_mounts: z
       .array(line)
