@@ -21,10 +21,12 @@ function pods(first: string) {
       expect([status, stderr]).toEqual([0, ""]);
       return JSON.parse(stdout) as string[];
     },
-    /** As soon as the run has written its config. */
-    begin: () => {
+    /** As soon as the run has written its config; with an attempt, also dropped what comes after its step. */
+    begin: (attempt?: number) => {
       mkdirSync(join(folder, "data/runs/it's $x/configs"), { recursive: true });
       writeFileSync(join(folder, "data/runs/it's $x/configs/rl.json"), "{}");
+      if (attempt !== undefined)
+        mkdirSync(join(folder, "data/runs/it's $x/logs", `attempt_${attempt}`), { recursive: true });
     },
   };
 }
@@ -45,8 +47,12 @@ test("the first pod of a start does not go on with a run that another start made
 
 test("the first pod of a resumed run goes on from the step that was asked for, the later ones from the newest", () => {
   const { start, begin } = pods("20");
-  begin();
+  begin(9);
   expect(start()).toEqual(["rl", "a b", "--resume", "20"]);
+  // The first pod has ended before the run went back to the step.
+  expect(start()).toEqual(["rl", "a b", "--resume", "20"]);
+  begin(10);
+  expect(start()).toEqual(["rl", "a b", "--resume"]);
   expect(start()).toEqual(["rl", "a b", "--resume"]);
   expect(pods("latest").start()).toEqual(["rl", "a b", "--resume"]);
 });
