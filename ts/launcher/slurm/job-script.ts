@@ -18,7 +18,7 @@ export interface JobScript {
   readonly cwd: string;
   /** How prl is started on the nodes. */
   readonly command: readonly string[];
-  /** What the first start continues from: null for a new run. */
+  /** What the run continues from: null for a new run. */
   readonly resume: "latest" | number | null;
 }
 
@@ -97,9 +97,8 @@ function container({ config, runDir }: JobScript): string {
   return quotedWords([`--container-image=${image}`, `--container-mounts=${all}`]);
 }
 
-/** Folders of this start, and what it continues from. Later starts of the job go on from the newest checkpoint. */
+/** Folders of this start, and what it continues from. */
 function beginning({ resume, config }: JobScript): string {
-  const first = resume === null ? [] : ["--resume", ...(resume === "latest" ? [] : [String(resume)])];
   // The launcher has the logs of its processes in a folder for each attempt.
   const logs = config.slurm.nodes === 1 ? `logs="$state"` : `logs="$run/logs/job_\${job}_$restarts"`;
   // Ready files of an earlier start name addresses where no server listens any more.
@@ -115,10 +114,28 @@ function beginning({ resume, config }: JobScript): string {
     `rm -f -- "$run/slurm/${JOB_FILES.end}"`,
     `mapfile -t nodes < <(timeout ${ASK_S} scontrol show hostnames "$SLURM_JOB_NODELIST")`,
     `if ((\${#nodes[@]} != ${config.slurm.nodes})); then echo "no list of the job's nodes: $SLURM_JOB_NODELIST"; exit 1; fi`,
-    `resume=${quotedWords(first)}`,
-    `if ((restarts > 0)); then resume=(--resume); fi`,
+    ...(typeof resume === "number" ? resumeFrom(resume, config) : resumeAlways(resume)),
     `echo "$(date +%T) job $job, start $restarts, on \${nodes[*]}"`,
   ].join("\n");
+}
+
+/** Later starts of the job go on from the newest checkpoint. */
+function resumeAlways(resume: "latest" | null): string[] {
+  return [`resume=(${resume === null ? "" : "--resume"})`, `if ((restarts > 0)); then resume=(--resume); fi`];
+}
+
+/** So do those after a start whose run has gone back to `step`, which makes another attempt: until then later checkpoints are still there. */
+function resumeFrom(step: number, { slurm }: RlConfig): string[] {
+  const newest =
+    slurm.nodes === 1
+      ? `ls -d -- "$run"/logs/attempt_* 2>/dev/null | sort -V | tail -n 1`
+      : `cat -- "$run/run/attempt.json" 2>/dev/null`;
+  return [
+    `before="$run/slurm/before_$job" newest=$(${newest})`,
+    `if [[ ! -e $before ]]; then printf '%s\\n' "$newest" >"$before" || exit 1; fi`,
+    `resume=(--resume ${step})`,
+    `if [[ $newest != "$(<"$before")" ]]; then resume=(--resume); fi`,
+  ];
 }
 
 function launcherRole({ roles }: JobScript): string {

@@ -1,6 +1,6 @@
 /** The scripts of jobs: as they are stored, as bash reads them, and what no text in them can do. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -207,4 +207,38 @@ describe("a script with hostile paths", () => {
     });
     expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining("mkdir")]);
   });
+});
+
+/** What stands in for the other part of the script: it prints the arguments of each role. */
+const STAND_INS = `timeout() { echo "$SLURM_JOB_NODELIST" | tr ' ' '\\n'; }
+address_of() { echo 10.0.0.1; }
+start() { echo "$*"; }
+supervise() { :; }
+finish() { :; }`;
+
+test.each([
+  ["one node", 1, "logs/attempt_10"],
+  ["two nodes", 2, "run/attempt.json"],
+])("a later start on %s asks for the same step until the run has gone back to it", (_, nodes, attempt) => {
+  const runDir = mkdtempSync(join(tmpdir(), "prl-job-"));
+  onTestFinished(() => rmSync(runDir, { recursive: true }));
+  for (const folder of ["slurm", "run", "logs/attempt_9"]) mkdirSync(join(runDir, folder), { recursive: true });
+  const script = scriptOf({ slurm: { nodes } }, { runDir, cwd: runDir, resume: 20 });
+  const resumed = (restarts: number): string => {
+    const slurm = {
+      SLURM_JOB_ID: "7",
+      SLURM_RESTART_COUNT: String(restarts),
+      SLURM_JOB_NODELIST: "n1 n2".slice(0, 3 * nodes - 1),
+    };
+    const env = { PATH: process.env["PATH"], PRL_TRANSPORT_TOKEN: "t", ...slurm };
+    const input = script.replace(SUPERVISION.trimEnd(), () => STAND_INS);
+    const { stdout, stderr, status } = spawnSync("bash", ["-s"], { input, env, encoding: "utf8" });
+    expect([status, stderr]).toEqual([0, ""]);
+    return /--resume.*/u.exec(stdout)?.[0] ?? "";
+  };
+  expect(resumed(0)).toBe("--resume 20");
+  expect(resumed(1)).toBe("--resume 20");
+  writeFileSync(join(runDir, attempt), "{}");
+  expect(resumed(2)).toBe("--resume");
+  expect(resumed(3)).toBe("--resume");
 });
