@@ -137,6 +137,21 @@ describe("prl rl --slurm", () => {
     await slurm.answer({ submits: "sbatch: lua: hello" });
     expect((await run("rl", "rl.toml", "--slurm")).stderr).toContain("no number of a job");
   });
+
+  test.each([
+    ["is cancelled", "exec true", "it was cancelled"],
+    ["is named, where it cannot be cancelled", "exit 1", "end it by scancel 77"],
+  ])("a job that cannot be noted %s", async (_, scancel, then) => {
+    const { folder, run } = await place();
+    const noted = join(folder, "cancelled");
+    // Nothing can be written in the place of a folder that is not empty.
+    await writeFile(join(folder, "bin/sbatch"), "#!/bin/sh\nmkdir -p job.json/in-the-way\necho 77\n");
+    await writeFile(join(folder, "bin/scancel"), `#!/bin/sh\necho "$@" >'${noted}'\n${scancel}\n`);
+    const refused = await run("rl", "rl.toml", "--slurm");
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("[PRL_IO] job 77 was submitted")]);
+    expect(refused.stderr).toContain(then);
+    expect(await readFile(noted, "utf8")).toBe("77\n");
+  });
 });
 
 /** A run that was submitted as job 7. */

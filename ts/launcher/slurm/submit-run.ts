@@ -17,7 +17,7 @@ import type { ResumeRequest } from "../run/resume-run.ts";
 import { planRoles } from "./job-plan.ts";
 import { JOB_FILES, renderJob } from "./job-script.ts";
 import { hasLiveJob, type SubmittedJob } from "./run-job.ts";
-import { type SlurmEnvironment, submitJob } from "./slurm-programs.ts";
+import { cancelJob, type SlurmEnvironment, submitJob } from "./slurm-programs.ts";
 
 export interface SubmitOptions {
   readonly provenance: Provenance;
@@ -41,7 +41,7 @@ export interface SubmittedRun {
 
 const SCRIPT_MODE = 0o755;
 
-/** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_RUN_LOCKED` while a job of the directory is not over, `PRL_SLURM` */
+/** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_RUN_LOCKED` while a job of the directory is not over, `PRL_SLURM`, `PRL_IO` */
 export async function submitRun(config: RlConfig, options: SubmitOptions): Promise<SubmittedRun> {
   const { provenance, env, cwd, resume, dryRun } = options;
   const roles = planRoles(config, provenance);
@@ -67,8 +67,22 @@ export async function submitRun(config: RlConfig, options: SubmitOptions): Promi
   await chmod(file, SCRIPT_MODE);
   if (dryRun) return { run: name, runDir: path, script: file, job: null };
   const job = { ...(await submitJob(JOB_FILES.script, folder, env)), submitted: Date.now() / 1000 };
-  await atomicWriteJson(join(folder, JOB_FILES.job), job);
+  await noteJob(join(folder, JOB_FILES.job), job, env);
   return { run: name, runDir: path, script: file, job };
+}
+
+/** A job that is not noted is cancelled: another one in its directory would not be refused. Errors: PRL_IO. */
+async function noteJob(path: string, job: SubmittedJob, env: SlurmEnvironment): Promise<void> {
+  try {
+    await atomicWriteJson(path, job);
+  } catch (cause) {
+    const isCancelled = await cancelJob(job, env).then(
+      () => true,
+      () => false,
+    );
+    const then = isCancelled ? "it was cancelled" : `end it by scancel ${job.id}`;
+    throw new PrlError("PRL_IO", `job ${job.id} was submitted and cannot be noted in ${path}: ${then}`, { cause });
+  }
 }
 
 /** Two jobs in one directory would write over each other: no lock is seen from another node. */
