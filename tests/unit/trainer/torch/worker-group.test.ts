@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { WorkerGroup } from "../../../ts/trainer/torch/worker-group.ts";
+import { WorkerGroup } from "../../../../ts/trainer/torch/worker-group.ts";
 
 let folder: string;
 beforeEach(async () => {
