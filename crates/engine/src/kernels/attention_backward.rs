@@ -5,6 +5,8 @@
 //!
 //! Legend as in the forward kernel: R rows of a tile, D head width, P padded head width, B tokens of a block, K keys.
 
+use std::ops::Range;
+
 use super::attention::{BLOCK_TOKENS, exponentials, first_block, first_key, padded, row_stride, scores, vector};
 use super::{LANES, Lanes, for_each_row, multiply_add, sum_lanes, tiered};
 use crate::isa::Tier;
@@ -119,45 +121,117 @@ fn backward_rows<L: Lanes, const R: usize>(
         }
     }
 
-    let (vectors, from, to) = (width / LANES, first_key(first, tile.window) - begin, last + 1 - begin);
+    let columns = Columns {
+        vectors: width / LANES,
+        keys: first_key(first, tile.window) - begin..last + 1 - begin,
+        stride,
+    };
     let key_lines = lines(&keys.key_rows[begin * width..]);
     let grad_keys = lines_mut(&mut grads.keys[begin * width..]);
     let grad_values = lines_mut(&mut grads.values[begin * width..]);
-    for vector_at in 0..vectors {
-        let column = vector_at * LANES;
-        let mut totals = [[0f32; LANES]; R];
-        let mut query = [[0f32; LANES]; R];
-        let mut grad = [[0f32; LANES]; R];
-        for_each_row!(R, |row| {
-            query[row] = *vector(tile.query_rows, row * width + column);
-            grad[row] = *vector(tile.grad_rows, row * width + column);
-        });
-        for block in from / BLOCK_TOKENS..to.div_ceil(BLOCK_TOKENS) {
-            let at = block * BLOCK_TOKENS;
-            let mut p = [&[0f32; BLOCK_TOKENS]; R];
-            let mut ds = [&[0f32; BLOCK_TOKENS]; R];
-            for_each_row!(R, |row| {
-                p[row] = vector(weights, row * stride + at);
-                ds[row] = vector(grad_weights, row * stride + at);
-            });
-            for j in from.max(at) - at..to.min(at + BLOCK_TOKENS) - at {
-                let line = (at + j) * vectors + vector_at;
-                let key = key_lines[line];
-                let mut grad_key = grad_keys[line];
-                let mut grad_value = grad_values[line];
-                for_each_row!(R, |row| {
-                    multiply_add::<L, LANES>(&mut totals[row], ds[row][j], &key);
-                    multiply_add::<L, LANES>(&mut grad_key, ds[row][j], &query[row]);
-                    multiply_add::<L, LANES>(&mut grad_value, p[row][j], &grad[row]);
-                });
-                grad_keys[line] = grad_key;
-                grad_values[line] = grad_value;
-            }
+    let mut at = 0;
+    while at < columns.vectors {
+        // As many vectors at once as there are registers for their accumulators.
+        if L::CHAINS >= 8 && at + 1 < columns.vectors {
+            add_keys::<L, R, 2>((grad_weights, key_lines), &columns, at, grads.queries);
+            add_rows::<L, R, 2>((grad_weights, tile.query_rows), &columns, at, grad_keys);
+            add_rows::<L, R, 2>((weights, tile.grad_rows), &columns, at, grad_values);
+            at += 2;
+        } else {
+            add_keys::<L, R, 1>((grad_weights, key_lines), &columns, at, grads.queries);
+            add_rows::<L, R, 1>((grad_weights, tile.query_rows), &columns, at, grad_keys);
+            add_rows::<L, R, 1>((weights, tile.grad_rows), &columns, at, grad_values);
+            at += 1;
         }
-        for_each_row!(R, |row| {
-            grads.queries[row * width + column..][..LANES].copy_from_slice(&totals[row]);
-        });
     }
+}
+
+/// Columns of keys, values and queries, in vectors.
+struct Columns {
+    /// All of them: the padded head width.
+    vectors: usize,
+    /// The keys that the tile's rows see.
+    keys: Range<usize>,
+    /// Weights of a row.
+    stride: usize,
+}
+
+impl Columns {
+    /// The blocks of the keys, with the keys of each.
+    #[inline(always)]
+    fn blocks(&self) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
+        let Range { start, end } = self.keys;
+        (start / BLOCK_TOKENS..end.div_ceil(BLOCK_TOKENS)).map(move |block| {
+            let at = block * BLOCK_TOKENS;
+            (at, start.max(at) - at..end.min(at + BLOCK_TOKENS) - at)
+        })
+    }
+}
+
+/// `out[r] = sum_j weights[r, j] * keys[j]` in the V vectors from `first` on.
+#[inline(always)]
+fn add_keys<L: Lanes, const R: usize, const V: usize>(
+    (weights, keys): (&[f32], &[[f32; LANES]]),
+    columns: &Columns,
+    first: usize,
+    out: &mut [f32],
+) {
+    let mut totals = [[[0f32; LANES]; V]; R];
+    for (at, some) in columns.blocks() {
+        let of_rows = weights_of_block::<R>(weights, columns.stride, at);
+        for j in some {
+            let key = keys[(at + j) * columns.vectors + first..].first_chunk::<V>();
+            let key = key.expect("keys have the vectors");
+            for_each_row!(R, |row| {
+                let weight = of_rows[row][j % BLOCK_TOKENS];
+                for_each_row!(V, |v| {
+                    multiply_add::<L, LANES>(&mut totals[row][v], weight, &key[v])
+                });
+            });
+        }
+    }
+    let out = lines_mut(out);
+    for_each_row!(R, |row| {
+        for_each_row!(V, |v| { out[row * columns.vectors + first + v] = totals[row][v] });
+    });
+}
+
+/// `out[j] += sum_r weights[r, j] * rows[r]` in the V vectors from `first` on.
+#[inline(always)]
+fn add_rows<L: Lanes, const R: usize, const V: usize>(
+    (weights, rows): (&[f32], &[f32]),
+    columns: &Columns,
+    first: usize,
+    out: &mut [[f32; LANES]],
+) {
+    let lines = lines(rows);
+    let mut of_rows = [[[0f32; LANES]; V]; R];
+    for_each_row!(R, |row| {
+        for_each_row!(V, |v| { of_rows[row][v] = lines[row * columns.vectors + first + v] });
+    });
+    for (at, some) in columns.blocks() {
+        let weights = weights_of_block::<R>(weights, columns.stride, at);
+        for j in some {
+            let out = out[(at + j) * columns.vectors + first..].first_chunk_mut::<V>();
+            let out = out.expect("keys have the vectors");
+            let mut sums = *out;
+            for_each_row!(R, |row| {
+                let weight = weights[row][j % BLOCK_TOKENS];
+                for_each_row!(V, |v| {
+                    multiply_add::<L, LANES>(&mut sums[v], weight, &of_rows[row][v])
+                });
+            });
+            *out = sums;
+        }
+    }
+}
+
+/// The weights of each row for the keys of a block, the first of which is `at`.
+#[inline(always)]
+fn weights_of_block<const R: usize>(weights: &[f32], stride: usize, at: usize) -> [&[f32; BLOCK_TOKENS]; R] {
+    let mut of_rows = [&[0f32; BLOCK_TOKENS]; R];
+    for_each_row!(R, |row| { of_rows[row] = vector(weights, row * stride + at) });
+    of_rows
 }
 
 #[inline(always)]
