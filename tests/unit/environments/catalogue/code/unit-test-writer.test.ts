@@ -72,6 +72,19 @@ describe("unit-test-writer", () => {
     expect(score).toBe(1);
   });
 
+  test("gives nothing to a suite that counts the runs before it", async () => {
+    const { instance: hard } = drawInstance(row, 5, createRng(4));
+    // Processes of a sandbox are numbered from 1 on, and a run takes two of them.
+    const suite = `import os\n\ndef test_place():\n    assert (os.getppid() if os.getppid() > 3 else os.getpid()) < 12`;
+    const scores: number[] = [];
+    // The order is drawn: three times the right ones would have to come first.
+    for (let time = 0; time < 3; time++) {
+      const { score } = await earnedByProgram(row, hard, asReply(suite, "code"), { pool: () => sandboxes.pool() });
+      scores.push(score);
+    }
+    expect(Math.min(...scores)).toBe(0);
+  });
+
   test("reports parts of a reply without a suite", async () => {
     const { score, parts } = await earnedByProgram(row, instance, "I do not know.", { pool: () => sandboxes.pool() });
     expect(score).toBe(0);
