@@ -25,6 +25,8 @@ const EXAMPLES = 3;
 const MOST_SHOWN = 0.5;
 /** A call goes to another process and back, and a suite may try all inputs. */
 const TIME_LIMIT_MS = 6_000;
+/** What follows from an instance, for its draw, its prompt and its answer. */
+const PROBES = new WeakMap<Instance, readonly Probe[]>();
 const STORIES = [
   "A team keeps several implementations of one specification and needs a test suite that tells the right ones from the wrong ones.",
   "You review changes to a small module. The author has no tests; write them from the specification.",
@@ -60,8 +62,13 @@ function make(rng: Rng, level: Level): Instance | null {
   return instance;
 }
 
-function probes({ subject, mutants, seed }: Instance): Probe[] {
-  return probesOf(subject, mutants, createRng(seed));
+function probes(instance: Instance): readonly Probe[] {
+  const known = PROBES.get(instance);
+  if (known !== undefined) return known;
+  const { subject, mutants, seed } = instance;
+  const made = probesOf(subject, mutants, createRng(seed));
+  PROBES.set(instance, made);
+  return made;
 }
 
 function goldProbes(instance: Instance): Probe[] {
