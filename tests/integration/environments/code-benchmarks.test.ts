@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SandboxPool } from "../../../ts/sandbox/index.ts";
 import type { Benchmark } from "../../../ts/environments/benchmarks/benchmark.ts";
 import { findBenchmark } from "../../../ts/environments/benchmarks/index.ts";
+import { packed } from "../../../ts/environments/benchmarks/scoring/python-tests.ts";
 import { scoringContext } from "../../support/scoring-context.ts";
 import { loadEnvironment } from "../../../ts/environments/index.ts";
 
@@ -136,6 +137,14 @@ test("values of all kinds reach the program and come back", async () => {
 test("tests that give a program what cannot be sent are an error, no wrong answer", async () => {
   const { scored } = await taskOf("mbpp-plus", { ...TWICE, test: "assert twice(lambda: 1) == 2" });
   await expect(scored("passed", fenced(TWICE.code))).rejects.toMatchObject({ code: "PRL_VERIFY_UNSUPPORTED" });
+});
+
+test("a recorded task without the names that its tests use is an error, no wrong answer", async () => {
+  const { scorers } = findBenchmark("human-eval-plus") as unknown as Benchmark<object>;
+  const context = scoringContext({ sandboxes: () => Promise.resolve(pool) });
+  const gold = { begun: null, tests: packed(`${SUM.test}\ncheck(add)`) };
+  const scored = scorers["passed"]?.(fenced("def add(a, b):\n    return a + b"), gold, context);
+  await expect(scored).rejects.toMatchObject({ code: "PRL_VERIFY_UNSUPPORTED" });
 });
 
 test("a module that the tests need and the sandbox lacks is an error, no wrong answer", async () => {

@@ -40,19 +40,24 @@ export function definedNames(source: string): string[] {
 
 export interface PythonTests {
   readonly source: string;
-  /** Functions and classes of the program that the tests use. */
-  readonly names: readonly string[];
+  /** Functions and classes of the program that the tests use; absent in tasks that an earlier version has recorded. */
+  readonly names?: readonly string[] | undefined;
 }
 
 /**
  * Whether the program gives the tests what they ask of it. Errors: PRL_SANDBOX_INFRA, PRL_VERIFY_UNSUPPORTED when the sandbox's Python lacks what
- * the tests import, or when they give the program a value that cannot be sent to it.
+ * the tests import, when they give the program a value that cannot be sent to it, or when the task does not say what they use.
  */
 export async function passesTests(
   program: string,
   tests: PythonTests,
   { sandboxes, signal }: ScoringContext,
 ): Promise<boolean> {
+  if (tests.names === undefined)
+    throw new PrlError(
+      "PRL_VERIFY_UNSUPPORTED",
+      "the task was recorded by an earlier version of prl, whose tests ran in the process of the program: evaluate the model again",
+    );
   const word = randomBytes(WORD_BYTES).toString("hex");
   const pool = await sandboxes();
   const run = await pool.runOnce({
