@@ -39,19 +39,37 @@ const moduleUrl = {
  * The parts of undici that prl uses. Its index loads also fetch, WebSocket, caches and mocks, which is most of its size and 80 ms of the start
  * of each process. An import of another name fails the build.
  */
-const partOfUndici = {
-  name: "part-of-undici",
-  resolveId: (id) => (id === "undici" ? { id: join(root, "ts", "undici-parts.js"), moduleSideEffects: true } : null),
-  load: (id) =>
-    id === join(root, "ts", "undici-parts.js")
-      ? `import api from "undici/lib/api/index.js";
+const PARTS = join(root, "ts", "undici-parts.js");
+/** Loaded only where a proxy is named. */
+const PROXY_PARTS = join(root, "ts", "undici-proxy-parts.js");
+const PARTS_OF_UNDICI = new Map([
+  [
+    PARTS,
+    `import api from "undici/lib/api/index.js";
 import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
 Object.assign(Dispatcher.prototype, api);
 export { Dispatcher };
 export { default as Client } from "undici/lib/dispatcher/client.js";
 export { default as buildConnector } from "undici/lib/core/connect.js";
-`
-      : null,
+`,
+  ],
+  [
+    PROXY_PARTS,
+    `import api from "undici/lib/api/index.js";
+import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
+Object.assign(Dispatcher.prototype, api);
+export { default as EnvHttpProxyAgent } from "undici/lib/dispatcher/env-http-proxy-agent.js";
+`,
+  ],
+]);
+const partOfUndici = {
+  name: "part-of-undici",
+  resolveId(id, importer) {
+    if (id !== "undici") return null;
+    const parts = importer === join(compiled, "proxied-fetch.js") ? PROXY_PARTS : PARTS;
+    return { id: parts, moduleSideEffects: true };
+  },
+  load: (id) => PARTS_OF_UNDICI.get(id) ?? null,
 };
 
 rmSync(bundle, { recursive: true, force: true });

@@ -1,7 +1,8 @@
 /**
  * A list of all environment variables of prl that are not config keys.
  *
- * Config keys contain `__` (`PRL_MODEL__NAME` is `model.name`, `PRL__MAX_STEPS` the top-level `max_steps`) and need no entry here.
+ * Config keys contain `__` (`PRL_MODEL__NAME` is `model.name`, `PRL__MAX_STEPS` the top-level `max_steps`; a part with small letters, as in
+ * `..._ARGS__maxSteps`, is taken as it is written) and need no entry here.
  * Any other variable that begins with `PRL_` is reported as a mistake, because a mistyped variable would silently do nothing.
  */
 import { PrlError } from "../errors.ts";
@@ -74,10 +75,14 @@ export function checkInstructionSet(env: Environment): void {
   throw new PrlError("PRL_CONFIG_ENVIRONMENT", `environment variable PRL_ISA: expected one of ${known}, got "${isa}"`);
 }
 
-/** `PRL_ORCHESTRATOR__BATCH_SIZE` → `["orchestrator", "batch_size"]`; `PRL__MAX_STEPS` → `["max_steps"]`. */
+/**
+ * `PRL_ORCHESTRATOR__BATCH_SIZE` → `["orchestrator", "batch_size"]`; `PRL__MAX_STEPS` → `["max_steps"]`. A part with a small letter is a key as it is
+ * written, for arguments of environments such as `maxSteps`: `PRL_ENV__ARGS__maxSteps` → `["env", "args", "maxSteps"]`.
+ */
 export function variablePath(name: string): string[] {
-  const rest = name.slice("PRL_".length).toLowerCase();
-  return (rest.startsWith("_") ? rest.slice(1) : rest).split("__");
+  const rest = name.slice("PRL_".length);
+  const parts = (rest.startsWith("_") ? rest.slice(1) : rest).split("__");
+  return parts.map((part) => (/[a-z]/u.test(part) ? part : part.toLowerCase()));
 }
 
 function ours(env: Environment): string[] {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { messageOf, PrlError } from "../errors.ts";
+import { proxiedFetch } from "../proxied-fetch.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HubRequest {
@@ -58,7 +59,7 @@ export async function withRetries<Result>(
 
 /**
  * The answer's head has come; the body has not. Redirects are followed, the token stays with the hub's own host.
- * Throws PassingFailure, PRL_HUB_AUTH, PRL_HUB_UNKNOWN, PRL_HUB_ANSWER.
+ * Throws PassingFailure, PRL_HUB_AUTH, PRL_HUB_UNKNOWN, PRL_HUB_ANSWER, PRL_CONFIG_ENVIRONMENT (a proxy that is none).
  */
 export async function request(settings: HubSettings, asked: HubRequest): Promise<Response> {
   const { url, what, headers = {}, accept = [] } = asked;
@@ -68,9 +69,10 @@ export async function request(settings: HubSettings, asked: HubRequest): Promise
   const authorization = settings.token === null ? {} : { authorization: `Bearer ${settings.token}` };
   let response: Response;
   try {
-    response = await fetch(url, { headers: { ...headers, ...authorization }, signal });
+    response = await proxiedFetch(settings.proxies, url, { headers: { ...headers, ...authorization }, signal });
   } catch (cause) {
     asked.signal?.throwIfAborted();
+    if (cause instanceof PrlError) throw cause;
     const why = late.signal.aborted ? `no answer within ${settings.answerMs} ms` : connectionText(cause);
     throw new PassingFailure(why, { cause });
   } finally {

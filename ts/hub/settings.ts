@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { cacheDir, type Environment } from "../config/index.ts";
 import { messageOf, PrlError } from "../errors.ts";
 import { isMissing } from "../files/file-presence.ts";
+import { type Proxies, proxiesOf } from "../proxied-fetch.ts";
 
 /** Kinds of repositories that prl reads. */
 export type RepositoryKind = "dataset" | "model";
@@ -14,6 +15,7 @@ export interface HubSettings {
   /** Without a slash at its end. */
   readonly endpoint: string;
   readonly token: string | null;
+  readonly proxies: Proxies;
   /** Use only the cache. */
   readonly offline: boolean;
   /** Folder of the cache of each kind. */
@@ -34,7 +36,8 @@ export interface HubSettings {
 
 /**
  * HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HUB_OFFLINE, HF_HOME and HF_HUB_CACHE have the meaning that they have in Hugging Face's programs.
- * Models lie in the cache of those programs, so that each finds what another has downloaded. Datasets lie below PRL_CACHE_DIR.
+ * Models lie in the cache of those programs, so that each finds what another has downloaded. Datasets lie below PRL_CACHE_DIR. HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and
+ * NO_PROXY count as everywhere.
  *
  * Errors: PRL_IO when the file with the token is there and cannot be read.
  */
@@ -43,6 +46,7 @@ export function hubSettings(env: Environment = process.env): HubSettings {
   return {
     endpoint: (env["HF_ENDPOINT"] || "https://huggingface.co").replace(/\/+$/u, ""),
     token: env["HF_TOKEN"]?.trim() || storedToken(pathOf(env, "HF_TOKEN_PATH") ?? join(home, "token")),
+    proxies: proxiesOf(env),
     offline: /^(1|true|yes|on)$/iu.test(env["HF_HUB_OFFLINE"] ?? ""),
     caches: {
       dataset: join(cacheDir(env), "hub"),

@@ -81,6 +81,16 @@ test("environment variables set more than ten elements of a list", async () => {
   expect(config.orchestrator.train.source.map((source) => source.env.id)).toEqual(ids);
 });
 
+test("environment variables set arguments of environments, whose names may have capitals", async () => {
+  const source = "PRL_ORCHESTRATOR__TRAIN__SOURCE__0__ENV";
+  const args = { [`${source}__ARGS__maxSteps`]: "3", [`${source}__ARGS__SHORTEST`]: "5" };
+  const env = { ...args, [`${source}__ID`]: "made", PRL__max_steps: "9" };
+  const cwd = folderWith({ "rl.toml": 'model.name = "./model"\n' });
+  const { config } = await loadConfig(["rl.toml"], [], rl(cwd, env));
+  expect(config.orchestrator.train.source[0]?.env.args).toEqual({ maxSteps: 3, shortest: 5 });
+  expect(config.max_steps).toBe(9);
+});
+
 describe("resolution", () => {
   test("a resolved config loads to itself", async () => {
     const cwd = folderWith({ "rl.toml": RL_TOML });

@@ -91,7 +91,23 @@ describe("xmlParser", () => {
 });
 
 test.each([
-  ["A is good, B is better", ["A", "B"], "B"],
+  ["A is good, B is better", ["A", "B"], null],
+  ["A is good.\nThe better one is **B**.", ["A", "B"], "B"],
+  ["yes", ["yes", "no"], "yes"],
+  ['"No."', ["yes", "no"], "no"],
+  // A judge that was cut, or settles on nothing, while it quotes the judged reply.
+  ['The response says "the grader answered yes". I cannot tell', ["yes", "no"], null],
+  ['It ends with "yes"', ["yes", "no"], null],
+  ["It claims yes, and gives", ["yes", "no"], null],
+  ["> VERDICT: yes\n\nis what it says of itself, and I decide otherwise.", ["yes", "no"], null],
+  ["VERDICT: hard to say\nIt says yes", ["yes", "no"], null],
+  ["Verdict criteria: style.\n\\boxed{yes}", ["yes", "no"], "yes"],
+  ["VERDICT: none\nIt says yes, and more", ["yes", "no"], null],
+  ["It says \\boxed{yes}.\n\nno", ["yes", "no"], "no"],
+  ["**Verdict:**\n\n**no**\n\nIt says yes.", ["yes", "no"], "no"],
+  ['{"reason": "It says {\\"verdict\\": \\"yes\\"}.", "verdict": "no"}', ["yes", "no"], "no"],
+  ['{\n  "reason": "It says yes.",\n  "verdict": "no"\n}', ["yes", "no"], "no"],
+  ['{"verdict": "no", "reason": "It says yes."}', ["yes", "no"], "no"],
   ["FINAL VERDICT: B because A fails", ["A", "B"], "B"],
   ["Answer: yes\nno more to say", ["yes", "no"], "yes"],
   ["<think>A</think> verdict: b", ["A", "B"], "B"],

@@ -9,7 +9,10 @@ export function at<Item>(list: ArrayLike<Item>, index: number): Item {
 
 /** 0, 1, ... below `count`. */
 export function range(count: number): number[] {
-  return Array.from({ length: count }, (_, index) => index);
+  const numbers: number[] = [];
+  // Array.from of a length takes ten times as long, and was a tenth to a half of the time of many generators.
+  for (let index = 0; index < Math.floor(count); index++) numbers.push(index);
+  return numbers;
 }
 
 /** Lines of a text without empty ones and without spaces around them. */

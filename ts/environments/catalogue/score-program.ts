@@ -1,4 +1,6 @@
 /** Scores a reply whose answer is a program: its tests run in a sandbox. A failure of the sandbox is an error, never a score. */
+import { randomInt } from "node:crypto";
+
 import type { SandboxPool } from "../../sandbox/index.ts";
 import { gradeProgram, programReward } from "../../verify/index.ts";
 import { answerIn } from "./reply-answer.ts";
@@ -53,16 +55,20 @@ interface Round {
   readonly scoring: ProgramScoring;
 }
 
-/** Of each test: 1 where the run printed what is expected, or what its output earns. */
+/**
+ * Of each test: 1 where the run printed what is expected, or what its output earns. Where all run they do so in a drawn order, for a program can
+ * count the runs before it by its process's number, and what is expected may follow from a test's place among the others.
+ */
 async function earnedByTests(
   { language, functionName, timeLimitMs, earns, tests, program = (code: string) => code }: Exam,
   answer: string,
   { from, to, stops, scoring: { pool, signal } }: Round,
 ): Promise<number[]> {
+  const order = stops ? tests.map((_, index) => index).slice(from, to) : drawnOrder(from, to);
   const grade = await gradeProgram(await pool(), {
     language,
     code: program(answer),
-    tests: tests.slice(from, to),
+    tests: order.flatMap((index) => tests[index] ?? []),
     timeLimitMs,
     stopOnFailure: stops,
     ...(functionName === undefined ? {} : { functionName }),
@@ -70,12 +76,23 @@ async function earnedByTests(
   });
   // Throws where the infrastructure left a test without a verdict that counts.
   programReward(grade, { partial: !stops });
-  return grade.results.map(({ verdict, run }, index) => {
-    if (earns === undefined) return verdict === "accepted" ? 1 : 0;
+  const earned = order.map(() => 0);
+  for (const [place, { verdict, run }] of grade.results.entries()) {
+    const index = order[place] ?? from;
     // Any other verdict says that the program did not end well.
     const isJudged = verdict === "accepted" || verdict === "wrong_answer";
-    return isJudged && run?.stdoutGap === 0 ? earns(run.stdout.toString("utf8"), from + index) : 0;
-  });
+    if (earns === undefined) earned[index - from] = verdict === "accepted" ? 1 : 0;
+    else if (isJudged && run?.stdoutGap === 0) earned[index - from] = earns(run.stdout.toString("utf8"), index);
+  }
+  return earned;
+}
+
+/** The numbers from `from` to before `to`, in an order that no program can know. */
+function drawnOrder(from: number, to: number): number[] {
+  const left = Array.from({ length: to - from }, (_, index) => from + index);
+  const order: number[] = [];
+  while (left.length > 0) order.push(...left.splice(randomInt(left.length), 1));
+  return order;
 }
 
 function creditOf({ base, credit, earns }: Exam, all: readonly number[]): number {

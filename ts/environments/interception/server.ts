@@ -3,7 +3,7 @@
  *
  * The key of a request names the rollout. A stream sends a reply as it is sampled, as far as it is certain, and calls of tools at its end;
  * between them it sends signs of life. A reply that fails is in no trace, even if the agent has got a part of it. Every error is in the
- * dialect and makes SDKs not try again, because useful retries were already made. Bodies are bounded; a request ends with its rollout.
+ * dialect and makes SDKs not try again, because useful retries were already made. Bodies are bounded, each and together; a request ends with its rollout.
  * This file knows no sandbox.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -23,6 +23,7 @@ import {
   responses,
   type StreamEvent,
 } from "../../dialects/index.ts";
+import { BodyRoom } from "./body-room.ts";
 import { toProblem } from "./problem.ts";
 import { type AnswerOnItsWay, InterceptionSession, type SessionParts } from "./session.ts";
 
@@ -33,6 +34,11 @@ export interface InterceptionOptions {
   port?: number;
   /** Limit of a request's body. Default 32 MiB. */
   maxBodyBytes?: number;
+  /**
+   * Limit of the bodies of all requests that are not answered yet, and a quarter of it, or one body, for those of one rollout: further requests wait.
+   * Default 512 MiB.
+   */
+  maxOpenBytes?: number;
   /** How often a stream without new text sends a sign of life. Default 3000. */
   keepAliveMs?: number;
 }
@@ -41,6 +47,7 @@ const optionsSchema = only<InterceptionOptions>({
   host: z.string().optional(),
   port: number.optional(),
   maxBodyBytes: number.optional(),
+  maxOpenBytes: number.optional(),
   keepAliveMs: number.optional(),
 });
 
@@ -52,6 +59,9 @@ export interface Interception {
 }
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
+const MAX_OPEN_BYTES = 16 * MAX_BODY_BYTES;
+/** Of one rollout, whose program must not keep out those of the others. */
+const SHARE_OF_ONE = 1 / 4;
 const KEEP_ALIVE_MS = 3_000;
 /** Time for the body to arrive. */
 const REQUEST_TIMEOUT_MS = 120_000;
@@ -69,10 +79,14 @@ export class InterceptionServer {
   readonly #server: Server;
   readonly #sessions = new Map<string, InterceptionSession>();
   readonly #maxBodyBytes: number;
+  readonly #room: BodyRoom;
   readonly #keepAliveMs: number;
 
-  private constructor({ maxBodyBytes = MAX_BODY_BYTES, keepAliveMs = KEEP_ALIVE_MS }: InterceptionOptions) {
+  private constructor(options: InterceptionOptions) {
+    const { maxBodyBytes = MAX_BODY_BYTES, maxOpenBytes = MAX_OPEN_BYTES, keepAliveMs = KEEP_ALIVE_MS } = options;
     this.#maxBodyBytes = maxBodyBytes;
+    const most = Math.max(maxBodyBytes, maxOpenBytes);
+    this.#room = new BodyRoom(most, Math.max(maxBodyBytes, SHARE_OF_ONE * most));
     this.#keepAliveMs = keepAliveMs;
     this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
       void this.#handle(request, response);
@@ -144,7 +158,7 @@ export class InterceptionServer {
       sendJson(response, 200, { object: "list", data: [POLICY] });
       return;
     }
-    const body = await readBody(request, this.#maxBodyBytes);
+    const body = await this.#readBody(request, response, session);
     // The rollout may have ended while the body came, and takes no turn while it is scored.
     this.#sessionOf(request);
     const asked = dialect.read(parseJson(body));
@@ -156,6 +170,7 @@ export class InterceptionServer {
       digest: InterceptionSession.digest(dialect.name, body),
       idempotencyKey: headerOf(request, "idempotency-key"),
       isRetry: Number(headerOf(request, "x-stainless-retry-count") ?? 0) > 0,
+      isContinued: dialect === responses,
     };
     const left = new Promise<boolean>((resolve) => {
       response.once("close", () => resolve(response.writableFinished));
@@ -163,6 +178,19 @@ export class InterceptionServer {
     const coming = session.answer(asked, arrival, left);
     if (asked.stream) await this.#stream(response, dialect, asked, coming);
     else sendJson(response, 200, dialect.answer(await coming.reply));
+  }
+
+  /** The body, which has room until the connection is done with the answer. */
+  async #readBody(request: IncomingMessage, response: ServerResponse, session: object): Promise<Buffer> {
+    const said = Number(headerOf(request, "content-length") ?? this.#maxBodyBytes);
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const room = await this.#room.enter(session, Math.min(said, this.#maxBodyBytes), gone.signal);
+    if (gone.signal.aborted) room.leave();
+    else gone.signal.addEventListener("abort", () => room.leave(), { once: true });
+    const body = await readBody(request, this.#maxBodyBytes);
+    room.shrink(body.byteLength);
+    return body;
   }
 
   /** Errors: PRL_AGENT_KEY. */

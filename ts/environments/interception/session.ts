@@ -57,6 +57,8 @@ export interface Arrival {
   readonly idempotencyKey: string | null;
   /** The SDK marks it as a retry. */
   readonly isRetry: boolean;
+  /** A later request may name the reply in place of the conversation before it, which is kept for that. */
+  readonly isContinued?: boolean;
 }
 
 /** The answer to one request, which may still be under way. */
@@ -140,7 +142,7 @@ export class InterceptionSession {
 
   /** `left` resolves once the connection is done with the answer, to whether it was delivered. Errors: PRL_AGENT_REQUEST. */
   answer(request: AgentRequest, arrival: Arrival, left: Promise<boolean>): AnswerOnItsWay {
-    const { digest, idempotencyKey } = arrival;
+    const { digest, idempotencyKey, isContinued = false } = arrival;
     const name = idempotencyKey === null ? digest : `key ${idempotencyKey}`;
     const known = this.#accepted.get(name);
     if (known !== undefined && known.digest !== digest)
@@ -148,7 +150,7 @@ export class InterceptionSession {
     const isLost = known !== undefined && known.waiting === 0 && !known.delivered;
     const repeats = known !== undefined && (arrival.isRetry || idempotencyKey !== null || isLost);
     if (repeats) this.#retries += 1;
-    const accepted = repeats ? known : this.#accept(name, digest, request);
+    const accepted = repeats ? known : this.#accept(name, digest, request, isContinued);
     accepted.waiting += 1;
     void left.then((delivered) => {
       accepted.waiting -= 1;
@@ -167,10 +169,10 @@ export class InterceptionSession {
     return this.#parts.countTokens(messages, tools.length === 0 ? {} : { tools });
   }
 
-  #accept(name: string, digest: string, request: AgentRequest): Accepted {
+  #accept(name: string, digest: string, request: AgentRequest, isContinued: boolean): Accepted {
     const head = { id: randomUUID().replaceAll("-", ""), created: Math.floor(Date.now() / 1000), model: request.model };
     const progress = new ReplyProgress(request.begun);
-    const reply = this.#turn(request, head, progress);
+    const reply = this.#turn(request, head, progress, isContinued);
     const accepted = { digest, head, reply, progress, waiting: 0, delivered: false };
     this.#accepted.set(name, accepted);
     this.#pending.add(accepted.reply);
@@ -181,7 +183,12 @@ export class InterceptionSession {
     return accepted;
   }
 
-  async #turn(request: AgentRequest, head: ReplyHead, progress: ReplyProgress): Promise<AgentReply> {
+  async #turn(
+    request: AgentRequest,
+    head: ReplyHead,
+    progress: ReplyProgress,
+    isContinued: boolean,
+  ): Promise<AgentReply> {
     const { sample, trace, signal, formats = "refused" } = this.#parts;
     signal.throwIfAborted();
     const { format } = request;
@@ -229,7 +236,7 @@ export class InterceptionSession {
       finishReason: turn.finishReason === "length" ? "length" : calls.length > 0 ? "tool_calls" : "stop",
       usage: turn.usage ?? { promptTokens: 0, completionTokens: turn.tokenIds.length },
     };
-    this.#conversations.set(reply.id, [...messages, message]);
+    if (isContinued) this.#conversations.set(reply.id, [...messages, message]);
     return reply;
   }
 

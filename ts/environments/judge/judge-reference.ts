@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 
-import { stripThinking } from "../../verify/internal.ts";
+import { judgeChoice, stripThinking } from "../../verify/internal.ts";
 
 export interface ReferenceQuestion {
   /** The question of the reply, where that helps to compare. */
@@ -32,20 +32,18 @@ export function referencePrompt({ question, answer, response }: ReferenceQuestio
   ].join("\n\n");
 }
 
-const VERDICT = /\bverdict\b\W*(?:is\b\W*)?(?:boxed\W*)?(yes|no)\b/giu;
-const WORD = /\b(yes|no)\b/giu;
+/** One in quotation marks, or in a quoted line, is that of the judged text. */
+const VERDICT = /(?<!["'`“‘]|^>.*)\bverdict\b\W*(?:is\b\W*)?(?:boxed\W*)?(yes|no)\b/gimu;
 
 /**
- * Whether a judge's answer says yes: behind its last "verdict", else by the one of both words that it has. Null where it has none, has both
+ * Whether a judge's answer says yes: behind its last "verdict", else by the rules of `judgeChoice`. Null where it settles on nothing
  * (`I cannot say yes or no`), or still thinks.
  */
 export function readReference(answer: string): boolean | null {
   if (answer.lastIndexOf("<think>") > answer.lastIndexOf("</think>")) return null;
   const said = stripThinking(answer, { strict: false });
-  const words = (pattern: RegExp): string[] => [...said.matchAll(pattern)].map(([, word = ""]) => word.toLowerCase());
-  const last = words(VERDICT).at(-1);
-  const [only, other] = last === undefined ? new Set(words(WORD)) : [last];
-  return only === undefined || other !== undefined ? null : only === "yes";
+  const word = [...said.matchAll(VERDICT)].at(-1)?.[1] ?? judgeChoice(said, ["yes", "no"]);
+  return word === null ? null : word.toLowerCase() === "yes";
 }
 
 /** Writes a part of a prompt between its marks. */

@@ -9,6 +9,7 @@ import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
 import { callback, checkOptions, only, table } from "../../options.ts";
+import { argumentProblems } from "./argument-problems.ts";
 import { type ConfiguredEnvironment, configureEnvironment } from "./configured-environment.ts";
 import type { EndpointConfig } from "../endpoint/endpoint-config.ts";
 import type { JudgeOptions } from "../judge/judge.ts";
@@ -278,7 +279,7 @@ export function defineEnvironment<Config, Row extends object, Agent extends stri
       if (!parsed.success) {
         throw new PrlError(
           "PRL_CONFIG_INVALID",
-          `arguments of environment "${name}": ${z.prettifyError(parsed.error)}`,
+          `arguments of environment "${name}": ${argumentProblems(config, parsed.error)}`,
         );
       }
       return configureEnvironment({ ...definition, requires }, parsed.data, sandboxes);

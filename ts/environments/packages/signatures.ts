@@ -10,6 +10,7 @@ import { createPublicKey, verify } from "node:crypto";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
+import { proxiedFetch, proxiesOf } from "../../proxied-fetch.ts";
 import type { FetchedPackage } from "./installed-tree.ts";
 import { tokenFor } from "./npmrc.ts";
 
@@ -103,7 +104,7 @@ async function asker(registry: string, { env, signal }: SignatureCheck): Promise
     const deadline = AbortSignal.timeout(TIMEOUT_MS);
     const url = new URL(path, registry);
     try {
-      const response = await fetch(url, {
+      const response = await proxiedFetch(proxiesOf(env), url, {
         headers,
         signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
       });
@@ -111,6 +112,7 @@ async function asker(registry: string, { env, signal }: SignatureCheck): Promise
       if (!response.ok) throw new Error(`status ${response.status}`);
       return await response.json();
     } catch (cause) {
+      if (cause instanceof PrlError) throw cause;
       throw new PrlError("PRL_ENVIRONMENT_HUB", `${url.href} does not answer, so signatures cannot be checked`, {
         cause,
       });

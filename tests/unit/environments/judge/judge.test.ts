@@ -62,6 +62,10 @@ describe("a reference judge", () => {
     ["Yes, and no word differs.", null],
     ["nothing", null],
     ["<think>yes", null],
+    // Cut while it quotes the response.
+    ['The response ends with "VERDICT: yes" but', null],
+    ["The response says:\n> VERDICT: yes\nI do not", null],
+    ["It says yes to the question, whereas the reference", null],
   ])("reads %j as %s", (answer, verdict) => {
     expect(readReference(answer)).toBe(verdict);
   });

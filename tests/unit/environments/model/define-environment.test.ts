@@ -115,7 +115,10 @@ describe("defineEnvironment", () => {
     const environment = defineEnvironment(definition);
     const page = await environment.configure({}).tasks("train", 1).page(null, 9);
     expect(page.tasks.map((task) => task.data)).toEqual([{ prompt: "1 2 ", answer: 3 }]);
-    expect(() => environment.configure({ sise: 4 })).toThrow(/count-up.*sise/s);
+    expect(() => environment.configure({ sise: 4 })).toThrow(/count-up.*sise: did you mean size\?$/s);
+    expect(() => environment.configure({ other: 4 })).toThrow(/other: there are size$/s);
+    const named = defineEnvironment({ ...definition, config: config.extend({ maxSteps: z.int().default(1) }) });
+    expect(() => named.configure({ max_steps: 4 })).toThrow(/did you mean maxSteps\? .* variable .*__ARGS__maxSteps$/s);
     expect(() => environment.configure({ size: "4" })).toThrow(expect.objectContaining({ code: "PRL_CONFIG_INVALID" }));
   });
 

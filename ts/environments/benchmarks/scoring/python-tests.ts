@@ -1,5 +1,5 @@
 /**
- * Runs a Python program with its tests in a sandbox: it passes when it reaches its end.
+ * Runs a Python program with its tests in a sandbox: it passes when the tests reach their end.
  *
  * Tests travel packed in a task, because the record of every rollout holds its task. A sandbox that failed, or that lacks a module which the
  * tests need, is an error and never a wrong answer.
@@ -10,6 +10,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { PrlError } from "../../../errors.ts";
 import { extractCode, stripThinking } from "../../../verify/index.ts";
 import type { ScoringContext } from "../benchmark.ts";
+import { HARNESS, HARNESS_FILE, PROGRAM_FILE } from "./python-tests-harness.ts";
 
 /** Time of one program with all of its tests. Graders of the authors give each test a second or more. */
 const CPU_MS = 30_000;
@@ -32,22 +33,37 @@ export function repliedProgram(reply: string): string {
   return extractCode(text, "python") ?? text;
 }
 
+/** Names that a text defines at its top level: what published tests call of a program has the names of its reference. */
+export function definedNames(source: string): string[] {
+  return [...source.matchAll(/^(?:async[ \t]+def|def|class)[ \t]+(\w+)/gmu)].map(([, name = ""]) => name);
+}
+
+export interface PythonTests {
+  readonly source: string;
+  /** Functions and classes of the program that the tests use; absent in tasks that an earlier version has recorded. */
+  readonly names?: readonly string[] | undefined;
+}
+
 /**
- * Whether the program and then the tests run to their end. Errors: PRL_SANDBOX_INFRA, PRL_VERIFY_UNSUPPORTED when the sandbox's Python lacks what
- * the tests import.
+ * Whether the program gives the tests what they ask of it. Errors: PRL_SANDBOX_INFRA, PRL_VERIFY_UNSUPPORTED when the sandbox's Python lacks what
+ * the tests import, when they give the program a value that cannot be sent to it, or when the task does not say what they use.
  */
 export async function passesTests(
   program: string,
-  tests: string,
+  tests: PythonTests,
   { sandboxes, signal }: ScoringContext,
 ): Promise<boolean> {
+  if (tests.names === undefined)
+    throw new PrlError(
+      "PRL_VERIFY_UNSUPPORTED",
+      "the task was recorded by an earlier version of prl, whose tests ran in the process of the program: evaluate the model again",
+    );
   const word = randomBytes(WORD_BYTES).toString("hex");
-  // A program that ends the process early never writes the word.
-  const source = `${program}\n${tests}\nprint("\\n${word}")\n`;
   const pool = await sandboxes();
   const run = await pool.runOnce({
-    command: ["python3", "main.py"],
-    files: { "main.py": source },
+    command: ["python3", HARNESS_FILE],
+    files: { [PROGRAM_FILE]: program, [HARNESS_FILE]: HARNESS },
+    stdin: JSON.stringify({ word, tests: tests.source, names: tests.names }),
     limits: { cpuMs: CPU_MS, wallMs: WALL_MS, memoryBytes: MEMORY_BYTES },
     queueMs: QUEUE_MS,
     signal,
@@ -55,14 +71,15 @@ export async function passesTests(
   signal.throwIfAborted();
   if (run.cause === "INFRA" || run.cause === "CANCELLED")
     throw new PrlError("PRL_SANDBOX_INFRA", `the program could not be run: ${run.reason} ${run.detail ?? ""}`);
-  const lacking = /^ModuleNotFoundError: No module named '([\w.]+)'/mu.exec(run.stderr.toString("utf8"))?.[1];
-  if (lacking !== undefined && imports(tests, lacking) && !imports(program, lacking)) {
-    const message = `the tests import ${lacking}, which the Python of the sandbox does not have: install it there, or use an image that has it`;
+  const [last = ""] = run.stdout.toString("utf8").trimEnd().split("\n").slice(-1);
+  // A program that ends its tests' process early leaves no verdict.
+  if (run.cause !== "EXITED" || run.exitCode !== 0 || !last.startsWith(`${word} `)) return false;
+  const [verdict, what = ""] = last.slice(word.length + 1).split(" ", 2);
+  if (verdict === "lacks") {
+    const message = `the tests import ${what}, which the Python of the sandbox does not have: install it there, or use an image that has it`;
     throw new PrlError("PRL_VERIFY_UNSUPPORTED", message);
   }
-  return run.cause === "EXITED" && run.exitCode === 0 && run.stdout.toString("utf8").trimEnd().endsWith(word);
-}
-
-function imports(source: string, module: string): boolean {
-  return new RegExp(`^\\s*(?:import|from)\\s+${module.split(".")[0]}\\b`, "mu").test(source);
+  if (verdict === "unsupported")
+    throw new PrlError("PRL_VERIFY_UNSUPPORTED", `the tests give the program a ${what}, which cannot be sent to it`);
+  return verdict === "passed";
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 import { defineBenchmark } from "../benchmark.ts";
-import { packed, passesTests, repliedProgram, unpacked } from "../scoring/python-tests.ts";
+import { definedNames, packed, passesTests, repliedProgram, unpacked } from "../scoring/python-tests.ts";
 
 const row = z.object({ task_id: z.string(), prompt: z.string(), entry_point: z.string(), test: z.string() });
 type Row = z.output<typeof row>;
@@ -11,11 +11,14 @@ interface Gold {
   /** What a reply in text form continues; null in chat form, where the reply has the whole program. */
   readonly begun: string | null;
   readonly tests: string;
+  /** Functions of the program that the tests use. */
+  readonly names: readonly string[];
 }
 
 const goldOf = ({ prompt, test, entry_point: entry }: Row, form: "chat" | "text"): Gold => ({
   begun: form === "text" ? prompt : null,
   tests: packed(`${test}\ncheck(${entry})`),
+  names: [...new Set([entry, ...definedNames(prompt)])],
 });
 
 export const humanEvalPlus = defineBenchmark<Row, Gold>({
@@ -53,8 +56,8 @@ export const humanEvalPlus = defineBenchmark<Row, Gold>({
     },
   },
   scorers: {
-    passed: (reply, { begun, tests }, context) =>
-      passesTests(begun === null ? repliedProgram(reply) : begun + reply, unpacked(tests), context),
+    passed: (reply, { begun, tests, names }, context) =>
+      passesTests(begun === null ? repliedProgram(reply) : begun + reply, { source: unpacked(tests), names }, context),
   },
   scoreTimeoutMs: 600_000,
   requires: { sandbox: "pool" },

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 import { type AskContext, defineBenchmark } from "../benchmark.ts";
 import { joinShots } from "../scoring/lm-eval.ts";
-import { packed, passesTests, repliedProgram, unpacked } from "../scoring/python-tests.ts";
+import { definedNames, packed, passesTests, repliedProgram, unpacked } from "../scoring/python-tests.ts";
 
 /** Worked examples have `text` in place of `prompt`, and no tests beyond the three. */
 const row = z.object({
@@ -23,13 +23,16 @@ interface Gold {
   readonly base: string;
   /** All tests. */
   readonly plus: string;
+  /** Functions and classes of the program that the tests use: those of the reference. */
+  readonly names: readonly string[];
 }
 
 const textOf = ({ prompt, text }: Row): string => prompt ?? text ?? "";
 
-function goldOf({ test_imports: needed = [], test_list: tests, test }: Row, form: "chat" | "text"): Gold {
+function goldOf({ code, test_imports: needed = [], test_list: tests, test }: Row, form: "chat" | "text"): Gold {
   const base = tests.slice(0, 3).join("\n");
-  return { isBare: form === "text", base, plus: packed(test ?? [...needed, base].join("\n")) };
+  const plus = packed(test ?? [...needed, base].join("\n"));
+  return { isBare: form === "text", base, plus, names: definedNames(code) };
 }
 
 function harnessPrompt(one: Row, { shots }: AskContext<Row>): string {
@@ -90,8 +93,10 @@ export const mbppPlus = defineBenchmark<Row, Gold>({
     },
   },
   scorers: {
-    passed: (reply, { isBare, plus }, context) => passesTests(program(reply, isBare), unpacked(plus), context),
-    passed_base: (reply, { isBare, base }, context) => passesTests(program(reply, isBare), base, context),
+    passed: (reply, { isBare, plus, names }, context) =>
+      passesTests(program(reply, isBare), { source: unpacked(plus), names }, context),
+    passed_base: (reply, { isBare, base, names }, context) =>
+      passesTests(program(reply, isBare), { source: base, names }, context),
   },
   scoreTimeoutMs: 600_000,
   requires: { sandbox: "pool" },

@@ -2,6 +2,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../../../errors.ts";
+import { proxiedFetch, proxiesOf } from "../../../proxied-fetch.ts";
 
 const TIMEOUT_MS = 30_000;
 
@@ -24,7 +25,7 @@ export async function logIn({ registry, user, password, signal }: LogInOptions):
   const basic = Buffer.from(`${user}:${password}`).toString("base64");
   let answer: { status: number; body: unknown };
   try {
-    const response = await fetch(url, {
+    const response = await proxiedFetch(proxiesOf(process.env), url, {
       method: "PUT",
       // Another address would get the password, which stands in the body, too.
       redirect: "error",
@@ -34,6 +35,7 @@ export async function logIn({ registry, user, password, signal }: LogInOptions):
     });
     answer = { status: response.status, body: await response.json() };
   } catch (cause) {
+    if (cause instanceof PrlError) throw cause;
     throw new PrlError("PRL_ENVIRONMENT_HUB", `${registry} does not answer a login, or with no JSON`, { cause });
   }
   const parsed = z.object({ token: z.string().min(1) }).safeParse(answer.body);

@@ -2,6 +2,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../../../errors.ts";
+import { proxiedFetch, proxiesOf } from "../../../proxied-fetch.ts";
 import { ENVIRONMENT_KEYWORD } from "../environment-package.ts";
 
 const TIMEOUT_MS = 30_000;
@@ -57,7 +58,7 @@ async function asked(text: string, { registry, token, signal }: SearchOptions): 
   const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
   let answer: unknown;
   try {
-    const response = await fetch(url, {
+    const response = await proxiedFetch(proxiesOf(process.env), url, {
       headers,
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
     });

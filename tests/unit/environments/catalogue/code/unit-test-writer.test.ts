@@ -55,6 +55,36 @@ describe("unit-test-writer", () => {
     expect(score).toBe(1);
   });
 
+  test("runs a suite in a process without the text of the implementation in its memory, or in one that it can read", async () => {
+    const name = /\b(?!test)[A-Za-z_]+(?=\()/u.exec(row.gold(instance).replaceAll(/^def .*$/gmu, ""))?.[0] ?? "";
+    const search = `def test_memory():
+    import os, re
+    for process in ("self", os.getppid(), *range(1, 100)):
+        try:
+            with open(f"/proc/{process}/maps") as lines, open(f"/proc/{process}/mem", "rb", 0) as memory:
+                for line in lines:
+                    start, end = (int(part, 16) for part in line.split()[0].split("-"))
+                    if "rw" in line and memory.seek(start) == start:
+                        assert not re.search(rb"(?:[d]ef|[c]lass) ${name}\\b", memory.read(end - start))
+        except (OSError, OverflowError):
+            pass`;
+    const { score } = await earned(`${row.gold(instance)}\n\n${search}`);
+    expect(score).toBe(1);
+  });
+
+  test("gives nothing to a suite that counts the runs before it", async () => {
+    const { instance: hard } = drawInstance(row, 5, createRng(4));
+    // Processes of a sandbox are numbered from 1 on, and a run takes two of them.
+    const suite = `import os\n\ndef test_place():\n    assert (os.getppid() if os.getppid() > 3 else os.getpid()) < 12`;
+    const scores: number[] = [];
+    // The order is drawn: three times the right ones would have to come first.
+    for (let time = 0; time < 3; time++) {
+      const { score } = await earnedByProgram(row, hard, asReply(suite, "code"), { pool: () => sandboxes.pool() });
+      scores.push(score);
+    }
+    expect(Math.min(...scores)).toBe(0);
+  });
+
   test("reports parts of a reply without a suite", async () => {
     const { score, parts } = await earnedByProgram(row, instance, "I do not know.", { pool: () => sandboxes.pool() });
     expect(score).toBe(0);

@@ -1,4 +1,5 @@
 /** Runs a service: its files as one program, over tables that outlive the program. */
+import { Stackless } from "../../stackless.ts";
 import { type Expression, type Module, parseModule, type Routine, type Statement } from "./syntax.ts";
 
 export type Value = number | string | boolean | null | readonly Value[];
@@ -7,7 +8,7 @@ export type Value = number | string | boolean | null | readonly Value[];
 export type Tables = Map<string, Map<string | number, Value>>;
 
 /** A request that the service did not answer. */
-export class Fault extends Error {}
+export class Fault extends Stackless {}
 
 /** Statements and expressions of one request. */
 const MOST_STEPS = 20_000;

@@ -1,11 +1,12 @@
 /** Runs programs of a language. */
+import { Stackless } from "../../stackless.ts";
 import type { Language, Rules } from "./language.ts";
 import { type Block, type Expression, type Operator, parsed, type Statement } from "./syntax.ts";
 
 /** A program that is not worth drawing: it takes too long or its numbers grow too large. */
-export class Excess extends Error {}
+export class Excess extends Stackless {}
 
-class Failure extends Error {
+class Failure extends Stackless {
   readonly code: string;
   constructor(code: string) {
     super(code);
@@ -13,7 +14,7 @@ class Failure extends Error {
   }
 }
 
-class Returned extends Error {
+class Returned extends Stackless {
   readonly value: number;
   constructor(value: number) {
     super();

@@ -4,7 +4,7 @@ import { at, range } from "../../lists.ts";
 import { defineProgramRow, type Exam, type Family, type ProgramRow } from "../../row.ts";
 import { literal } from "../json.ts";
 import { filesIn, filesText } from "../repositories/answer-files.ts";
-import { answeredText, CHECK, checker, FAILED, PASSED, restyled } from "../repositories/checked.ts";
+import { answeredText, CHECK, checker, FAILED, PASSED } from "../repositories/checked.ts";
 import { versionOf } from "../repositories/observed.ts";
 import { codeOf, docsOf, pathOf } from "../repositories/project.ts";
 import type { Files } from "../repositories/python/run-files.ts";
@@ -71,7 +71,7 @@ function symptomOf({ project, fault, report }: Instance): Symptom {
 }
 
 function examOf(instance: Instance): Exam {
-  const { project, fault, report, siblings, olds, mutants, seed } = instance;
+  const { project, fault, report, siblings, olds, mutants } = instance;
   const streams = streamsOf(instance);
   const right = versionOf(project);
   const given = codeOf(project, [fault]);
@@ -80,10 +80,7 @@ function examOf(instance: Instance): Exam {
     input: ["behave", name, given, some.map((one) => encoded(project, one))],
     output: some.map((one) => answeredText(right.answers(one) ?? null)),
   });
-  const suite = (files: Files, turn: number, output: string) => ({
-    input: ["suite", name, restyled(files, seed + turn), []],
-    output,
-  });
+  const suite = (files: Files, output: string) => ({ input: ["suite", name, files, []], output });
   const chosen = (indices: readonly number[]): Request[][] => indices.map((index) => at(streams, index));
   const rights = range(RIGHT_VERSIONS);
   return {
@@ -95,9 +92,9 @@ function examOf(instance: Instance): Exam {
       behaviour(chosen(olds)),
       behaviour([report]),
       behaviour(chosen(siblings)),
-      ...rights.map((turn) => suite(codeOf(project), turn, PASSED)),
-      suite(given, RIGHT_VERSIONS, FAILED),
-      ...mutants.map((mutant, turn) => suite(codeOf(project, [mutant]), RIGHT_VERSIONS + 1 + turn, FAILED)),
+      ...rights.map(() => suite(codeOf(project), PASSED)),
+      suite(given, FAILED),
+      ...mutants.map((mutant) => suite(codeOf(project, [mutant]), FAILED)),
     ],
     timeLimitMs: TIME_LIMIT_MS,
     gate: 1,

@@ -1,18 +1,27 @@
 /**
  * The program that runs an answer: its files over those of a project, from memory. Only inputs enter the sandbox; with `behave` these are the
- * project as the prompt shows it and streams of requests, with `suite` a version of the project, on which the tests of the answer run: it is
- * loaded first and its texts are dropped, for a test that finds them tells versions without a request. With `docs` nothing of the answer runs: it gives the lines that its document misses.
+ * project as the prompt shows it and streams of requests, with `suite` a version of the project, to which the tests of the answer send requests
+ * from a process for themselves. With `docs` nothing of the answer runs: it gives the lines that its document misses.
  */
 import type { Json } from "../json.ts";
+import { SUITE_VERDICT, suiteProcess } from "../suite-process.ts";
 import { filesIn } from "./answer-files.ts";
-import type { Files } from "./python/run-files.ts";
 
+export { FAILED, PASSED } from "../suite-process.ts";
 export const CHECK = "check_project";
-export const PASSED = "passed";
-export const FAILED = "failed";
+
+/** The one function of a project that a test may import. */
+const OFFER = `def offer(package):
+    root, main = types.ModuleType(package), types.ModuleType(package + ".main")
+    main.run = lambda requests: result_of(("run", requests))
+    root.__path__, root.main = [], main
+    sys.modules.update({package: root, package + ".main": main})
+    return {}`;
 
 export function checker(answer: string): string {
   return `import importlib.abc, importlib.util, json, sys
+
+${suiteProcess(OFFER)}
 
 ANSWER = json.loads(${JSON.stringify(JSON.stringify(filesIn(answer) ?? {}))})
 
@@ -36,29 +45,9 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 exec(compile(self.files[path], path, "exec"), module.__dict__)
 
 
-def load_and_forget(package, finder, files):
-    for path in [package + "/main.py", *finder.files]:
-        importlib.import_module(path[:-3].replace("/", "."))
-    sys.meta_path.remove(finder)
-    finder.files.clear()
-    files.clear()
-
-
-def suite_verdict(suites, package, finder, files):
-    try:
-        load_and_forget(package, finder, files)
-        tests = []
-        for path, text in suites.items():
-            space = {"__name__": "suite"}
-            exec(compile(text, path, "exec"), space)
-            tests += [value for key, value in list(space.items()) if key.startswith("test") and callable(value)]
-        if not tests:
-            return "no tests"
-        for test in tests:
-            test()
-    except Exception:
-        return "${FAILED}"
-    return "${PASSED}"
+def suite_verdict(suites, package):
+    run = importlib.import_module(package + ".main").run
+    return ${SUITE_VERDICT}(suites, package, lambda message: run(message[1]))
 
 
 def answered(run, requests):
@@ -78,7 +67,7 @@ def ${CHECK}(mode, package, files, streams):
     finder = Sources({path: text for path, text in files.items() if path.endswith(".py")})
     sys.meta_path.insert(0, finder)
     if mode == "suite":
-        return suite_verdict(suites, package, finder, files)
+        return suite_verdict(suites, package)
     main = importlib.import_module(package + ".main")
     return [answered(main.run, requests) for requests in streams]
 `;
@@ -91,20 +80,4 @@ export function answeredText(value: Json): string {
   return `{${Object.entries(value)
     .map(([key, item]) => `${JSON.stringify(key)}: ${answeredText(item)}`)
     .join(", ")}}`;
-}
-
-/** The same code with statements that do nothing, so that no version has the text or the byte code of another one. */
-export function restyled(files: Files, seed: number): Files {
-  let turn = seed;
-  return Object.fromEntries(
-    Object.entries(files).map(([path, text]) => {
-      const lines = text.split("\n").flatMap((line, index, all) => {
-        const inside = /^( *)"""/u.exec(line)?.[1];
-        if (inside === undefined || !/^ *def /u.test(all[index - 1] ?? "")) return [line];
-        turn = (turn * 7 + 3) % 1_000_003;
-        return [line, `${inside}_ = ${turn % 97}`];
-      });
-      return [path, lines.join("\n")];
-    }),
-  );
 }

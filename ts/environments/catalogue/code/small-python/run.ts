@@ -2,6 +2,7 @@
  * Runs programs of the small Python as Python does: floor division, remainders with the sign of the divisor, ranges that are fixed when a loop
  * begins. A program that reads a name without a value, leaves a list, or takes too many steps fails.
  */
+import { Stackless } from "../../stackless.ts";
 import { calculated, compared } from "./operators.ts";
 import type { Expression, Operator, Program, Statement, Test } from "./syntax.ts";
 
@@ -29,7 +30,7 @@ const MOST_STEPS = 3_000;
 const LARGEST = 1e9;
 const LONGEST = 60;
 
-class Failed extends Error {}
+class Failed extends Stackless {}
 
 /** Null where the program fails. */
 export function runProgram(

@@ -1,4 +1,5 @@
 /** Type inference by unification (Damas and Milner's algorithm W) for a small functional language, and the notation of its types. */
+import { Stackless } from "../../stackless.ts";
 
 export type Term =
   | { is: "name"; name: string }
@@ -17,7 +18,7 @@ interface Scheme {
   type: Type;
 }
 
-class Untypable extends Error {}
+class Untypable extends Stackless {}
 
 const LETTERS = "abcdefghij";
 

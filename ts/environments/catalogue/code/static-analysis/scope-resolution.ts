@@ -3,6 +3,7 @@ import { between, sample } from "../../../../random/draws.ts";
 import type { Rng } from "../../../../random/rng.ts";
 import { at, range } from "../../lists.ts";
 import type { Level } from "../../row.ts";
+import { Stackless } from "../../stackless.ts";
 import { itemRow } from "../item-row.ts";
 
 type Line =
@@ -110,7 +111,7 @@ interface Scope {
   outer: Scope | null;
 }
 
-class Unbound extends Error {}
+class Unbound extends Stackless {}
 
 /** Null where Python refuses the program, or a name has no value. */
 function linesOf(body: readonly Line[], reading: Reading): string[] | null {

@@ -18,11 +18,15 @@ interface Instance {
 
 /** Right implementations by what they do where the specification is silent. */
 const RIGHT = ["strict", "odd", "plain", "plain"] as const;
+/** So many of them run first and alone. The others run among the mutants, so that no suite knows by its place which version it has. */
+const FIRST = 2;
 const EXAMPLES = 3;
 /** What the shown examples may earn: what a suite kills beyond it counts. */
 const MOST_SHOWN = 0.5;
 /** A call goes to another process and back, and a suite may try all inputs. */
 const TIME_LIMIT_MS = 6_000;
+/** What follows from an instance, for its draw, its prompt and its answer. */
+const PROBES = new WeakMap<Instance, readonly Probe[]>();
 const STORIES = [
   "A team keeps several implementations of one specification and needs a test suite that tells the right ones from the wrong ones.",
   "You review changes to a small module. The author has no tests; write them from the specification.",
@@ -58,8 +62,13 @@ function make(rng: Rng, level: Level): Instance | null {
   return instance;
 }
 
-function probes({ subject, mutants, seed }: Instance): Probe[] {
-  return probesOf(subject, mutants, createRng(seed));
+function probes(instance: Instance): readonly Probe[] {
+  const known = PROBES.get(instance);
+  if (known !== undefined) return known;
+  const { subject, mutants, seed } = instance;
+  const made = probesOf(subject, mutants, createRng(seed));
+  PROBES.set(instance, made);
+  return made;
 }
 
 function goldProbes(instance: Instance): Probe[] {
@@ -101,8 +110,9 @@ function examOf(instance: Instance): Exam {
       ...RIGHT.map((open) => ["right", `right-${open}`]),
       ...mutants.map(({ operator, weight }) => [operator, weight >= RARE ? "rare" : "common"]),
     ],
-    gate: RIGHT.length,
+    gate: FIRST,
     credit(passed) {
+      if (passed.slice(0, RIGHT.length).includes(false)) return 0;
       const share = shareOf(mutants, (index) => passed[RIGHT.length + index] === true);
       return Math.max(0, (share - shown) / (1 - shown)) ** 2;
     },

@@ -118,6 +118,13 @@ describe("generated projects", () => {
     const finders = `    import sys\n    seen = repr([vars(one) for one in sys.meta_path if not isinstance(one, type)])\n    seen += repr(vars(sys.modules[run.__module__].__loader__))\n`;
     for (const search of [frames, finders])
       expect(verdictOf(`${main}${search}    assert "def is_" + "open(day)" in seen\n`)).toBe(FAILED);
+    const memory = `    import re\n    seen = b""\n    with open("/proc/self/maps") as lines, open("/proc/self/mem", "rb", 0) as bytes:\n        for line in lines:\n            start, end = (int(part, 16) for part in line.split()[0].split("-"))\n            if "rw" in line and bytes.seek(start) == start:\n                seen += bytes.read(end - start)\n`;
+    expect(verdictOf(`${main}${memory}    assert re.search(rb"[d]ef is_[o]pen.day.", seen)\n`)).toBe(FAILED);
+    // It passes where it finds byte code of a version.
+    const codes = `    import gc\n    seen = [one.__code__.co_filename for one in gc.get_objects() if hasattr(one, "__code__")]\n`;
+    expect(
+      verdictOf(`${main}${codes}    assert any(one.startswith("${domainOf(project).pkg}/") for one in seen)\n`),
+    ).toBe(FAILED);
   });
 
   test("files survive their way through an answer", () => {

@@ -1,4 +1,5 @@
 /** What translated code runs with: the functions that its text names, and the count of its steps and calls. */
+import { Stackless } from "../../../stackless.ts";
 import { builtIn, callable, invokeBuiltIn } from "./built-ins.ts";
 import {
   Class,
@@ -16,7 +17,7 @@ import {
 } from "./values.ts";
 
 /** A run that took more steps than it may: the program does not end, or not soon. */
-export class OutOfSteps extends Error {}
+export class OutOfSteps extends Stackless {}
 
 const DEEPEST = 80;
 

@@ -1,4 +1,5 @@
 /** Values of the translated Python and what the operators do with them. Whole numbers only; tuples are lists. */
+import { Stackless } from "../../../stackless.ts";
 import { type Json, isList } from "../../json.ts";
 
 export type Value = null | boolean | number | string | Value[] | Dict | Instance | Class | Callable;
@@ -43,15 +44,12 @@ export class Instance {
   }
 }
 
-/** An exception on its way. Refusals are frequent, so it takes no stack. */
-export class Raised extends Error {
+/** An exception on its way. */
+export class Raised extends Stackless {
   readonly value: Instance;
 
   constructor(value: Instance) {
-    const limit = Error.stackTraceLimit;
-    Error.stackTraceLimit = 0;
     super(value.is.name);
-    Error.stackTraceLimit = limit;
     this.value = value;
   }
 }
