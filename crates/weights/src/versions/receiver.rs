@@ -24,6 +24,8 @@ const KEPT_FOLDERS: usize = 2;
 /// Another receiver that makes a folder for longer than this has hung.
 const LOCK_DEADLINE: Duration = Duration::from_secs(600);
 const LOCK_POLL: Duration = Duration::from_millis(10);
+/// Prefix of a folder that was replaced while a reader held it.
+const REPLACED: &str = ".replaced-";
 
 /// A version as a complete folder, held in place until this is dropped.
 #[derive(Debug)]
@@ -245,7 +247,7 @@ impl WeightReceiver {
         manifest.verify_files(&unfinished)?;
         manifest.write_unsynced(&unfinished)?;
         mark_verified(&unfinished, &manifest.shards);
-        remove_version(&directory)?;
+        self.make_room(&directory)?;
         fs::rename(&unfinished, &directory).map_err(WeightsError::io("rename a finished version to", &directory))?;
         let lease = Lease::take(&directory)?.ok_or_else(|| at(&directory, "it was removed at once".to_owned()))?;
         self.trusted.insert(BaseVersion {
@@ -257,6 +259,31 @@ impl WeightReceiver {
             manifest,
             lease,
         })
+    }
+
+    /// Frees the place of a folder. A folder of an earlier attempt that a reader still holds is moved aside, as a publisher does in its root.
+    fn make_room(&self, directory: &Path) -> Result<(), WeightsError> {
+        self.remove_replaced()?;
+        if remove_version(directory)? || !directory.exists() {
+            return Ok(());
+        }
+        let name = directory.file_name().unwrap_or_default().display();
+        let aside = (0..=u32::MAX)
+            .map(|number| self.state.join(format!("{REPLACED}{name}-{number}")))
+            .find(|path| !path.exists())
+            .expect("a number is free");
+        fs::rename(directory, &aside).map_err(WeightsError::io("move aside", directory))
+    }
+
+    /// Removes the replaced folders that no reader holds any more.
+    fn remove_replaced(&self) -> Result<(), WeightsError> {
+        for entry in fs::read_dir(&self.state).map_err(WeightsError::io("list", &self.state))? {
+            let entry = entry.map_err(WeightsError::io("list", &self.state))?;
+            if entry.file_name().to_string_lossy().starts_with(REPLACED) {
+                remove_version(&entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     fn drop_old_folders(&mut self, newest: u64) -> Result<(), WeightsError> {

@@ -89,6 +89,36 @@ fn a_damaged_folder_of_the_receiver_is_made_again() {
 }
 
 #[test]
+fn a_folder_that_is_still_read_makes_room_for_the_one_of_a_later_attempt() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let (state, mut receiver) = place.receiver();
+    let held = receiver.receive(1).unwrap();
+    place.period = 50;
+    place.publish(0, false);
+    assert_eq!(place.publish(1, false), Encoding::Sparse);
+    let replacing = receiver.receive(1).unwrap();
+    place.check(&replacing, 1);
+    assert!(!held.lease.is_current().unwrap() && replacing.lease.is_current().unwrap());
+    let replaced = || {
+        let names = fs::read_dir(state.path()).unwrap();
+        names.filter(|name| {
+            name.as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .starts_with(".replaced")
+        })
+    };
+    assert_eq!(replaced().count(), 1, "it stays while it is read");
+    drop(held);
+    place.publish(2, false);
+    place.check(&receiver.receive(2).unwrap(), 2);
+    assert_eq!(replaced().count(), 0);
+}
+
+#[test]
 fn damage_on_the_way_has_a_name_and_a_full_version_mends_it() {
     let mut place = Place::new(SPARSE);
     place.publish(0, false);
