@@ -24,6 +24,8 @@ const KEPT_FOLDERS: usize = 2;
 /// Another receiver that makes a folder for longer than this has hung.
 const LOCK_DEADLINE: Duration = Duration::from_secs(600);
 const LOCK_POLL: Duration = Duration::from_millis(10);
+/// Prefix of a folder that is being made.
+const UNFINISHED: &str = ".step_";
 /// Prefix of a folder that was replaced while a reader held it.
 const REPLACED: &str = ".replaced-";
 
@@ -90,6 +92,7 @@ impl WeightReceiver {
             return Ok(received);
         }
         let target = SparseVersion::open(lease.directory(), manifest)?;
+        self.remove_leftovers()?;
         let made = self.make(lease, target);
         self.drop_old_folders(version)?;
         made
@@ -222,10 +225,7 @@ impl WeightReceiver {
     fn apply(&mut self, base: &Received, chain: &[SparseVersion]) -> Result<Received, WeightsError> {
         let target = chain.last().expect("it ends with the target").manifest();
         let directory = version_directory(&self.state, target.version);
-        let unfinished = self.state.join(format!(".step_{}", target.version));
-        if unfinished.exists() {
-            fs::remove_dir_all(&unfinished).map_err(WeightsError::io("remove", &unfinished))?;
-        }
+        let unfinished = self.state.join(format!("{UNFINISHED}{}", target.version));
         fs::create_dir(&unfinished).map_err(WeightsError::io("create", &unfinished))?;
         let written = apply_sparse(&Checkpoint::open(&base.directory)?, chain, &unfinished, self.threads)?;
         for name in version_files(&base.directory)? {
@@ -263,7 +263,6 @@ impl WeightReceiver {
 
     /// Frees the place of a folder. A folder of an earlier attempt that a reader still holds is moved aside, as a publisher does in its root.
     fn make_room(&self, directory: &Path) -> Result<(), WeightsError> {
-        self.remove_replaced()?;
         if remove_version(directory)? || !directory.exists() {
             return Ok(());
         }
@@ -275,12 +274,17 @@ impl WeightReceiver {
         fs::rename(directory, &aside).map_err(WeightsError::io("move aside", directory))
     }
 
-    /// Removes the replaced folders that no reader holds any more.
-    fn remove_replaced(&self) -> Result<(), WeightsError> {
+    /// Removes what is no folder of a version: replaced ones that no reader holds any more, and those that a killed receiver did not finish or was
+    /// removing. The lock is held, so no other receiver is making a folder.
+    fn remove_leftovers(&self) -> Result<(), WeightsError> {
         for entry in fs::read_dir(&self.state).map_err(WeightsError::io("list", &self.state))? {
-            let entry = entry.map_err(WeightsError::io("list", &self.state))?;
-            if entry.file_name().to_string_lossy().starts_with(REPLACED) {
-                remove_version(&entry.path())?;
+            let path = entry.map_err(WeightsError::io("list", &self.state))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_leftover = name.starts_with(UNFINISHED)
+                || name.starts_with(REPLACED)
+                || (name.starts_with("step_") && !path.join(MANIFEST_FILE).exists());
+            if is_leftover && path.is_dir() {
+                remove_version(&path)?;
             }
         }
         Ok(())

@@ -119,6 +119,28 @@ fn a_folder_that_is_still_read_makes_room_for_the_one_of_a_later_attempt() {
 }
 
 #[test]
+fn what_killed_receivers_left_is_removed() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let (state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(1).unwrap(), 1);
+    // One receiver was killed while it made a folder of another version, one while it removed an old folder.
+    for name in [".step_7", "step_0"] {
+        fs::create_dir(state.path().join(name)).unwrap();
+        fs::write(state.path().join(name).join("model.safetensors"), "half").unwrap();
+    }
+    place.publish(2, false);
+    place.check(&receiver.receive(2).unwrap(), 2);
+    let mut names: Vec<_> = fs::read_dir(state.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["step_1", "step_2"]);
+}
+
+#[test]
 fn damage_on_the_way_has_a_name_and_a_full_version_mends_it() {
     let mut place = Place::new(SPARSE);
     place.publish(0, false);
