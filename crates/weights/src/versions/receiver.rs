@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -71,7 +72,7 @@ impl WeightReceiver {
     ///
     /// # Errors
     /// [`WeightsError::Manifest`] when it is not published, [`WeightsError::Base`] when it is sparse and its base is neither in `state`
-    /// nor in `root`, [`WeightsError::Digest`] and [`WeightsError::TensorDigest`] for damage. After the last three,
+    /// nor in `root`, or has a damaged folder, [`WeightsError::Digest`] and [`WeightsError::TensorDigest`] for damage. After the last three,
     /// [`WeightReceiver::request_full`] gets the version in full as long as it is the newest; once there is a newer one,
     /// only that is made full.
     pub fn receive(&mut self, version: u64) -> Result<Received, WeightsError> {
@@ -137,7 +138,7 @@ impl WeightReceiver {
             match lock.try_lock() {
                 Ok(()) => return Ok(lock),
                 Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_DEADLINE => thread::sleep(LOCK_POLL),
-                Err(TryLockError::WouldBlock) => return Err(failed(std::io::ErrorKind::TimedOut.into())),
+                Err(TryLockError::WouldBlock) => return Err(failed(ErrorKind::TimedOut.into())),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
         }
@@ -227,7 +228,9 @@ impl WeightReceiver {
         let directory = version_directory(&self.state, target.version);
         let unfinished = self.state.join(format!("{UNFINISHED}{}", target.version));
         fs::create_dir(&unfinished).map_err(WeightsError::io("create", &unfinished))?;
-        let written = apply_sparse(&Checkpoint::open(&base.directory)?, chain, &unfinished, self.threads)?;
+        let of_base = |error| damage_of_base(error, &chain[0]);
+        let weights = Checkpoint::open(&base.directory).map_err(of_base)?;
+        let written = apply_sparse(&weights, chain, &unfinished, self.threads).map_err(of_base)?;
         for name in version_files(&base.directory)? {
             let copy = unfinished.join(&name);
             let belongs = match &target.files {
@@ -244,7 +247,7 @@ impl WeightReceiver {
             shards: written.shards,
             ..target.clone()
         };
-        manifest.verify_files(&unfinished)?;
+        manifest.verify_files(&unfinished).map_err(of_base)?;
         manifest.write_unsynced(&unfinished)?;
         mark_verified(&unfinished, &manifest.shards);
         self.make_room(&directory)?;
@@ -303,5 +306,22 @@ impl WeightReceiver {
             }
         }
         Ok(())
+    }
+}
+
+/// Names damage to the folder that a chain applies to as that of its base, whatever shows it: a lost or shortened file, other tensors. The sparse versions
+/// themselves were checked when they were opened.
+fn damage_of_base(error: WeightsError, first: &SparseVersion) -> WeightsError {
+    match &error {
+        WeightsError::Manifest { .. } | WeightsError::Format { .. } | WeightsError::Tensor { .. } => {}
+        WeightsError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {}
+        _ => return error,
+    }
+    let BaseVersion { version, digest } = first.base().clone();
+    WeightsError::Base {
+        path: first.directory().to_path_buf(),
+        version,
+        digest,
+        reason: format!("its folder is damaged: {error}"),
     }
 }

@@ -1,6 +1,7 @@
 //! Receivers that are late, read for long, or find damage.
 
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -202,14 +203,43 @@ fn readers_never_see_half_a_version() {
     });
 }
 
+/// What is done to a folder, given its config.
+type Damage = fn(&Path);
+
 #[test]
-fn a_base_with_a_changed_config_gives_no_folder() {
-    let mut place = Place::new(SPARSE);
-    for version in 0..2 {
-        place.publish(version, false);
+fn a_damaged_base_gives_no_folder_and_a_full_version_mends_it() {
+    let damages: [(&str, Damage); 4] = [
+        ("another config", |file| fs::write(file, "{\"rope_theta\": 1}").unwrap()),
+        ("a config of the same length", |file| {
+            fs::write(file, "{\"rope_theta\": 10001}").unwrap()
+        }),
+        ("no config", |file| fs::remove_file(file).unwrap()),
+        ("shorter weights", |file| {
+            let weights = fs::File::options()
+                .write(true)
+                .open(file.with_file_name("model.safetensors"));
+            weights.unwrap().set_len(1000).unwrap();
+        }),
+    ];
+    for (damage, make) in damages {
+        let mut place = Place::new(SPARSE);
+        for version in 0..2 {
+            place.publish(version, false);
+        }
+        let file = place.directory(0).join("config.json");
+        make(&file);
+        let (_state, mut receiver) = place.receiver();
+        let error = receiver.receive(1).unwrap_err();
+        // These are the codes after which a full version is asked for.
+        let is_mended = ["PRL_WEIGHTS_BASE", "PRL_WEIGHTS_DIGEST"].contains(&error.code());
+        assert!(is_mended, "{damage}: {}, {error}", error.code());
+        let names = ["config.json", "model.safetensors"];
+        assert!(
+            names.iter().any(|name| error.to_string().contains(name)),
+            "{damage}: {error}"
+        );
+        receiver.request_full().unwrap();
+        place.publisher.serve_full_request().unwrap().unwrap();
+        place.check(&receiver.receive(1).unwrap(), 1);
     }
-    fs::write(place.directory(0).join("config.json"), "{\"rope_theta\": 1}").unwrap();
-    let (_state, mut receiver) = place.receiver();
-    let error = receiver.receive(1).unwrap_err();
-    assert!(error.to_string().contains("config.json"), "{error}");
 }
