@@ -26,6 +26,8 @@ pub(crate) enum Landed {
     Taken,
     /// It was not taken, with the reason. The source may send it right the next time.
     Refused(String),
+    /// It does not continue the bytes that came before it: they may be wrong, or the chunk.
+    Contradicts(String),
     /// The received file differs from its description, so every byte of the version is in doubt.
     Wrong(String),
 }
@@ -107,6 +109,9 @@ impl Landing {
             Ok(()) => {}
             Err(Refused::Io(error)) => return Err(error),
             Err(refused @ Refused::Beginning(_)) => return Ok(Landed::Wrong(format!("{}: {refused}", described.name))),
+            Err(refused @ Refused::Digest(_)) if offset > 0 => {
+                return Ok(Landed::Contradicts(format!("{}: {refused}", described.name)));
+            }
             Err(refused) => return Ok(Landed::Refused(format!("{}: {refused}", described.name))),
         }
         if incoming.is_complete() && incoming.digest() != described.digest {
