@@ -123,6 +123,23 @@ async fn a_newer_attempt_supersedes_and_an_older_one_is_refused() {
 }
 
 #[tokio::test]
+async fn a_batch_takes_the_place_of_a_file_that_is_none() {
+    let place = place();
+    let receiver = receiver(&place.inbox).await;
+    let times = Times {
+        patience: Duration::from_secs(1),
+        ..QUICK
+    };
+    let sender = sender(&place.spool, &[receiver.address()], times);
+    let bytes = write_batch(&place.spool, (1, 1, 0), 4000, 1);
+    let path = batch_path(&place.inbox, 1, 0);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(&path, &bytes[..1000]).expect("a damaged file");
+    sender.deliver().await.expect("delivered");
+    assert!(fs::read(path).expect("a batch") == bytes);
+}
+
+#[tokio::test]
 async fn refuses_another_runs_batch_and_a_file_that_says_another_key() {
     let place = place();
     let receiver = RolloutReceiver::listen(

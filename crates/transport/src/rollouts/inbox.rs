@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prl_weights::{digest_file, sync_directory};
+use prl_weights::{WeightsError, digest_file, sync_directory};
 
 use crate::TransportError;
 use crate::chunk::hex;
@@ -124,7 +124,14 @@ impl Inbox {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(TransportError::io("look at", place)(error)),
         }
-        let here = BatchKey::of_file(place)?;
+        let here = match BatchKey::of_file(place) {
+            Ok(here) => here,
+            Err(error @ (TransportError::Key(_) | TransportError::Weights(WeightsError::Format { .. }))) => {
+                tracing::warn!(%error, "it is no batch, so the one that is offered takes its place");
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
         if here.run_id != key.run_id || here.attempt < key.attempt {
             return Ok(false);
         }
