@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use prl_weights::{Encoding, MANIFEST_FILE, Manifest, Shard, digest_file, version_files};
+use prl_weights::{Encoding, INDEX_FILE, MANIFEST_FILE, Manifest, Shard, digest_file, version_files};
 use prost::Message;
 use twox_hash::XxHash3_64;
 
@@ -28,7 +28,7 @@ pub(crate) struct Description {
 impl Description {
     /// Describes the version in a directory; `None` when there is none, or it is being replaced.
     ///
-    /// Digests come from the manifest. Files that it does not list are small and are digested here.
+    /// Digests come from the manifest. Files of the version that it does not list are small and are digested here.
     pub(crate) fn of_directory(directory: &Path) -> Result<Option<Self>, TransportError> {
         let Some(text) = manifest_text(directory)? else {
             return Ok(None);
@@ -36,6 +36,9 @@ impl Description {
         let manifest = Manifest::from_json(&text, &directory.join(MANIFEST_FILE))?;
         let mut files = Vec::new();
         for name in version_files(directory)? {
+            if !is_of_version(&manifest, &name) {
+                continue;
+            }
             let listed = listed_files(&manifest).find(|file| file.file == name);
             let (digest, bytes) = match listed {
                 Some(file) => (file.digest.clone(), file.bytes),
@@ -114,6 +117,14 @@ fn listed_files(manifest: &Manifest) -> impl Iterator<Item = &Shard> {
     manifest.shards.iter().chain(beside.into_iter().flatten())
 }
 
+/// Whether a file of the directory is part of the version. A manifest that lists the files beside the shards lists everything but their index. Any
+/// other file belongs to the version's other encoding, in which a publisher that makes a sparse version full keeps the delta and adds the weights
+/// before the new manifest, or was put there later.
+fn is_of_version(manifest: &Manifest, name: &str) -> bool {
+    let is_index = name == INDEX_FILE && manifest.encoding != Encoding::Sparse;
+    manifest.files.is_none() || is_index || listed_files(manifest).any(|file| file.file == name)
+}
+
 /// `manifest.json` of a directory; `None` when there is none.
 pub(crate) fn manifest_text(directory: &Path) -> Result<Option<Vec<u8>>, TransportError> {
     let path = directory.join(MANIFEST_FILE);
@@ -127,4 +138,61 @@ pub(crate) fn manifest_text(directory: &Path) -> Result<Option<Vec<u8>>, Transpo
 /// Whether a file is sent as a file of the version. The manifest is not, because it comes last; hidden and temporary files are not either.
 fn is_shipped(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && name != MANIFEST_FILE && !name.contains(['/', '\\', '\0', ':'])
+}
+
+#[cfg(test)]
+mod tests {
+    use prl_weights::{
+        Dtype, PublisherOptions, SINGLE_FILE, Staged, TensorToWrite, WeightPublisher, version_directory,
+        write_checkpoint,
+    };
+
+    use super::*;
+
+    fn publish(publisher: &mut WeightPublisher, version: u64) -> Encoding {
+        let directory = publisher.stage(version).expect("staged");
+        let mut data = [1; 20_000];
+        data[0] = u8::try_from(version).expect("few");
+        let tensor = TensorToWrite {
+            name: "w",
+            dtype: Dtype::BF16,
+            shape: &[10_000],
+            data: &data,
+        };
+        let written = write_checkpoint(&directory, &[tensor], u64::MAX).expect("weights");
+        fs::write(directory.join("config.json"), "{}").expect("a config");
+        let staged = Staged {
+            digest: written.digest,
+            shards: written.shards,
+        };
+        let published = publisher.publish(version, staged, None, false).expect("published");
+        published.manifest.encoding
+    }
+
+    #[test]
+    fn a_version_is_described_without_the_files_of_its_other_encoding() {
+        let root = tempfile::tempdir().expect("a folder");
+        let options = PublisherOptions {
+            keep: 2,
+            sparse: true,
+            threads: 1,
+        };
+        let mut publisher = WeightPublisher::open(root.path(), options).expect("a root");
+        assert_eq!(publish(&mut publisher, 0), Encoding::Full);
+        assert_eq!(publish(&mut publisher, 1), Encoding::Sparse);
+        let names = || -> Vec<String> {
+            let directory = version_directory(root.path(), 1);
+            let described = Description::of_directory(&directory).expect("read").expect("a version");
+            described.files().iter().map(|file| file.name.clone()).collect()
+        };
+        assert_eq!(names(), ["delta.safetensors"]);
+        // This is how far a publisher is that adds the full weights.
+        let full = version_directory(root.path(), 0).join(SINGLE_FILE);
+        let early = version_directory(root.path(), 1).join(SINGLE_FILE);
+        fs::copy(full, &early).expect("copied");
+        assert_eq!(names(), ["delta.safetensors"]);
+        fs::remove_file(early).expect("removed");
+        publisher.make_newest_full().expect("made").expect("full");
+        assert_eq!(names(), ["config.json", SINGLE_FILE]);
+    }
 }
