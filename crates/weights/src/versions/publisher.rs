@@ -78,8 +78,8 @@ pub(super) struct Newest {
     /// The files beside the weights.
     pub(super) files: Vec<Shard>,
     pub(super) weights: Checkpoint,
-    /// Holds the version's directory when it was published in full; any other folder is removed when this value is dropped.
-    pub(super) lease: Option<Lease>,
+    /// Holds the version's directory when it was published in full. Any other folder is the publisher's, and is removed with this value.
+    pub(super) _lease: Option<Lease>,
     pub(super) chain_bytes: u64,
     pub(super) chain_length: u64,
 }
@@ -211,7 +211,7 @@ impl WeightPublisher {
             shards: staged.shards,
             files,
             weights: weights.expect("a sparse version was written from them"),
-            lease: None,
+            _lease: None,
             chain_bytes: chain_bytes + bytes,
             chain_length: chain_length + 1,
         }))?;
@@ -416,7 +416,7 @@ impl WeightPublisher {
                 files: manifest.files.clone().unwrap_or_default(),
                 manifest: manifest.clone(),
                 weights: Checkpoint::open(&directory)?,
-                lease: Lease::take(&directory)?,
+                _lease: Lease::take(&directory)?,
                 chain_bytes: 0,
                 chain_length: 0,
             }))?;
@@ -449,11 +449,13 @@ impl WeightPublisher {
     }
 
     pub(super) fn replace_newest(&mut self, newest: Option<Newest>) -> Result<(), WeightsError> {
-        if let Some(old) = std::mem::replace(&mut self.newest, newest)
-            && old.lease.is_none()
-        {
-            let directory = old.weights.directory().to_path_buf();
-            drop(old);
+        let Some(old) = std::mem::replace(&mut self.newest, newest) else {
+            return Ok(());
+        };
+        let directory = old.weights.directory().to_path_buf();
+        drop(old);
+        // A folder outside is a published version, which has no lease when another process had just locked it.
+        if directory.starts_with(self.root.join(OWN_DIRECTORY)) {
             fs::remove_dir_all(&directory).map_err(WeightsError::io("remove", &directory))?;
         }
         Ok(())

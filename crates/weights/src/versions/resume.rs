@@ -46,7 +46,7 @@ impl WeightPublisher {
             files: companion_files(&directory, &manifest.shards)?,
             weights: Checkpoint::open(&directory)?,
             manifest,
-            lease,
+            _lease: lease,
             chain_bytes: 0,
             chain_length: 0,
         })
@@ -64,7 +64,7 @@ impl WeightPublisher {
             shards: received.manifest.shards,
             weights: Checkpoint::open(&place)?,
             manifest,
-            lease: None,
+            _lease: None,
             chain_bytes,
             chain_length,
         })
