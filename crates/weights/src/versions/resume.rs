@@ -43,7 +43,11 @@ impl WeightPublisher {
         manifest.verify_files(&directory)?;
         Ok(Newest {
             shards: manifest.shards.clone(),
-            files: companion_files(&directory, &manifest.shards)?,
+            // A version that was made full has its delta in the folder too.
+            files: match &manifest.files {
+                Some(files) => files.clone(),
+                None => companion_files(&directory, &manifest.shards)?,
+            },
             weights: Checkpoint::open(&directory)?,
             manifest,
             _lease: lease,

@@ -184,3 +184,19 @@ fn a_folder_is_compared_with_the_newest_version_whoever_published_it() {
     assert_eq!(publish_folder(&place, &source, 7), Encoding::Full);
     place.check(&late.receive(7).unwrap(), 7);
 }
+
+#[test]
+fn a_folder_is_sparse_after_a_version_that_was_made_full() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    place.publisher.make_newest_full().unwrap().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    place.publisher = WeightPublisher::open(folder.path(), SPARSE).unwrap();
+    assert_eq!(
+        publish_folder(&place, &folder.path().join("source"), 2),
+        Encoding::Sparse
+    );
+    let (_state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(2).unwrap(), 2);
+}
