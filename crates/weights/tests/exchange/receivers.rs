@@ -1,6 +1,7 @@
 //! Receivers that are late, read for long, or find damage.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -201,6 +202,19 @@ fn readers_never_see_half_a_version() {
             assert!(reader.join().unwrap() > 0);
         }
     });
+}
+
+#[test]
+fn a_request_that_is_there_is_not_written_again() {
+    let place = Place::new(SPARSE);
+    let (_state, receiver) = place.receiver();
+    let inode = || fs::metadata(place.path().join("full.request")).unwrap().ino();
+    receiver.request_full().unwrap();
+    // The file stays open, so that no other one gets its inode.
+    let _open = fs::File::open(place.path().join("full.request")).unwrap();
+    let first = inode();
+    receiver.request_full().unwrap();
+    assert_eq!(inode(), first);
 }
 
 /// What is done to a folder, given its config.
