@@ -90,7 +90,11 @@ impl Pull {
                             continue;
                         }
                     }
-                    self.land(&exact).await?
+                    // A request for the newest version shows only now which one that is.
+                    match self.here(&exact).await? {
+                        Some(here) => here,
+                        None => self.land(&exact).await?,
+                    }
                 }
             };
             chain.pop();
