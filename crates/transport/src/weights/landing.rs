@@ -1,7 +1,6 @@
 //! A version that is being received: `.incoming-<version>-<description>` below the root. It is renamed to `step_<version>` when every
 //! file is whole, checked and synced; the manifest is written last. After a cut the next pull continues with these files.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -164,10 +163,11 @@ fn make_room(place: &Path, root: &Path) -> Result<(), TransportError> {
     if remove_version(place)? || !place.exists() {
         return Ok(());
     }
-    let mut name = OsString::from(REPLACED);
-    name.push(place.file_name().unwrap_or_default());
-    let aside = root.join(name);
-    remove_version(&aside)?;
+    let name = place.file_name().unwrap_or_default().display();
+    let aside = (0..=u32::MAX)
+        .map(|number| root.join(format!("{REPLACED}{name}-{number}")))
+        .find(|path| !path.exists())
+        .expect("a number is free");
     fs::rename(place, &aside).map_err(TransportError::io("move aside", place))
 }
 
@@ -182,4 +182,28 @@ fn remove_others(root: &Path, name: &str) -> Result<(), TransportError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use prl_weights::Lease;
+
+    use super::*;
+
+    #[test]
+    fn every_version_that_is_still_read_makes_room_for_the_next_attempts() {
+        let root = tempfile::tempdir().expect("a folder");
+        let place = root.path().join("step_1");
+        let mut readers = Vec::new();
+        for _attempt in 0..3 {
+            fs::create_dir(&place).expect("a folder");
+            fs::write(place.join(MANIFEST_FILE), "{}").expect("a manifest");
+            readers.push(Lease::take(&place).expect("a lease"));
+            make_room(&place, root.path()).expect("room");
+            assert!(!place.exists());
+        }
+        drop(readers);
+        remove_others(root.path(), "none").expect("removed");
+        assert_eq!(fs::read_dir(root.path()).expect("a root").count(), 0);
+    }
 }
