@@ -34,27 +34,15 @@ impl Description {
             return Ok(None);
         };
         let manifest = Manifest::from_json(&text, &directory.join(MANIFEST_FILE))?;
-        let mut files = Vec::new();
-        for name in version_files(directory)? {
-            if !is_of_version(&manifest, &name) {
-                continue;
-            }
-            let listed = listed_files(&manifest).find(|file| file.file == name);
-            let (digest, bytes) = match listed {
-                Some(file) => (file.digest.clone(), file.bytes),
-                None => digest_file(&directory.join(&name))?,
-            };
-            let digest = from_hex(&digest).unwrap_or_default();
-            files.push(pb::File { name, bytes, digest });
-        }
-        // A version that was replaced meanwhile has another manifest, or none for a moment.
+        let files = described_files(directory, &manifest);
+        // A version that was replaced meanwhile has another manifest, or none for a moment. Its files may be missing then.
         if manifest_text(directory)?.as_ref() != Some(&text) {
             return Ok(None);
         }
         let wire = pb::Version {
             version: manifest.version,
             manifest: text.into(),
-            files,
+            files: files?,
         };
         Self::from_wire(wire).map(Some)
     }
@@ -107,6 +95,24 @@ impl Description {
     }
 }
 
+/// Length and digest of every file of the version.
+fn described_files(directory: &Path, manifest: &Manifest) -> Result<Vec<pb::File>, TransportError> {
+    let mut files = Vec::new();
+    for name in version_files(directory)? {
+        if !is_of_version(manifest, &name) {
+            continue;
+        }
+        let listed = listed_files(manifest).find(|file| file.file == name);
+        let (digest, bytes) = match listed {
+            Some(file) => (file.digest.clone(), file.bytes),
+            None => digest_file(&directory.join(&name))?,
+        };
+        let digest = from_hex(&digest).unwrap_or_default();
+        files.push(pb::File { name, bytes, digest });
+    }
+    Ok(files)
+}
+
 /// The files of the version's directory whose digests its manifest has. For a sparse version these are the shards only: its other files
 /// are in the directory of its base.
 fn listed_files(manifest: &Manifest) -> impl Iterator<Item = &Shard> {
@@ -142,9 +148,12 @@ fn is_shipped(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Duration;
+
     use prl_weights::{
-        Dtype, PublisherOptions, SINGLE_FILE, Staged, TensorToWrite, WeightPublisher, version_directory,
-        write_checkpoint,
+        Dtype, MANIFEST_FORMAT, PublisherOptions, SINGLE_FILE, Staged, TensorToWrite, WeightPublisher, digest,
+        version_directory, write_checkpoint,
     };
 
     use super::*;
@@ -194,5 +203,52 @@ mod tests {
         fs::remove_file(early).expect("removed");
         publisher.make_newest_full().expect("made").expect("full");
         assert_eq!(names(), ["config.json", SINGLE_FILE]);
+    }
+
+    #[test]
+    fn a_version_that_is_replaced_meanwhile_is_none_and_no_error() {
+        const ATTEMPTS: usize = 300;
+        let root = tempfile::tempdir().expect("a folder");
+        let path = |name: String| root.path().join(name);
+        for attempt in 0..ATTEMPTS {
+            let directory = path(format!("attempt_{attempt}"));
+            fs::create_dir(&directory).expect("a folder");
+            let weights = attempt.to_string();
+            fs::write(directory.join(SINGLE_FILE), &weights).expect("a shard");
+            for number in 0..8 {
+                fs::write(directory.join(format!("{attempt}_{number}.json")), "{}").expect("a file");
+            }
+            let manifest = Manifest {
+                format: MANIFEST_FORMAT.to_owned(),
+                version: 1,
+                digest: digest(weights.as_bytes()),
+                base: None,
+                encoding: Encoding::Full,
+                shards: vec![Shard {
+                    file: SINGLE_FILE.to_owned(),
+                    bytes: weights.len() as u64,
+                    digest: digest(weights.as_bytes()),
+                }],
+                files: None,
+                canary: None,
+            };
+            let text = serde_json::to_vec(&manifest).expect("text");
+            fs::write(directory.join(MANIFEST_FILE), text).expect("a manifest");
+        }
+        let place = path("step_1".to_owned());
+        thread::scope(|scope| {
+            let replacing = scope.spawn(|| {
+                for attempt in 0..ATTEMPTS {
+                    if attempt > 0 {
+                        fs::rename(&place, path(format!("old_{attempt}"))).expect("retired");
+                    }
+                    fs::rename(path(format!("attempt_{attempt}")), &place).expect("in place");
+                    thread::sleep(Duration::from_micros(200));
+                }
+            });
+            while !replacing.is_finished() {
+                Description::of_directory(&place).expect("no error");
+            }
+        });
     }
 }
