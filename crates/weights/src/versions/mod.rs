@@ -76,3 +76,11 @@ pub fn request_full(root: &Path) -> Result<(), WeightsError> {
     }
     replace_file(&path, |_| Ok(()))
 }
+
+/// A path in `directory` where nothing is, whose name begins with `name`.
+fn free_path(directory: &Path, name: &str) -> PathBuf {
+    (0..=u32::MAX)
+        .map(|number| directory.join(format!("{name}-{number}")))
+        .find(|path| !path.exists())
+        .expect("a number is free")
+}

@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FULL_REQUEST_FILE, published_versions, remove_version, retain_versions, version_directory};
+use super::{FULL_REQUEST_FILE, free_path, published_versions, remove_version, retain_versions, version_directory};
 use crate::checkpoints::Checkpoint;
 use crate::checkpoints::adapter::{self, Adapter};
 use crate::files::Shard;
@@ -439,10 +439,7 @@ impl WeightPublisher {
     /// Moves a version's directory out of the root and removes it. If a reader holds it, the next publisher removes it.
     fn retire(&self, version: u64) -> Result<(), WeightsError> {
         let directory = version_directory(&self.root, version);
-        let retired = (0..=u32::MAX)
-            .map(|number| self.own(&format!("retired_{version}_{number}")))
-            .find(|path| !path.exists())
-            .expect("a number is free");
+        let retired = free_path(&self.root.join(OWN_DIRECTORY), &format!("retired_{version}"));
         fs::rename(&directory, &retired).map_err(WeightsError::io("retire", &directory))?;
         remove_version(&retired)?;
         Ok(())

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::retention::remove_version;
-use super::{Lease, published_versions, request_full, version_directory};
+use super::retention::{REMOVED, remove_version};
+use super::{Lease, free_path, published_versions, request_full, version_directory};
 use crate::WeightsError;
 use crate::checkpoints::Checkpoint;
 use crate::manifest::companions::version_files;
@@ -270,10 +270,7 @@ impl WeightReceiver {
             return Ok(());
         }
         let name = directory.file_name().unwrap_or_default().display();
-        let aside = (0..=u32::MAX)
-            .map(|number| self.state.join(format!("{REPLACED}{name}-{number}")))
-            .find(|path| !path.exists())
-            .expect("a number is free");
+        let aside = free_path(&self.state, &format!("{REPLACED}{name}"));
         fs::rename(directory, &aside).map_err(WeightsError::io("move aside", directory))
     }
 
@@ -283,8 +280,9 @@ impl WeightReceiver {
         for entry in fs::read_dir(&self.state).map_err(WeightsError::io("list", &self.state))? {
             let path = entry.map_err(WeightsError::io("list", &self.state))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let is_leftover = name.starts_with(UNFINISHED)
-                || name.starts_with(REPLACED)
+            let is_leftover = [UNFINISHED, REPLACED, REMOVED]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
                 || (name.starts_with("step_") && !path.join(MANIFEST_FILE).exists());
             if is_leftover && path.is_dir() {
                 remove_version(&path)?;
