@@ -16,6 +16,11 @@ use crate::pb;
 /// Most files of one version; a folder with more is no version.
 const MAX_FILES: usize = 100_000;
 
+/// Longest name of a file on any system that we know.
+const MAX_NAME_BYTES: usize = 255;
+/// Most bytes of one version. Its files are mapped, and an address has 47 bits.
+const MAX_BYTES: u64 = 1 << 46;
+
 /// A described version.
 #[derive(Debug, Clone)]
 pub(crate) struct Description {
@@ -64,6 +69,13 @@ impl Description {
         }
         if wire.files.len() > MAX_FILES {
             return Err(wrong(format!("it has {} files", wire.files.len())));
+        }
+        let bytes = wire
+            .files
+            .iter()
+            .fold(0_u64, |sum, file| sum.saturating_add(file.bytes));
+        if bytes > MAX_BYTES {
+            return Err(wrong(format!("it has {bytes} bytes")));
         }
         let mut described = HashMap::new();
         for file in &wire.files {
@@ -143,7 +155,11 @@ pub(crate) fn manifest_text(directory: &Path) -> Result<Option<Vec<u8>>, Transpo
 
 /// Whether a file is sent as a file of the version. The manifest is not, because it comes last; hidden and temporary files are not either.
 fn is_shipped(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with('.') && name != MANIFEST_FILE && !name.contains(['/', '\\', '\0', ':'])
+    !name.is_empty()
+        && name.len() <= MAX_NAME_BYTES
+        && !name.starts_with('.')
+        && name != MANIFEST_FILE
+        && !name.contains(['/', '\\', '\0', ':'])
 }
 
 #[cfg(test)]
@@ -153,7 +169,7 @@ mod tests {
 
     use prl_weights::{
         Dtype, MANIFEST_FORMAT, PublisherOptions, SINGLE_FILE, Staged, TensorToWrite, WeightPublisher, digest,
-        version_directory, write_checkpoint,
+        version_directory, write_checkpoint, write_manifest,
     };
 
     use super::*;
@@ -203,6 +219,41 @@ mod tests {
         fs::remove_file(early).expect("removed");
         publisher.make_newest_full().expect("made").expect("full");
         assert_eq!(names(), ["config.json", SINGLE_FILE]);
+    }
+
+    /// What cannot be received is the source's mistake, so that the next source is asked. An error of the system would end the pull.
+    #[test]
+    fn a_description_that_no_disk_can_hold_is_refused() {
+        let directory = tempfile::tempdir().expect("a folder");
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT.to_owned(),
+            version: 1,
+            digest: digest(b"weights"),
+            base: None,
+            encoding: Encoding::Full,
+            shards: vec![Shard {
+                file: SINGLE_FILE.to_owned(),
+                bytes: 7,
+                digest: digest(b"weights"),
+            }],
+            files: None,
+            canary: None,
+        };
+        fs::write(directory.path().join(SINGLE_FILE), "weights").expect("a shard");
+        write_manifest(directory.path(), &manifest).expect("a manifest");
+        let described = Description::of_directory(directory.path())
+            .expect("read")
+            .expect("a version");
+        for (name, bytes) in [
+            ("a".repeat(256), 1),
+            ("a".to_owned(), u64::MAX),
+            ("a".to_owned(), MAX_BYTES),
+        ] {
+            let mut wire = described.wire.clone();
+            wire.files.push(pb::File { name, bytes, digest: 1 });
+            let error = Description::from_wire(wire).expect_err("too much");
+            assert_eq!(error.code(), "PRL_TRANSPORT_VERSION");
+        }
     }
 
     #[test]
