@@ -1,6 +1,7 @@
 //! The address on which a node listens.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 use crate::TransportError;
@@ -42,9 +43,13 @@ impl FromStr for Address {
         };
         let authority = rest.trim_end_matches('/');
         let (host, port) = authority.rsplit_once(':').ok_or_else(|| wrong("expected host:port"))?;
-        let is_bracketed = host.starts_with('[') && host.ends_with(']');
-        let is_odd = host.contains(|c: char| c == '/' || c == '@' || c.is_whitespace() || c.is_control());
-        if host.is_empty() || is_odd || (host.contains(':') && !is_bracketed) {
+        let is_name = |host: &str| host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+        let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let is_host = match in_brackets {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => !host.is_empty() && is_name(host),
+        };
+        if !is_host {
             return Err(wrong("expected host:port"));
         }
         match port.parse::<u16>() {
@@ -101,6 +106,10 @@ mod tests {
             "a/b:70",
             ":70",
             "u@h:1",
+            "a?b:1",
+            "a|b:1",
+            "b\u{fc}cher:1",
+            "[node-1]:1",
             "a b:1",
         ] {
             let error = text.parse::<Address>().expect_err(text);

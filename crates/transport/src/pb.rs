@@ -90,7 +90,7 @@ pub struct Version {
     /// manifest.json, byte for byte.
     #[prost(bytes = "bytes", tag = "2")]
     pub manifest: ::prost::bytes::Bytes,
-    /// Every other file of the directory.
+    /// Every other file of the version.
     #[prost(message, repeated, tag = "3")]
     pub files: ::prost::alloc::vec::Vec<File>,
 }

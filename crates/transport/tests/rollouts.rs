@@ -123,6 +123,23 @@ async fn a_newer_attempt_supersedes_and_an_older_one_is_refused() {
 }
 
 #[tokio::test]
+async fn a_batch_takes_the_place_of_a_file_that_is_none() {
+    let place = place();
+    let receiver = receiver(&place.inbox).await;
+    let times = Times {
+        patience: Duration::from_secs(1),
+        ..QUICK
+    };
+    let sender = sender(&place.spool, &[receiver.address()], times);
+    let bytes = write_batch(&place.spool, (1, 1, 0), 4000, 1);
+    let path = batch_path(&place.inbox, 1, 0);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(&path, &bytes[..1000]).expect("a damaged file");
+    sender.deliver().await.expect("delivered");
+    assert!(fs::read(path).expect("a batch") == bytes);
+}
+
+#[tokio::test]
 async fn refuses_another_runs_batch_and_a_file_that_says_another_key() {
     let place = place();
     let receiver = RolloutReceiver::listen(
@@ -218,6 +235,29 @@ async fn resumes_where_the_connection_broke_instead_of_sending_all_again() {
         }
     }
     panic!("every time too much was sent again: {carried:?} bytes");
+}
+
+#[tokio::test]
+async fn a_transfer_that_takes_longer_than_the_patience_is_resumed_after_a_cut() {
+    let place = place();
+    let times = Times {
+        patience: Duration::from_secs(1),
+        stall: Duration::from_secs(10),
+        ..QUICK
+    };
+    let inbox = Inbox::new(&place.inbox, "run");
+    let receiver = RolloutReceiver::listen("127.0.0.1:0", inbox, &Credentials::default(), times)
+        .await
+        .expect("a receiver");
+    let bytes = write_batch(&place.spool, (1, 1, 0), 12 * CHUNK_BYTES as usize + 5, 1);
+    // 16 KiB every 5 ms: the cut comes after 2.5 s or more.
+    let cut = Proxy::start(receiver.address(), [Plan::up(Fault::Cut(8 * CHUNK_BYTES))]).await;
+    let slow = Proxy::start(cut.address(), [Plan::up(Fault::Delay(5))]).await;
+    sender(&place.spool, &[slow.address()], times)
+        .deliver()
+        .await
+        .expect("delivered");
+    assert!(fs::read(batch_path(&place.inbox, 1, 0)).expect("a batch") == bytes);
 }
 
 #[tokio::test]

@@ -57,8 +57,16 @@ async fn pulls_every_file_and_the_manifest_last() {
     assert!(contents(&pulled.directory) == published);
     assert_eq!(leftovers(&into), [] as [&str; 0]);
     let before = Instant::now();
-    receiver.pull(&version(3), &[to(address)]).await.expect("again");
+    let watched = Proxy::start(address, []).await;
+    for wanted in [version(3), Wanted::default()] {
+        receiver.pull(&wanted, &[to(watched.address())]).await.expect("again");
+    }
     assert!(contents(&into.join("step_3")) == published);
+    assert!(
+        watched.carried() < CHUNK_BYTES,
+        "{} bytes came again",
+        watched.carried()
+    );
     assert!(before.elapsed() < Duration::from_secs(5));
 }
 

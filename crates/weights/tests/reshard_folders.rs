@@ -89,6 +89,21 @@ fn rows_of_trainers_become_shares_of_engines_and_the_whole_again() {
 }
 
 #[test]
+fn folders_that_are_rewritten_in_place_keep_their_other_files() {
+    let dir = TempDir::new().unwrap();
+    let (whole, ranks) = (dir.path().join("whole"), dir.path().join("ranks"));
+    let digest = model(&whole);
+    let (one, fsdp, tp) = (rules("whole"), rules("fsdp:2"), rules("tp:2"));
+    reshard_folders(&whole, &one, &ranks, &fsdp, ANY).unwrap();
+    reshard_folders(&ranks, &fsdp, &ranks, &tp, ANY).unwrap();
+    for rank in ["rank_0", "rank_1"] {
+        assert_eq!(fs::read_to_string(ranks.join(rank).join("config.json")).unwrap(), "{}");
+    }
+    let back = reshard_folders(&ranks, &tp, &dir.path().join("back"), &one, ANY).unwrap();
+    assert_eq!(back.ranks[0].digest, digest);
+}
+
+#[test]
 fn experts_live_on_one_rank_each() {
     let dir = TempDir::new().unwrap();
     let (whole, to) = (dir.path().join("whole"), dir.path().join("to"));

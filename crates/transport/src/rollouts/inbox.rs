@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prl_weights::{digest_file, sync_directory};
+use prl_weights::{WeightsError, digest_file, sync_directory};
 
 use crate::TransportError;
 use crate::chunk::hex;
@@ -58,10 +58,12 @@ impl Inbox {
             )));
         }
         let place = self.root.join(BatchKey::path(key.step, key.rank));
+        let directory = place.parent().unwrap_or(&self.root);
         if self.holds(&place, key, *digest)? {
+            // The call that put it there may have failed, or its process ended, before the name was durable.
+            self.sync_names(directory)?;
             return Ok(None);
         }
-        let directory = place.parent().unwrap_or(&self.root);
         fs::create_dir_all(directory).map_err(TransportError::io("create", directory))?;
         let part = directory.join(format!(".rank_{}-{}-{}.part", key.rank, key.attempt, hex(*digest)));
         let mut incoming = Incoming::open(&part, *bytes)?;
@@ -105,9 +107,14 @@ impl Inbox {
         let place = self.root.join(BatchKey::path(offered.key.step, offered.key.rank));
         fs::rename(part, &place).map_err(TransportError::io("rename a received batch to", &place))?;
         let directory = place.parent().unwrap_or(&self.root);
-        sync_directory(directory)?;
-        sync_directory(&self.root)?;
+        self.sync_names(directory)?;
         remove_parts(directory, offered.key.rank)
+    }
+
+    /// Makes the names of the batches of a step survive a power cut.
+    fn sync_names(&self, directory: &Path) -> Result<(), TransportError> {
+        sync_directory(directory)?;
+        Ok(sync_directory(&self.root)?)
     }
 
     /// Whether the batch at `place` is the one of `key` and `digest`.
@@ -117,7 +124,14 @@ impl Inbox {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(TransportError::io("look at", place)(error)),
         }
-        let here = BatchKey::of_file(place)?;
+        let here = match BatchKey::of_file(place) {
+            Ok(here) => here,
+            Err(error @ (TransportError::Key(_) | TransportError::Weights(WeightsError::Format { .. }))) => {
+                tracing::warn!(%error, "it is no batch, so the one that is offered takes its place");
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
         if here.run_id != key.run_id || here.attempt < key.attempt {
             return Ok(false);
         }
@@ -150,4 +164,80 @@ fn remove_parts(directory: &Path, rank: u32) -> Result<(), TransportError> {
         }
     }
     Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::thread;
+
+    use prl_weights::{Dtype, TensorToWrite, WriteOptions, write_safetensors};
+
+    use super::*;
+
+    /// Makes every sync of this thread fail.
+    fn refuse_to_sync() {
+        let statement = |code: u32, k: u32| libc::sock_filter {
+            code: u16::try_from(code).expect("a code"),
+            jt: 0,
+            jf: 0,
+            k,
+        };
+        let is_sync = libc::sock_filter {
+            jf: 1,
+            ..statement(
+                libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+                u32::try_from(libc::SYS_fsync).expect("a number"),
+            )
+        };
+        let mut filter = [
+            statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
+            is_sync,
+            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::EIO as u32),
+            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
+        ];
+        let program = libc::sock_fprog {
+            len: u16::try_from(filter.len()).expect("few"),
+            filter: filter.as_mut_ptr(),
+        };
+        let (one, none): (libc::c_ulong, libc::c_ulong) = (1, 0);
+        let mode = libc::c_ulong::from(libc::SECCOMP_MODE_FILTER);
+        // SAFETY: `program` and the filter that it points to live until the calls are over, and the system copies them.
+        let is_set = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, none, none, none) == 0
+                && libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) == 0
+        };
+        assert!(is_set, "{}", io::Error::last_os_error());
+    }
+
+    #[test]
+    fn a_batch_is_acknowledged_again_only_when_its_name_is_durable() {
+        let root = tempfile::tempdir().expect("a folder");
+        let place = root.path().join(BatchKey::path(1, 0));
+        fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
+        let metadata = [("run_id", "run"), ("attempt", "1"), ("step", "1"), ("rank", "0")];
+        let tensor = TensorToWrite {
+            name: "loss_mask",
+            dtype: Dtype::U8,
+            shape: &[3],
+            data: &[1, 0, 1],
+        };
+        let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        write_safetensors(&place, &[tensor], &metadata, WriteOptions::default()).expect("a batch");
+        let (digest, bytes) = digest_file(&place).expect("a digest");
+        let offered = Offered {
+            key: BatchKey::of_file(&place).expect("a key"),
+            bytes,
+            digest: u64::from_str_radix(&digest, 16).expect("digits"),
+        };
+        let inbox = Inbox::new(root.path(), "run");
+        assert!(inbox.admit(&offered).expect("admitted").is_none(), "it is there");
+        let refused = thread::scope(|scope| {
+            let unsynced = scope.spawn(|| {
+                refuse_to_sync();
+                inbox.admit(&offered).map(|incoming| incoming.is_none())
+            });
+            unsynced.join().expect("no panic")
+        });
+        assert_eq!(refused.expect_err("it is not durable").code(), "PRL_WEIGHTS_IO");
+    }
 }

@@ -44,6 +44,15 @@ pub struct RolloutSender {
     turn: Mutex<()>,
 }
 
+/// How far a batch came, in bytes from its beginning.
+#[derive(Debug, Default)]
+struct Reached {
+    /// The receiver has said that it has these.
+    received: u64,
+    /// These were sent.
+    sent: u64,
+}
+
 #[derive(Debug)]
 struct Shared {
     options: SenderOptions,
@@ -136,9 +145,15 @@ impl Shared {
         let batch = Arc::new(blocking(move || Spooled::open(&root, step, rank)).await?);
         let what = format!("batch of {}", batch.key);
         let mut patience = Patience::new(*times);
-        let mut furthest = 0;
+        let mut reached = Reached::default();
         loop {
-            let reason = match self.attempt(receiver, &batch, &mut furthest, &mut patience).await {
+            let before = reached.sent;
+            let outcome = self.attempt(receiver, &batch, &mut reached, &mut patience).await;
+            // How much of it the receiver has shows only in the next offer, which needs its time too.
+            if reached.sent > before {
+                patience.progress();
+            }
+            let reason = match outcome {
                 Ok(()) => break,
                 Err(Fault::Final(error @ TransportError::Superseded(_))) => {
                     remove(batch).await?;
@@ -162,7 +177,7 @@ impl Shared {
         &self,
         receiver: &Address,
         batch: &Arc<Spooled>,
-        furthest: &mut u64,
+        reached: &mut Reached,
         patience: &mut Patience,
     ) -> Result<(), Fault> {
         let times = &self.options.times;
@@ -200,14 +215,14 @@ impl Shared {
             State::Resume(offset) if is_boundary(offset, batch.bytes) => offset,
             State::Resume(offset) => return Err(Fault::Passing(format!("the receiver wants byte {offset}"))),
         };
-        if offset > *furthest {
-            *furthest = offset;
+        if offset > reached.received {
+            reached.received = offset;
             patience.progress();
         }
         // A refusal can come while chunks are being sent; the last answer can only come after them.
         let last = self
             .unless_closing(async {
-                let mut sending = std::pin::pin!(send_chunks(batch, offset, requests, times));
+                let mut sending = std::pin::pin!(self.send_chunks(batch, offset, requests, &mut reached.sent));
                 tokio::select! {
                     sent = &mut sending => sent?,
                     reply = replies.message() => return Ok(reply?),
@@ -219,6 +234,38 @@ impl Shared {
         match state(last)? {
             State::Durable(digest) => durable(batch, digest),
             State::Resume(_) => Err(Fault::Passing("the receiver asked twice where to begin".to_owned())),
+        }
+    }
+
+    /// Sends the chunks from `offset` on; `sent` becomes the end of the furthest one.
+    async fn send_chunks(
+        &self,
+        batch: &Arc<Spooled>,
+        offset: u64,
+        requests: mpsc::Sender<DeliverRequest>,
+        sent: &mut u64,
+    ) -> Result<(), Fault> {
+        let opened = Arc::clone(batch);
+        let mut chunks = blocking(move || opened.chunks_from(offset)).await?;
+        loop {
+            let path = batch.path.clone();
+            let (rest, chunk) = blocking(move || {
+                let chunk = chunks.next().map_err(TransportError::io("read", &path))?;
+                Ok((chunks, chunk))
+            })
+            .await?;
+            let Some(chunk) = chunk else { return Ok(()) };
+            chunks = rest;
+            let end = chunk.offset + chunk.data.len() as u64;
+            let request = DeliverRequest {
+                part: Some(Part::Chunk(chunk)),
+            };
+            match timeout(self.options.times.stall, requests.send(request)).await {
+                Ok(Ok(())) => *sent = end.max(*sent),
+                // The reply has the reason.
+                Ok(Err(_)) => return Ok(()),
+                Err(_) => return Err(Fault::Passing("nothing was taken for too long".to_owned())),
+            }
         }
     }
 
@@ -246,35 +293,6 @@ fn state(reply: Option<DeliverReply>) -> Result<State, Fault> {
     reply
         .and_then(|reply| reply.state)
         .ok_or_else(|| Fault::Passing("the receiver ended the call without an answer".to_owned()))
-}
-
-async fn send_chunks(
-    batch: &Arc<Spooled>,
-    offset: u64,
-    requests: mpsc::Sender<DeliverRequest>,
-    times: &Times,
-) -> Result<(), Fault> {
-    let opened = Arc::clone(batch);
-    let mut chunks = blocking(move || opened.chunks_from(offset)).await?;
-    loop {
-        let path = batch.path.clone();
-        let (rest, chunk) = blocking(move || {
-            let chunk = chunks.next().map_err(TransportError::io("read", &path))?;
-            Ok((chunks, chunk))
-        })
-        .await?;
-        let Some(chunk) = chunk else { return Ok(()) };
-        chunks = rest;
-        let request = DeliverRequest {
-            part: Some(Part::Chunk(chunk)),
-        };
-        match timeout(times.stall, requests.send(request)).await {
-            Ok(Ok(())) => {}
-            // The reply has the reason.
-            Ok(Err(_)) => return Ok(()),
-            Err(_) => return Err(Fault::Passing("nothing was taken for too long".to_owned())),
-        }
-    }
 }
 
 async fn blocking<T: Send + 'static>(

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_64;
@@ -72,8 +73,17 @@ impl Spooled {
         })
     }
 
-    /// Removes the batch.
+    /// Removes the batch, but not another one that was put in its place since it was opened: that one is not delivered.
     pub(crate) fn remove(&self) -> Result<(), TransportError> {
+        let place = |found: fs::Metadata| (found.dev(), found.ino());
+        let found = fs::metadata(&self.path).map_err(TransportError::io("remove", &self.path))?;
+        let own = self
+            .file
+            .metadata()
+            .map_err(TransportError::io("look at", &self.path))?;
+        if place(found) != place(own) {
+            return Ok(());
+        }
         fs::remove_file(&self.path).map_err(TransportError::io("remove", &self.path))?;
         // The folder is removed with its last batch. If there are others, it stays, which is no error.
         if let Some(directory) = self.path.parent() {
@@ -144,4 +154,39 @@ fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>, TransportError> {
             Ok((entry.file_name().to_string_lossy().into_owned(), entry.path()))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use prl_weights::{Dtype, TensorToWrite, WriteOptions, write_safetensors};
+
+    use super::*;
+
+    fn write(root: &Path, attempt: u32) {
+        let path = root.join(BatchKey::path(1, 0));
+        let attempt = attempt.to_string();
+        let metadata = [("run_id", "run"), ("attempt", &attempt), ("step", "1"), ("rank", "0")];
+        let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let tensor = TensorToWrite {
+            name: "loss_mask",
+            dtype: Dtype::U8,
+            shape: &[1],
+            data: &[1],
+        };
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        write_safetensors(&path, &[tensor], &metadata, WriteOptions::default()).expect("a batch");
+    }
+
+    #[test]
+    fn the_batch_of_a_later_attempt_is_not_removed_with_the_one_that_it_replaced() {
+        let root = tempfile::tempdir().expect("a folder");
+        write(root.path(), 1);
+        let first = Spooled::open(root.path(), 1, 0).expect("a batch");
+        write(root.path(), 2);
+        first.remove().expect("nothing to do");
+        let second = Spooled::open(root.path(), 1, 0).expect("a batch");
+        assert_eq!(second.key.attempt, 2);
+        second.remove().expect("removed");
+        assert_eq!(list(root.path()).expect("a spool"), []);
+    }
 }

@@ -1,7 +1,6 @@
 //! A version that is being received: `.incoming-<version>-<description>` below the root. It is renamed to `step_<version>` when every
 //! file is whole, checked and synced; the manifest is written last. After a cut the next pull continues with these files.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +25,8 @@ pub(crate) enum Landed {
     Taken,
     /// It was not taken, with the reason. The source may send it right the next time.
     Refused(String),
+    /// It does not continue the bytes that came before it: they may be wrong, or the chunk.
+    Contradicts(String),
     /// The received file differs from its description, so every byte of the version is in doubt.
     Wrong(String),
 }
@@ -107,6 +108,9 @@ impl Landing {
             Ok(()) => {}
             Err(Refused::Io(error)) => return Err(error),
             Err(refused @ Refused::Beginning(_)) => return Ok(Landed::Wrong(format!("{}: {refused}", described.name))),
+            Err(refused @ Refused::Digest(_)) if offset > 0 => {
+                return Ok(Landed::Contradicts(format!("{}: {refused}", described.name)));
+            }
             Err(refused) => return Ok(Landed::Refused(format!("{}: {refused}", described.name))),
         }
         if incoming.is_complete() && incoming.digest() != described.digest {
@@ -159,10 +163,11 @@ fn make_room(place: &Path, root: &Path) -> Result<(), TransportError> {
     if remove_version(place)? || !place.exists() {
         return Ok(());
     }
-    let mut name = OsString::from(REPLACED);
-    name.push(place.file_name().unwrap_or_default());
-    let aside = root.join(name);
-    remove_version(&aside)?;
+    let name = place.file_name().unwrap_or_default().display();
+    let aside = (0..=u32::MAX)
+        .map(|number| root.join(format!("{REPLACED}{name}-{number}")))
+        .find(|path| !path.exists())
+        .expect("a number is free");
     fs::rename(place, &aside).map_err(TransportError::io("move aside", place))
 }
 
@@ -177,4 +182,28 @@ fn remove_others(root: &Path, name: &str) -> Result<(), TransportError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use prl_weights::Lease;
+
+    use super::*;
+
+    #[test]
+    fn every_version_that_is_still_read_makes_room_for_the_next_attempts() {
+        let root = tempfile::tempdir().expect("a folder");
+        let place = root.path().join("step_1");
+        let mut readers = Vec::new();
+        for _attempt in 0..3 {
+            fs::create_dir(&place).expect("a folder");
+            fs::write(place.join(MANIFEST_FILE), "{}").expect("a manifest");
+            readers.push(Lease::take(&place).expect("a lease"));
+            make_room(&place, root.path()).expect("room");
+            assert!(!place.exists());
+        }
+        drop(readers);
+        remove_others(root.path(), "none").expect("removed");
+        assert_eq!(fs::read_dir(root.path()).expect("a root").count(), 0);
+    }
 }

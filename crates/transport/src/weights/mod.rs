@@ -1,5 +1,7 @@
 //! Weight versions, which are pulled: directories with a manifest, served by every node that has or is receiving them.
 
+#[cfg(test)]
+mod contradictions;
 mod description;
 #[cfg(test)]
 mod fuzz;

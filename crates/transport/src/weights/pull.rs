@@ -1,5 +1,6 @@
 //! One pull: it finds the versions that are needed, chooses sources, and continues after a cut.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,16 @@ const MAX_CHAIN: usize = 4096;
 const DESCRIBE_WAIT: Duration = Duration::from_secs(5);
 /// Largest description; manifests and lists of files are far smaller.
 const MAX_DESCRIPTION_BYTES: usize = 64 << 20;
+
+/// Why a pull leaves a source that did not fail.
+enum Left {
+    /// The version is complete.
+    Complete,
+    /// Others are faster than its rate, in bytes per second.
+    Slow(f64),
+    /// Its bytes do not continue those that came before; with a description.
+    Contradicts(String),
+}
 
 pub(crate) struct Pull {
     pub(crate) shelf: Arc<Shelf>,
@@ -79,7 +90,11 @@ impl Pull {
                             continue;
                         }
                     }
-                    self.land(&exact).await?
+                    // A request for the newest version shows only now which one that is.
+                    match self.here(&exact).await? {
+                        Some(here) => here,
+                        None => self.land(&exact).await?,
+                    }
                 }
             };
             chain.pop();
@@ -182,27 +197,48 @@ impl Pull {
         let mut sources = Sources::new(&self.sources);
         let mut patience = Patience::new(self.times);
         let mut landing = None;
+        // The most bytes that came of each description. Bytes that come a second time are no progress.
+        let mut most = HashMap::new();
         loop {
             let Some((index, address)) = sources.pick().map(|(index, address)| (index, address.clone())) else {
                 return Err(TransportError::Closed);
             };
             let before = landing.as_ref().map_or(0, Landing::received);
             let is_slow = |rate| sources.measured(index, rate);
-            let (reason, failed) = match self.fetch(wanted, &address, &mut landing, is_slow).await {
-                Ok(None) => match landing.take() {
+            let outcome = self.fetch(wanted, &address, &mut landing, is_slow).await;
+            if let Some(current) = &landing
+                && current.received() > before
+            {
+                sources.gave();
+                let most = most.entry(current.description().id).or_insert(0);
+                if current.received() > *most {
+                    *most = current.received();
+                    patience.progress();
+                }
+            }
+            let reason = match outcome {
+                Ok(Left::Complete) => match landing.take() {
                     Some(complete) => return finish(complete).await,
-                    None => ("nothing was described".to_owned(), true),
+                    None => {
+                        sources.failed(index);
+                        "nothing was described".to_owned()
+                    }
                 },
-                Ok(Some(rate)) => (format!("{address} gives {rate:.0} bytes per second"), false),
+                Ok(Left::Slow(rate)) => format!("{address} gives {rate:.0} bytes per second"),
+                Ok(Left::Contradicts(reason)) => {
+                    if sources.contradicts(index)
+                        && let Some(doubted) = landing.take()
+                    {
+                        doubted.discard()?;
+                    }
+                    reason
+                }
                 Err(Fault::Final(error)) => return Err(error),
-                Err(Fault::Passing(reason) | Fault::Absent(reason)) => (reason, true),
+                Err(Fault::Passing(reason) | Fault::Absent(reason)) => {
+                    sources.failed(index);
+                    reason
+                }
             };
-            if failed {
-                sources.failed(index);
-            }
-            if landing.as_ref().map_or(0, Landing::received) > before {
-                patience.progress();
-            }
             tracing::info!(%address, reason, "weights from another source");
             patience
                 .pause(&name(wanted), &sources.names(), &reason, &self.closing)
@@ -210,34 +246,34 @@ impl Pull {
         }
     }
 
-    /// Receives from one source. Returns `None` when the landing is complete, or the rate in bytes per second when the source is
-    /// left because `is_slow` says so.
+    /// Receives from one source until the landing is complete or the source is left, because `is_slow` says so or its bytes do not fit.
     async fn fetch(
         &self,
         wanted: &Wanted,
         address: &Address,
         landing: &mut Option<Landing>,
         is_slow: impl FnMut(f64) -> bool,
-    ) -> Result<Option<f64>, Fault> {
+    ) -> Result<Left, Fault> {
         let Some(stream) = self.begin(wanted, address, landing).await? else {
-            return Ok(None);
+            return Ok(Left::Complete);
         };
         match self.carry(stream, landing, is_slow).await {
             // Everything has arrived, so it does not matter how the stream ended.
-            _ if landing.as_ref().is_some_and(Landing::is_complete) => Ok(None),
+            _ if landing.as_ref().is_some_and(Landing::is_complete) => Ok(Left::Complete),
             Ok(None) => Err(Fault::Passing("the source ended before the version did".to_owned())),
-            other => other,
+            Ok(Some(left)) => Ok(left),
+            Err(fault) => Err(fault),
         }
     }
 
-    /// Takes the chunks of a source until it ends, sends wrong bytes, or is slow. The landing is removed when every byte of it is in
+    /// Takes the chunks of a source until it ends (`None`), sends wrong bytes, or is slow. The landing is removed when every byte of it is in
     /// doubt.
     async fn carry(
         &self,
         mut stream: ChunkReceiver,
         landing: &mut Option<Landing>,
         mut is_slow: impl FnMut(f64) -> bool,
-    ) -> Result<Option<f64>, Fault> {
+    ) -> Result<Option<Left>, Fault> {
         let mut window = Window::new(self.times.stall / 2);
         while let Some(current) = landing.as_mut() {
             let Some(chunk) = timeout(self.times.stall, stream.next())
@@ -250,6 +286,7 @@ impl Pull {
             match current.take(chunk)? {
                 Landed::Taken => {}
                 Landed::Refused(reason) => return Err(Fault::Passing(reason)),
+                Landed::Contradicts(reason) => return Ok(Some(Left::Contradicts(reason))),
                 Landed::Wrong(reason) => {
                     if let Some(wrong) = landing.take() {
                         wrong.discard()?;
@@ -260,7 +297,7 @@ impl Pull {
             if let Some(rate) = window.count(bytes)
                 && is_slow(rate)
             {
-                return Ok(Some(rate));
+                return Ok(Some(Left::Slow(rate)));
             }
         }
         Ok(None)

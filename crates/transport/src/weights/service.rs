@@ -171,8 +171,8 @@ struct Reader {
 impl Reader {
     async fn run(self, offsets: &[u64]) {
         let outcome = self.send_all(offsets).await;
-        // A reader that has gone resumes elsewhere.
-        let _ = self.chunks.end(outcome).await;
+        // A reader that has gone resumes elsewhere. One that takes nothing leaves no room for the end either, and loses its connection without it.
+        let _ = timeout(self.times.stall, self.chunks.end(outcome)).await;
     }
 
     async fn send_all(&self, offsets: &[u64]) -> Result<(), Status> {
@@ -206,5 +206,59 @@ impl Reader {
             Ok(sent) => sent,
             Err(_) => Err(Status::deadline_exceeded("nothing was taken for too long")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use prl_weights::{Encoding, MANIFEST_FORMAT, Manifest, Shard, digest, write_manifest};
+
+    use super::*;
+    use crate::weights::description::Description;
+
+    #[tokio::test]
+    async fn a_reader_that_takes_nothing_is_given_up() {
+        let directory = tempfile::tempdir().expect("a folder");
+        let bytes = vec![7; 8 * CHUNK_BYTES as usize];
+        fs::write(directory.path().join("model.safetensors"), &bytes).expect("a shard");
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT.to_owned(),
+            version: 1,
+            digest: digest(b"weights"),
+            base: None,
+            encoding: Encoding::Full,
+            shards: vec![Shard {
+                file: "model.safetensors".to_owned(),
+                bytes: bytes.len() as u64,
+                digest: digest(&bytes),
+            }],
+            files: None,
+            canary: None,
+        };
+        write_manifest(directory.path(), &manifest).expect("a manifest");
+        let description = Description::of_directory(directory.path())
+            .expect("read")
+            .expect("a version");
+        let replica = Replica::of_directory(description, directory.path()).expect("mapped");
+        replica.check().expect("sound");
+        let readers = Arc::new(Semaphore::new(1));
+        // The response is held and never read.
+        let (chunks, _response) = chunk_response(());
+        let reader = Reader {
+            replica: Arc::new(replica),
+            chunks,
+            times: Times {
+                stall: Duration::from_millis(50),
+                durable: Duration::from_millis(50),
+                ..Times::default()
+            },
+            _permit: Arc::clone(&readers).try_acquire_owned().expect("free"),
+        };
+        timeout(Duration::from_secs(10), reader.run(&[0]))
+            .await
+            .expect("it ends");
+        assert_eq!(readers.available_permits(), 1, "another reader has its place");
     }
 }

@@ -16,10 +16,18 @@ enum Standing {
     Failed(u64),
 }
 
+#[derive(Debug)]
+struct Source {
+    address: Address,
+    standing: Standing,
+    /// How often it failed since bytes came, from whatever source.
+    fruitless: u32,
+}
+
 /// The sources of one pull. Nothing is remembered from one pull to the next, so one that recovered is used again.
 #[derive(Debug)]
 pub(crate) struct Sources {
-    list: Vec<(Address, Standing)>,
+    list: Vec<Source>,
     failures: u64,
 }
 
@@ -29,7 +37,11 @@ impl Sources {
         Self {
             list: addresses
                 .iter()
-                .map(|address| (address.clone(), Standing::Untried))
+                .map(|address| Source {
+                    address: address.clone(),
+                    standing: Standing::Untried,
+                    fruitless: 0,
+                })
                 .collect(),
             failures: 0,
         }
@@ -48,22 +60,43 @@ impl Sources {
             .iter()
             .enumerate()
             .rev()
-            .max_by(|a, b| rank(a.1.1).total_cmp(&rank(b.1.1)));
-        best.map(|(index, (address, _))| (index, address))
+            .max_by(|a, b| rank(a.1.standing).total_cmp(&rank(b.1.standing)));
+        best.map(|(index, source)| (index, &source.address))
+    }
+
+    /// Records that bytes came.
+    pub(crate) fn gave(&mut self) {
+        for source in &mut self.list {
+            source.fruitless = 0;
+        }
     }
 
     pub(crate) fn failed(&mut self, index: usize) {
         self.failures += 1;
-        self.list[index].1 = Standing::Failed(self.failures);
+        self.list[index].standing = Standing::Failed(self.failures);
+        self.list[index].fruitless += 1;
+    }
+
+    /// Records that the bytes of a source do not continue those that came before. Which of them are wrong shows only at the end of a file. The earlier
+    /// bytes are kept while a source continues them. When none does, the result is true: they should be thrown away, and this source is the next one.
+    pub(crate) fn contradicts(&mut self, index: usize) -> bool {
+        self.failed(index);
+        // The network may have damaged the chunk, so once is not enough.
+        let is_stuck = self.list[index].fruitless > 1 && self.list.iter().all(|source| source.fruitless > 0);
+        if is_stuck {
+            self.gave();
+            self.list[index].standing = Standing::Untried;
+        }
+        is_stuck
     }
 
     /// Records the rate of a source; returns true when it should be left.
     pub(crate) fn measured(&mut self, index: usize, rate: f64) -> bool {
-        self.list[index].1 = Standing::Rate(rate);
+        self.list[index].standing = Standing::Rate(rate);
         self.list
             .iter()
             .enumerate()
-            .any(|(other, (_, standing))| match *standing {
+            .any(|(other, source)| match source.standing {
                 _ if other == index => false,
                 Standing::Untried => rate < SLOW,
                 Standing::Rate(known) => known > MUCH_FASTER * rate,
@@ -75,7 +108,7 @@ impl Sources {
     pub(crate) fn names(&self) -> String {
         self.list
             .iter()
-            .map(|(address, _)| address.to_string())
+            .map(|source| source.address.to_string())
             .collect::<Vec<_>>()
             .join(", ")
     }
@@ -126,5 +159,20 @@ mod tests {
         sources.failed(1);
         assert!(!sources.measured(0, 1.0));
         assert_eq!(picked(&sources), 0);
+    }
+
+    #[test]
+    fn bytes_that_no_source_continues_are_thrown_away_for_those_of_the_source_that_contradicts_them() {
+        let mut sources = sources(2);
+        sources.gave();
+        sources.failed(0);
+        assert!(!sources.contradicts(1));
+        assert_eq!(picked(&sources), 0, "it may have the rest");
+        sources.failed(0);
+        assert!(sources.contradicts(1));
+        assert_eq!(picked(&sources), 1);
+        sources.gave();
+        assert!(!sources.contradicts(1), "the network may have damaged a chunk");
+        assert!(!sources.contradicts(1), "the other one is not asked yet");
     }
 }

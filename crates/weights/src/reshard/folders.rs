@@ -199,6 +199,11 @@ fn receive(
 }
 
 fn copy_others(from: &Path, to: &Path) -> Result<(), WeightsError> {
+    let real = |path: &Path| fs::canonicalize(path).map_err(WeightsError::io("find", path));
+    // A copy of a file onto itself would empty it.
+    if real(from)? == real(to)? {
+        return Ok(());
+    }
     for name in version_files(from)? {
         let copy = to.join(&name);
         if !name.contains(".safetensors") {

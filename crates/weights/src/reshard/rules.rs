@@ -109,11 +109,8 @@ impl LayoutRules {
     pub fn layout(&self, tensors: &[TensorShape]) -> Result<Layout, WeightsError> {
         let mut layout = Layout::new(tensors, self.ranks);
         let ranks: Vec<usize> = (0..self.ranks).collect();
-        let experts = 1 + tensors
-            .iter()
-            .filter_map(|tensor| expert(&tensor.name))
-            .max()
-            .unwrap_or(0);
+        let last = tensors.iter().filter_map(|tensor| expert(&tensor.name)).max();
+        let experts = last.unwrap_or(0).saturating_add(1);
         for (index, tensor) in tensors.iter().enumerate() {
             match self.cut(&tensor.name)? {
                 Cut::Replicate => layout.replicate(index, &ranks)?,
@@ -235,6 +232,19 @@ mod tests {
         ] {
             assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
         }
+    }
+
+    #[test]
+    fn an_expert_of_any_number_has_a_rank_or_an_error() {
+        let rules = |ranks| LayoutRules::of(ranks, [("*", Cut::Experts)]);
+        let tensor = TensorShape {
+            name: format!("mlp.experts.{}.w1", usize::MAX),
+            dtype: crate::Dtype::U8,
+            shape: vec![1],
+        };
+        let layout = rules(2).layout(std::slice::from_ref(&tensor)).unwrap();
+        assert_eq!(layout.parts(0)[0].rank, 1);
+        assert_eq!(rules(1).layout(&[tensor]).unwrap_err().code(), "PRL_WEIGHTS_PLAN");
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(super) fn check_count(root: &Path, rules: &LayoutRules) -> Result<(), Weight
         let number = name
             .to_str()
             .and_then(|name| name.strip_prefix(FOLDER)?.parse::<usize>().ok());
-        count = count.max(number.map_or(0, |number| number + 1));
+        count = count.max(number.map_or(0, |number| number.saturating_add(1)));
     }
     if count <= rules.ranks {
         return Ok(());

@@ -2,6 +2,9 @@
 //!
 //! Retention removes a directory only under the exclusive lock. Both sides check the path again after they have locked,
 //! because the directory that was opened may have been removed or replaced in between.
+//!
+//! It counts on one machine only. On a network file system Linux keeps the lock of a directory at the client, so a publisher does not see the readers of
+//! other machines, which keep their versions by `keep` alone.
 
 use std::fs::{self, File, TryLockError};
 use std::io;

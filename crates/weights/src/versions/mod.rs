@@ -69,5 +69,18 @@ pub fn published_versions(root: &Path) -> Result<Vec<u64>, WeightsError> {
 /// # Errors
 /// [`WeightsError::Io`] when the root cannot be written to.
 pub fn request_full(root: &Path) -> Result<(), WeightsError> {
-    replace_file(&root.join(FULL_REQUEST_FILE), |_| Ok(()))
+    let path = root.join(FULL_REQUEST_FILE);
+    // A node asks for each waiting receiver many times per second, and every replacement is synced.
+    if path.exists() {
+        return Ok(());
+    }
+    replace_file(&path, |_| Ok(()))
+}
+
+/// A path in `directory` where nothing is, whose name begins with `name`.
+fn free_path(directory: &Path, name: &str) -> PathBuf {
+    (0..=u32::MAX)
+        .map(|number| directory.join(format!("{name}-{number}")))
+        .find(|path| !path.exists())
+        .expect("a number is free")
 }

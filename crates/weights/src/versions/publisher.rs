@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FULL_REQUEST_FILE, published_versions, remove_version, retain_versions, version_directory};
+use super::{FULL_REQUEST_FILE, free_path, published_versions, remove_version, retain_versions, version_directory};
 use crate::checkpoints::Checkpoint;
 use crate::checkpoints::adapter::{self, Adapter};
 use crate::files::Shard;
@@ -78,8 +78,8 @@ pub(super) struct Newest {
     /// The files beside the weights.
     pub(super) files: Vec<Shard>,
     pub(super) weights: Checkpoint,
-    /// Holds the version's directory when it was published in full; any other folder is removed when this value is dropped.
-    pub(super) lease: Option<Lease>,
+    /// Holds the version's directory when it was published in full. Any other folder is the publisher's, and is removed with this value.
+    pub(super) _lease: Option<Lease>,
     pub(super) chain_bytes: u64,
     pub(super) chain_length: u64,
 }
@@ -211,7 +211,7 @@ impl WeightPublisher {
             shards: staged.shards,
             files,
             weights: weights.expect("a sparse version was written from them"),
-            lease: None,
+            _lease: None,
             chain_bytes: chain_bytes + bytes,
             chain_length: chain_length + 1,
         }))?;
@@ -416,7 +416,7 @@ impl WeightPublisher {
                 files: manifest.files.clone().unwrap_or_default(),
                 manifest: manifest.clone(),
                 weights: Checkpoint::open(&directory)?,
-                lease: Lease::take(&directory)?,
+                _lease: Lease::take(&directory)?,
                 chain_bytes: 0,
                 chain_length: 0,
             }))?;
@@ -439,21 +439,20 @@ impl WeightPublisher {
     /// Moves a version's directory out of the root and removes it. If a reader holds it, the next publisher removes it.
     fn retire(&self, version: u64) -> Result<(), WeightsError> {
         let directory = version_directory(&self.root, version);
-        let retired = (0..=u32::MAX)
-            .map(|number| self.own(&format!("retired_{version}_{number}")))
-            .find(|path| !path.exists())
-            .expect("a number is free");
+        let retired = free_path(&self.root.join(OWN_DIRECTORY), &format!("retired_{version}"));
         fs::rename(&directory, &retired).map_err(WeightsError::io("retire", &directory))?;
         remove_version(&retired)?;
         Ok(())
     }
 
     pub(super) fn replace_newest(&mut self, newest: Option<Newest>) -> Result<(), WeightsError> {
-        if let Some(old) = std::mem::replace(&mut self.newest, newest)
-            && old.lease.is_none()
-        {
-            let directory = old.weights.directory().to_path_buf();
-            drop(old);
+        let Some(old) = std::mem::replace(&mut self.newest, newest) else {
+            return Ok(());
+        };
+        let directory = old.weights.directory().to_path_buf();
+        drop(old);
+        // A folder outside is a published version, which has no lease when another process had just locked it.
+        if directory.starts_with(self.root.join(OWN_DIRECTORY)) {
             fs::remove_dir_all(&directory).map_err(WeightsError::io("remove", &directory))?;
         }
         Ok(())

@@ -6,12 +6,13 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::retention::remove_version;
-use super::{Lease, published_versions, request_full, version_directory};
+use super::retention::{REMOVED, remove_version};
+use super::{Lease, free_path, published_versions, request_full, version_directory};
 use crate::WeightsError;
 use crate::checkpoints::Checkpoint;
 use crate::manifest::companions::version_files;
@@ -24,6 +25,10 @@ const KEPT_FOLDERS: usize = 2;
 /// Another receiver that makes a folder for longer than this has hung.
 const LOCK_DEADLINE: Duration = Duration::from_secs(600);
 const LOCK_POLL: Duration = Duration::from_millis(10);
+/// Prefix of a folder that is being made.
+const UNFINISHED: &str = ".step_";
+/// Prefix of a folder that was replaced while a reader held it.
+const REPLACED: &str = ".replaced-";
 
 /// A version as a complete folder, held in place until this is dropped.
 #[derive(Debug)]
@@ -67,7 +72,7 @@ impl WeightReceiver {
     ///
     /// # Errors
     /// [`WeightsError::Manifest`] when it is not published, [`WeightsError::Base`] when it is sparse and its base is neither in `state`
-    /// nor in `root`, [`WeightsError::Digest`] and [`WeightsError::TensorDigest`] for damage. After the last three,
+    /// nor in `root`, or has a damaged folder, [`WeightsError::Digest`] and [`WeightsError::TensorDigest`] for damage. After the last three,
     /// [`WeightReceiver::request_full`] gets the version in full as long as it is the newest; once there is a newer one,
     /// only that is made full.
     pub fn receive(&mut self, version: u64) -> Result<Received, WeightsError> {
@@ -88,6 +93,7 @@ impl WeightReceiver {
             return Ok(received);
         }
         let target = SparseVersion::open(lease.directory(), manifest)?;
+        self.remove_leftovers()?;
         let made = self.make(lease, target);
         self.drop_old_folders(version)?;
         made
@@ -132,7 +138,7 @@ impl WeightReceiver {
             match lock.try_lock() {
                 Ok(()) => return Ok(lock),
                 Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_DEADLINE => thread::sleep(LOCK_POLL),
-                Err(TryLockError::WouldBlock) => return Err(failed(std::io::ErrorKind::TimedOut.into())),
+                Err(TryLockError::WouldBlock) => return Err(failed(ErrorKind::TimedOut.into())),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
         }
@@ -220,12 +226,11 @@ impl WeightReceiver {
     fn apply(&mut self, base: &Received, chain: &[SparseVersion]) -> Result<Received, WeightsError> {
         let target = chain.last().expect("it ends with the target").manifest();
         let directory = version_directory(&self.state, target.version);
-        let unfinished = self.state.join(format!(".step_{}", target.version));
-        if unfinished.exists() {
-            fs::remove_dir_all(&unfinished).map_err(WeightsError::io("remove", &unfinished))?;
-        }
+        let unfinished = self.state.join(format!("{UNFINISHED}{}", target.version));
         fs::create_dir(&unfinished).map_err(WeightsError::io("create", &unfinished))?;
-        let written = apply_sparse(&Checkpoint::open(&base.directory)?, chain, &unfinished, self.threads)?;
+        let of_base = |error| damage_of_base(error, &chain[0]);
+        let weights = Checkpoint::open(&base.directory).map_err(of_base)?;
+        let written = apply_sparse(&weights, chain, &unfinished, self.threads).map_err(of_base)?;
         for name in version_files(&base.directory)? {
             let copy = unfinished.join(&name);
             let belongs = match &target.files {
@@ -242,10 +247,10 @@ impl WeightReceiver {
             shards: written.shards,
             ..target.clone()
         };
-        manifest.verify_files(&unfinished)?;
+        manifest.verify_files(&unfinished).map_err(of_base)?;
         manifest.write_unsynced(&unfinished)?;
         mark_verified(&unfinished, &manifest.shards);
-        remove_version(&directory)?;
+        self.make_room(&directory)?;
         fs::rename(&unfinished, &directory).map_err(WeightsError::io("rename a finished version to", &directory))?;
         let lease = Lease::take(&directory)?.ok_or_else(|| at(&directory, "it was removed at once".to_owned()))?;
         self.trusted.insert(BaseVersion {
@@ -257,6 +262,33 @@ impl WeightReceiver {
             manifest,
             lease,
         })
+    }
+
+    /// Frees the place of a folder. A folder of an earlier attempt that a reader still holds is moved aside, as a publisher does in its root.
+    fn make_room(&self, directory: &Path) -> Result<(), WeightsError> {
+        if remove_version(directory)? || !directory.exists() {
+            return Ok(());
+        }
+        let name = directory.file_name().unwrap_or_default().display();
+        let aside = free_path(&self.state, &format!("{REPLACED}{name}"));
+        fs::rename(directory, &aside).map_err(WeightsError::io("move aside", directory))
+    }
+
+    /// Removes what is no folder of a version: replaced ones that no reader holds any more, and those that a killed receiver did not finish or was
+    /// removing. The lock is held, so no other receiver is making a folder.
+    fn remove_leftovers(&self) -> Result<(), WeightsError> {
+        for entry in fs::read_dir(&self.state).map_err(WeightsError::io("list", &self.state))? {
+            let path = entry.map_err(WeightsError::io("list", &self.state))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_leftover = [UNFINISHED, REPLACED, REMOVED]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+                || (name.starts_with("step_") && !path.join(MANIFEST_FILE).exists());
+            if is_leftover && path.is_dir() {
+                remove_version(&path)?;
+            }
+        }
+        Ok(())
     }
 
     fn drop_old_folders(&mut self, newest: u64) -> Result<(), WeightsError> {
@@ -272,5 +304,22 @@ impl WeightReceiver {
             }
         }
         Ok(())
+    }
+}
+
+/// Names damage to the folder that a chain applies to as that of its base, whatever shows it: a lost or shortened file, other tensors. The sparse versions
+/// themselves were checked when they were opened.
+fn damage_of_base(error: WeightsError, first: &SparseVersion) -> WeightsError {
+    match &error {
+        WeightsError::Manifest { .. } | WeightsError::Format { .. } | WeightsError::Tensor { .. } => {}
+        WeightsError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {}
+        _ => return error,
+    }
+    let BaseVersion { version, digest } = first.base().clone();
+    WeightsError::Base {
+        path: first.directory().to_path_buf(),
+        version,
+        digest,
+        reason: format!("its folder is damaged: {error}"),
     }
 }

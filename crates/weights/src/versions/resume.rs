@@ -43,10 +43,14 @@ impl WeightPublisher {
         manifest.verify_files(&directory)?;
         Ok(Newest {
             shards: manifest.shards.clone(),
-            files: companion_files(&directory, &manifest.shards)?,
+            // A version that was made full has its delta in the folder too.
+            files: match &manifest.files {
+                Some(files) => files.clone(),
+                None => companion_files(&directory, &manifest.shards)?,
+            },
             weights: Checkpoint::open(&directory)?,
             manifest,
-            lease,
+            _lease: lease,
             chain_bytes: 0,
             chain_length: 0,
         })
@@ -64,7 +68,7 @@ impl WeightPublisher {
             shards: received.manifest.shards,
             weights: Checkpoint::open(&place)?,
             manifest,
-            lease: None,
+            _lease: None,
             chain_bytes,
             chain_length,
         })

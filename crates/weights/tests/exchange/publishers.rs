@@ -61,6 +61,20 @@ fn versions_of_an_earlier_attempt_are_gone_as_soon_as_theirs_is_staged_again() {
 }
 
 #[test]
+fn a_published_version_stays_when_another_process_locked_its_folder() {
+    let mut place = Place::new(SPARSE);
+    let staged = place.stage(0);
+    let folder = fs::File::open(place.path().join(".publisher/step_0")).unwrap();
+    folder.lock().unwrap();
+    place.publisher.publish(0, staged, Some(canary(0)), false).unwrap();
+    drop(folder);
+    assert_eq!(place.publish(1, false), Encoding::Sparse);
+    assert_eq!(published_versions(place.path()).unwrap(), [0, 1]);
+    let (_state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(1).unwrap(), 1);
+}
+
+#[test]
 fn staged_weights_that_differ_from_their_manifest_are_not_published() {
     let mut place = Place::new(SPARSE);
     place.publish(0, false);
@@ -169,4 +183,20 @@ fn a_folder_is_compared_with_the_newest_version_whoever_published_it() {
     fs::write(&path, bytes).unwrap();
     assert_eq!(publish_folder(&place, &source, 7), Encoding::Full);
     place.check(&late.receive(7).unwrap(), 7);
+}
+
+#[test]
+fn a_folder_is_sparse_after_a_version_that_was_made_full() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    place.publisher.make_newest_full().unwrap().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    place.publisher = WeightPublisher::open(folder.path(), SPARSE).unwrap();
+    assert_eq!(
+        publish_folder(&place, &folder.path().join("source"), 2),
+        Encoding::Sparse
+    );
+    let (_state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(2).unwrap(), 2);
 }

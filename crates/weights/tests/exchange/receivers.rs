@@ -1,6 +1,8 @@
 //! Receivers that are late, read for long, or find damage.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -89,6 +91,58 @@ fn a_damaged_folder_of_the_receiver_is_made_again() {
 }
 
 #[test]
+fn a_folder_that_is_still_read_makes_room_for_the_one_of_a_later_attempt() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let (state, mut receiver) = place.receiver();
+    let held = receiver.receive(1).unwrap();
+    place.period = 50;
+    place.publish(0, false);
+    assert_eq!(place.publish(1, false), Encoding::Sparse);
+    let replacing = receiver.receive(1).unwrap();
+    place.check(&replacing, 1);
+    assert!(!held.lease.is_current().unwrap() && replacing.lease.is_current().unwrap());
+    let replaced = || {
+        let names = fs::read_dir(state.path()).unwrap();
+        names.filter(|name| {
+            name.as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .starts_with(".replaced")
+        })
+    };
+    assert_eq!(replaced().count(), 1, "it stays while it is read");
+    drop(held);
+    place.publish(2, false);
+    place.check(&receiver.receive(2).unwrap(), 2);
+    assert_eq!(replaced().count(), 0);
+}
+
+#[test]
+fn what_killed_receivers_left_is_removed() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let (state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(1).unwrap(), 1);
+    // One receiver was killed while it made a folder of another version, one while it removed an old folder.
+    for name in [".step_7", "step_0"] {
+        fs::create_dir(state.path().join(name)).unwrap();
+        fs::write(state.path().join(name).join("model.safetensors"), "half").unwrap();
+    }
+    place.publish(2, false);
+    place.check(&receiver.receive(2).unwrap(), 2);
+    let mut names: Vec<_> = fs::read_dir(state.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["step_1", "step_2"]);
+}
+
+#[test]
 fn damage_on_the_way_has_a_name_and_a_full_version_mends_it() {
     let mut place = Place::new(SPARSE);
     place.publish(0, false);
@@ -151,13 +205,55 @@ fn readers_never_see_half_a_version() {
 }
 
 #[test]
-fn a_base_with_a_changed_config_gives_no_folder() {
-    let mut place = Place::new(SPARSE);
-    for version in 0..2 {
-        place.publish(version, false);
+fn a_request_that_is_there_is_not_written_again() {
+    let place = Place::new(SPARSE);
+    let (_state, receiver) = place.receiver();
+    let inode = || fs::metadata(place.path().join("full.request")).unwrap().ino();
+    receiver.request_full().unwrap();
+    // The file stays open, so that no other one gets its inode.
+    let _open = fs::File::open(place.path().join("full.request")).unwrap();
+    let first = inode();
+    receiver.request_full().unwrap();
+    assert_eq!(inode(), first);
+}
+
+/// What is done to a folder, given its config.
+type Damage = fn(&Path);
+
+#[test]
+fn a_damaged_base_gives_no_folder_and_a_full_version_mends_it() {
+    let damages: [(&str, Damage); 4] = [
+        ("another config", |file| fs::write(file, "{\"rope_theta\": 1}").unwrap()),
+        ("a config of the same length", |file| {
+            fs::write(file, "{\"rope_theta\": 10001}").unwrap()
+        }),
+        ("no config", |file| fs::remove_file(file).unwrap()),
+        ("shorter weights", |file| {
+            let weights = fs::File::options()
+                .write(true)
+                .open(file.with_file_name("model.safetensors"));
+            weights.unwrap().set_len(1000).unwrap();
+        }),
+    ];
+    for (damage, make) in damages {
+        let mut place = Place::new(SPARSE);
+        for version in 0..2 {
+            place.publish(version, false);
+        }
+        let file = place.directory(0).join("config.json");
+        make(&file);
+        let (_state, mut receiver) = place.receiver();
+        let error = receiver.receive(1).unwrap_err();
+        // These are the codes after which a full version is asked for.
+        let is_mended = ["PRL_WEIGHTS_BASE", "PRL_WEIGHTS_DIGEST"].contains(&error.code());
+        assert!(is_mended, "{damage}: {}, {error}", error.code());
+        let names = ["config.json", "model.safetensors"];
+        assert!(
+            names.iter().any(|name| error.to_string().contains(name)),
+            "{damage}: {error}"
+        );
+        receiver.request_full().unwrap();
+        place.publisher.serve_full_request().unwrap().unwrap();
+        place.check(&receiver.receive(1).unwrap(), 1);
     }
-    fs::write(place.directory(0).join("config.json"), "{\"rope_theta\": 1}").unwrap();
-    let (_state, mut receiver) = place.receiver();
-    let error = receiver.receive(1).unwrap_err();
-    assert!(error.to_string().contains("config.json"), "{error}");
 }
