@@ -1,6 +1,6 @@
 /** What the launcher of a run over ssh has received from its hosts, as its files say. */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync, type Stats } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -35,13 +35,13 @@ test("a line that the launcher adds while the bytes are counted stays", async ()
   const probe = await open(path);
   const handle = Object.getPrototypeOf(probe) as typeof probe;
   await probe.close();
-  const { stat } = handle;
+  const stat = Reflect.get(handle, "stat") as (this: typeof probe) => Promise<Stats>;
   vi.spyOn(handle, "stat").mockImplementation(async function (this: typeof probe) {
     const found = await stat.call(this);
     // Ctrl-C is noted between two steps of the count.
     if (readFileSync(path, "utf8") === OF_HOST) writeFileSync(path, OWN, { flag: "a" });
     return found;
-  } as typeof stat);
+  });
   onTestFinished(() => void vi.restoreAllMocks());
   expect(await receivedBytes(folder, "all")).toEqual({
     "metrics.jsonl": 0,

@@ -83,7 +83,7 @@ test("a saved folder is durable to its last file, and so are the names in it", a
   const synced: string[] = [];
   const handle = Object.getPrototypeOf(probe) as typeof probe;
   await probe.close();
-  const { sync } = handle;
+  const sync: (this: typeof probe) => Promise<void> = Reflect.get(handle, "sync");
   const spy = vi.spyOn(handle, "sync").mockImplementation(async function (this: typeof probe) {
     synced.push(readlinkSync(`/proc/self/fd/${this.fd}`));
     await sync.call(this);
