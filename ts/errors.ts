@@ -68,7 +68,7 @@ export const ERROR_CODES = {
   PRL_WEIGHTS_DIGEST: "bytes do not match their digest",
   PRL_CHECKPOINT_CORRUPT: "a checkpoint is torn, malformed or damaged",
   PRL_CHECKPOINT_UNKNOWN: "there is no such checkpoint",
-  PRL_WEIGHTS_BASE: "the version that a sparse one applies to is not there",
+  PRL_WEIGHTS_BASE: "the version that a sparse one applies to is not there, or damaged",
   PRL_WEIGHTS_SUPERSEDED: "a version cannot be read, and there is a newer one in its place",
   PRL_WEIGHTS_MANIFEST: "a weight version's manifest is malformed",
   PRL_WEIGHTS_TENSOR: "a tensor is missing or unexpected",

@@ -143,7 +143,7 @@ export class WeightReceiver {
 
   /**
    * The version as a complete folder. Errors: PRL_WEIGHTS_MANIFEST when it is not published, PRL_WEIGHTS_BASE when it is sparse and what it
-   * applies to is missing, PRL_WEIGHTS_DIGEST for damage; after the last two `requestFull` repairs it while it is the newest.
+   * applies to is missing or damaged, PRL_WEIGHTS_DIGEST for damage; after the last two `requestFull` repairs it while it is the newest.
    */
   async receive(version: number): Promise<ReceivedWeights> {
     const received = await nativeAsync(() => this.#native.receive(version));
