@@ -52,7 +52,7 @@ pub enum WeightsError {
         /// The digest of the tensor that was made.
         found: String,
     },
-    /// The version that a sparse one applies to is not there.
+    /// The version that a sparse one applies to is not there, or damaged.
     #[error("{} applies to version {version} with digest {digest}, but {reason}", path.display())]
     Base {
         /// Directory of the sparse version.
