@@ -35,7 +35,9 @@ export function proxiesOf(env: Readonly<Record<string, string | undefined>>): Pr
 
 /** As `fetch`, and PRL_CONFIG_ENVIRONMENT when a variable names no proxy. Hosts of this machine need no entry in NO_PROXY. */
 export async function proxiedFetch(proxies: Proxies, url: string | URL, init: RequestInit = {}): Promise<Response> {
-  if (proxies.https === null && proxies.http === null) return fetch(url, init);
+  const isHttps = new URL(url).protocol === "https:";
+  // undici's agent would take the proxy of http for https, too.
+  if ((isHttps ? proxies.https : proxies.http) === null) return fetch(url, init);
   const key = JSON.stringify(proxies);
   const agent = agents.get(key) ?? (await agentOf(proxies));
   agents.set(key, agent);

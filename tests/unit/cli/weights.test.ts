@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { relayVersions } from "../../../ts/cli/commands/weights/relay.ts";
 import { digest, openWeightNode, WeightPublisher, writeSafetensors } from "../../../ts/native/index.ts";
 import { prl } from "./run.ts";
@@ -213,6 +213,32 @@ describe("prl weights relay", () => {
     await relay.close();
     await work.catch(() => undefined);
     await origin.close();
+  });
+
+  test("keeps the version that the publisher went back to where another relay still has later ones", async () => {
+    const root = await publishedRoot();
+    const relayed = join(root, "..", "relayed");
+    const later = join(root, "..", "later");
+    await cp(root, later, { recursive: true });
+    const options = { token: null, patienceMs: 5_000 };
+    const nodes = [root, later, relayed].map((folder) => openWeightNode(folder, options));
+    const [origin, other, relay] = nodes;
+    if (origin === undefined || other === undefined || relay === undefined) throw new Error("three nodes");
+    const sources = [await other.listen("127.0.0.1:0"), await origin.listen("127.0.0.1:0")];
+    const notes: string[] = [];
+    const note = (line: string) => void notes.push(line.split(" (")[0] ?? "");
+    const stop = new AbortController();
+    const work = relayVersions(relay, relayed, { sources, keep: 1, lookMs: 50, note, signal: stop.signal });
+    work.catch(() => undefined);
+    await vi.waitFor(() => expect(notes).toEqual(["version 3"]), 10_000);
+    for (const version of [3, 2]) await rm(join(root, `step_${version}`), { recursive: true });
+    await vi.waitFor(() => expect(notes.slice(0, 2)).toEqual(["version 3", "version 1"]), 10_000);
+    await sleep(1_000);
+    expect(notes).toEqual(["version 3", "version 1"]);
+    expect(await prl(["weights", "verify", join(relayed, "step_1")])).toMatchObject({ code: 0 });
+    stop.abort();
+    for (const node of nodes) await node.close();
+    await work.catch(() => undefined);
   });
 });
 

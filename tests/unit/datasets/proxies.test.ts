@@ -72,6 +72,15 @@ test("https goes through a tunnel of its proxy", async () => {
   expect(new Set(seen)).toEqual(new Set([`CONNECT ${NOWHERE}:443`]));
 });
 
+test.each([
+  ["https", "HTTP_PROXY"],
+  ["http", "HTTPS_PROXY"],
+])("%s does not go through %s", async (scheme, variable) => {
+  const asked = fetched({ HF_ENDPOINT: `${scheme}://${NOWHERE}`, [variable]: address() });
+  await expect(asked).rejects.toMatchObject({ code: "PRL_HUB_UNREACHABLE" });
+  expect(seen).toEqual([]);
+});
+
 test.each([{ NO_PROXY: `other.example,.invalid` }, { NO_PROXY: "*" }, { no_proxy: NOWHERE, NO_PROXY: "x" }])(
   "hosts of %j are reached without it",
   async (without) => {

@@ -41,6 +41,8 @@ export interface InterceptionOptions {
   maxOpenBytes?: number;
   /** How often a stream without new text sends a sign of life. Default 3000. */
   keepAliveMs?: number;
+  /** How long a body may take to arrive, from when it has room on. Default 120,000. */
+  bodyMs?: number;
 }
 
 const optionsSchema = only<InterceptionOptions>({
@@ -49,6 +51,7 @@ const optionsSchema = only<InterceptionOptions>({
   maxBodyBytes: number.optional(),
   maxOpenBytes: number.optional(),
   keepAliveMs: number.optional(),
+  bodyMs: number.optional(),
 });
 
 /** An agent program's way to the policy. */
@@ -63,8 +66,7 @@ const MAX_OPEN_BYTES = 16 * MAX_BODY_BYTES;
 /** Of one rollout, whose program must not keep out those of the others. */
 const SHARE_OF_ONE = 1 / 4;
 const KEEP_ALIVE_MS = 3_000;
-/** Time for the body to arrive. */
-const REQUEST_TIMEOUT_MS = 120_000;
+const BODY_MS = 120_000;
 const DIALECTS: Readonly<Record<string, Dialect>> = {
   "/chat/completions": chatCompletions,
   "/responses": responses,
@@ -81,6 +83,7 @@ export class InterceptionServer {
   readonly #maxBodyBytes: number;
   readonly #room: BodyRoom;
   readonly #keepAliveMs: number;
+  readonly #bodyMs: number;
 
   private constructor(options: InterceptionOptions) {
     const { maxBodyBytes = MAX_BODY_BYTES, maxOpenBytes = MAX_OPEN_BYTES, keepAliveMs = KEEP_ALIVE_MS } = options;
@@ -88,7 +91,11 @@ export class InterceptionServer {
     const most = Math.max(maxBodyBytes, maxOpenBytes);
     this.#room = new BodyRoom(most, Math.max(maxBodyBytes, SHARE_OF_ONE * most));
     this.#keepAliveMs = keepAliveMs;
-    this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    this.#bodyMs = options.bodyMs ?? BODY_MS;
+    // Node's limit would count the time in which a request waits for room, and answer in no dialect.
+    this.#server = createServer({ requestTimeout: 0 }, (request, response) => {
+      // A request that is refused is answered before its body has come.
+      response.once("finish", () => this.#endWhenLate(request));
       void this.#handle(request, response);
     });
     // The server must not keep alive a program that waits for nothing else.
@@ -188,9 +195,23 @@ export class InterceptionServer {
     const room = await this.#room.enter(session, Math.min(said, this.#maxBodyBytes), gone.signal);
     if (gone.signal.aborted) room.leave();
     else gone.signal.addEventListener("abort", () => room.leave(), { once: true });
-    const body = await readBody(request, this.#maxBodyBytes);
-    room.shrink(body.byteLength);
-    return body;
+    const stop = this.#endWhenLate(request);
+    try {
+      const body = await readBody(request, this.#maxBodyBytes);
+      room.shrink(body.byteLength);
+      return body;
+    } finally {
+      stop();
+    }
+  }
+
+  /** Ends the connection of a request whose body does not come to its end in time; the returned function takes that back. */
+  #endWhenLate(request: IncomingMessage): () => void {
+    if (request.complete) return () => undefined;
+    const timer = setTimeout(() => request.destroy(), this.#bodyMs).unref();
+    const stop = (): void => clearTimeout(timer);
+    request.once("close", stop);
+    return stop;
   }
 
   /** Errors: PRL_AGENT_KEY. */

@@ -1,4 +1,6 @@
 /** What open requests hold: the bytes of their bodies, and conversations that later requests may continue. */
+import { request } from "node:http";
+
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 
@@ -41,15 +43,51 @@ test("requests of one rollout wait for each other's bodies, those of another one
   }
 });
 
+/** More than a connection holds before a body is read. */
+const LENGTH = 150_000;
+
+test("a body has its time from when it has room on, and one that stops ends its connection", async () => {
+  const server = await InterceptionServer.start({ maxBodyBytes: 200_000, maxOpenBytes: 200_000, bodyMs: 150 });
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const replies = Array.from({ length: 2 }, () => `yes${END}`);
+  const { client, prompts } = policy(replies, () => gate);
+  try {
+    const { episode } = await runAgent({ server, client }, async ({ url, key }) => {
+      const headers = { "x-api-key": key, "content-length": String(LENGTH) };
+      const ask = (sent: number) =>
+        new Promise<number>((resolve, reject) => {
+          const asked = request(`${url}/v1/chat/completions`, { method: "POST", headers, agent: false }, (answer) => {
+            answer.resume();
+            resolve(answer.statusCode ?? 0);
+          });
+          asked.once("error", reject);
+          asked.write(JSON.stringify({ model: "m", messages: [{ role: "user", content: "word" }] }).padEnd(sent));
+        });
+      const first = ask(LENGTH);
+      await vi.waitFor(() => expect(prompts).toHaveLength(1));
+      const both = Promise.all([first, ask(LENGTH)]);
+      both.catch(() => undefined);
+      await new Promise((done) => setTimeout(done, 400));
+      open();
+      expect(await both).toEqual([200, 200]);
+      await expect(ask(LENGTH - 1)).rejects.toThrow();
+    });
+    expect(episode.errors).toEqual([]);
+  } finally {
+    await server.close();
+  }
+});
+
 test("the held bytes stay within both limits, everyone gets in at last, and those who go leave nothing", async () => {
-  const request = fc.record({
+  const asked = fc.record({
     owner: fc.nat(2),
     bytes: fc.integer({ min: 0, max: 10 }),
     kept: fc.nat(10),
     goes: fc.boolean(),
   });
   await fc.assert(
-    fc.asyncProperty(fc.array(request, { maxLength: 12 }), async (requests) => {
+    fc.asyncProperty(fc.array(asked, { maxLength: 12 }), async (requests) => {
       const room = new BodyRoom(20, 10);
       const owners = [{}, {}, {}];
       const held = new Map<number, number>();

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
-import type { WeightNode } from "../../../native/index.ts";
+import type { WantedWeights, WeightNode } from "../../../native/index.ts";
 import { laterThan } from "../../../transports/index.ts";
 import { numberOption, type PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo } from "../../command.ts";
@@ -42,22 +42,35 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
 /** Brings each version that the sources have into the node's folder `root`, until the signal. */
 export async function relayVersions(node: WeightNode, root: string, options: RelayOptions): Promise<void> {
   let last: Here | undefined;
+  /** Up to this version other relays may have those of the attempt before the run went back. */
+  let doubtful = 0;
   while (!options.signal.aborted) {
-    const next = await nextVersion(node, last, options);
+    const next = await nextVersion(node, last, options, (last?.version ?? doubtful) < doubtful);
     if (next === undefined) continue;
     options.note(`version ${next.version} (${next.digest}) is here`);
+    if (last !== undefined && next.version < last.version) doubtful = Math.max(doubtful, last.version);
     last = next;
     // A run that went back needs this version, although later ones of the attempt before are here.
     await node.prune(options.keep + (await laterThan(root, next.version)));
   }
 }
 
-/** Waits for the next version. A publisher that is gone may come back: until then the relay serves what it has. */
-async function nextVersion(node: WeightNode, last: Here | undefined, options: RelayOptions): Promise<Here | undefined> {
+/**
+ * Waits for the next version; `isDoubtful`: only the publisher knows which one that is. A publisher that is gone may come back: until then the relay serves
+ * what it has.
+ */
+async function nextVersion(
+  node: WeightNode,
+  last: Here | undefined,
+  options: RelayOptions,
+  isDoubtful: boolean,
+): Promise<Here | undefined> {
   const { sources, note, lookMs = LOOK_MS } = options;
   try {
-    const wanted = last === undefined ? {} : { after: last.version };
-    return (await ifItCame(node.pull({ ...wanted, waitMs: lookMs }, sources))) ?? (await wentBack(node, last, sources));
+    const wanted = { ...(last !== undefined && { after: last.version }), waitMs: lookMs };
+    const came = isDoubtful ? await asPublished(node, wanted, { sources }) : await ifItCame(node.pull(wanted, sources));
+    // A run that is resumed from a checkpoint publishes lower numbers again.
+    return came ?? (await asPublished(node, { waitMs: 0 }, { sources, last }));
   } catch (error) {
     if (!(error instanceof PrlError) || error.code !== "PRL_TRANSPORT_UNREACHABLE") throw error;
     note(`${error.message}; still trying`);
@@ -65,15 +78,15 @@ async function nextVersion(node: WeightNode, last: Here | undefined, options: Re
   }
 }
 
-/** The publisher's newest version, when it is another than the last one: a run that is resumed from a checkpoint publishes lower numbers again. */
-async function wentBack(
+/** The publisher's version, from whichever source has it. */
+async function asPublished(
   node: WeightNode,
-  last: Here | undefined,
-  sources: readonly string[],
+  wanted: WantedWeights,
+  { sources, last }: { sources: readonly string[]; last?: Here | undefined },
 ): Promise<Here | undefined> {
-  const newest = await ifItCame(node.describe({ waitMs: 0 }, sources.slice(-1)));
-  if (newest === undefined || (newest.version === last?.version && newest.digest === last.digest)) return undefined;
-  return ifItCame(node.pull({ version: newest.version, digest: newest.digest, waitMs: 0 }, sources));
+  const found = await ifItCame(node.describe(wanted, sources.slice(-1)));
+  if (found === undefined || (found.version === last?.version && found.digest === last.digest)) return undefined;
+  return ifItCame(node.pull({ version: found.version, digest: found.digest, waitMs: 0 }, sources));
 }
 
 async function ifItCame<T>(version: Promise<T>): Promise<T | undefined> {

@@ -12,7 +12,20 @@ export const HARNESS_FILE = "tests_harness.py";
 export const PROGRAM_FILE = "main.py";
 
 /** Standard input: JSON with `word`, `tests` and `names`, the names of the program that tests use. The last line: the word and a verdict. */
-export const HARNESS = `import builtins, collections, ctypes, decimal, fractions, importlib, json, os, signal, sys, types
+export const HARNESS = `import json, os, sys
+
+
+def end(request, verdict):
+    sys.stdout.flush()
+    os.write(1, ("\\n" + request["word"] + " " + verdict + "\\n").encode())
+    os._exit(0)
+
+
+try:
+    import builtins, collections, ctypes, decimal, fractions, importlib, signal, types
+except ImportError as error:
+    # Some builds of Python have no ctypes. That is no wrong answer.
+    end(json.loads(sys.stdin.buffer.read()), "lacks " + str(error.name))
 
 PR_SET_DUMPABLE = 4
 VIEWS = (type({}.keys()), type({}.items()), type({}.values()))
@@ -209,9 +222,7 @@ def main():
     request = json.loads(sys.stdin.buffer.read())
     verdict = verdict_of(request, line)
     os.kill(child, signal.SIGKILL)
-    sys.stdout.flush()
-    os.write(1, ("\\n" + request["word"] + " " + verdict + "\\n").encode())
-    os._exit(0)
+    end(request, verdict)
 
 
 main()

@@ -76,7 +76,7 @@ export async function passesTests(
   if (run.cause !== "EXITED" || run.exitCode !== 0 || !last.startsWith(`${word} `)) return false;
   const [verdict, what = ""] = last.slice(word.length + 1).split(" ", 2);
   if (verdict === "lacks") {
-    const message = `the tests import ${what}, which the Python of the sandbox does not have: install it there, or use an image that has it`;
+    const message = `the tests need ${what}, which the Python of the sandbox does not have: install it there, or use an image that has it`;
     throw new PrlError("PRL_VERIFY_UNSUPPORTED", message);
   }
   if (verdict === "unsupported")
