@@ -90,7 +90,9 @@ async function writeSynced(
  * @throws PrlError `PRL_IO` naming the file or the folder
  */
 export async function syncFolder(folder: string): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true });
+  const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
+    throw new PrlError("PRL_IO", `cannot list ${folder}`, { cause });
+  });
   for (const { name } of entries.filter((entry) => entry.isFile())) {
     const path = join(folder, name);
     try {
