@@ -33,7 +33,7 @@ unsafe impl Element for Pair {}
 
 /// Most columns that [`pair_columns`] takes, and most rows that [`pair_turned`] does.
 pub(crate) const VECTOR: usize = 16;
-/// So many rows ahead columns are fetched: its lines lie too far from each other for the processor to foresee them.
+/// So many rows ahead columns are fetched: their lines lie too far from each other for the processor to foresee them.
 pub(crate) const AHEAD: usize = 32;
 
 /// Makes `out[at / 2][row]` of `height` rows of `length` numbers each, `stride` apart.

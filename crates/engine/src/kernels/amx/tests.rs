@@ -9,16 +9,12 @@ use crate::isa::Tier;
 use crate::kernels::Fused;
 use crate::kernels::attention::{BLOCK_TOKENS, Keys, exponentials, first_key, padded};
 use crate::kernels::element::{Bf16, Number};
+use crate::kernels::gemm::test_operands;
 
+/// Numbers between -2 and 2.
 fn numbers(count: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed | 1;
-    let next = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1u32 << 22) as f32 - 2.0
-    };
-    std::iter::repeat_with(next).take(count).collect()
+    let numbers = test_operands::numbers(count, seed);
+    numbers.into_iter().map(|number| 2.0 * number).collect()
 }
 
 fn near(value: f32) -> f32 {
