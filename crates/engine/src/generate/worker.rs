@@ -211,20 +211,34 @@ impl Worker {
                 temperatures,
                 reply,
             } => {
-                answer(
-                    &reply,
-                    self.model
-                        .logprobs(&self.compute, &input_ids, &cu_seqlens, &temperatures),
-                );
+                let scores = self
+                    .model
+                    .logprobs(&self.compute, &input_ids, &cu_seqlens, &temperatures);
+                answer(&reply, scores.and_then(|scores| self.finite(scores, |scores| scores)));
             }
             Command::ScoreRanked { scoring, top, reply } => {
-                answer(&reply, score_ranked(&self.model, &self.compute, &scoring, top));
+                let scores = score_ranked(&self.model, &self.compute, &scoring, top);
+                answer(
+                    &reply,
+                    scores.and_then(|scores| self.finite(scores, |scores| &scores.logprobs)),
+                );
             }
             Command::Close => unreachable!("the loop handles close"),
             #[cfg(test)]
             Command::Panic => panic!("the test asked for a panic"),
         }
         self.publish_stats();
+    }
+
+    /// Refuses scores that are not finite: the tokens and temperatures were checked, so it is the fault of the weights.
+    fn finite<T>(&self, scores: T, logprobs: impl Fn(&T) -> &[f32]) -> Result<T, EngineError> {
+        match logprobs(&scores).iter().position(|logprob| !logprob.is_finite()) {
+            None => Ok(scores),
+            Some(place) => Err(EngineError::Computation(format!(
+                "the score of token {place} is not finite: the weights of version {} are damaged",
+                self.version
+            ))),
+        }
     }
 
     fn pause(&mut self, mode: PauseMode, reply: Reply<()>) {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use prl_engine::generate::{FinishReason, GenerateRequest, Generator, GeneratorOptions, PauseMode, RequestError};
+use prl_engine::generate::{
+    FinishReason, GenerateRequest, Generator, GeneratorOptions, PauseMode, RequestError, Scoring,
+};
 use prl_engine::{EngineError, KvCache, Model};
 
 use crate::generate_support::{
@@ -265,6 +267,33 @@ fn weights_that_overflow_are_an_error_per_request_and_leave_nothing_behind() {
     for (id, completion) in complete(generator, requests()) {
         assert_eq!(completion.sampled(), sound[&id].sampled());
     }
+}
+
+#[test]
+fn scores_of_weights_that_overflow_are_an_error() {
+    let fixture = fixture(GeneratorOptions::default());
+    let generator = &fixture.generator;
+    let (tokens, ends) = (vec![1, 2, 3], vec![0, 3]);
+    let scoring = Scoring {
+        input_ids: tokens.clone(),
+        cu_seqlens: ends.clone(),
+        temperatures: vec![1.0],
+    };
+    let sound = generator.score(tokens.clone(), ends.clone(), vec![1.0]).unwrap();
+    generator.swap(Arc::new(damaged_model()), 7, None).unwrap();
+    let errors = [
+        generator.score(tokens.clone(), ends.clone(), vec![1.0]).unwrap_err(),
+        generator.score_ranked(scoring, 2).unwrap_err(),
+    ];
+    for error in errors {
+        assert!(matches!(error, EngineError::Computation(_)), "{error:?}");
+        assert_eq!(
+            error.to_string(),
+            "the score of token 1 is not finite: the weights of version 7 are damaged"
+        );
+    }
+    generator.swap(Arc::clone(&fixture.models[0]), 8, None).unwrap();
+    assert_eq!(generator.score(tokens, ends, vec![1.0]).unwrap(), sound);
 }
 
 #[test]
