@@ -2,7 +2,8 @@
 
     attention-forward 4096 12 4 64    causal, of a sequence: tokens, heads, heads of keys and values, width of a head
     attention-backward 4096 12 4 64   its gradients, without the forward pass
-    gradient 2048 768 2048            of a weight: tokens, outputs, inputs
+    product 2048 768 2048             of a projection: tokens, outputs, inputs
+    gradient 2048 768 2048            of its weight
 
 Prints one JSON object {seconds} a line. Install: pip install torch==2.15.0
 """
@@ -35,6 +36,11 @@ def attention(tokens, heads, kv_heads, width):
     return forward, lambda: torch.autograd.grad(out, (q, k, v), grad, retain_graph=True)
 
 
+def product(tokens, outputs, inputs):
+    x, weight = (torch.rand(n, inputs, dtype=dtype) * 2 - 1 for n in (tokens, outputs))
+    return lambda: torch.nn.functional.linear(x, weight)
+
+
 def gradient(tokens, outputs, inputs):
     grad_out, x = (torch.rand(tokens, n, dtype=dtype) * 2 - 1 for n in (outputs, inputs))
     return lambda: torch.mm(grad_out.t(), x)
@@ -43,6 +49,7 @@ def gradient(tokens, outputs, inputs):
 MADE = {
     "attention-forward": lambda *sizes: attention(*sizes)[0],
     "attention-backward": lambda *sizes: attention(*sizes)[1],
+    "product": product,
     "gradient": gradient,
 }
 last, call = None, None

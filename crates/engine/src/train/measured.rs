@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use super::backward::attention::{Around, attention_backward};
+use super::backward::weights::{Matrix, weight_gradient};
 use crate::compute::Compute;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, WeightDtype};
 use crate::kernels::buffer::Buffer;
+use crate::kernels::gemm::{Left, gemm};
+use crate::kernels::pack::Packed;
 use crate::model::attend::attend_rows;
 use crate::model::cache::LayerStore;
 use crate::model::layer::{Pass, for_rows};
@@ -92,6 +95,57 @@ fn pass<'a>(compute: &'a Compute, config: &'a ModelConfig, rope: &'a RopeTable, 
             layer: 0,
             dropout: None,
         },
+    }
+}
+
+/// A projection `x . weight^T` of so many tokens, and the gradient of its weight.
+pub struct Projection<'a> {
+    compute: &'a Compute,
+    tokens: usize,
+    outputs: usize,
+    inputs: usize,
+    x: Vec<f32>,
+    out: Vec<f32>,
+    weight: Packed,
+    gradient: Vec<f32>,
+    packed: Packed,
+}
+
+impl<'a> Projection<'a> {
+    /// With a weight `[outputs, inputs]` that is kept as `dtype`.
+    pub fn new(compute: &'a Compute, dtype: WeightDtype, [tokens, outputs, inputs]: [usize; 3]) -> Self {
+        let mut weight = Packed::kept_as(dtype);
+        weight.pack_transposed(compute, &numbers(outputs * inputs), outputs, inputs);
+        Self {
+            compute,
+            tokens,
+            outputs,
+            inputs,
+            x: numbers(tokens * inputs),
+            out: numbers(tokens * outputs),
+            weight,
+            gradient: vec![0.0; outputs * inputs],
+            packed: Packed::activations(dtype),
+        }
+    }
+
+    /// Computes the outputs.
+    pub fn forward(&mut self) -> &[f32] {
+        let left = Left::rows(&self.x, self.inputs);
+        gemm(self.compute, self.tokens, left, &self.weight, &mut self.out, false);
+        &self.out
+    }
+
+    /// Adds to the gradient of the weight, where that of an output is the output itself.
+    pub fn add_gradient(&mut self) -> &[f32] {
+        weight_gradient(
+            self.compute,
+            Matrix::new(&self.out, self.outputs),
+            Matrix::new(&self.x, self.inputs),
+            Some(&mut self.gradient),
+            &mut self.packed,
+        );
+        &self.gradient
     }
 }
 
