@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openSafetensors, readManifest, WeightPublisher, WeightReceiver, writeSafetensors } from "prl-lm/weights";
-import { report } from "./measurement/report.mjs";
+import { middle, report } from "./measurement/report.mjs";
 import { longestStalls } from "./measurement/stall.mjs";
 
 const TENSORS = 8;
@@ -55,8 +55,4 @@ async function exchange(publisher, receiver, tensors, data, version) {
   if (file.tensor("layers.7").data[0] !== new Uint8Array(data.buffer)[0]) throw new Error("other weights");
   file.close();
   received.release();
-}
-
-function middle(values) {
-  return values.toSorted((a, b) => a - b)[values.length >> 1];
 }

@@ -46,6 +46,11 @@ export async function best(rounds, call) {
   return seconds;
 }
 
+/** The one in the middle. */
+export function middle(numbers) {
+  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
+}
+
 function format(value) {
   return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
 }

@@ -1,11 +1,10 @@
 // The server process of serving.bench.mjs: the model behind HTTP, and the same requests to the bare engine. Its parent says what to do next.
-import { loadModel, randomCheckpoint } from "prl-lm/engine";
+import { loadModel } from "prl-lm/engine";
 // The server is no public entry: what is measured is the program as it is built.
 import { createInferenceServer } from "../../dist/inference/index.js";
 import { watchLoopLag } from "../../dist/monitors/index.js";
 
-const [configDir, dir, threads] = process.argv.slice(2);
-await randomCheckpoint(configDir, dir, 1);
+const [dir, threads] = process.argv.slice(2);
 const model = await loadModel(dir, { threads: Number(threads), kvCacheBytes: 512 * 1024 * 1024, prefixCache: false });
 const server = await createInferenceServer(model, { modelDir: dir, modelNames: ["bench"] });
 const url = await server.listen("127.0.0.1", 0);

@@ -13,33 +13,23 @@ use std::time::{Duration, Instant};
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::loss::Counts;
 use prl_engine::{
-    BaseDtype, Compute, LoraOptions, Model, Tier, TrainBatch, Trainer, TrainerOptions, WeightDtype, WeightFormat,
+    BaseDtype, Compute, LoraOptions, Model, TrainBatch, Trainer, TrainerOptions, WeightDtype, WeightFormat,
     random_checkpoint,
 };
 
+#[path = "support/asked.rs"]
+mod asked;
 #[path = "../../weights/benches/support/report.rs"]
 mod report;
 #[path = "support/rivals.rs"]
 mod rivals;
 
+use asked::{Asked, SHAPES};
 use report::{report, shortest};
 use rivals::{Shape, llamacpp, torch};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Name, and config.json without what both have.
-const SHAPES: [(&str, &str); 2] = [
-    (
-        "12m",
-        r#""architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 4096, "hidden_size": 384, "intermediate_size": 1152,
-    "num_hidden_layers": 6, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 64"#,
-    ),
-    (
-        "100m",
-        r#""architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 16384, "hidden_size": 768, "intermediate_size": 2048,
-    "num_hidden_layers": 12, "num_attention_heads": 12, "num_key_value_heads": 4, "head_dim": 64"#,
-    ),
-];
 const DTYPES: [WeightDtype; 2] = [WeightDtype::F32, WeightDtype::Bf16];
 const BASES: [Option<BaseDtype>; 2] = [None, Some(BaseDtype::Int8)];
 const BATCHES: [usize; 3] = [1, 16, 64];
@@ -56,37 +46,21 @@ const ROUNDS: usize = 6;
 const ROUND_DEADLINE: Duration = Duration::from_secs(120);
 
 fn main() -> Outcome {
-    // A test runner lists a bench's tests, then runs it with --test; one pass over the small shape is enough to see that it works.
-    if std::env::args().any(|argument| argument == "--list") {
-        return Ok(());
-    }
-    let quick = std::env::args().any(|argument| argument == "--test");
-    let threads = std::env::var("PRL_BENCH_THREADS")
-        .ok()
-        .and_then(|value| value.parse().ok());
-    let isa = std::env::var("PRL_BENCH_ISA").ok();
-    let isa = isa.map(|name| Tier::from_name(&name)).transpose()?;
-    let compute = Compute::new(threads.unwrap_or(2), isa)?;
-    let wanted = std::env::args()
-        .skip(1)
-        .find(|argument| !argument.starts_with('-'))
-        .unwrap_or_default();
-    for (shape, fields) in SHAPES.into_iter().take(if quick { 1 } else { SHAPES.len() }) {
+    let Some(asked) = Asked::read()? else { return Ok(()) };
+    let Asked { compute, wanted, quick } = &asked;
+    for (shape, json) in SHAPES.into_iter().take(if *quick { 1 } else { SHAPES.len() }) {
         let folder = tempfile::tempdir()?;
         let config = folder.path().join("config");
         std::fs::create_dir_all(&config)?;
-        let json = format!(
-            r#"{{{fields}, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 2048, "tie_word_embeddings": true}}"#
-        );
         std::fs::write(config.join("config.json"), json)?;
         random_checkpoint(&config, folder.path(), 1)?;
         let bench = Bench {
             shape,
             folder: folder.path(),
-            compute: &compute,
-            wanted: &wanted,
-            rounds: if quick { 1 } else { ROUNDS },
-            quick,
+            compute,
+            wanted,
+            rounds: if *quick { 1 } else { ROUNDS },
+            quick: *quick,
         };
         bench.run()?;
     }

@@ -30,6 +30,8 @@ pub use model::lora::{Adapter, LoraConfig, LoraTarget};
 pub use model::routes::{NO_EXPERT, RecordedExperts, RoutedExperts};
 pub use model::{CachedSequence, KvCache, Model};
 pub use random::random_checkpoint;
+#[doc(hidden)]
+pub use train::measured;
 pub use train::{
     ACTIVATION_BUDGET_BYTES, ActivationPolicy, FrozenModel, LoraOptions, LossConfig, OptimConfig, OptimMethod,
     RouterOptions, SavedWeights, StepStats, TrainBatch, Trainer, TrainerOptions,

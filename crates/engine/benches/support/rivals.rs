@@ -4,6 +4,11 @@
 use std::path::Path;
 use std::process::Command;
 
+#[path = "python.rs"]
+mod python;
+
+use python::{command_of, figure_in};
+
 /// Sizes of what is measured.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
@@ -50,21 +55,12 @@ pub(crate) fn llamacpp(figure: &str, model: &Path, (threads, dtype): (usize, &st
 /// The figure in the object that a script of `benches/rivals` prints last.
 #[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
 fn run(rival: &str, script: &str, figure: &str, arguments: impl FnOnce(&mut Command)) -> Option<f64> {
-    let Some(python) = std::env::var_os("PRL_BENCH_PYTHON") else {
-        println!("{rival}: not measured (PRL_BENCH_PYTHON names no interpreter)");
-        return None;
-    };
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../benches/rivals")
-        .join(script);
-    let mut command = Command::new(python);
-    command.arg(path);
+    let mut command = command_of(rival, script)?;
     arguments(&mut command);
     let output = command.output();
     let rate = output.ok().filter(|output| output.status.success()).and_then(|output| {
         let text = String::from_utf8(output.stdout).ok()?;
-        let value: serde_json::Value = serde_json::from_str(text.lines().last()?).ok()?;
-        value[figure].as_f64()
+        figure_in(text.lines().last()?, figure)
     });
     if rate.is_none() {
         println!("{rival}: not measured (benches/rivals/{script} failed)");

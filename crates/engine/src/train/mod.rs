@@ -6,6 +6,8 @@
 mod backward;
 mod balance;
 mod batch;
+#[doc(hidden)]
+pub mod measured;
 mod micro_batch;
 mod optimizer;
 mod options;
