@@ -19,6 +19,10 @@ use crate::source::Source;
 
 /// Most tokens of a tokenizer. llguidance makes room for every id up to the largest, so that one id in a file could take all memory.
 const MOST_TOKENS: usize = 1 << 21;
+/// Longest token that llguidance can index; GLM-4 has one of 1,024 spaces.
+const MOST_TOKEN_BYTES: usize = 1 << 10;
+/// llguidance's index has fewer nodes, and at most one for each byte of a token. The largest vocabularies have 2 million bytes.
+const INDEX_NODES: usize = 1 << 22;
 /// Largest grammar in symbols of its rules.
 const MAX_GRAMMAR_SYMBOLS: usize = 200_000;
 /// Most alternatives that the parser follows at the same time. Their cost is quadratic: an ambiguous grammar at this limit costs about 0.1 s for
@@ -69,13 +73,24 @@ impl Vocabulary {
         Self::of(words, endings)
     }
 
-    /// The same from the bytes of each token. Tokens without bytes never come.
+    /// The same from the bytes of each token. Tokens without bytes, and those of more than 1,024, never come: a format is followed by others that
+    /// stand for the same text.
     ///
     /// # Errors
-    /// `Tokenizer` when no token has a text.
+    /// `Tokenizer` when no token has a text, or all together have more than four million bytes.
     pub fn of(mut words: Vec<Vec<u8>>, endings: &[u32]) -> Result<Self, GrammarError> {
         for id in endings {
             words.get_mut(*id as usize).into_iter().for_each(make_special);
+        }
+        words
+            .iter_mut()
+            .filter(|word| word.len() > MOST_TOKEN_BYTES)
+            .for_each(Vec::clear);
+        let bytes: usize = words.iter().map(Vec::len).sum();
+        if bytes >= INDEX_NODES {
+            return Err(GrammarError::Tokenizer(format!(
+                "the tokens have {bytes} bytes together; fewer than {INDEX_NODES} are possible"
+            )));
         }
         if words.iter().all(|word| word.is_empty() || is_special(word)) {
             return Err(GrammarError::Tokenizer(

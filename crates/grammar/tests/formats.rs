@@ -105,6 +105,28 @@ fn a_token_that_ends_is_no_text_even_if_it_looks_like_text() {
 }
 
 #[test]
+fn a_token_that_is_too_long_for_the_index_never_comes() {
+    let mut words: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+    words.extend([vec![b' '; 1024], vec![b' '; 1025], vec![b'x'; 8000]]);
+    let vocabulary = Vocabulary::of(words, &[255]).unwrap();
+    let grammar = vocabulary.compile(&source(regex(" +x+"))).unwrap();
+    let mut logits = vec![0.0; 259];
+    assert_eq!(grammar.start(&[255]).restrict(&[], &mut logits), Ok(true));
+    let allowed: Vec<usize> = (0..logits.len()).filter(|token| logits[*token] == 0.0).collect();
+    assert_eq!(allowed, [usize::from(b' '), 256]);
+}
+
+#[test]
+fn tokens_with_more_bytes_than_the_index_has_room_for_are_refused() {
+    let words = (0..4200u32).map(|token| token.to_le_bytes().repeat(250)).collect();
+    let error = Vocabulary::of(words, &[]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the tokens have 4200000 bytes together; fewer than 4194304 are possible"
+    );
+}
+
+#[test]
 fn an_ordinary_stop_token_is_as_the_format_says() {
     let grammar = compile(regex("a+b")).unwrap();
     let (a, b) = (u32::from(b'a'), u32::from(b'b'));
