@@ -127,7 +127,8 @@ function call(
   env: ClusterEnvironment,
   deadlineMs = DEADLINE_MS,
 ): Promise<string> {
-  const options = { env, timeout: deadlineMs, maxBuffer: MOST_OUTPUT_BYTES };
+  // A kubectl that waits for a program which gives it its login may pass over SIGTERM.
+  const options = { env, timeout: deadlineMs, killSignal: "SIGKILL" as const, maxBuffer: MOST_OUTPUT_BYTES };
   return new Promise((resolve, reject) => {
     execFile("kubectl", [...args, ...ofPlace(place)], options, (cause, stdout, stderr) => {
       if (cause === null) resolve(stdout);
