@@ -184,6 +184,29 @@ describe("prl rl --kubernetes", () => {
     expect(await readFile(join(runDir, "kubernetes/applied.json"), "utf8")).toContain('"context": "other"');
   });
 
+  test("stays in the context and the namespace that kubectl has had, where the config names none", async () => {
+    const { kubectl, runDir, run } = await place();
+    const unnamed = ["rl", "rl.toml", "--kubernetes", "--kubernetes.context", "None", "--kubernetes.namespace", "None"];
+    const contexts = [
+      { name: "lab", context: { cluster: "one", namespace: "ml" } },
+      { name: "other", context: { cluster: "two" } },
+    ];
+    const choose = (current: string) =>
+      kubectl.answer({ stdout: JSON.stringify({ "current-context": current, contexts }), only: "config" });
+    await choose("lab");
+    expect((await run(...unnamed)).code).toBe(0);
+    const apply = ["apply", "--kustomize", join(runDir, "kubernetes"), ...PLACE];
+    expect(await kubectl.calls()).toEqual([["config", "view", "--output=json"], LOOK, apply]);
+    await choose("other");
+    expect((await run("kubernetes", "delete", "mine")).code).toBe(0);
+    expect((await kubectl.calls()).at(-1)?.slice(-2)).toEqual(PLACE);
+    expect((await run(...unnamed, "--resume")).code).toBe(0);
+    expect((await kubectl.calls()).at(-1)?.slice(-2)).toEqual(["--context=other", "--namespace=default"]);
+    await kubectl.answer({ stdout: JSON.stringify({ "current-context": "", contexts: null }), only: "config" });
+    expect((await run(...unnamed, "--run.name", "in-pod")).code).toBe(0);
+    expect((await kubectl.calls()).at(-1)).toEqual(["apply", "--kustomize", expect.stringContaining("in-pod")]);
+  });
+
   test("refuses the name of a run that was applied from another directory, unless it is to go on", async () => {
     const { kubectl, run } = await place();
     await kubectl.answer({ stdout: JSON.stringify({ items: [ENDED] }), only: "get" });
