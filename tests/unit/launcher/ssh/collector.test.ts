@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { Collector, receivedBytes, removeTornLines } from "../../../../ts/launcher/ssh/collector.ts";
+import { LineFollower } from "../../../../ts/files/line-follower.ts";
+import { FRAME_BYTES } from "../../../../ts/launcher/ssh/host-protocol.ts";
 import { folderWith } from "../../config/support.ts";
 
 const line = (component: string, more = "") => `${JSON.stringify({ component, attempt: 1, more })}\n`;
@@ -27,6 +29,19 @@ test("a torn line longer than what is read at once is removed whole", async () =
   const folder = folderWith({ "events.jsonl": OWN + OF_HOST.slice(0, 190_000) });
   await removeTornLines(folder);
   expect(readFileSync(join(folder, "events.jsonl"), "utf8")).toBe(OWN);
+});
+
+test("a line of a host whose process died within a character counts as many bytes here as there", async () => {
+  const bytes = Buffer.from(line("orchestrator", "é"));
+  const torn = bytes.subarray(0, bytes.indexOf("é") + 1);
+  const there = Buffer.concat([torn, bytes, bytes]);
+  const path = join(folderWith({}), "events.jsonl");
+  writeFileSync(path, there);
+  const folder = folderWith({});
+  const collector = new Collector(folder, folder);
+  for await (const piece of new LineFollower(path, 0, FRAME_BYTES).poll()) await collector.lines("events.jsonl", piece);
+  expect((await receivedBytes(folder, "all"))["events.jsonl"]).toBe(there.length);
+  expect(readFileSync(join(folder, "events.jsonl"), "utf8").split("\n")[1]).toBe(String(bytes).trim());
 });
 
 test("a line that the launcher adds while the bytes are counted stays", async () => {
