@@ -49,7 +49,7 @@ async function complete(
 ): Promise<unknown> {
   const tokenizer = await context.tokenizer();
   const perPrompt = samplesPerPrompt(body, promptCount(body.prompt));
-  const prompts = await active.race(promptsOf(context, body, tokenizer));
+  const prompts = await active.race(promptsOf(context, body, tokenizer, active.signal));
   if (prompts.length === 0) throw badRequest("prompt", "must not be empty");
   if (body.stream === true) {
     const parts = { body, prompts, perPrompt, tokenizer, active, reply };
@@ -154,7 +154,12 @@ function promptCount(prompt: CompletionBody["prompt"]): number {
 }
 
 /** The prompts of a request: a text, texts, token ids, or lists of them. All are checked before the first is scored. */
-async function promptsOf(context: ServerContext, body: CompletionBody, tokenizer: Tokenizer): Promise<Prompt[]> {
+async function promptsOf(
+  context: ServerContext,
+  body: CompletionBody,
+  tokenizer: Tokenizer,
+  signal: AbortSignal,
+): Promise<Prompt[]> {
   const { prompt } = body;
   const eos = tokenizer.eosTokenId === null ? [] : [tokenizer.eosTokenId];
   const addSpecialTokens = body.add_special_tokens ?? true;
@@ -178,8 +183,8 @@ async function promptsOf(context: ServerContext, body: CompletionBody, tokenizer
       return {
         requests,
         echoed: echoes ? (text ?? tokenizer.decode(ids)) : "",
-        places: echoes && first.logprobs !== null ? await promptPlaces(context, ids, first.logprobs) : [],
-        scores: await promptLogprobsOf(context, ids, { top: first.promptLogprobs, textOf }),
+        places: echoes && first.logprobs !== null ? await promptPlaces(context, ids, first.logprobs, signal) : [],
+        scores: await promptLogprobsOf(context, ids, { top: first.promptLogprobs, textOf, signal }),
       };
     }),
   );
