@@ -6,13 +6,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { applyFolder, followLogs } from "../../../../ts/launcher/kubernetes/kubectl.ts";
 import { folderWith, prlErrorOf } from "../../config/support.ts";
 
-/** Fake timers do not reach those of Node's own modules. */
-const mostMs = vi.hoisted(() => ({ ofCalls: Infinity }));
+const most = vi.hoisted(() => ({ ms: Infinity }));
 vi.mock(import("node:child_process"), async (original) => {
-  const actual = await original();
-  const execFile = (file: string, args: string[], options: { timeout: number }, done: () => void) =>
-    actual.execFile(file, args, { ...options, timeout: Math.min(options.timeout, mostMs.ofCalls) }, done);
-  return { ...actual, execFile: execFile as unknown as typeof actual.execFile };
+  const { shortCalls } = await import("../../../support/clusters/short-calls.ts");
+  return shortCalls(await original(), most);
 });
 
 /** Longer than any wait of a call. */
@@ -58,11 +55,11 @@ test("logs that are followed may be silent for long, and end with the signal", a
 
 test("a call ends at its deadline, also where kubectl passes over SIGTERM", async () => {
   const env = kubectl("trap '' TERM; exec sleep 300");
-  mostMs.ofCalls = 1_000;
+  most.ms = 1_000;
   try {
     const error = await prlErrorOf(applyFolder("x", { context: null, namespace: null }, env));
     expect(error).toMatchObject({ code: "PRL_KUBERNETES", message: "kubectl apply did not end within 60 s" });
   } finally {
-    mostMs.ofCalls = Infinity;
+    most.ms = Infinity;
   }
 });
