@@ -1,5 +1,5 @@
 /**
- * `fetch` through the proxies that the environment names, as other programs go: Node's own knows none.
+ * `fetch` and connections through the proxies that the environment names, as other programs go: Node's own know none.
  *
  * HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count, in small letters first. undici's agent is loaded only where a proxy is named.
  */
@@ -35,9 +35,7 @@ export function proxiesOf(env: Readonly<Record<string, string | undefined>>): Pr
 
 /** As `fetch`, and PRL_CONFIG_ENVIRONMENT when a variable names no proxy. Hosts of this machine need no entry in NO_PROXY. */
 export async function proxiedFetch(proxies: Proxies, url: string | URL, init: RequestInit = {}): Promise<Response> {
-  const isHttps = new URL(url).protocol === "https:";
-  // undici's agent would take the proxy of http for https, too.
-  if ((isHttps ? proxies.https : proxies.http) === null) return fetch(url, init);
+  if (proxyFor(proxies, url) === null) return fetch(url, init);
   const key = JSON.stringify(proxies);
   const agent = agents.get(key) ?? (await agentOf(proxies));
   agents.set(key, agent);
@@ -45,10 +43,22 @@ export async function proxiedFetch(proxies: Proxies, url: string | URL, init: Re
   return fetch(url, { ...init, dispatcher: agent } as unknown as RequestInit);
 }
 
+/** New connections to the server of `url`; null: no proxy is for it, as for this machine. Errors: PRL_CONFIG_ENVIRONMENT when a variable names no proxy. */
+export async function proxyAgent(proxies: Proxies, url: string): Promise<Dispatcher | null> {
+  const isHere = HERE.test(new URL(url).hostname);
+  return isHere || proxyFor(proxies, url) === null ? null : agentOf(proxies);
+}
+
+/** undici's agent would take the proxy of http for https, too. */
+function proxyFor({ https, http }: Proxies, url: string | URL): Named | null {
+  return new URL(url).protocol === "https:" ? https : http;
+}
+
 /** By their proxies: connections are kept as long as the process lives. */
 const agents = new Map<string, Dispatcher>();
 const PROTOCOLS = ["http:", "https:", "socks5:", "socks:"];
 const LOCAL = "localhost,127.0.0.1,[::1]";
+const HERE = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/u;
 
 async function agentOf({ https, http, no }: Proxies): Promise<Dispatcher> {
   const { EnvHttpProxyAgent } = await import("undici");

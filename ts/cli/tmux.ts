@@ -88,7 +88,7 @@ export async function join(name: string, env: TmuxEnvironment): Promise<void> {
 async function tmux(args: readonly string[], env: TmuxEnvironment): Promise<string> {
   return new Promise((resolve, reject) => {
     // -u: names and paths as they are, whatever the locale.
-    execFile("tmux", ["-u", ...args], { env, timeout: DEADLINE_MS }, (cause, stdout, stderr) => {
+    execFile("tmux", ["-u", ...args], { env, timeout: DEADLINE_MS, killSignal: "SIGKILL" }, (cause, stdout, stderr) => {
       if (cause === null) resolve(stdout.trimEnd());
       else reject(refusal(cause, `${args[0] ?? ""}: ${stderr.trim()}`));
     });

@@ -30,7 +30,7 @@ export async function atomicWriteFile(
     await writeSynced(temporary, data, mode);
     await rename(temporary, path);
   } catch (cause) {
-    await rm(temporary, { force: true });
+    await discard(temporary);
     throw new PrlError("PRL_IO", `cannot write ${path}; what was there before is unchanged`, {
       cause,
     });
@@ -59,7 +59,7 @@ export async function createFile(path: string, data: string, mode?: number): Pro
   } catch (cause) {
     throw new PrlError("PRL_IO", `cannot make ${path}`, { cause });
   } finally {
-    await rm(temporary, { force: true });
+    await discard(temporary);
   }
   await syncDirectory(dirname(path));
   return true;
@@ -68,6 +68,11 @@ export async function createFile(path: string, data: string, mode?: number): Pro
 /** In the same directory, under a name that no other call has. */
 function temporaryPath(path: string): string {
   return join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
+}
+
+/** A disk that refuses this too has refused something before, which counts. */
+async function discard(temporary: string): Promise<void> {
+  await rm(temporary, { force: true }).catch(() => undefined);
 }
 
 async function writeSynced(
@@ -125,16 +130,18 @@ export async function moveFile(from: string, to: string): Promise<void> {
 
 /** Makes a rename in `directory` durable. Some file systems refuse to sync directories; there this does nothing. */
 async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, "r");
   try {
-    await handle.sync();
+    const handle = await open(directory, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
     if (code !== "EINVAL" && code !== "ENOTSUP") {
       throw new PrlError("PRL_IO", `cannot sync the directory ${directory}`, { cause });
     }
-  } finally {
-    await handle.close();
   }
 }
 

@@ -1,9 +1,10 @@
 /**
  * Reads a growing text file from a byte on, in pieces of whole lines. What follows the last line end waits, until the file is said to be whole. A
- * line longer than a piece is cut. It holds one piece in memory.
+ * line longer than a piece is cut. It holds one piece in memory. A piece has as many bytes of UTF-8 as were read, so that a reader can count them.
  *
  * A file that has lost what was read was rotated: what was not read yet is at the end of its newest rotated file.
  */
+import { isUtf8 } from "node:buffer";
 import { type FileHandle, open } from "node:fs/promises";
 
 import { PrlError } from "../errors.ts";
@@ -76,7 +77,7 @@ export class LineFollower {
     const all = isWhole && !isFull ? bytesRead : 0;
     const taken = Math.max(lines, all, lines === 0 && isFull ? this.#wholeCharacters() : 0);
     this.#offset += taken;
-    return this.#buffer.toString("utf8", 0, taken);
+    return textOf(this.#buffer.subarray(0, taken));
   }
 
   /** Where the last character of a full buffer begins: it may be incomplete. A buffer without a beginning of a character is taken as it is. */
@@ -84,4 +85,15 @@ export class LineFollower {
     const begins = this.#buffer.findLastIndex((byte) => (byte & CONTINUATION_MASK) !== CONTINUATION);
     return begins > 0 ? begins : this.#buffer.length;
   }
+}
+
+/** A line that is no UTF-8, such as one of a process that died within a character, keeps only its ASCII. */
+function textOf(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  const lines = bytes.toString("latin1").split(/(?<=\n)/u);
+  const texts = lines.map((line) => {
+    const own = Buffer.from(line, "latin1");
+    return isUtf8(own) ? own.toString("utf8") : line.replaceAll(/[\u0080-\u00ff]/gu, "?");
+  });
+  return texts.join("");
 }

@@ -86,7 +86,7 @@ export async function findInterpreter(name: PythonEnvironment, chosen: string | 
 export async function probe(name: PythonEnvironment, interpreter: string): Promise<PythonProbe> {
   try {
     const args = ["-c", PROBE, ...Object.keys(PYTHON_ENVIRONMENTS[name])];
-    const { stdout } = await promisify(execFile)(interpreter, args, { timeout: PROBE_MS });
+    const { stdout } = await promisify(execFile)(interpreter, args, { timeout: PROBE_MS, killSignal: "SIGKILL" });
     return probeSchema.parse(JSON.parse(stdout));
   } catch (cause) {
     throw new PrlError("PRL_PYTHON_MISSING", `${interpreter} does not run as a Python interpreter`, { cause });

@@ -139,6 +139,11 @@ describe("log-probabilities of other tokens", () => {
     const values = only.choices[0]?.logprobs?.token_logprobs ?? [];
     expect(values.map((value) => (value === null ? 0 : Math.fround(value)))).toEqual([...scored.logprobs]);
     expect(only.choices[0]?.logprobs?.top_logprobs?.[0]).toBeNull();
+    const scores = { prompt: PROMPT, max_tokens: 0, prompt_logprobs: 0 };
+    const { body } = await serving().post("/v1/completions", scores);
+    expect(body).toMatchObject({ choices: [{ text: "", finish_reason: "length" }], usage: { completion_tokens: 0 } });
+    const [choice] = body["choices"] as { prompt_logprobs: Generated["prompt_logprobs"] }[];
+    expect(choice?.prompt_logprobs).toHaveLength(PROMPT.length);
     const more = await openai.completions.create({ ...request, max_tokens: 6 });
     const plain = await openai.completions.create({ ...request, max_tokens: 6, echo: false });
     expect(more.choices[0]?.text).toBe(`hello${plain.choices[0]?.text}`);
@@ -255,5 +260,30 @@ describe("controls", () => {
     for await (const chunk of await openai.chat.completions.create({ ...request, stream: true }))
       text += chunk.choices[0]?.delta.content ?? "";
     expect(text).toBe(choices[0]?.message.content);
+  });
+
+  it("of an echoed prompt need no room for a token where none is sampled", async () => {
+    const most =
+      (await openai.models.list()).data.map((one) => (one as { max_model_len?: number }).max_model_len)[0] ?? 0;
+    const request = { model: "tiny", logprobs: 0, echo: true, max_tokens: 0 };
+    const full = Array.from({ length: most }, () => 5);
+    const { choices } = await openai.completions.create({ ...request, prompt: full });
+    expect(choices[0]?.logprobs?.token_logprobs).toHaveLength(most);
+    const cut = { truncate_prompt_tokens: -1, prompt: [...full, 5] };
+    const { usage } = await openai.completions.create({ ...request, ...cut });
+    expect(usage).toMatchObject({ prompt_tokens: most, completion_tokens: 0 });
+    const long = openai.completions.create({ ...request, prompt: [...full, 5] });
+    await expect(long).rejects.toMatchObject({ status: 400, code: "PRL_INFERENCE_CONTEXT" });
+  });
+
+  it("alone are refused by name without an echo, and in a chat", async () => {
+    const nothing = { model: "tiny", max_tokens: 0 };
+    const plain = openai.completions.create({ ...nothing, prompt: "hello" });
+    await expect(plain).rejects.toThrow(/max_tokens: must be at least 1 .*with echo/u);
+    const messages = [{ role: "user" as const, content: "hello" }];
+    for (const more of [{}, { prompt_logprobs: 0 }, { echo: true }]) {
+      const chat = openai.chat.completions.create({ ...nothing, messages, ...more });
+      await expect(chat).rejects.toThrow(/max_tokens: must be at least 1 in a chat/u);
+    }
   });
 });

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
+import { runCommandLine } from "../../../ts/cli/dispatch.ts";
 import { type FakeKubectl, fakeKubectl } from "../../support/clusters/fake-kubectl.ts";
 import { temporaryFolder } from "./runs/run-fixture.ts";
 import { prl } from "./run.ts";
@@ -36,6 +37,7 @@ const ENDED = { ...JOB, status: { failed: 1, conditions: [{ type: "Failed", stat
 const LOOK_AT_JOB = ["get", "job", SELECTOR, "--output=json", ...PLACE];
 
 interface Place {
+  readonly folder: string;
   readonly kubectl: FakeKubectl;
   readonly runDir: string;
   readonly run: (...args: string[]) => ReturnType<typeof prl>;
@@ -45,7 +47,7 @@ async function place(): Promise<Place> {
   const folder = await temporaryFolder();
   await writeFile(join(folder, "rl.toml"), CONFIG);
   const kubectl = await fakeKubectl(folder);
-  return { kubectl, runDir: join(folder, "outputs/mine"), run: (...args) => prl(args, folder, kubectl.env) };
+  return { folder, kubectl, runDir: join(folder, "outputs/mine"), run: (...args) => prl(args, folder, kubectl.env) };
 }
 
 async function applied(): Promise<Place> {
@@ -184,6 +186,29 @@ describe("prl rl --kubernetes", () => {
     expect(await readFile(join(runDir, "kubernetes/applied.json"), "utf8")).toContain('"context": "other"');
   });
 
+  test("stays in the context and the namespace that kubectl has had, where the config names none", async () => {
+    const { kubectl, runDir, run } = await place();
+    const unnamed = ["rl", "rl.toml", "--kubernetes", "--kubernetes.context", "None", "--kubernetes.namespace", "None"];
+    const contexts = [
+      { name: "lab", context: { cluster: "one", namespace: "ml" } },
+      { name: "other", context: { cluster: "two" } },
+    ];
+    const choose = (current: string) =>
+      kubectl.answer({ stdout: JSON.stringify({ "current-context": current, contexts }), only: "config" });
+    await choose("lab");
+    expect((await run(...unnamed)).code).toBe(0);
+    const apply = ["apply", "--kustomize", join(runDir, "kubernetes"), ...PLACE];
+    expect(await kubectl.calls()).toEqual([["config", "view", "--output=json"], LOOK, apply]);
+    await choose("other");
+    expect((await run("kubernetes", "delete", "mine")).code).toBe(0);
+    expect((await kubectl.calls()).at(-1)?.slice(-2)).toEqual(PLACE);
+    expect((await run(...unnamed, "--resume")).code).toBe(0);
+    expect((await kubectl.calls()).at(-1)?.slice(-2)).toEqual(["--context=other", "--namespace=default"]);
+    await kubectl.answer({ stdout: JSON.stringify({ "current-context": "", contexts: null }), only: "config" });
+    expect((await run(...unnamed, "--run.name", "in-pod")).code).toBe(0);
+    expect((await kubectl.calls()).at(-1)).toEqual(["apply", "--kustomize", expect.stringContaining("in-pod")]);
+  });
+
   test("refuses the name of a run that was applied from another directory, unless it is to go on", async () => {
     const { kubectl, run } = await place();
     await kubectl.answer({ stdout: JSON.stringify({ items: [ENDED] }), only: "get" });
@@ -297,6 +322,14 @@ describe("prl kubernetes", () => {
       ...PLACE,
     ]);
     expect((await run("kubernetes", "logs", "mine", "trainer")).code).toBe(2);
+  });
+
+  test.each([[[]], [["-f"]]])("logs %j end on Ctrl-C with its exit code", async (follow) => {
+    const { folder, kubectl } = await applied();
+    await kubectl.answer({ stdout: "[pod/prl-mine-abcde/run] step 1\n" });
+    const stdout = { write: () => process.emit("SIGINT") };
+    const world = { stdout, stderr: stdout, env: kubectl.env, cwd: folder };
+    expect(await runCommandLine(["kubernetes", "logs", ...follow, "mine"], world)).toBe(130);
   });
 
   test("delete leaves the claim, and says so", async () => {

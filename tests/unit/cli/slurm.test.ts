@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
+import { runCommandLine } from "../../../ts/cli/dispatch.ts";
 import { loadConfig } from "../../../ts/config/index.ts";
 import { parseJob } from "../../../ts/launcher/slurm/slurm-programs.ts";
 import { type FakeSlurm, fakeSlurm } from "../../support/clusters/fake-slurm.ts";
@@ -245,6 +246,16 @@ describe("prl slurm logs", () => {
     expect((await run("slurm", "logs", "mine", "inference")).stdout).toBe("inference-0 | listening\n");
     const unknown = await run("slurm", "logs", "mine", "trainr");
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("trainer-0")]);
+  });
+
+  test("leave Ctrl-C to the system where they are not followed", async () => {
+    const { folder, slurm } = await logged();
+    const listeners = process.listenerCount("SIGINT");
+    const seen: number[] = [];
+    const stdout = { write: () => seen.push(process.listenerCount("SIGINT")) };
+    await runCommandLine(["slurm", "logs", "mine"], { stdout, stderr: stdout, env: slurm.env, cwd: folder });
+    expect(seen).toEqual(seen.map(() => listeners));
+    expect(seen).toHaveLength(4);
   });
 
   test("with --follow ends when the job has ended", async () => {

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -198,7 +198,14 @@ describe("prl weights relay", () => {
     const notes: string[] = [];
     const note = (line: string) => void notes.push(line);
     const { signal } = stop;
-    const work = relayVersions(relay, relayed, { sources: [address], keep: 1, lookMs: 50, note, signal });
+    const work = relayVersions(relay, relayed, {
+      brief: relay,
+      sources: [address],
+      keep: 1,
+      lookMs: 50,
+      note,
+      signal,
+    });
     work.catch(() => undefined);
     const here = async (version: number, times: number) => {
       const count = () => notes.filter((line) => line.startsWith(`version ${version} `)).length;
@@ -228,7 +235,8 @@ describe("prl weights relay", () => {
     const notes: string[] = [];
     const note = (line: string) => void notes.push(line.split(" (")[0] ?? "");
     const stop = new AbortController();
-    const work = relayVersions(relay, relayed, { sources, keep: 1, lookMs: 50, note, signal: stop.signal });
+    const relaying = { brief: relay, sources, keep: 1, lookMs: 50, note, signal: stop.signal };
+    const work = relayVersions(relay, relayed, relaying);
     work.catch(() => undefined);
     await vi.waitFor(() => expect(notes).toEqual(["version 3"]), 10_000);
     for (const version of [3, 2]) await rm(join(root, `step_${version}`), { recursive: true });
@@ -240,6 +248,30 @@ describe("prl weights relay", () => {
     for (const node of nodes) await node.close();
     await work.catch(() => undefined);
   });
+});
+
+test("prl weights relay takes from another relay what that has, while the publisher is gone", async () => {
+  const root = await publishedRoot();
+  const [relayed, others] = [join(root, "..", "relayed"), join(root, "..", "others")];
+  for (const version of [0, 1, 2])
+    await cp(join(root, `step_${version}`), join(others, `step_${version}`), { recursive: true });
+  // The whole patience is longer than the test.
+  const other = openWeightNode(others, { token: null, patienceMs: 600_000 });
+  const relay = openWeightNode(relayed, { token: null, patienceMs: 600_000 });
+  const brief = openWeightNode(relayed, { token: null, patienceMs: 50 });
+  const sources = [await other.listen("127.0.0.1:0"), "127.0.0.1:1"];
+  const notes: string[] = [];
+  const note = (line: string) => void notes.push(line.split(" (")[0] ?? "");
+  const stop = new AbortController();
+  const work = relayVersions(relay, relayed, { brief, sources, keep: 2, lookMs: 50, note, signal: stop.signal });
+  work.catch(() => undefined);
+  await vi.waitFor(() => expect(notes).toHaveLength(2), 20_000);
+  expect(notes).toEqual(["version 2", expect.stringContaining("with 127.0.0.1:1; last:") as string]);
+  await rename(join(root, "step_3"), join(others, "step_3"));
+  await vi.waitFor(() => expect(notes[2]).toBe("version 3"), 20_000);
+  stop.abort();
+  await Promise.all([other, relay, brief].map((node) => node.close()));
+  await work.catch(() => undefined);
 });
 
 describe("prl weights with PEFT adapters", () => {

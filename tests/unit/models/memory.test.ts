@@ -106,7 +106,7 @@ test("of an adapter: six copies of its matrices beside the packed weights", () =
 
 const ofRows = (): Promise<ModelInfo> => modelInfo(dir, { batch: 1, seqLen: ROWS });
 
-describe.each(["float32", "bfloat16"])("with weights in %s", (dtype) => {
+describe.runIf(process.platform === "linux").each(["float32", "bfloat16"])("with weights in %s", (dtype) => {
   beforeAll(() => {
     const path = join(dir, "config.json");
     const config = JSON.parse(readFileSync(path, "utf8")) as object;

@@ -80,7 +80,10 @@ async function loadAddonInfo(): Promise<AddonState> {
 
 async function cargoVersion(): Promise<string | null> {
   try {
-    const { stdout } = await promisify(execFile)("cargo", ["--version"], { timeout: COMMAND_TIMEOUT_MS });
+    const { stdout } = await promisify(execFile)("cargo", ["--version"], {
+      timeout: COMMAND_TIMEOUT_MS,
+      killSignal: "SIGKILL",
+    });
     return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null;
   } catch {
     return null; // It is not installed, or broken: installing it repairs both.

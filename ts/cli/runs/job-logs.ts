@@ -29,26 +29,25 @@ export async function jobLogs(runDir: string, jobId: string): Promise<Map<string
 }
 
 /**
- * Hands out the lines that are there, log by log, and then new ones as long as `isLive` says so and `signal` is not aborted.
+ * Hands out the lines that are there, log by log, and then, with `follow`, new ones as long as `isLive` says so and `signal` is not aborted.
  *
  * @param role a component or one process of it; null: all
  */
 export async function readJobLogs(
   job: { runDir: string; id: string; role: string | null },
   onLine: OnLogLine,
-  isLive: () => Promise<boolean>,
-  signal: AbortSignal,
+  follow: { readonly isLive: () => Promise<boolean>; readonly signal: AbortSignal } | null,
 ): Promise<void> {
   const tails = new Map<string, { process: string; tail: LogTail }>();
   for (;;) {
     // This comes first, so that what was written before the job ended is still read.
-    const isLast = signal.aborted || !(await isLive());
+    const isLast = follow === null || follow.signal.aborted || !(await follow.isLive());
     for (const [process, path] of await jobLogs(job.runDir, job.id)) {
       if (isOf(job.role, process) && !tails.has(path)) tails.set(path, { process, tail: new LogTail(path) });
     }
     for (const { process, tail } of tails.values()) await tail.poll((line) => onLine(process, line));
     if (isLast) break;
-    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(POLL_MS, undefined, { signal: follow.signal }).catch(() => undefined);
   }
   for (const { process, tail } of tails.values()) await tail.end((line) => onLine(process, line));
 }

@@ -69,6 +69,8 @@ export interface ProgramRow<Instance extends object = object> extends RowBase<In
 /** How a program is examined. Only inputs enter the sandbox: what is expected stays in this process. */
 export interface Exam {
   readonly language: ProgramLanguage;
+  /** Modules without which the program cannot run, of Python. Default: none that some builds lack. */
+  readonly modules?: readonly string[];
   /** The program that runs, with the answer in it. Default: the answer. */
   readonly program?: (answer: string) => string;
   /** Why an answer is not run and earns nothing: it breaks a rule that the prompt states. Default: every answer is run. */

@@ -2,6 +2,7 @@
 import { randomInt } from "node:crypto";
 
 import type { SandboxPool } from "../../sandbox/index.ts";
+import { PrlError } from "../../errors.ts";
 import { gradeProgram, programReward } from "../../verify/index.ts";
 import { answerIn } from "./reply-answer.ts";
 import type { Exam, ProgramRow } from "./row.ts";
@@ -17,7 +18,7 @@ export interface Earned {
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** From 0 to 1; 0 without an answer. Throws PRL_SANDBOX_INFRA, and what the pool throws. */
+/** From 0 to 1; 0 without an answer. Throws as `earnedByProgram`. */
 export async function scoreProgram(
   row: ProgramRow,
   instance: object,
@@ -27,7 +28,7 @@ export async function scoreProgram(
   return (await earnedByProgram(row, instance, reply, scoring)).score;
 }
 
-/** Throws PRL_SANDBOX_INFRA, and what the pool throws. */
+/** Throws PRL_SANDBOX_INFRA, PRL_VERIFY_UNSUPPORTED where the sandbox lacks a module that the exam needs, and what the pool throws. */
 export async function earnedByProgram(
   row: ProgramRow,
   instance: object,
@@ -37,13 +38,48 @@ export async function earnedByProgram(
   const answer = answerIn(reply, row.place);
   const exam = row.exam(instance);
   if (answer === null || exam.refuses?.(answer) === true) return { score: 0, parts: partsOf(exam, []) };
-  const { tests, base, credit, parts, earns, gate = 0 } = exam;
+  const { tests, base, credit, parts, earns, modules = [], gate = 0 } = exam;
+  if (modules.length > 0) await assertModules(await scoring.pool(), modules, scoring.signal);
   const first = gate === 0 ? [] : await earnedByTests(exam, answer, { from: 0, to: gate, stops: true, scoring });
   if (first.some((one) => one < 1)) return { score: 0, parts: partsOf(exam, first) };
   const stops = base === undefined && credit === undefined && parts === undefined && earns === undefined;
   const rest = await earnedByTests(exam, answer, { from: gate, to: tests.length, stops, scoring });
   const all = [...first, ...rest];
   return { score: creditOf(exam, all), parts: partsOf(exam, all) };
+}
+
+/** Modules that the Python of a pool has. */
+const FOUND = new WeakMap<SandboxPool, Set<string>>();
+/** As for the tests, which wait for each other. */
+const QUEUE_MS = 120_000;
+
+/** Asks for them without an answer in the sandbox: no program can pretend that one is missing. */
+async function assertModules(
+  pool: SandboxPool,
+  modules: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const found = FOUND.get(pool) ?? new Set<string>();
+  FOUND.set(pool, found);
+  if (modules.every((name) => found.has(name))) return;
+  const command = ["python3", "-c", `import ${modules.join(", ")}`];
+  const stop = signal === undefined ? {} : { signal };
+  const { cause, exitCode, stderr, reason } = await pool.runOnce({ command, queueMs: QUEUE_MS, ...stop });
+  signal?.throwIfAborted();
+  const said = stderr.toString("utf8").trim().split("\n").at(-1) ?? "";
+  if (cause !== "EXITED")
+    throw new PrlError(
+      "PRL_SANDBOX_INFRA",
+      `the sandbox could not say whether its Python has ${modules.join(", ")}: ${reason}`,
+    );
+  if (exitCode !== 0) {
+    const what = `the sandbox's python3 lacks a module that this environment needs (${said === "" ? reason : said})`;
+    throw new PrlError(
+      "PRL_VERIFY_UNSUPPORTED",
+      `${what}: install a Python with ${modules.join(", ")} where the sandboxes run`,
+    );
+  }
+  for (const name of modules) found.add(name);
 }
 
 interface Round {

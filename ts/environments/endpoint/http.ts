@@ -2,7 +2,7 @@
  * JSON calls to a foreign model endpoint: with a budget of retries, waits at rate limits, and bounds of time and bytes.
  *
  * Safe failures are retried: a lost connection, a broken answer, 408, 429 and 5xx. Waits double and are jittered; a wait that the endpoint
- * asks for holds back every call to it. This file knows no dialect.
+ * asks for holds back every call to it. Calls go through the proxies that the environment names. This file knows no dialect.
  */
 import type { Dispatcher } from "undici";
 
@@ -10,6 +10,7 @@ import { type ErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { yieldInTurn } from "../../async/yield.ts";
 import { LinkedAbort } from "../../async/linked-abort.ts";
 import { Connections, EventStreamParser } from "../../inference-client/index.ts";
+import { proxiesOf, proxyAgent } from "../../proxied-fetch.ts";
 import { type StreamJoiner, StreamError } from "./stream-joiners.ts";
 import { askedWait, pause, RateGate } from "./rate-gate.ts";
 
@@ -68,7 +69,8 @@ class Failure extends PrlError {
 
 export class EndpointHttp {
   readonly #options: HttpOptions;
-  readonly #connections: Connections;
+  readonly #connections: Promise<Dispatcher>;
+  readonly #origin: string;
   /** Path of the base address. */
   readonly #base: string;
   readonly #gate = new RateGate();
@@ -78,13 +80,16 @@ export class EndpointHttp {
     this.#options = { ...options, url };
     const { origin, pathname, search } = new URL(url);
     this.#base = pathname.replace(/\/+$/u, "") + search;
-    this.#connections = new Connections(origin, { connections: Infinity, keepAliveTimeout: 30_000 });
+    this.#origin = origin;
+    this.#connections = connectionsTo(origin);
+    // The first call rejects with it.
+    this.#connections.catch(() => undefined);
   }
 
   /**
    * Sends `body` and resolves to the result of `read`.
    * Errors: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _AUTH (401, 403), _RATE_LIMIT (429), _REQUEST (other 4xx), _UNSUPPORTED (501), _FAILED
-   * (other 5xx), _ANSWER (half an answer, or nonsense); an abort rejects with its reason.
+   * (other 5xx), _ANSWER (half an answer, or nonsense), PRL_CONFIG_ENVIRONMENT when a variable names no proxy; an abort rejects with its reason.
    */
   async post<Result>(path: string, body: unknown, reading: CallReading<Result>): Promise<Result> {
     const { signal } = reading;
@@ -106,18 +111,21 @@ export class EndpointHttp {
 
   /** Ends all connections. */
   async close(): Promise<void> {
-    await this.#connections.destroy();
+    const connections = await this.#connections.catch(() => null);
+    await connections?.destroy();
   }
 
   async #attempt<Result>(path: string, body: string, reading: CallReading<Result>): Promise<Result> {
     const { signal, read, stream = null } = reading;
     const { url, headers, timeoutMs } = this.#options;
+    const connections = await this.#connections;
     const what = `POST ${url}${path}`;
     const time = new LinkedAbort(signal).abortAfter(timeoutMs, () => new DOMException("too late", "TimeoutError"));
     let status: number | null = null;
     let text: string;
     try {
-      const answer = await this.#connections.request({
+      const answer = await connections.request({
+        origin: this.#origin,
         method: "POST",
         path: this.#base + path,
         headers: {
@@ -160,6 +168,11 @@ export class EndpointHttp {
       throw new Failure("PRL_INFERENCE_ANSWER", message, { retryable: true, cause });
     }
   }
+}
+
+async function connectionsTo(origin: string): Promise<Dispatcher> {
+  const proxied = await proxyAgent(proxiesOf(process.env), origin);
+  return proxied ?? new Connections(origin, { connections: Infinity, keepAliveTimeout: 30_000 });
 }
 
 async function readText(body: Dispatcher.ResponseData["body"], what: string): Promise<string> {

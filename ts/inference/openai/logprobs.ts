@@ -75,8 +75,13 @@ function chosenLogprob([own]: RankedToken[]): number {
 }
 
 /** A prompt's tokens with the `top` most probable ones of each place, for an echo. */
-export async function promptPlaces(context: ServerContext, ids: Uint32Array, top: number): Promise<Place[]> {
-  const { logprobs, ranking } = await scorePrompt(context, ids, top);
+export async function promptPlaces(
+  context: ServerContext,
+  ids: Uint32Array,
+  top: number,
+  signal: AbortSignal,
+): Promise<Place[]> {
+  const { logprobs, ranking } = await scorePrompt(context, ids, top, signal);
   const places = placesOf({ tokenIds: ids, logprobs, ranking, finishReason: null, stopReason: null }, top);
   return places.map((place, index) => (index === 0 ? { ...place, tokens: null } : place));
 }
@@ -85,10 +90,10 @@ export async function promptPlaces(context: ServerContext, ids: Uint32Array, top
 export async function promptLogprobsOf(
   context: ServerContext,
   ids: Uint32Array,
-  { top, textOf }: { top: number | null; textOf: TokenText },
+  { top, textOf, signal }: { top: number | null; textOf: TokenText; signal: AbortSignal },
 ): Promise<{ prompt_logprobs?: unknown }> {
   if (top === null) return {};
-  const { ranking, ...scores } = await scorePrompt(context, ids, top);
+  const { ranking, ...scores } = await scorePrompt(context, ids, top, signal);
   if (ranking === null) return {};
   return { prompt_logprobs: JSON.parse(rankedPromptLogprobsJson({ ...scores, ranking }, top, textOf)) as unknown };
 }

@@ -119,6 +119,8 @@ export function refuseUnsupportedChat(body: ChatBody): void {
   if (choice !== undefined && choice !== null && !isToolChoice(choice))
     throw unsupported('tool_choice: only "auto", "none", "required" and a function');
   if ((top ?? 0) !== 0 && body.logprobs !== true) throw badRequest("top_logprobs", "needs logprobs: true");
+  if (maxTokensOf(body) === 0)
+    throw badRequest("max_tokens", "must be at least 1 in a chat; a text can be scored alone");
 }
 
 /** The same for a completion. */
@@ -185,15 +187,10 @@ function truncated(
   return body.truncation_side === "right" ? promptIds.subarray(0, count) : promptIds.subarray(promptIds.length - count);
 }
 
-/** Most tokens to sample. A text has a default; an echo with 0 samples nothing. */
+/** Most tokens to sample. A text has a default; with 0 nothing is sampled, and the text is echoed or scored alone. */
 function maxTokensOf(body: ChatBody | CompletionBody): number | null {
   if ("messages" in body) return body.max_completion_tokens ?? body.max_tokens ?? null;
   return body.max_tokens ?? DEFAULT_COMPLETION_TOKENS;
-}
-
-/** Whether the answer is the prompt alone. */
-export function onlyEchoes(body: CompletionBody): boolean {
-  return body.echo === true && body.max_tokens === 0;
 }
 
 /** How many log-probabilities each token of the answer has beside its own; null: none at all. */
@@ -215,10 +212,9 @@ function toGenerateOne(
   limits: RequestLimits,
 ): ParsedRequest {
   const { model, stream, stream_options: options, priority, cache_salt } = body;
-  const echoes = !("messages" in body) && onlyEchoes(body);
   const parameters = {
     n: body.n,
-    max_tokens: echoes ? 1 : maxTokensOf(body),
+    max_tokens: maxTokensOf(body),
     min_tokens: body.min_tokens,
     temperature: body.temperature,
     top_p: body.top_p,
@@ -257,6 +253,7 @@ function toGenerateOne(
   const parsed = parseGenerateRequest(
     Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)),
     limits,
+    { echoes: body.echo === true },
   );
   if (parsed.adapter !== null && echoesScores(body))
     throw unsupported("echo: it scores the prompt, and prompts are scored without the adapter that model names");

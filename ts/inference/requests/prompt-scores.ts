@@ -5,8 +5,6 @@ import { HttpError } from "../errors.ts";
 
 /** Most attempts of a scoring during which the weights were swapped. */
 const SCORE_ATTEMPTS = 3;
-/** A prompt that waits is scored even if its client has left. */
-const NEVER = new AbortController().signal;
 
 export interface PromptScores {
   tokenIds: Uint32Array;
@@ -18,16 +16,20 @@ export interface PromptScores {
   version: number;
 }
 
-/** Scores of a prompt, all under one version of the weights; with ranks and the `top` most probable tokens unless that is null. */
+/**
+ * Scores of a prompt, all under one version of the weights; with ranks and the `top` most probable tokens unless that is null. One that waits when the signal
+ * is aborted is not scored; one that is being scored keeps its slot until the engine is done.
+ */
 export async function scorePrompt(
   context: ServerContext,
   tokenIds: Uint32Array,
   top: number | null,
+  signal: AbortSignal,
 ): Promise<PromptScores> {
   const { model } = context;
   const boundaries = Uint32Array.of(0, tokenIds.length);
   for (let attempt = 0; attempt < SCORE_ATTEMPTS; attempt++) {
-    const scored = await context.scorings.run(NEVER, async () => {
+    const scored = await context.scorings.run(signal, async () => {
       const { version, digest } = model.stats();
       const scores =
         top === null

@@ -114,8 +114,16 @@ const NEUTRAL: Record<string, unknown> = { length_penalty: 1, best_of: 1, use_be
 /** Lists and maps that do nothing when they are empty. */
 const NEUTRAL_WHEN_EMPTY = new Set(["logits_processors", "logprob_token_ids", "extra_args"]);
 
-/** Parses `body` into a request. Errors: PRL_INFERENCE_REQUEST or PRL_INFERENCE_UNSUPPORTED naming the field. */
-export function parseGenerateRequest(body: unknown, limits: RequestLimits): ParsedRequest {
+/**
+ * Parses `body` into a request. Errors: PRL_INFERENCE_REQUEST or PRL_INFERENCE_UNSUPPORTED naming the field.
+ *
+ * @param options `echoes`: the answer has the prompt, so that it may have nothing else
+ */
+export function parseGenerateRequest(
+  body: unknown,
+  limits: RequestLimits,
+  { echoes = false }: { readonly echoes?: boolean } = {},
+): ParsedRequest {
   const request = object(body, "body");
   for (const name in request) if (!REQUEST_FIELDS.has(name)) refuseUnknown(name, request[name], REQUEST_FIELDS);
   const adapter = servedAdapter(request["model"], limits);
@@ -139,7 +147,7 @@ export function parseGenerateRequest(body: unknown, limits: RequestLimits): Pars
     adapter,
     requestId: text(request["request_id"], "request_id"),
     promptTokenIds,
-    maxTokens: maxTokens(params["max_tokens"], promptTokenIds.length, promptLogprobs !== null, limits),
+    maxTokens: maxTokens(params["max_tokens"], promptTokenIds.length, echoes || promptLogprobs !== null, limits),
     minTokens: integer(params["min_tokens"], "sampling_params.min_tokens", 0, 0),
     temperature: number(params["temperature"], "sampling_params.temperature", 1, { least: 0, most: Number.MAX_VALUE }),
     topP: topP(params["top_p"]),
@@ -217,19 +225,20 @@ function tooLong(problem: string): PrlError {
   return new PrlError("PRL_INFERENCE_CONTEXT", `token_ids: ${problem}`);
 }
 
-/** vLLM's rule: absent means the rest of the context, a larger value is cut to that. 0 only scores the prompt, which is our addition. */
-function maxTokens(
-  value: unknown,
-  promptLength: number,
-  promptLogprobs: boolean,
-  { maxModelLen }: RequestLimits,
-): number {
+/**
+ * vLLM's rule: absent means the rest of the context, a larger value is cut to that. 0 only repeats the prompt, which vLLM does for a text, or scores it, which
+ * is our addition.
+ */
+function maxTokens(value: unknown, promptLength: number, mayBeNone: boolean, { maxModelLen }: RequestLimits): number {
   const field = "sampling_params.max_tokens";
   const room = maxModelLen - promptLength;
   const asked = isAbsent(value) ? Math.max(room, 1) : integer(value, field, 0, 0);
   if (asked === 0) {
-    if (promptLogprobs) return 0;
-    throw badRequest(field, "must be at least 1 (0 only scores a prompt: with prompt_logprobs)");
+    if (mayBeNone) return 0;
+    throw badRequest(
+      field,
+      "must be at least 1 (0 only scores a prompt, with prompt_logprobs, or repeats a text, with echo)",
+    );
   }
   if (room === 0) {
     throw tooLong(`${promptLength} tokens leave no room to sample: max_model_len is ${maxModelLen}`);

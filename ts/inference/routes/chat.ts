@@ -41,7 +41,7 @@ async function chat(
     const parts = { ...rendered, requests, echoed };
     return context.admission.during(requests.length, () => streamChat(context, parts, active, reply));
   }
-  const prompt = await active.race(promptScores(context, body, { parsed: first, tokenizer }));
+  const prompt = await active.race(promptScores(context, body, { parsed: first, tokenizer, active }));
   const sampled = await context.admission.during(requests.length, () => wholeChoices(context, requests, { active }));
   return {
     ...headOf(context, body, "chatcmpl", "chat.completion"),
@@ -74,11 +74,11 @@ async function chat(
 function promptScores(
   context: ServerContext,
   body: ChatBody,
-  { parsed, tokenizer }: { parsed: ParsedRequest; tokenizer: Tokenizer },
+  { parsed, tokenizer, active }: { parsed: ParsedRequest; tokenizer: Tokenizer; active: ActiveRequest },
 ): Promise<object> {
   const top = parsed.promptLogprobs ?? (body.echo === true ? (body.top_logprobs ?? 0) : null);
   const textOf = tokenText(tokenizer, body.return_tokens_as_token_ids);
-  return promptLogprobsOf(context, parsed.promptTokenIds, { top, textOf });
+  return promptLogprobsOf(context, parsed.promptTokenIds, { top, textOf, signal: active.signal });
 }
 
 /** The text that an echo puts before the reply: that of the last message, if it is the assistant's too. */

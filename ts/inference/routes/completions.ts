@@ -13,7 +13,6 @@ import { type Place, placesOf, promptLogprobsOf, promptPlaces, TextLogprobs, tok
 import {
   type CompletionBody,
   completionSchema,
-  onlyEchoes,
   refuseUnsupportedCompletion,
   samplesPerPrompt,
   toGenerate,
@@ -50,7 +49,7 @@ async function complete(
 ): Promise<unknown> {
   const tokenizer = await context.tokenizer();
   const perPrompt = samplesPerPrompt(body, promptCount(body.prompt));
-  const prompts = await active.race(promptsOf(context, body, tokenizer));
+  const prompts = await active.race(promptsOf(context, body, tokenizer, active.signal));
   if (prompts.length === 0) throw badRequest("prompt", "must not be empty");
   if (body.stream === true) {
     const parts = { body, prompts, perPrompt, tokenizer, active, reply };
@@ -58,7 +57,7 @@ async function complete(
   }
   const requests = prompts.flatMap((prompt) => prompt.requests.map((parsed) => ({ prompt, parsed })));
   const parsed = requests.map((request) => request.parsed);
-  const sampled = onlyEchoes(body)
+  const sampled = parsed.every(samplesNothing)
     ? parsed.map(nothing)
     : await context.admission.during(parsed.length, () => wholeChoices(context, parsed, { active }));
   const textOf = tokenText(tokenizer, body.return_tokens_as_token_ids);
@@ -97,7 +96,7 @@ function streamText(
   const head = headOf(context, body, "cmpl", "text_completion");
   const textOf = tokenText(tokenizer, body.return_tokens_as_token_ids);
   const requests = prompts.flatMap((prompt) => prompt.requests);
-  const answer = { head, requests, perPrompt, active, reply, samples: !onlyEchoes(body) };
+  const answer = { head, requests, perPrompt, active, reply, samples: !requests.every(samplesNothing) };
   return streamed(context, answer, async ({ index, parsed, chunks, send }) => {
     const prompt = prompts[Math.floor(index / perPrompt)];
     const top = parsed.logprobs;
@@ -132,7 +131,12 @@ function streamText(
   });
 }
 
-/** The result of a request that only repeats its prompt. */
+/** Whether the answer has the prompt alone: repeated, or scored. All choices of a request are alike. */
+function samplesNothing({ maxTokens }: ParsedRequest): boolean {
+  return maxTokens === 0;
+}
+
+/** The result of such a request. */
 function nothing({ promptTokenIds }: ParsedRequest): Sampled {
   const completion: Completion = {
     tokenIds: new Uint32Array(0),
@@ -150,7 +154,12 @@ function promptCount(prompt: CompletionBody["prompt"]): number {
 }
 
 /** The prompts of a request: a text, texts, token ids, or lists of them. All are checked before the first is scored. */
-async function promptsOf(context: ServerContext, body: CompletionBody, tokenizer: Tokenizer): Promise<Prompt[]> {
+async function promptsOf(
+  context: ServerContext,
+  body: CompletionBody,
+  tokenizer: Tokenizer,
+  signal: AbortSignal,
+): Promise<Prompt[]> {
   const { prompt } = body;
   const eos = tokenizer.eosTokenId === null ? [] : [tokenizer.eosTokenId];
   const addSpecialTokens = body.add_special_tokens ?? true;
@@ -174,8 +183,8 @@ async function promptsOf(context: ServerContext, body: CompletionBody, tokenizer
       return {
         requests,
         echoed: echoes ? (text ?? tokenizer.decode(ids)) : "",
-        places: echoes && first.logprobs !== null ? await promptPlaces(context, ids, first.logprobs) : [],
-        scores: await promptLogprobsOf(context, ids, { top: first.promptLogprobs, textOf }),
+        places: echoes && first.logprobs !== null ? await promptPlaces(context, ids, first.logprobs, signal) : [],
+        scores: await promptLogprobsOf(context, ids, { top: first.promptLogprobs, textOf, signal }),
       };
     }),
   );

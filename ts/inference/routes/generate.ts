@@ -55,7 +55,7 @@ async function answer(
 ): Promise<string> {
   const requestId = parsed.requestId ?? `generate-${context.nextId()}`;
   const { logprobs: topLogprobs } = parsed;
-  const scored = await scoredPrompt(context, parsed);
+  const scored = await scoredPrompt(context, parsed, active.signal);
   const promptLogprobs = scored?.json ?? null;
   if (scored !== null && parsed.maxTokens === 0) {
     const completions = choicesOf(parsed).map(() => nothingSampled(scored.version));
@@ -106,9 +106,10 @@ async function stream(
 async function scoredPrompt(
   context: ServerContext,
   { promptLogprobs: top, promptTokenIds }: ParsedRequest,
+  signal: AbortSignal,
 ): Promise<{ json: string; version: number } | null> {
   if (top === null) return null;
-  const { ranking, ...scores } = await scorePrompt(context, promptTokenIds, top === 0 ? null : top);
+  const { ranking, ...scores } = await scorePrompt(context, promptTokenIds, top === 0 ? null : top, signal);
   const json =
     ranking === null
       ? promptLogprobsJson(promptTokenIds, scores.logprobs)

@@ -51,7 +51,7 @@ async function firstGpuBytes(provenance: Provenance | undefined): Promise<number
   const visible = process.env["CUDA_VISIBLE_DEVICES"]?.split(",")[0]?.trim() ?? "0";
   const args = [`--id=${visible === "" ? "0" : visible}`, "--query-gpu=memory.total", "--format=csv,noheader,nounits"];
   const text = await new Promise<string>((resolve, reject) => {
-    execFile("nvidia-smi", args, { timeout: ASK_MS }, (cause, stdout) => {
+    execFile("nvidia-smi", args, { timeout: ASK_MS, killSignal: "SIGKILL" }, (cause, stdout) => {
       if (cause === null) resolve(stdout);
       else reject(unknownMemory(provenance, messageOf(cause)));
     });

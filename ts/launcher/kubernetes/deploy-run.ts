@@ -19,7 +19,7 @@ import { writeRunKey } from "../clusters/run-key-file.ts";
 import { placeRun } from "../clusters/run-place.ts";
 import type { ResumeRequest } from "../run/resume-run.ts";
 import { checkDeployment } from "./deployment-checks.ts";
-import { applyFolder, type ClusterEnvironment, deleteObjects, objectsOf, type Place } from "./kubectl.ts";
+import { applyFolder, type ClusterEnvironment, deleteObjects, namedPlace, objectsOf, type Place } from "./kubectl.ts";
 import { refuseLive } from "./live-job.ts";
 import { FOLDER_FILES, renderDeployment } from "./manifests.ts";
 import { objectName, selectorOf } from "./names.ts";
@@ -37,6 +37,7 @@ export interface DeployOptions {
 const appliedSchema = z.strictObject({
   /** Name of the run's objects. */
   name: z.string().min(1),
+  /** Where they are; null: as kubectl goes without a configuration. */
   context: z.string().nullable(),
   namespace: z.string().nullable(),
   /** Time that a pod has to end (seconds). */
@@ -68,7 +69,8 @@ const START_BYTES = 8;
 export async function deployRun(config: RlConfig, options: DeployOptions): Promise<DeployedRun> {
   const { provenance, env, resume, dryRun } = options;
   const image = checkDeployment(config, provenance);
-  const { context, namespace, grace_s, storage, inference_pods: hasServers } = config.kubernetes;
+  const { grace_s, storage, inference_pods: hasServers } = config.kubernetes;
+  const { context, namespace } = dryRun ? config.kubernetes : await namedPlace(config.kubernetes, env);
   const place = { context, namespace, graceS: grace_s };
   const before: { record: AppliedRun | null } = { record: null };
   const refuse = async (path: string): Promise<void> => {
@@ -140,7 +142,8 @@ async function refuseElsewhere(
   record: AppliedRun,
   { place, env }: { place: Place; env: ClusterEnvironment },
 ): Promise<void> {
-  if (record.context === place.context && record.namespace === place.namespace) return;
+  if ((record.context ?? place.context) === place.context && (record.namespace ?? place.namespace) === place.namespace)
+    return;
   const there = await objectsOf("job,statefulset", selectorOf(record.name), record, env);
   if (there.length === 0) return;
   const where = `context ${record.context ?? "of kubectl"}, namespace ${record.namespace ?? "of kubectl"}`;

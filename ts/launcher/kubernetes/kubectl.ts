@@ -17,6 +17,12 @@ const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
 const STOP_MS = 3_000;
 
 const listSchema = z.looseObject({ items: z.array(z.unknown()) });
+const configSchema = z.looseObject({
+  "current-context": z.string().default(""),
+  contexts: z
+    .array(z.looseObject({ name: z.string(), context: z.looseObject({ namespace: z.string().optional() }) }))
+    .nullish(),
+});
 
 export type ClusterEnvironment = Readonly<Record<string, string | undefined>>;
 
@@ -24,6 +30,19 @@ export type ClusterEnvironment = Readonly<Record<string, string | undefined>>;
 export interface Place {
   readonly context: string | null;
   readonly namespace: string | null;
+}
+
+/**
+ * The place by the names that kubectl's configuration has for it now: the user may choose another context between two calls. What it has no name for stays
+ * null, as in a pod, where kubectl needs no configuration. Errors: PRL_KUBERNETES.
+ */
+export async function namedPlace({ context, namespace }: Place, env: ClusterEnvironment): Promise<Place> {
+  if (context !== null && namespace !== null) return { context, namespace };
+  const text = await call(["config", "view", "--output=json"], { context: null, namespace: null }, env);
+  const { "current-context": current, contexts } = parsed(configSchema, text, "config view answered no configuration");
+  const name = context ?? (current === "" ? null : current);
+  const known = contexts?.find((one) => one.name === name)?.context;
+  return { context: name, namespace: namespace ?? (known === undefined ? null : (known.namespace ?? "default")) };
 }
 
 /** Creates or changes the objects of a kustomize folder; returns what kubectl says. Errors: PRL_KUBERNETES. */
@@ -39,11 +58,7 @@ export async function objectsOf(
   env: ClusterEnvironment,
 ): Promise<unknown[]> {
   const text = await call(["get", kinds, `--selector=${selector}`, "--output=json"], place, env);
-  try {
-    return listSchema.parse(JSON.parse(text)).items;
-  } catch (cause) {
-    throw new PrlError("PRL_KUBERNETES", `kubectl get answered no list of objects: ${text.slice(0, 200)}`, { cause });
-  }
+  return parsed(listSchema, text, "get answered no list of objects").items;
 }
 
 /**
@@ -114,6 +129,14 @@ export async function followLogs(
   }
 }
 
+function parsed<T>(schema: z.ZodType<T>, text: string, problem: string): T {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new PrlError("PRL_KUBERNETES", `kubectl ${problem}: ${text.slice(0, 200)}`, { cause });
+  }
+}
+
 function ofPlace({ context, namespace }: Place): string[] {
   return [
     ...(context === null ? [] : [`--context=${context}`]),
@@ -127,7 +150,8 @@ function call(
   env: ClusterEnvironment,
   deadlineMs = DEADLINE_MS,
 ): Promise<string> {
-  const options = { env, timeout: deadlineMs, maxBuffer: MOST_OUTPUT_BYTES };
+  // A kubectl that waits for a program which gives it its login may pass over SIGTERM.
+  const options = { env, timeout: deadlineMs, killSignal: "SIGKILL" as const, maxBuffer: MOST_OUTPUT_BYTES };
   return new Promise((resolve, reject) => {
     execFile("kubectl", [...args, ...ofPlace(place)], options, (cause, stdout, stderr) => {
       if (cause === null) resolve(stdout);

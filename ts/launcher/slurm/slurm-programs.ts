@@ -107,7 +107,13 @@ function ofCluster({ cluster }: JobId): string[] {
 }
 
 function call(program: string, args: readonly string[], env: SlurmEnvironment, cwd?: string): Promise<string> {
-  const options = { env, timeout: DEADLINE_MS, maxBuffer: MOST_OUTPUT_BYTES, ...(cwd !== undefined && { cwd }) };
+  const options = {
+    env,
+    timeout: DEADLINE_MS,
+    killSignal: "SIGKILL" as const,
+    maxBuffer: MOST_OUTPUT_BYTES,
+    ...(cwd !== undefined && { cwd }),
+  };
   return new Promise((resolve, reject) => {
     execFile(program, args, options, (cause, stdout, stderr) => {
       if (cause === null) resolve(stdout);

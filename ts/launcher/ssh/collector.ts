@@ -66,6 +66,8 @@ function isOf(owner: LineOwner, line: string): boolean {
 export class Collector {
   readonly #runDir: string;
   readonly #logs: string;
+  /** The last line of each file, with those that wait before it: at most one of each session. */
+  readonly #last = new Map<string, Promise<void>>();
 
   /** @param logs folder of the attempt's logs */
   constructor(runDir: string, logs: string) {
@@ -83,21 +85,31 @@ export class Collector {
     if (FOLLOWED.some((known) => known === file)) await this.#append(join(this.#runDir, file), text);
   }
 
+  /** One after the other: what one session takes back of a file would take with it what another one has added meanwhile. */
   async #append(path: string, text: string): Promise<void> {
+    const added = (this.#last.get(path) ?? Promise.resolve()).then(() => append(path, text));
+    this.#last.set(
+      path,
+      added.catch(() => undefined),
+    );
+    await added;
+  }
+}
+
+async function append(path: string, text: string): Promise<void> {
+  try {
+    const file = await open(path, "a");
     try {
-      const file = await open(path, "a");
-      try {
-        const { size } = await file.stat();
-        await file.appendFile(text).catch(async (error: unknown) => {
-          // A full disk takes the beginning of a line, to which the next line would be added. What others have added meanwhile comes again at a resume.
-          await file.truncate(size);
-          throw error;
-        });
-      } finally {
-        await file.close();
-      }
-    } catch (cause) {
-      throw new PrlError("PRL_IO", `cannot append to ${path}`, { cause });
+      const { size } = await file.stat();
+      await file.appendFile(text).catch(async (error: unknown) => {
+        // A full disk takes the beginning of a line, to which the next line would be added. A line that the launcher has added meanwhile is lost with it.
+        await file.truncate(size);
+        throw error;
+      });
+    } finally {
+      await file.close();
     }
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `cannot append to ${path}`, { cause });
   }
 }

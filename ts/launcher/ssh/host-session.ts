@@ -2,7 +2,7 @@
  * The launcher's end of an ssh session: gives a part its order, takes its frames, and knows how it ended.
  *
  * A part whose last frame did not come was lost, and the error says what ssh said. The beats show the host that this process lives; frames show that the
- * host does. Every wait ends: for the first frame, for any frame, for the end after `stop`, and for ssh after that.
+ * host does. Every wait ends: for the first frame, for any frame, for this machine's disk, for the end after `stop`, and for ssh after that.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -20,6 +20,8 @@ import { connectionRefused, endSsh, noSsh, SSH_FAILED, type SshProcess, startOnH
 const HELLO_MS = 60_000;
 /** A host says something every five seconds. */
 const SILENCE_MS = 45_000;
+/** Longest time for a write to the run directory: a network disk may stand still for minutes. */
+const WRITE_MS = 300_000;
 /** The host gives the part 20 s to stop. */
 const STOPPED_MS = 26_000;
 /** The host's own end, after its input has ended. */
@@ -56,6 +58,7 @@ export class HostSession {
   #said = "";
   #isGreeted = false;
   #lastFrame = performance.now();
+  #isTaking = false;
   #end: PartEnd | null = null;
 
   constructor(
@@ -116,7 +119,7 @@ export class HostSession {
 
   async #follow(): Promise<PartEnd> {
     try {
-      for await (const line of linesOf(this.#ssh.stdout)) await this.#take(line);
+      for await (const line of linesOf(this.#ssh.stdout)) await this.#takeInTime(line);
     } catch (cause) {
       // What cannot be written or read here ends the part as lost.
       this.#lose(cause instanceof PrlError ? cause : new PrlError("PRL_SSH", messageOf(cause), { cause }));
@@ -128,8 +131,22 @@ export class HostSession {
     return this.#end ?? { how: "lost", error: this.#loss() };
   }
 
+  async #takeInTime(line: string): Promise<void> {
+    const late = () =>
+      new PrlError(
+        "PRL_IO",
+        `${this.#where}: what it sent was not written to the run directory here within ${WRITE_MS / 1000} s: see the disk`,
+      );
+    this.#isTaking = true;
+    try {
+      await withDeadline(this.#take(line), WRITE_MS, late);
+    } finally {
+      this.#isTaking = false;
+      this.#lastFrame = performance.now();
+    }
+  }
+
   async #take(line: string): Promise<void> {
-    this.#lastFrame = performance.now();
     const frame = readFrame(line);
     const { name } = this.part;
     if (frame === null) return this.#collector.log(name, `${line}\n`);
@@ -173,6 +190,8 @@ export class HostSession {
   }
 
   #look(): void {
+    // What the host says meanwhile is not read yet.
+    if (this.#isTaking) return;
     const silence = performance.now() - this.#lastFrame;
     if (silence < (this.#isGreeted ? SILENCE_MS : HELLO_MS)) return;
     const what = this.#isGreeted ? "said nothing" : "did not start prl host-part";

@@ -10,6 +10,8 @@ import type { HostPlan } from "./host-plan.ts";
 import { PROTOCOL, type ShareOrder } from "./host-protocol.ts";
 
 const DEADLINE_MS = 60_000;
+/** For the removal after a failure, which waits for it: a host that did not answer will hardly answer now. */
+const REMOVE_MS = 10_000;
 
 export interface SharedSources {
   readonly hosts: HostsFile;
@@ -28,9 +30,9 @@ export async function assertShared(
 ): Promise<void> {
   if (trainer === orchestrator || ckpt.path === null) return;
   const path = join(ckpt.path, `.prl-shared-${randomBytes(8).toString("hex")}`);
-  const ask = async (host: Host, act: ShareOrder["act"], end: AbortSignal): Promise<boolean> => {
+  const ask = async (host: Host, act: ShareOrder["act"], end: AbortSignal, ms = DEADLINE_MS): Promise<boolean> => {
     const order = { do: "share", protocol: PROTOCOL, act, path } as const;
-    const asked = () => askHost(host, hosts, { order, deadlineMs: DEADLINE_MS, signal: end });
+    const asked = () => askHost(host, hosts, { order, deadlineMs: ms, signal: end });
     const frames = await untilInterrupted(end, asked);
     return frames.some((frame) => frame.prl === "share" && frame.isThere);
   };
@@ -40,7 +42,7 @@ export async function assertShared(
     isSeen = await ask(orchestrator, "look", signal);
   } catch (error) {
     // The first failure counts.
-    await ask(trainer, "remove", hurry).catch(() => undefined);
+    await ask(trainer, "remove", hurry, REMOVE_MS).catch(() => undefined);
     throw error;
   }
   await ask(trainer, "remove", hurry);

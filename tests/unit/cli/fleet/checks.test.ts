@@ -11,6 +11,12 @@ import { findGpus, gpuChecks, parseGpus } from "../../../../ts/cli/fleet/checks/
 import { folderWith } from "../../config/support.ts";
 import { IS_LONG } from "../../../support/form.ts";
 
+const most = vi.hoisted(() => ({ ms: Infinity }));
+vi.mock(import("node:child_process"), async (original) => {
+  const { shortCalls } = await import("../../../support/clusters/short-calls.ts");
+  return shortCalls(await original(), most);
+});
+
 const H100 = "NVIDIA H100 80GB HBM3, 570.86.15, 81559";
 const GONE = new AbortController().signal;
 
@@ -43,6 +49,21 @@ describe("GPUs", () => {
     expect(driver).toEqual({ name: "Driver", status: "ok", detail: "570.86.15", alike: "570.86.15" });
     expect(gpus?.status).toBe(status);
     expect(gpus?.detail).toContain(detail);
+  });
+
+  test("that nvidia-smi hangs on are a problem, also where it passes over SIGTERM", async () => {
+    const bin = folderWith({ "nvidia-smi": "#!/bin/sh\ntrap '' TERM\nexec sleep 300\n" });
+    chmodSync(join(bin, "nvidia-smi"), 0o755);
+    vi.stubEnv("PATH", `${bin}${delimiter}${process.env["PATH"] ?? ""}`);
+    most.ms = 1_000;
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      most.ms = Infinity;
+    });
+    expect((await gpuChecks(await findGpus()))[0]).toMatchObject({
+      status: "problem",
+      detail: "nvidia-smi: no answer within 60 s",
+    });
   });
 
   test("that nvidia-smi does not reach are a problem with its words, and none is not", async () => {

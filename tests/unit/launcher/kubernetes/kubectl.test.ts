@@ -3,8 +3,14 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { followLogs } from "../../../../ts/launcher/kubernetes/kubectl.ts";
+import { applyFolder, followLogs } from "../../../../ts/launcher/kubernetes/kubectl.ts";
 import { folderWith, prlErrorOf } from "../../config/support.ts";
+
+const most = vi.hoisted(() => ({ ms: Infinity }));
+vi.mock(import("node:child_process"), async (original) => {
+  const { shortCalls } = await import("../../../support/clusters/short-calls.ts");
+  return shortCalls(await original(), most);
+});
 
 /** Longer than any wait of a call. */
 const LONG_MS = 600_000;
@@ -13,12 +19,17 @@ const PLACE = { context: null, namespace: null, selector: "s" };
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Follows logs of a kubectl that runs `script`; `said` resolves with its first line. */
-function logs(script: string, isFollowing: boolean, signal = new AbortController().signal) {
+/** An environment whose kubectl runs `script`. */
+function kubectl(script: string): { PATH: string } {
   const folder = folderWith({});
   writeFileSync(join(folder, "kubectl"), `#!/bin/sh\n${script}\n`);
   chmodSync(join(folder, "kubectl"), 0o755);
-  const env = { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` };
+  return { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` };
+}
+
+/** Follows logs of a kubectl that runs `script`; `said` resolves with its first line. */
+function logs(script: string, isFollowing: boolean, signal = new AbortController().signal) {
+  const env = kubectl(script);
   let say: (line: string) => void = () => undefined;
   const said = new Promise<string>((resolve) => (say = resolve));
   return { said, ended: followLogs({ ...PLACE, isFollowing }, say, env, signal) };
@@ -40,4 +51,15 @@ test("logs that are followed may be silent for long, and end with the signal", a
   await vi.advanceTimersByTimeAsync(LONG_MS);
   stopped.abort("SIGINT");
   await ended;
+});
+
+test("a call ends at its deadline, also where kubectl passes over SIGTERM", async () => {
+  const env = kubectl("trap '' TERM; exec sleep 300");
+  most.ms = 1_000;
+  try {
+    const error = await prlErrorOf(applyFolder("x", { context: null, namespace: null }, env));
+    expect(error).toMatchObject({ code: "PRL_KUBERNETES", message: "kubectl apply did not end within 60 s" });
+  } finally {
+    most.ms = Infinity;
+  }
 });

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { Collector, receivedBytes, removeTornLines } from "../../../../ts/launcher/ssh/collector.ts";
+import { LineFollower } from "../../../../ts/files/line-follower.ts";
+import { FRAME_BYTES } from "../../../../ts/launcher/ssh/host-protocol.ts";
 import { folderWith } from "../../config/support.ts";
 
 const line = (component: string, more = "") => `${JSON.stringify({ component, attempt: 1, more })}\n`;
@@ -27,6 +29,19 @@ test("a torn line longer than what is read at once is removed whole", async () =
   const folder = folderWith({ "events.jsonl": OWN + OF_HOST.slice(0, 190_000) });
   await removeTornLines(folder);
   expect(readFileSync(join(folder, "events.jsonl"), "utf8")).toBe(OWN);
+});
+
+test("a line of a host whose process died within a character counts as many bytes here as there", async () => {
+  const bytes = Buffer.from(line("orchestrator", "é"));
+  const torn = bytes.subarray(0, bytes.indexOf("é") + 1);
+  const there = Buffer.concat([torn, bytes, bytes]);
+  const path = join(folderWith({}), "events.jsonl");
+  writeFileSync(path, there);
+  const folder = folderWith({});
+  const collector = new Collector(folder, folder);
+  for await (const piece of new LineFollower(path, 0, FRAME_BYTES).poll()) await collector.lines("events.jsonl", piece);
+  expect((await receivedBytes(folder, "all"))["events.jsonl"]).toBe(there.length);
+  expect(readFileSync(join(folder, "events.jsonl"), "utf8").split("\n")[1]).toBe(String(bytes).trim());
 });
 
 test("a line that the launcher adds while the bytes are counted stays", async () => {
@@ -58,8 +73,13 @@ test.runIf(process.getuid?.() === 0)("a full disk leaves no part of a line", asy
     const collector = new Collector(folder, folder);
     await collector.lines("events.jsonl", OWN);
     const text = line("orchestrator", "x".repeat(100_000));
-    await expect(collector.lines("events.jsonl", text)).rejects.toThrow(/cannot append to .*events\.jsonl/u);
-    expect(readFileSync(join(folder, "events.jsonl"), "utf8")).toBe(OWN);
+    // The lines of two hosts come at the same time.
+    const texts = [text, line("trainer"), text, line("trainer")];
+    const added = await Promise.allSettled(texts.map((one) => collector.lines("events.jsonl", one)));
+    const message = expect.stringMatching(/cannot append to .*events\.jsonl/u) as string;
+    const refused = { status: "rejected", reason: { code: "PRL_IO", message } };
+    expect(added).toMatchObject([refused, { status: "fulfilled" }, refused, { status: "fulfilled" }]);
+    expect(readFileSync(join(folder, "events.jsonl"), "utf8")).toBe(OWN + line("trainer") + line("trainer"));
   } finally {
     execFileSync("umount", [folder]);
   }

@@ -1,7 +1,7 @@
 /** Whether two hosts see the same folder: the file of the host, and the answers that the launcher makes something of. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { hostsFileSchema } from "../../../../ts/config/index.ts";
 import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
@@ -60,6 +60,21 @@ case "$line" in *'"look"'*) echo $$ >looking; exec sleep 300 ;; *) echo '{"prl":
   expect((await asserted).code).toBe("PRL_RUN_INTERRUPTED");
   expect(acts(folder)).toEqual(["write", "look", "remove"]);
   await hasEnded(Number(readFileSync(join(folder, "looking"), "utf8")));
+});
+
+test("a host that does not answer is not waited for as long again, for the file that it may have written", async () => {
+  const folder = fakeSsh(`read -r line
+echo "$line" >> orders
+exec sleep 300`);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asserted = prlErrorOf(assertShared(plan, config, sources));
+  const ordered = (all: string[]) => vi.waitFor(() => expect(acts(folder)).toEqual(all), 10_000);
+  await ordered(["write"]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  await ordered(["write", "remove"]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await asserted).toMatchObject({ code: "PRL_SSH", message: "h1: did not answer within 60 s" });
 });
 
 test("a folder that both see is taken, and the file is removed", async () => {

@@ -142,7 +142,7 @@ async function logs({ options, positionals }: PlainArguments, io: CommandIo): Pr
   const { applied } = await runOf("logs", { options, positionals: name === undefined ? [] : [name] }, io);
   const print = (line: string): void => void io.stdout.write(`${printableLine(line)}\n`);
   await followRunLogs({ applied, component, isFollowing }, print, io.env, io.signal);
-  return isFollowing && io.signal.aborted ? stopExit(io.signal.reason) : EXIT.done;
+  return io.signal.aborted ? stopExit(io.signal.reason) : EXIT.done;
 }
 
 async function remove(args: PlainArguments, io: CommandIo): Promise<number> {

@@ -113,9 +113,10 @@ async function logs({ options, positionals }: PlainArguments, io: CommandIo): Pr
   const print = (process: string, line: string): void => {
     io.stdout.write(`${process.padEnd(column)} | ${printableLine(line)}\n`);
   };
-  const isLive = isFollowing ? atTimes(() => hasLiveJob(runDir, io.env)) : () => Promise.resolve(false);
-  await readJobLogs({ runDir, id: job.id, role }, print, isLive, io.signal);
-  return isFollowing && io.signal.aborted ? stopExit(io.signal.reason) : EXIT.done;
+  // Without a look at io.signal a signal ends the process at once, in the middle of long logs too.
+  const follow = isFollowing ? { isLive: atTimes(() => hasLiveJob(runDir, io.env)), signal: io.signal } : null;
+  await readJobLogs({ runDir, id: job.id, role }, print, follow);
+  return follow?.signal.aborted === true ? stopExit(follow.signal.reason) : EXIT.done;
 }
 
 /** Asks at most every few seconds, and gives the last answer in between. */

@@ -27,12 +27,18 @@ export function onlyFolder({ positionals }: PlainArguments, what: string): strin
   return dir;
 }
 
-/** Opens a node over `root` while `work` runs; a signal to stop ends it and is not a failure. */
+/** Patience with a publisher that is asked alone, while others may have what it is asked for. */
+const ASK_MS = 10_000;
+
+/**
+ * Opens a node over `root` while `work` runs; a signal to stop ends it and is not a failure. `brief` is for questions that should not take the whole
+ * patience.
+ */
 export async function withNode(
   root: string,
   { options }: PlainArguments,
   io: CommandIo,
-  work: (node: WeightNode, signal: AbortSignal) => Promise<void>,
+  work: (node: WeightNode, signal: AbortSignal, brief: WeightNode) => Promise<void>,
 ): Promise<number> {
   const { signal } = io;
   const patienceMs = 1000 * numberOption(options, "--timeout-s", DEFAULT_TIMEOUT_S);
@@ -44,18 +50,21 @@ export async function withNode(
     tls_client_ca: file("--tls-client-ca"),
     tls_server_name: file("--tls-server-name"),
   });
-  const node = openWeightNode(root, { token: transportToken(io.env), patienceMs, tls });
-  const stop = () => void node.close();
+  const token = transportToken(io.env);
+  const node = openWeightNode(root, { token, patienceMs, tls });
+  const brief = openWeightNode(root, { token, patienceMs: Math.min(patienceMs, ASK_MS), tls });
+  const close = () => Promise.all([node.close(), brief.close()]);
+  const stop = () => void close();
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   try {
-    await work(node, signal);
+    await work(node, signal, brief);
     if (!signal.aborted) return EXIT.done;
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener("abort", stop);
-    await node.close();
+    await close();
   }
   return stopExit(signal.reason);
 }

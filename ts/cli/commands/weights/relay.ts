@@ -13,6 +13,8 @@ const DEFAULT_KEEP = 4;
 const LOOK_MS = 5_000;
 
 interface RelayOptions {
+  /** Asks the publisher alone, with less patience than the others are pulled from. */
+  brief: WeightNode;
   /** Where versions come from, the publisher last. */
   sources: readonly string[];
   keep: number;
@@ -32,21 +34,28 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   const root = resolve(io.cwd, onlyFolder(args, "where the versions go"));
   const sources = sourcesOf(args);
   const keep = numberOption(args.options, "--keep", DEFAULT_KEEP);
-  return withNode(root, args, io, async (node, signal) => {
+  return withNode(root, args, io, async (node, signal, brief) => {
     announce(io, await node.listen(args.options.get("--listen") ?? DEFAULT_LISTEN), root);
     const note = (line: string) => void io.stderr.write(`${line}\n`);
-    await relayVersions(node, root, { sources, keep, note, signal });
+    await relayVersions(node, root, { brief, sources, keep, note, signal });
   });
 }
 
 /** Brings each version that the sources have into the node's folder `root`, until the signal. */
 export async function relayVersions(node: WeightNode, root: string, options: RelayOptions): Promise<void> {
   let last: Here | undefined;
+  let trouble: string | undefined;
   /** Up to this version other relays may have those of the attempt before the run went back. */
   let doubtful = 0;
   while (!options.signal.aborted) {
     const next = await nextVersion(node, last, options, (last?.version ?? doubtful) < doubtful);
     if (next === undefined) continue;
+    if (next instanceof PrlError) {
+      if (next.message !== trouble) options.note(`${next.message}; still trying`);
+      trouble = next.message;
+      continue;
+    }
+    trouble = undefined;
     options.note(`version ${next.version} (${next.digest}) is here`);
     if (last !== undefined && next.version < last.version) doubtful = Math.max(doubtful, last.version);
     last = next;
@@ -57,24 +66,25 @@ export async function relayVersions(node: WeightNode, root: string, options: Rel
 
 /**
  * Waits for the next version; `isDoubtful`: only the publisher knows which one that is. A publisher that is gone may come back: until then the relay serves
- * what it has.
+ * what it has, and what the other sources get; the result is then the error.
  */
 async function nextVersion(
   node: WeightNode,
   last: Here | undefined,
   options: RelayOptions,
   isDoubtful: boolean,
-): Promise<Here | undefined> {
-  const { sources, note, lookMs = LOOK_MS } = options;
+): Promise<Here | PrlError | undefined> {
+  const { brief, sources, lookMs = LOOK_MS } = options;
   try {
     const wanted = { ...(last !== undefined && { after: last.version }), waitMs: lookMs };
-    const came = isDoubtful ? await asPublished(node, wanted, { sources }) : await ifItCame(node.pull(wanted, sources));
+    const came = isDoubtful
+      ? await asPublished(node, wanted, { brief, sources })
+      : await ifItCame(node.pull(wanted, sources));
     // A run that is resumed from a checkpoint publishes lower numbers again.
-    return came ?? (await asPublished(node, { waitMs: 0 }, { sources, last }));
+    return came ?? (await asPublished(node, { waitMs: 0 }, { brief, sources, last }));
   } catch (error) {
     if (!(error instanceof PrlError) || error.code !== "PRL_TRANSPORT_UNREACHABLE") throw error;
-    note(`${error.message}; still trying`);
-    return undefined;
+    return error;
   }
 }
 
@@ -82,9 +92,9 @@ async function nextVersion(
 async function asPublished(
   node: WeightNode,
   wanted: WantedWeights,
-  { sources, last }: { sources: readonly string[]; last?: Here | undefined },
+  { brief, sources, last }: { brief: WeightNode; sources: readonly string[]; last?: Here | undefined },
 ): Promise<Here | undefined> {
-  const found = await ifItCame(node.describe(wanted, sources.slice(-1)));
+  const found = await ifItCame(brief.describe(wanted, sources.slice(-1)));
   if (found === undefined || (found.version === last?.version && found.digest === last.digest)) return undefined;
   return ifItCame(node.pull({ version: found.version, digest: found.digest, waitMs: 0 }, sources));
 }

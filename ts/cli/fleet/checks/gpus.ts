@@ -30,7 +30,7 @@ export interface Gpu {
 export async function findGpus(): Promise<readonly Gpu[] | string | null> {
   const args = [`--query-gpu=${FIELDS.join(",")}`, "--format=csv,noheader,nounits"];
   return new Promise((resolve) => {
-    execFile("nvidia-smi", args, { timeout: DEADLINE_MS }, (cause, stdout, stderr) => {
+    execFile("nvidia-smi", args, { timeout: DEADLINE_MS, killSignal: "SIGKILL" }, (cause, stdout, stderr) => {
       if (cause === null) resolve(parseGpus(stdout));
       else if (cause.code === "ENOENT") resolve(null);
       else

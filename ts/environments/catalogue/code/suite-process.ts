@@ -6,6 +6,8 @@
  * So only calls reach the version. The suite's process is a new program, since a fork would keep in its memory what the harness had read. The kernel lets
  * no process of the same user look into one that is not dumpable.
  */
+/** Modules of Python that not every build has: without one every suite would seem to crash. */
+export const SUITE_MODULES = ["ctypes"] as const;
 export const SUITE_VERDICT = "verdict_of_suites";
 export const PASSED = "passed";
 export const FAILED = "failed";
@@ -61,13 +63,15 @@ ask(("verdict", verdict()))
  * exception that it raises.
  */
 export function suiteProcess(offer: string): string {
-  return `import ctypes, fcntl, marshal, os
+  return `import fcntl, marshal, os
 
 SUITE_PROCESS = ${JSON.stringify(`${BEGIN}\n\n${offer}\n${END}`)}
 PR_SET_DUMPABLE = 4
 
 
 def started_suite():
+    import ctypes
+
     # Systems that have no sandbox have no such call.
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:

@@ -1,12 +1,14 @@
 /** Suites in a sandbox: what they earn, and the parts that are reported. */
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 
+import { repoIssueFix } from "../../../../../ts/environments/catalogue/code/repo-issue-fix/index.ts";
 import { unitTestWriter } from "../../../../../ts/environments/catalogue/code/unit-test-writer/index.ts";
 import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
 import { asReply } from "../../../../../ts/environments/catalogue/reply-answer.ts";
 import { type Earned, earnedByProgram } from "../../../../../ts/environments/catalogue/score-program.ts";
 import { SandboxSource } from "../../../../../ts/environments/sandboxes/sandboxes.ts";
 import { createRng } from "../../../../../ts/random/rng.ts";
+import { type RunResult, SandboxPool } from "../../../../../ts/sandbox/index.ts";
 
 const sandboxes = new SandboxSource();
 afterAll(async () => sandboxes.close());
@@ -22,6 +24,23 @@ describe("unit-test-writer", () => {
     expect(score).toBe(1);
     expect(new Set(Object.values(parts))).toEqual(new Set([1]));
     expect(Object.keys(parts)).toEqual(expect.arrayContaining(["right", "right-odd", "common"]));
+  });
+
+  test("names a module that the sandbox's Python lacks, and runs no suite there", async () => {
+    const stderr = Buffer.from("Traceback (most recent call last):\nModuleNotFoundError: No module named '_ctypes'\n");
+    const lacking = Object.create(SandboxPool.prototype) as SandboxPool;
+    const asked = vi.spyOn(lacking, "runOnce");
+    asked.mockResolvedValue({ cause: "EXITED", exitCode: 1, stderr, reason: "" } as RunResult);
+    const [issue] = repoIssueFix.rows;
+    for (const one of issue === undefined ? [] : [row, issue]) {
+      const { instance: drawn } = drawInstance(one, 1, createRng(4));
+      const reply = asReply(one.gold(drawn), one.place);
+      await expect(earnedByProgram(one, drawn, reply, { pool: async () => lacking })).rejects.toMatchObject({
+        code: "PRL_VERIFY_UNSUPPORTED",
+        message: expect.stringContaining("No module named '_ctypes'") as string,
+      });
+    }
+    expect(asked).toHaveBeenCalledTimes(2);
   });
 
   test("runs no mutant once a right implementation is refused", async () => {

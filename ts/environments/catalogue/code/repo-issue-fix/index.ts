@@ -4,7 +4,7 @@ import { at, range } from "../../lists.ts";
 import { defineProgramRow, type Exam, type Family, type ProgramRow } from "../../row.ts";
 import { literal } from "../json.ts";
 import { filesIn, filesText } from "../repositories/answer-files.ts";
-import { answeredText, CHECK, checker, FAILED, PASSED } from "../repositories/checked.ts";
+import { answeredText, CHECK, checker, FAILED, PASSED, SUITE_MODULES } from "../repositories/checked.ts";
 import { versionOf } from "../repositories/observed.ts";
 import { codeOf, docsOf, pathOf } from "../repositories/project.ts";
 import type { Files } from "../repositories/python/run-files.ts";
@@ -85,6 +85,7 @@ function examOf(instance: Instance): Exam {
   const rights = range(RIGHT_VERSIONS);
   return {
     language: "python",
+    modules: SUITE_MODULES,
     program: checker,
     refuses: (answer) => filesIn(answer) === null,
     functionName: CHECK,

@@ -7,7 +7,7 @@ import type { Json } from "../json.ts";
 import { SUITE_VERDICT, suiteProcess } from "../suite-process.ts";
 import { filesIn } from "./answer-files.ts";
 
-export { FAILED, PASSED } from "../suite-process.ts";
+export { FAILED, PASSED, SUITE_MODULES } from "../suite-process.ts";
 export const CHECK = "check_project";
 
 /** The one function of a project that a test may import. */

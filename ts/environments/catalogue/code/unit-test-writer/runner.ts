@@ -1,7 +1,7 @@
 /** The program that runs an untrusted suite against an implementation. */
 import { SUITE_VERDICT, suiteProcess } from "../suite-process.ts";
 
-export { FAILED, PASSED } from "../suite-process.ts";
+export { FAILED, PASSED, SUITE_MODULES } from "../suite-process.ts";
 export const VERDICT = "verdict_of_the_suite";
 
 /** Calls of the function, or of the methods of objects, as messages. Lists that a call changes are changed here, too. */
