@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 const OUT = join(import.meta.dirname, "../..", "target", "prl-bench");
+/** Longer than any rival takes; only a hang reaches it. */
+const DEADLINE_MS = 30 * 60_000;
 const { values } = parseArgs({
   options: { threads: { type: "string", default: "2" }, python: { type: "string", default: "python3" } },
 });
@@ -27,9 +29,10 @@ export function report({ name, unit, better, ours, rivals = {} }) {
 
 /** Runs a rival's script, which prints one JSON object; undefined, with a line that says so, when it is not installed. */
 export function rival(script, args) {
-  const run = spawnSync(values.python, [join(import.meta.dirname, "../rivals", script), ...args], { encoding: "utf8" });
+  const file = join(import.meta.dirname, "../rivals", script);
+  const run = spawnSync(values.python, [file, ...args], { encoding: "utf8", timeout: DEADLINE_MS });
   if (run.status === 0) return JSON.parse(run.stdout.trim().split("\n").at(-1));
-  const why = (run.stderr ?? String(run.error)).trim().split("\n").at(-1);
+  const why = run.error ? String(run.error) : run.stderr.trim().split("\n").at(-1);
   console.log(`${script}: not measured (${why}); give --python an interpreter that has its packages`);
   return undefined;
 }
