@@ -168,51 +168,14 @@ fn remove_parts(directory: &Path, rank: u32) -> Result<(), TransportError> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::thread;
-
     use prl_weights::{Dtype, TensorToWrite, WriteOptions, write_safetensors};
 
     use super::*;
+    use crate::rollouts::refused_call::without;
 
-    /// Makes every sync of this thread fail.
-    fn refuse_to_sync() {
-        let statement = |code: u32, k: u32| libc::sock_filter {
-            code: u16::try_from(code).expect("a code"),
-            jt: 0,
-            jf: 0,
-            k,
-        };
-        let is_sync = libc::sock_filter {
-            jf: 1,
-            ..statement(
-                libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-                u32::try_from(libc::SYS_fsync).expect("a number"),
-            )
-        };
-        let mut filter = [
-            statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
-            is_sync,
-            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::EIO as u32),
-            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
-        ];
-        let program = libc::sock_fprog {
-            len: u16::try_from(filter.len()).expect("few"),
-            filter: filter.as_mut_ptr(),
-        };
-        let (one, none): (libc::c_ulong, libc::c_ulong) = (1, 0);
-        let mode = libc::c_ulong::from(libc::SECCOMP_MODE_FILTER);
-        // SAFETY: `program` and the filter that it points to live until the calls are over, and the system copies them.
-        let is_set = unsafe {
-            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, none, none, none) == 0
-                && libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) == 0
-        };
-        assert!(is_set, "{}", io::Error::last_os_error());
-    }
-
-    #[test]
-    fn a_batch_is_acknowledged_again_only_when_its_name_is_durable() {
-        let root = tempfile::tempdir().expect("a folder");
-        let place = root.path().join(BatchKey::path(1, 0));
+    /// Writes a batch into its place below `root`.
+    fn write(root: &Path) -> Offered {
+        let place = root.join(BatchKey::path(1, 0));
         fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
         let metadata = [("run_id", "run"), ("attempt", "1"), ("step", "1"), ("rank", "0")];
         let tensor = TensorToWrite {
@@ -224,19 +187,21 @@ mod tests {
         let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
         write_safetensors(&place, &[tensor], &metadata, WriteOptions::default()).expect("a batch");
         let (digest, bytes) = digest_file(&place).expect("a digest");
-        let offered = Offered {
+        Offered {
             key: BatchKey::of_file(&place).expect("a key"),
             bytes,
             digest: u64::from_str_radix(&digest, 16).expect("digits"),
-        };
+        }
+    }
+
+    #[test]
+    fn a_batch_is_acknowledged_again_only_when_its_name_is_durable() {
+        let root = tempfile::tempdir().expect("a folder");
+        let offered = write(root.path());
         let inbox = Inbox::new(root.path(), "run");
         assert!(inbox.admit(&offered).expect("admitted").is_none(), "it is there");
-        let refused = thread::scope(|scope| {
-            let unsynced = scope.spawn(|| {
-                refuse_to_sync();
-                inbox.admit(&offered).map(|incoming| incoming.is_none())
-            });
-            unsynced.join().expect("no panic")
+        let refused = without(libc::SYS_fsync, || {
+            inbox.admit(&offered).map(|incoming| incoming.is_none())
         });
         assert_eq!(refused.expect_err("it is not durable").code(), "PRL_WEIGHTS_IO");
     }

@@ -3,6 +3,9 @@
 mod inbox;
 mod key;
 mod receiver;
+#[cfg(all(test, target_os = "linux"))]
+#[path = "../../../weights/tests/support/refused_call.rs"]
+mod refused_call;
 mod sender;
 mod spool;
 

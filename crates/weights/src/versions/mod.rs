@@ -9,6 +9,9 @@ mod lease;
 mod publisher;
 mod receiver;
 mod resume;
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#[path = "../../tests/support/refused_call.rs"]
+mod refused_call;
 mod retention;
 mod verify;
 

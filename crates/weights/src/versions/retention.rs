@@ -82,9 +82,8 @@ fn remove_leftovers(root: &Path) -> Result<(), WeightsError> {
 
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
 mod tests {
-    use std::thread;
-
     use super::*;
+    use crate::versions::refused_call::without;
     use crate::{MANIFEST_FORMAT, Manifest, Shard, digest, write_manifest};
 
     fn publish(root: &Path, version: u64) {
@@ -108,51 +107,14 @@ mod tests {
         write_manifest(&directory, &manifest).unwrap();
     }
 
-    /// Makes this thread unable to empty a directory, as if it were killed before.
-    fn refuse_to_empty() {
-        let statement = |code: u32, k: u32| libc::sock_filter {
-            code: u16::try_from(code).unwrap(),
-            jt: 0,
-            jf: 0,
-            k,
-        };
-        let compare = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-        let mut filter = [
-            statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
-            libc::sock_filter {
-                jf: 1,
-                ..statement(compare, u32::try_from(libc::SYS_unlinkat).unwrap())
-            },
-            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::EIO as u32),
-            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
-        ];
-        let program = libc::sock_fprog {
-            len: u16::try_from(filter.len()).unwrap(),
-            filter: filter.as_mut_ptr(),
-        };
-        let (one, none): (libc::c_ulong, libc::c_ulong) = (1, 0);
-        let mode = libc::c_ulong::from(libc::SECCOMP_MODE_FILTER);
-        // SAFETY: `program` and the filter that it points to live until the calls are over, and the system copies them.
-        let is_set = unsafe {
-            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, none, none, none) == 0
-                && libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) == 0
-        };
-        assert!(is_set, "{}", io::Error::last_os_error());
-    }
-
     #[test]
     fn a_removal_that_was_cut_short_is_ended_by_the_next_one() {
         let root = tempfile::tempdir().unwrap();
         for version in 0..2 {
             publish(root.path(), version);
         }
-        let cut = thread::scope(|scope| {
-            let removing = scope.spawn(|| {
-                refuse_to_empty();
-                retain_versions(root.path(), 1)
-            });
-            removing.join().unwrap()
-        });
+        // The directory cannot be emptied, as if the process were killed before.
+        let cut = without(libc::SYS_unlinkat, || retain_versions(root.path(), 1));
         assert_eq!(cut.unwrap_err().code(), "PRL_WEIGHTS_IO");
         assert_eq!(published_versions(root.path()).unwrap(), [1]);
         retain_versions(root.path(), 1).unwrap();
