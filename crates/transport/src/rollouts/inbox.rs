@@ -99,10 +99,12 @@ impl Inbox {
                     offered.key
                 )));
             }
-            Err(error) => {
+            Err(error) if is_no_batch(&error) => {
                 remove()?;
                 return Err(TransportError::Key(format!("{}: {error}", offered.key)));
             }
+            // The system refused to read it, which may pass: the sender offers it again.
+            Err(error) => return Err(error),
         }
         let place = self.root.join(BatchKey::path(offered.key.step, offered.key.rank));
         fs::rename(part, &place).map_err(TransportError::io("rename a received batch to", &place))?;
@@ -126,7 +128,7 @@ impl Inbox {
         }
         let here = match BatchKey::of_file(place) {
             Ok(here) => here,
-            Err(error @ (TransportError::Key(_) | TransportError::Weights(WeightsError::Format { .. }))) => {
+            Err(error) if is_no_batch(&error) => {
                 tracing::warn!(%error, "it is no batch, so the one that is offered takes its place");
                 return Ok(false);
             }
@@ -150,6 +152,14 @@ impl Inbox {
             hex(digest)
         )))
     }
+}
+
+/// Whether the error is about the contents of a file, which are those of no batch.
+fn is_no_batch(error: &TransportError) -> bool {
+    matches!(
+        error,
+        TransportError::Key(_) | TransportError::Weights(WeightsError::Format { .. })
+    )
 }
 
 /// Removes the parts of other batches for the same place.
@@ -204,5 +214,21 @@ mod tests {
             inbox.admit(&offered).map(|incoming| incoming.is_none())
         });
         assert_eq!(refused.expect_err("it is not durable").code(), "PRL_WEIGHTS_IO");
+    }
+
+    #[test]
+    fn a_batch_that_cannot_be_read_for_the_moment_is_stored_later() {
+        let root = tempfile::tempdir().expect("a folder");
+        let offered = write(root.path());
+        let inbox = Inbox::new(root.path(), "run");
+        let place = root.path().join(BatchKey::path(1, 0));
+        let part = place.with_file_name(format!(".rank_0-1-{}.part", hex(offered.digest)));
+        fs::rename(&place, &part).expect("a part");
+        let incoming = inbox.admit(&offered).expect("admitted").expect("not stored yet");
+        let refused = without(libc::SYS_openat, || inbox.store(&offered, &incoming));
+        // A refusal of the batch would make its sender give it up.
+        assert_eq!(refused.expect_err("it is not read").code(), "PRL_WEIGHTS_IO");
+        inbox.store(&offered, &incoming).expect("stored");
+        assert!(inbox.admit(&offered).expect("admitted").is_none(), "it is there");
     }
 }
