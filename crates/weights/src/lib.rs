@@ -56,7 +56,7 @@ pub use diff::{Change, TensorDiff, diff, diff_folders};
 pub use digest::{Hasher, VersionHasher, digest, digest_file, is_digest, version_digest};
 pub use dtype::Dtype;
 pub use error::WeightsError;
-pub use files::durable::{replace_file, sync_directory};
+pub use files::durable::{create_directory, replace_file, sync_directory};
 pub use files::header::{Header, MAX_HEADER_BYTES, TensorInfo, parse};
 pub use files::write::{
     TensorToWrite, WriteOptions, WrittenFile, data_digest, encode_header, to_bytes, write_safetensors,

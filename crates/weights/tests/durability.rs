@@ -1,13 +1,17 @@
 //! A write replaces the old file whole or leaves it as it was.
 
+#[cfg(target_os = "linux")]
+#[path = "support/refused_call.rs"]
+mod refused_call;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use prl_weights::{
-    Dtype, SafetensorsFile, TensorToWrite, WeightsError, WriteOptions, replace_file, write_checkpoint,
-    write_safetensors,
+    Dtype, PublisherOptions, SafetensorsFile, TensorToWrite, WeightPublisher, WeightsError, WriteOptions,
+    create_directory, replace_file, write_checkpoint, write_safetensors,
 };
 
 const CHILD_DIRECTORY: &str = "PRL_WEIGHTS_TEST_LIMITED_DIRECTORY";
@@ -121,4 +125,30 @@ fn a_missing_directory_is_an_error_that_names_the_file() {
     let error = write_bytes(&path, &[1]).unwrap_err();
     assert_eq!(error.code(), "PRL_WEIGHTS_IO");
     assert!(error.to_string().contains("absent"), "{error}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_new_root_of_versions_has_a_durable_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("run").join("weights");
+    let options = PublisherOptions {
+        keep: 1,
+        sparse: true,
+        threads: 1,
+    };
+    let refused = refused_call::without(libc::SYS_fsync, || WeightPublisher::open(&root, options).map(drop));
+    let error = refused.unwrap_err();
+    assert!(error.to_string().contains("sync directory"), "{error}");
+    WeightPublisher::open(&root, options).unwrap();
+}
+
+#[test]
+fn a_directory_is_made_by_a_relative_path_too_and_stays_when_it_is_there() {
+    let missing = Path::new("target-of-a-relative-path");
+    for _ in 0..2 {
+        create_directory(missing).unwrap();
+        assert!(missing.is_dir());
+    }
+    fs::remove_dir(missing).unwrap();
 }

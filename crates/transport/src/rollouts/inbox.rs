@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prl_weights::{WeightsError, digest_file, sync_directory};
+use prl_weights::{WeightsError, create_directory, digest_file, sync_directory};
 
 use crate::TransportError;
 use crate::chunk::hex;
@@ -64,7 +64,7 @@ impl Inbox {
             self.sync_names(directory)?;
             return Ok(None);
         }
-        fs::create_dir_all(directory).map_err(TransportError::io("create", directory))?;
+        create_directory(directory)?;
         let part = directory.join(format!(".rank_{}-{}-{}.part", key.rank, key.attempt, hex(*digest)));
         let mut incoming = Incoming::open(&part, *bytes)?;
         if incoming.is_complete() && incoming.digest() != *digest {
@@ -214,6 +214,15 @@ mod tests {
             inbox.admit(&offered).map(|incoming| incoming.is_none())
         });
         assert_eq!(refused.expect_err("it is not durable").code(), "PRL_WEIGHTS_IO");
+    }
+
+    #[test]
+    fn a_batch_is_admitted_only_when_its_new_folders_are_durable() {
+        let root = tempfile::tempdir().expect("a folder");
+        let offered = write(&root.path().join("spool"));
+        let inbox = Inbox::new(root.path().join("inbox"), "run");
+        let refused = without(libc::SYS_fsync, || inbox.admit(&offered).map(drop));
+        assert_eq!(refused.expect_err("they are not durable").code(), "PRL_WEIGHTS_IO");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prl_weights::{MANIFEST_FILE, mark_verified, remove_version, replace_file, sync_directory};
+use prl_weights::{MANIFEST_FILE, create_directory, mark_verified, remove_version, replace_file, sync_directory};
 
 use crate::TransportError;
 use crate::chunk::hex;
@@ -172,7 +172,7 @@ fn make_room(place: &Path, root: &Path) -> Result<(), TransportError> {
 }
 
 fn remove_others(root: &Path, name: &str) -> Result<(), TransportError> {
-    fs::create_dir_all(root).map_err(TransportError::io("create", root))?;
+    create_directory(root)?;
     for entry in fs::read_dir(root).map_err(TransportError::io("list", root))? {
         let entry = entry.map_err(TransportError::io("list", root))?;
         let other = entry.file_name();

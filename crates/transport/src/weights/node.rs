@@ -1,13 +1,13 @@
 //! One node of the tree: a root directory, a server if it listens, and pulls from other nodes.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prl_weights::{Manifest, retain_versions};
+use prl_weights::{Manifest, create_directory, retain_versions};
 use tokio::sync::{Mutex, OnceCell, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -211,7 +211,7 @@ impl WeightNode {
     async fn lock_root(&self) -> Result<File, TransportError> {
         let root = self.shelf.root().to_owned();
         blocking(move || {
-            fs::create_dir_all(&root).map_err(TransportError::io("create", &root))?;
+            create_directory(&root)?;
             let path = root.join(LOCK_FILE);
             let file = File::create(&path).map_err(TransportError::io("create", &path))?;
             match file.try_lock() {

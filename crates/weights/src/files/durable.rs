@@ -43,6 +43,18 @@ pub(crate) fn replace_unsynced_name<T>(
     Ok(value)
 }
 
+/// Makes a directory, with those above it that are missing, so that their names survive a power cut.
+///
+/// # Errors
+/// [`WeightsError::Io`] naming the directory at fault.
+pub fn create_directory(directory: &Path) -> Result<(), WeightsError> {
+    let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
+    fs::create_dir_all(directory).map_err(WeightsError::io("create", directory))?;
+    // The last ancestor of a relative path is empty, which is no directory.
+    let made = missing.into_iter().filter(|path| !path.as_os_str().is_empty());
+    made.map(parent_directory).try_for_each(sync_directory)
+}
+
 /// Makes the names in `directory` (creations, renames, removals) survive a power cut.
 ///
 /// # Errors

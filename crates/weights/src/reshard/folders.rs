@@ -12,6 +12,7 @@ use super::share::{FOLDER, WholeShapes, check_count, check_shares, notes};
 use super::{Layout, ReshardPlan, TensorShape};
 use crate::checkpoints::Checkpoint;
 use crate::checkpoints::shards::write_noted;
+use crate::files::durable::create_directory;
 use crate::files::write::TensorToWrite;
 use crate::manifest::companions::version_files;
 use crate::{WeightsError, WrittenCheckpoint};
@@ -67,7 +68,7 @@ pub fn reshard_folders(
     let mut written_bytes = 0;
     for rank in 0..target.ranks {
         let directory = rank_directory(to, target, rank);
-        fs::create_dir_all(&directory).map_err(WeightsError::io("create", &directory))?;
+        create_directory(&directory)?;
         let parts = receive(&sources, &tensors, &plan, &want, rank)?;
         let parts: Vec<TensorToWrite<'_>> = parts.iter().map(|(index, part)| part.view(&tensors[*index])).collect();
         written_bytes += parts.iter().map(|part| part.data.len() as u64).sum::<u64>();

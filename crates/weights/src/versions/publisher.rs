@@ -12,7 +12,7 @@ use super::{FULL_REQUEST_FILE, free_path, published_versions, remove_version, re
 use crate::checkpoints::Checkpoint;
 use crate::checkpoints::adapter::{self, Adapter};
 use crate::files::Shard;
-use crate::files::durable::sync_directory;
+use crate::files::durable::{create_directory, sync_directory};
 use crate::files::write::TensorToWrite;
 use crate::manifest::companions::companion_files;
 use crate::manifest::companions::version_files;
@@ -92,7 +92,7 @@ impl WeightPublisher {
     /// [`WeightsError::Io`], also when another publisher works in `root`.
     pub fn open(root: &Path, options: PublisherOptions) -> Result<Self, WeightsError> {
         let own = root.join(OWN_DIRECTORY);
-        fs::create_dir_all(&own).map_err(WeightsError::io("create", &own))?;
+        create_directory(&own)?;
         let lock = File::open(&own).map_err(WeightsError::io("open", &own))?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
