@@ -104,6 +104,20 @@ fn folders_that_are_rewritten_in_place_keep_their_other_files() {
 }
 
 #[test]
+fn a_file_that_is_a_link_to_its_source_is_replaced_and_the_source_stays() {
+    let dir = TempDir::new().unwrap();
+    let (from, to) = (dir.path().join("whole"), dir.path().join("fsdp"));
+    model(&from);
+    let linked = to.join("rank_0").join("config.json");
+    fs::create_dir_all(to.join("rank_0")).unwrap();
+    std::os::unix::fs::symlink(from.join("config.json"), &linked).unwrap();
+    reshard_folders(&from, &rules("whole"), &to, &rules("fsdp:2"), ANY).unwrap();
+    for file in [from.join("config.json"), linked] {
+        assert_eq!(fs::read_to_string(&file).unwrap(), "{}", "{}", file.display());
+    }
+}
+
+#[test]
 fn experts_live_on_one_rank_each() {
     let dir = TempDir::new().unwrap();
     let (whole, to) = (dir.path().join("whole"), dir.path().join("to"));

@@ -4,7 +4,8 @@
 //! time.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::rules::{Cut, LayoutRules};
@@ -12,7 +13,7 @@ use super::share::{FOLDER, WholeShapes, check_count, check_shares, notes};
 use super::{Layout, ReshardPlan, TensorShape};
 use crate::checkpoints::Checkpoint;
 use crate::checkpoints::shards::write_noted;
-use crate::files::durable::create_directory;
+use crate::files::durable::{create_directory, replace_file};
 use crate::files::write::TensorToWrite;
 use crate::manifest::companions::version_files;
 use crate::{WeightsError, WrittenCheckpoint};
@@ -199,17 +200,19 @@ fn receive(
     Ok(received)
 }
 
+/// Copies what is beside the weights. Each copy takes the place of a file whole, so that one which is a link to its source does not empty that.
 fn copy_others(from: &Path, to: &Path) -> Result<(), WeightsError> {
     let real = |path: &Path| fs::canonicalize(path).map_err(WeightsError::io("find", path));
-    // A copy of a file onto itself would empty it.
     if real(from)? == real(to)? {
         return Ok(());
     }
     for name in version_files(from)? {
-        let copy = to.join(&name);
-        if !name.contains(".safetensors") {
-            fs::copy(from.join(&name), &copy).map_err(WeightsError::io("copy to", &copy))?;
+        if name.contains(".safetensors") {
+            continue;
         }
+        let source = from.join(&name);
+        let mut file = File::open(&source).map_err(WeightsError::io("open", &source))?;
+        replace_file(&to.join(&name), |copy| io::copy(&mut file, copy))?;
     }
     Ok(())
 }
