@@ -314,6 +314,10 @@ export declare class NativeWeightPublisher {
   stage(version: number): Promise<string>
   /** Publishes the staged version. `canary` is JSON or null. */
   publish(version: number, digest: string, shards: Array<NativeStagedShard>, canary: string | undefined | null, full: boolean): Promise<NativePublished>
+  /** Makes an empty folder for the files of a version that an earlier publisher has published. */
+  stageAgain(version: number): Promise<string>
+  /** Takes that folder for the newest version; returns false when it is of no use. */
+  takeOver(version: number, digest: string, shards: Array<NativeStagedShard>): Promise<boolean>
   /** Publishes a copy of a folder. `canary` is JSON or null. */
   publishFolder(version: number, folder: string, canary: string | undefined | null, full: boolean): Promise<NativePublished>
   /** Makes the newest version full; returns false when it already is. */

@@ -42,6 +42,7 @@ export async function grpcWeightSender(
       newest = published.manifest;
       return published;
     },
+    takeOver: (version, save) => files.takeOver(version, save),
     async delivered(signal) {
       if (newest !== undefined) await untilAcknowledged(node, newest, signal);
     },

@@ -55,6 +55,11 @@ export interface WeightSender {
     canary: Canary | null,
     options?: { full?: boolean },
   ): Promise<PublishedWeights>;
+  /**
+   * Goes on from the newest version, which the trainer before this one published: lets `save` write its folder once more, so that it can be
+   * served in full.
+   */
+  takeOver(version: number, save: (dir: string) => Promise<StagedWeights>): Promise<void>;
   /** Waits until the newest version has arrived where it is needed, or can arrive without this process. */
   delivered(signal: AbortSignal): Promise<void>;
   /** Allows other publishers in the folder. */
@@ -115,6 +120,10 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
       const published = await weights.publish(version, save, { canary, full });
       if (published.manifest.encoding === "sparse") watchRequests(weights);
       return published;
+    },
+    async takeOver(version, save) {
+      const weights = await publisher();
+      if (await weights.takeOver(version, save)) watchRequests(weights);
     },
     async receive(version, { deadlineMs, signal }) {
       const deadline = performance.now() + deadlineMs;

@@ -54,6 +54,20 @@ fn scored(canary: Option<String>) -> Result<Option<Canary>, NativeError> {
         .transpose()
 }
 
+fn staged(digest: String, shards: Vec<NativeStagedShard>) -> Result<Staged, NativeError> {
+    let shards = shards.into_iter().map(|shard| {
+        Ok(Shard {
+            bytes: whole("bytes", shard.bytes)?,
+            file: shard.file,
+            digest: shard.digest,
+        })
+    });
+    Ok(Staged {
+        digest,
+        shards: shards.collect::<Result<_, NativeError>>()?,
+    })
+}
+
 /// Publishes versions into a root folder.
 #[napi]
 pub struct NativeWeightPublisher {
@@ -118,21 +132,32 @@ impl NativeWeightPublisher {
         full: bool,
     ) -> napi::Result<PromiseRaw<'env, NativePublished>> {
         let version = whole("version", version)?;
-        let shards = shards
-            .into_iter()
-            .map(|shard| {
-                Ok(Shard {
-                    bytes: whole("bytes", shard.bytes)?,
-                    file: shard.file,
-                    digest: shard.digest,
-                })
-            })
-            .collect::<Result<_, NativeError>>()?;
+        let staged = staged(digest, shards)?;
         self.run(env, move |publisher| {
             let canary = scored(canary)?;
-            let staged = Staged { digest, shards };
             NativePublished::new(&publisher.publish(version, staged, canary, full)?)
         })
+    }
+
+    /// Makes an empty folder for the files of a version that an earlier publisher has published.
+    #[napi(catch_unwind)]
+    pub fn stage_again<'env>(&self, env: &'env Env, version: f64) -> napi::Result<PromiseRaw<'env, String>> {
+        let version = whole("version", version)?;
+        self.run(env, move |publisher| Ok(text(&publisher.stage_again(version)?)))
+    }
+
+    /// Takes that folder for the newest version; returns false when it is of no use.
+    #[napi(catch_unwind)]
+    pub fn take_over<'env>(
+        &self,
+        env: &'env Env,
+        version: f64,
+        digest: String,
+        shards: Vec<NativeStagedShard>,
+    ) -> napi::Result<PromiseRaw<'env, bool>> {
+        let version = whole("version", version)?;
+        let staged = staged(digest, shards)?;
+        self.run(env, move |publisher| Ok(publisher.take_over(version, staged)?))
     }
 
     /// Publishes a copy of a folder. `canary` is JSON or null.

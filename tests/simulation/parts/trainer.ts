@@ -43,7 +43,7 @@ export function trainer({ world, defect, pace }: Machine): Program {
       config: config.trainer,
       maxSteps: config.max_steps,
       startStep: start.step,
-      earlier: taken === null ? undefined : { ...taken, scratch: join(runDir, "run", "scratch") },
+      earlier: taken ?? undefined,
       profileDir: join(runDir, "profile"),
       checkpoints: { ...checkpoints, rules: ckpt },
       rollouts: filesystemRollouts(runDir, runId, attempt),
@@ -121,6 +121,12 @@ function sender(runDir: string, keep: number): WeightSender {
       await rm(join(old, "manifest.json"), { force: true });
       await rm(old, { recursive: true, force: true });
       return { dir, manifest: await readManifest(dir) };
+    },
+    async takeOver(_version, save) {
+      const dir = join(runDir, "run", "again");
+      await mkdir(dir, { recursive: true });
+      await save(dir);
+      await rm(dir, { recursive: true });
     },
     delivered: async () => undefined,
     close: async () => undefined,

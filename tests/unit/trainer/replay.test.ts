@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { openMetrics } from "../../../ts/monitors/index.ts";
 import { takeOver, type TakenOver, untilAdopted } from "../../../ts/trainer/index.ts";
-import { assertSameWeights } from "../../../ts/trainer/rl/replay.ts";
+import { takeOverWeights } from "../../../ts/trainer/rl/replay.ts";
 import {
   hasHalf,
   isCheckpointStep,
@@ -143,24 +143,24 @@ describe("a trainer that takes the place of a lost one", () => {
   });
 
   test("ends by name when its weights are not those that were published", async () => {
-    const scratch = join(root, "scratch");
-    const trainer = {
-      async save(dir: string) {
-        await writeFile(join(dir, "model.safetensors"), "x");
-        return { digest: digestOf(5), shards: [] };
+    const saved = { digest: digestOf(5), shards: [] };
+    const trainer = { save: () => Promise.resolve(saved) };
+    const taken: unknown[] = [];
+    const weights = {
+      async takeOver(version: number, save: (dir: string) => Promise<unknown>) {
+        taken.push([version, await save(root)]);
       },
     };
-    const same = { version: 5, digest: digestOf(5) };
-    const other = { version: 5, digest: digestOf(6) };
-    await assertSameWeights(trainer, same, { scratch, backend: "engine" });
+    await takeOverWeights(trainer, { version: 5, digest: digestOf(5) }, { weights, backend: "engine" });
     for (const [backend, code] of [
       ["engine", "PRL_TRAIN_DIFFERS"],
       ["torch", "PRL_TRAIN_REPLAY"],
     ] as const) {
       const refused = { code, message: expect.stringContaining(`${digestOf(6)} was published`) as string };
-      await expect(assertSameWeights(trainer, other, { scratch, backend })).rejects.toMatchObject(refused);
+      const other = { version: 5, digest: digestOf(6) };
+      await expect(takeOverWeights(trainer, other, { weights, backend })).rejects.toMatchObject(refused);
     }
-    await expect(readFile(join(scratch, "model.safetensors"))).rejects.toThrow("ENOENT");
+    expect(taken).toEqual([[5, saved]]);
   });
 });
 

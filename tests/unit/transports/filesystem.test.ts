@@ -287,6 +287,22 @@ describe("weights by folders", () => {
     await trainer.close();
   });
 
+  test("of a trainer that was lost are served in full by the one in its place, before that publishes any", async () => {
+    const lost = filesystemWeights(runDir, { keep: 4 });
+    for (let version = 0; version < 3; version++) await lost.publish(version, save("BF16", version), null);
+    await lost.close();
+    await rm(join(runDir, "weights", "step_1"), { recursive: true });
+    const trainer = filesystemWeights(runDir, { keep: 4 });
+    await trainer.takeOver(2, save("BF16", 2));
+    const orchestrator = filesystemWeights(runDir, { keep: 4 });
+    const received = await orchestrator.receive(2, { deadlineMs: 10_000, signal: never });
+    expect(received.manifest).toMatchObject({ version: 2, encoding: "full" });
+    await received.release();
+    const next = await trainer.publish(3, save("BF16", 3), null);
+    expect(next.manifest).toMatchObject({ version: 3, encoding: "sparse", base: { version: 2 } });
+    await trainer.close();
+  });
+
   test("whose base is lost are given up by name when a newer one comes in full first", async () => {
     const publisher = await WeightPublisher.open(join(runDir, "weights"));
     for (let version = 0; version < 3; version++) await publisher.publish(version, save("BF16", version));

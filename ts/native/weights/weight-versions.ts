@@ -52,8 +52,8 @@ export class WeightPublisher {
   }
 
   /**
-   * Opens `root`, which is made when missing. The first version will be full. Errors: PRL_WEIGHTS_IO when another publisher works
-   * there.
+   * Opens `root`, which is made when missing. The first version will be full, unless the one before it is taken over. Errors: PRL_WEIGHTS_IO
+   * when another publisher works there.
    */
   static async open(root: string, options: WeightPublisherOptions = {}): Promise<WeightPublisher> {
     checkOptions(CODE, "WeightPublisher.open", publisherSchema, options);
@@ -80,6 +80,17 @@ export class WeightPublisher {
     const scored = canary === null ? null : canaryJson(canary);
     const { dir, manifest } = await nativeAsync(() => this.#native.publish(version, digest, shards, scored, full));
     return { dir, manifest: parseManifest(manifest) };
+  }
+
+  /**
+   * Goes on from the newest version, which an earlier publisher made: lets `save` write its folder once more. Then this publisher can make it full,
+   * even when the root is damaged, and publishes the next version as its changes. Resolves to whether it has taken the folder: it does not
+   * when every version is full anyway, or when `save` writes other files beside the weights. Errors: PRL_WEIGHTS_DIGEST for other weights.
+   */
+  async takeOver(version: number, save: (dir: string) => Promise<StagedWeights>): Promise<boolean> {
+    const staging = await nativeAsync(() => this.#native.stageAgain(version));
+    const { digest, shards } = await save(staging);
+    return nativeAsync(() => this.#native.takeOver(version, digest, shards));
   }
 
   /**

@@ -4,9 +4,9 @@
  *
  * Everything follows from the run directory. The trainer publishes a version before it logs the step, and logs the step before its half of the
  * checkpoint exists, so nothing can be missing that would not be done again. Steps up to the newest visible version are trained without a second
- * version, line or half, and at that version the weights are compared with what was published. The orchestrator and the servers notice nothing.
+ * version, line or half, and at that version the weights are compared with what was published and taken over: they can be served in full, and the next version builds
+ * on them. The orchestrator and the servers notice nothing.
  */
-import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { messageOf, PrlError } from "../../errors.ts";
@@ -18,6 +18,7 @@ import {
   newestVersion,
   newestWholeHalf,
   verifyHalf,
+  type WeightSender,
 } from "../../transports/index.ts";
 import type { TrainerBackend } from "../backend/backend.ts";
 
@@ -93,27 +94,23 @@ export function cannotReplay(message: string, cause?: unknown): PrlError {
 }
 
 /**
- * Compares the weights with those that were published under the same number, by the digest of a folder that is written for that and removed.
+ * Goes on from the newest published version with weights that were trained again: their digest must be the published one.
  *
  * @throws PrlError `PRL_TRAIN_DIFFERS`; `PRL_TRAIN_REPLAY` with PyTorch, which promises no equal bits
  */
-export async function assertSameWeights(
+export async function takeOverWeights(
   trainer: Pick<TrainerBackend, "save">,
   { version, digest }: EarlierWork["published"],
-  { scratch, backend }: { scratch: string; backend: "engine" | "torch" },
+  { weights, backend }: { weights: Pick<WeightSender, "takeOver">; backend: "engine" | "torch" },
 ): Promise<void> {
-  await rm(scratch, { recursive: true, force: true });
-  await mkdir(scratch, { recursive: true });
-  try {
-    const found = await trainer.save(scratch);
-    if (found.digest === digest) return;
+  await weights.takeOver(version, async (dir) => {
+    const found = await trainer.save(dir);
+    if (found.digest === digest) return found;
     const what = `version ${version}, trained again, has digest ${found.digest}, and ${digest} was published`;
     if (backend === "torch") throw cannotReplay(`${what}: PyTorch computes other bits from run to run`);
     throw new PrlError(
       "PRL_TRAIN_DIFFERS",
       `${what}: the same batches must give the same bits, so the machine or this program is at fault; go on with --resume`,
     );
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
+  });
 }

@@ -30,7 +30,7 @@ import { checkpointDisk } from "../checkpoint-disk.ts";
 import { type BackendJob, type StepBatch, traceDirOf, type TrainerBackend } from "../backend/backend.ts";
 import { openBackend } from "../backend/open-backend.ts";
 import { learningRate } from "../schedule.ts";
-import { assertSameWeights, cannotReplay, type EarlierWork } from "./replay.ts";
+import { cannotReplay, type EarlierWork, takeOverWeights } from "./replay.ts";
 import { tokenStaleness } from "./token-staleness.ts";
 import { peakMemory, trainMetrics } from "../train-metrics.ts";
 import { TrainSteps } from "../train-step.ts";
@@ -56,8 +56,8 @@ export interface TrainerJob {
   maxSteps: number | null;
   /** Step of the checkpoint whose trainer half `modelDir` is; 0 for a new run. */
   startStep: number;
-  /** What earlier processes of the attempt have done since `startStep`, and an unused folder for a copy of the weights; absent: nothing. */
-  earlier?: (EarlierWork & { scratch: string }) | undefined;
+  /** What earlier processes of the attempt have done since `startStep`; absent: nothing. */
+  earlier?: EarlierWork | undefined;
   /** Gets the trace of `config.profile_step`. */
   profileDir: string;
   /** Null: none are written. */
@@ -183,14 +183,14 @@ class TrainerRun {
     }
   }
 
-  /** Makes a version visible, or compares it with the newest one that is. */
+  /** Makes a version visible, or goes on from the newest one that is. */
   async #publish(version: number, full: boolean): Promise<void> {
     const { config, earlier, weights } = this.#job;
     const trainer = this.#trainer;
     if (earlier !== undefined && this.#isPublished(version)) {
-      const { published, scratch } = earlier;
+      const { published } = earlier;
       if (version === published.version)
-        await assertSameWeights(trainer, published, { scratch, backend: config.backend });
+        await takeOverWeights(trainer, published, { weights, backend: config.backend });
       return;
     }
     const canary = await scoreCanary(trainer, this.#canaryIds);

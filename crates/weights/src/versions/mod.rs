@@ -5,13 +5,14 @@
 //! folder, whatever its encoding. Names that begin with `.` are for the internal use of publisher and receivers.
 
 mod folder;
+mod full_request;
 mod lease;
 mod publisher;
 mod receiver;
-mod resume;
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
 #[path = "../../tests/support/refused_call.rs"]
 mod refused_call;
+mod resume;
 mod retention;
 mod verify;
 

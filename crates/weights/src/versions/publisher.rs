@@ -8,14 +8,13 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FULL_REQUEST_FILE, free_path, published_versions, remove_version, retain_versions, version_directory};
+use super::{free_path, published_versions, remove_version, retain_versions, version_directory};
 use crate::checkpoints::Checkpoint;
 use crate::checkpoints::adapter::{self, Adapter};
 use crate::files::Shard;
 use crate::files::durable::{create_directory, sync_directory};
 use crate::files::write::TensorToWrite;
 use crate::manifest::companions::companion_files;
-use crate::manifest::companions::version_files;
 use crate::manifest::verified::mark_written;
 use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, read_manifest, write_manifest};
 use crate::sparse::{SparseOptions, write_sparse};
@@ -27,7 +26,7 @@ const MAX_SPARSE_SHARE: f64 = 0.5;
 /// A late receiver reads the whole chain of sparse versions. The chain ends when it has as many bytes as this many full versions, or at
 /// [`MAX_CHAIN`] sparse ones.
 const MAX_CHAIN_FULLS: u64 = 4;
-const MAX_CHAIN: u64 = 64;
+pub(super) const MAX_CHAIN: u64 = 64;
 /// Bytes of weights that a sparse shard describes: bounds the memory of publishing.
 const SPARSE_SHARD_BYTES: u64 = 1 << 30;
 
@@ -86,7 +85,7 @@ pub(super) struct Newest {
 
 impl WeightPublisher {
     /// Publishes into `root`, which is made when it is missing. Removes unfinished work of an earlier publisher. The
-    /// first version will be full.
+    /// first version will be full, unless the one before it is taken over.
     ///
     /// # Errors
     /// [`WeightsError::Io`], also when another publisher works in `root`.
@@ -222,70 +221,7 @@ impl WeightPublisher {
         })
     }
 
-    /// Makes the newest version full when it is sparse, because a receiver asked for it or because it is to be kept.
-    /// Its digest stays. Returns its manifest; `None` when there is nothing to do.
-    ///
-    /// # Errors
-    /// [`WeightsError::Io`] when the system refuses; the version is then still the sparse one.
-    pub fn make_newest_full(&mut self) -> Result<Option<Manifest>, WeightsError> {
-        let Some(newest) = self
-            .newest
-            .as_mut()
-            .filter(|newest| newest.manifest.encoding == Encoding::Sparse)
-        else {
-            return Ok(None);
-        };
-        let directory = version_directory(&self.root, newest.manifest.version);
-        let staged = newest.weights.directory();
-        for name in version_files(staged)? {
-            let target = directory.join(&name);
-            match fs::hard_link(staged.join(&name), &target) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(WeightsError::io("link", &target)(error));
-                }
-                _ => {}
-            }
-        }
-        let manifest = Manifest {
-            base: None,
-            encoding: Encoding::Full,
-            shards: newest.shards.clone(),
-            ..newest.manifest.clone()
-        };
-        write_manifest(&directory, &manifest)?;
-        newest.manifest = manifest.clone();
-        newest.chain_bytes = 0;
-        newest.chain_length = 0;
-        Ok(Some(manifest))
-    }
-
-    /// [`WeightPublisher::make_newest_full`] when a receiver has asked for it. After a failure the request stays.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn serve_full_request(&mut self) -> Result<Option<Manifest>, WeightsError> {
-        if !self.full_is_requested()? {
-            return Ok(None);
-        }
-        let made = self.make_newest_full()?;
-        self.end_full_request()?;
-        Ok(made)
-    }
-
-    fn full_is_requested(&self) -> Result<bool, WeightsError> {
-        let path = self.root.join(FULL_REQUEST_FILE);
-        path.try_exists().map_err(WeightsError::io("look for", &path))
-    }
-
-    fn end_full_request(&self) -> Result<(), WeightsError> {
-        let path = self.root.join(FULL_REQUEST_FILE);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WeightsError::io("remove", &path)(error)),
-            _ => Ok(()),
-        }
-    }
-
-    fn staging(&self, version: u64) -> PathBuf {
+    pub(super) fn staging(&self, version: u64) -> PathBuf {
         self.own(&format!("step_{version}"))
     }
 
@@ -295,7 +231,7 @@ impl WeightPublisher {
     }
 
     /// The staged weights when versions may be sparse and most of these are 16-bit.
-    fn may_be_sparse(&self, version: u64) -> Result<Option<Checkpoint>, WeightsError> {
+    pub(super) fn may_be_sparse(&self, version: u64) -> Result<Option<Checkpoint>, WeightsError> {
         if !self.options.sparse {
             return Ok(None);
         }

@@ -76,8 +76,21 @@ impl Place {
         version_directory(self.path(), version)
     }
 
+    /// Puts a new publisher in the place of the one before, as if that had been killed.
+    pub(crate) fn restart(&mut self) {
+        // The root is locked as long as its publisher lives.
+        let elsewhere = tempfile::tempdir().unwrap();
+        self.publisher = WeightPublisher::open(elsewhere.path(), SPARSE).unwrap();
+        self.publisher = WeightPublisher::open(self.path(), SPARSE).unwrap();
+    }
+
     pub(crate) fn stage(&mut self, version: u64) -> Staged {
         let directory = self.publisher.stage(version).unwrap();
+        self.save(&directory, version)
+    }
+
+    /// Writes the weights of `version` and a config.
+    pub(crate) fn save(&self, directory: &Path, version: u64) -> Staged {
         fs::write(directory.join("config.json"), self.config).unwrap();
         let data = weights(version, self.period, self.jump);
         let shape = [data.len() * 8 / self.dtype.bits()];
@@ -87,7 +100,7 @@ impl Place {
             shape: &shape,
             data: &data,
         }];
-        let written = write_checkpoint(&directory, &tensors, u64::MAX).unwrap();
+        let written = write_checkpoint(directory, &tensors, u64::MAX).unwrap();
         Staged {
             digest: written.digest,
             shards: written.shards,

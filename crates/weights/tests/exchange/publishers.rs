@@ -19,17 +19,7 @@ fn a_second_publisher_is_refused_and_a_new_one_starts_full() {
     let error = WeightPublisher::open(place.path(), SPARSE).unwrap_err();
     assert_eq!(error.code(), "PRL_WEIGHTS_IO");
     assert!(error.to_string().contains("another publisher"), "{error}");
-    let Place { root, publisher, .. } = place;
-    drop(publisher);
-    let publisher = WeightPublisher::open(root.path(), SPARSE).unwrap();
-    let mut place = Place {
-        root,
-        publisher,
-        dtype: Dtype::BF16,
-        period: 60,
-        jump: 1,
-        config: "{\"rope_theta\": 10000}",
-    };
+    place.restart();
     assert!(!place.path().join(".publisher/step_2").exists());
     assert_eq!(place.publish(2, false), Encoding::Full);
 }
@@ -199,4 +189,73 @@ fn a_folder_is_sparse_after_a_version_that_was_made_full() {
     );
     let (_state, mut receiver) = place.receiver();
     place.check(&receiver.receive(2).unwrap(), 2);
+}
+
+/// Three versions, of which the last two are sparse, and a new publisher in the place of the one that made them.
+fn left_by_another() -> Place {
+    let mut place = Place::new(SPARSE);
+    for version in 0..3 {
+        place.publish(version, false);
+    }
+    place.restart();
+    place
+}
+
+#[test]
+fn a_publisher_that_takes_the_newest_version_over_goes_on_from_it_and_makes_it_full() {
+    let mut place = left_by_another();
+    let again = place.publisher.stage_again(2).unwrap();
+    let staged = place.save(&again, 2);
+    assert!(place.publisher.take_over(2, staged).unwrap());
+    assert_eq!(published_versions(place.path()).unwrap(), [0, 1, 2]);
+    assert_eq!(place.publish(3, false), Encoding::Sparse);
+    let (_state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(3).unwrap(), 3);
+
+    // What the version builds on is gone, so only the saved folder has its weights.
+    place.restart();
+    fs::remove_dir_all(place.directory(1)).unwrap();
+    let again = place.publisher.stage_again(3).unwrap();
+    let staged = place.save(&again, 3);
+    assert!(place.publisher.take_over(3, staged).unwrap());
+    let (_state, mut late) = place.receiver();
+    assert_eq!(late.receive(3).unwrap_err().code(), "PRL_WEIGHTS_BASE");
+    late.request_full().unwrap();
+    assert!(place.publisher.serve_full_request().unwrap().is_some());
+    place.check(&late.receive(3).unwrap(), 3);
+    assert_eq!(place.publish(4, false), Encoding::Sparse);
+    place.check(&late.receive(4).unwrap(), 4);
+}
+
+#[test]
+fn a_version_is_not_taken_over_with_other_weights_or_other_files_beside_them() {
+    let mut place = left_by_another();
+    let again = place.publisher.stage_again(2).unwrap();
+    let staged = place.save(&again, 1);
+    let error = place.publisher.take_over(2, staged).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_DIGEST");
+    let again = place.publisher.stage_again(2).unwrap();
+    let staged = place.save(&again, 2);
+    fs::write(again.join("config.json"), "{}").unwrap();
+    assert!(!place.publisher.take_over(2, staged).unwrap());
+    assert!(!again.exists());
+    assert_eq!(place.publish(3, false), Encoding::Full);
+}
+
+#[test]
+fn a_publisher_that_has_published_nothing_makes_the_newest_version_of_its_root_full() {
+    let mut place = left_by_another();
+    let (_state, mut receiver) = place.receiver();
+    receiver.request_full().unwrap();
+    let delta = place.directory(1).join("delta.safetensors");
+    let bytes = fs::read(&delta).unwrap();
+    fs::write(&delta, &bytes[1..]).unwrap();
+    // A request that cannot be served stays.
+    place.publisher.serve_full_request().expect_err("the root is damaged");
+    fs::write(&delta, &bytes).unwrap();
+    let manifest = place.publisher.serve_full_request().unwrap().unwrap();
+    assert_eq!((manifest.version, manifest.encoding), (2, Encoding::Full));
+    assert!(place.publisher.serve_full_request().unwrap().is_none());
+    place.check(&receiver.receive(2).unwrap(), 2);
+    assert_eq!(place.publish(3, false), Encoding::Sparse);
 }

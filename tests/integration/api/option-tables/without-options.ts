@@ -22,6 +22,7 @@ export const WITHOUT_OPTIONS: readonly string[] = [
   "writeManifest",
   "diffWeights",
   "verifyWeights",
+  "WeightPublisher.takeOver",
   "WeightPublisher.makeNewestFull",
   "WeightPublisher.serveFullRequest",
   "WeightPublisher.close",

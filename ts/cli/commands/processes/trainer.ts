@@ -66,7 +66,6 @@ async function takenOver(input: Input): Promise<TakenOver | null> {
 async function train(input: Input, taken: TakenOver | null, metrics: Metrics, signal: AbortSignal): Promise<void> {
   const { config, runDir, member } = input;
   const { rollouts, weights, addresses } = await openTransports(input, taken !== null);
-  const scratch = join(runDir, "run", "trained-again");
   const turn = config.colocated ? trainerTurn(runDir, input.attempt) : null;
   await runTrainer({
     modelDir: taken?.start.modelDir ?? config.model_dir,
@@ -77,7 +76,7 @@ async function train(input: Input, taken: TakenOver | null, metrics: Metrics, si
     mergesAdapter: config.merges_adapter,
     maxSteps: config.max_steps,
     startStep: taken?.start.step ?? config.start_step,
-    ...(taken !== null && { earlier: { ...taken, scratch } }),
+    ...(taken !== null && { earlier: taken }),
     profileDir: join(runDir, PROFILE_FOLDER),
     checkpoints: checkpointsOf(input),
     rollouts,
