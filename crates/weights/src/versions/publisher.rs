@@ -346,8 +346,8 @@ impl WeightPublisher {
         write_manifest(&staged, &manifest)?;
         mark_written(&staged, &manifest.shards);
         let directory = self.put_in_place(&staged, version)?;
-        if keep_for_sparse {
-            self.replace_newest(Some(Newest {
+        let newest = match keep_for_sparse {
+            true => Some(Newest {
                 shards: manifest.shards.clone(),
                 files: manifest.files.clone().unwrap_or_default(),
                 manifest: manifest.clone(),
@@ -355,8 +355,11 @@ impl WeightPublisher {
                 _lease: Lease::take(&directory)?,
                 chain_bytes: 0,
                 chain_length: 0,
-            }))?;
-        }
+            }),
+            // The one before is the newest no more, and retention may remove it.
+            false => None,
+        };
+        self.replace_newest(newest)?;
         retain_versions(&self.root, self.options.keep)?;
         Ok(Published { directory, manifest })
     }

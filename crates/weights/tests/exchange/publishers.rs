@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use prl_weights::{
-    Dtype, Encoding, INDEX_FILE, Lease, LoadedWeights, Staged, TensorToWrite, WeightPublisher, WriteOptions,
-    published_versions, write_checkpoint, write_safetensors,
+    Dtype, Encoding, INDEX_FILE, Lease, LoadedWeights, PublisherOptions, Staged, TensorToWrite, WeightPublisher,
+    WriteOptions, published_versions, write_checkpoint, write_safetensors,
 };
 
 use crate::place::{ELEMENTS, Place, SPARSE, canary, weights};
@@ -258,4 +258,20 @@ fn a_publisher_that_has_published_nothing_makes_the_newest_version_of_its_root_f
     assert!(place.publisher.serve_full_request().unwrap().is_none());
     place.check(&receiver.receive(2).unwrap(), 2);
     assert_eq!(place.publish(3, false), Encoding::Sparse);
+}
+
+#[test]
+fn a_version_after_one_of_other_elements_is_compared_with_none_that_retention_removed() {
+    let mut place = Place::new(PublisherOptions { keep: 1, ..SPARSE });
+    place.publish(0, false);
+    place.publish(1, false);
+    place.dtype = Dtype::F32;
+    assert_eq!(place.publish(2, false), Encoding::Full);
+    place.dtype = Dtype::BF16;
+    assert_eq!(published_versions(place.path()).unwrap(), [2]);
+    let (_state, mut receiver) = place.receiver();
+    receiver.request_full().unwrap();
+    assert!(place.publisher.serve_full_request().unwrap().is_none(), "it is full");
+    assert_eq!(place.publish(3, false), Encoding::Full);
+    place.check(&receiver.receive(3).unwrap(), 3);
 }
