@@ -122,10 +122,9 @@ impl WeightPublisher {
         if newest.is_some_and(|newest| newest >= version) {
             self.replace_newest(None)?;
         }
-        for stale in published_versions(&self.root)?
-            .into_iter()
-            .filter(|&stale| stale >= version)
-        {
+        // The newest is the first to go, because each may be what the ones after it build on.
+        let published = published_versions(&self.root)?;
+        for &stale in published.iter().rev().take_while(|&&stale| stale >= version) {
             self.retire(stale)?;
         }
         let directory = self.staging(version);

@@ -261,6 +261,18 @@ fn a_publisher_that_has_published_nothing_makes_the_newest_version_of_its_root_f
 }
 
 #[test]
+fn versions_of_an_earlier_attempt_go_from_the_newest_on_so_that_none_loses_its_base() {
+    let mut place = Place::new(SPARSE);
+    for version in 0..3 {
+        place.publish(version, false);
+    }
+    // A directory cannot take the place of a link, so version 2 cannot be retired.
+    std::os::unix::fs::symlink("nowhere", place.path().join(".publisher/retired_2-0")).unwrap();
+    assert_eq!(place.publisher.stage(1).unwrap_err().code(), "PRL_WEIGHTS_IO");
+    assert_eq!(published_versions(place.path()).unwrap(), [0, 1, 2]);
+}
+
+#[test]
 fn a_version_after_one_of_other_elements_is_compared_with_none_that_retention_removed() {
     let mut place = Place::new(PublisherOptions { keep: 1, ..SPARSE });
     place.publish(0, false);
