@@ -63,14 +63,13 @@ impl WeightPublisher {
         self.refuse_other_kind(version, is_adapter)?;
         let copy = self.own(&format!("copy_{version}"));
         make_empty(&copy)?;
-        for entry in fs::read_dir(folder).map_err(WeightsError::io("list", folder))? {
-            let path = entry.map_err(WeightsError::io("list", folder))?.path();
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if is_plain_file_name(name) && !name.starts_with('.') && name != MANIFEST_FILE && path.is_file() {
-                fs::copy(&path, copy.join(name)).map_err(WeightsError::io("copy", &path))?;
-            }
-        }
-        let staged = Staged::of_folder(&copy)?;
+        let staged = copy_files(folder, &copy)
+            .and_then(|()| Staged::of_folder(&copy))
+            .inspect_err(|_| {
+                if let Err(error) = fs::remove_dir_all(&copy) {
+                    tracing::warn!(copy = %copy.display(), %error, "the part of a folder that was copied stays");
+                }
+            })?;
         // Only now are versions removed: a failure before leaves the root unchanged, and `folder` may be one of these versions.
         let staging = self.stage(version)?;
         fs::rename(&copy, &staging).map_err(WeightsError::io("rename a copy to", &staging))?;
@@ -79,4 +78,19 @@ impl WeightPublisher {
         }
         self.publish(version, staged, canary, full)
     }
+}
+
+fn copy_files(folder: &Path, copy: &Path) -> Result<(), WeightsError> {
+    for entry in fs::read_dir(folder).map_err(WeightsError::io("list", folder))? {
+        let path = entry.map_err(WeightsError::io("list", folder))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !is_plain_file_name(name) || name.starts_with('.') || name == MANIFEST_FILE {
+            continue;
+        }
+        // A link that leads nowhere is an error: without its file the version would not be the folder.
+        if fs::metadata(&path).map_err(WeightsError::io("find", &path))?.is_file() {
+            fs::copy(&path, copy.join(name)).map_err(WeightsError::io("copy", &path))?;
+        }
+    }
+    Ok(())
 }

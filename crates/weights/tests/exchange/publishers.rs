@@ -287,3 +287,18 @@ fn a_version_after_one_of_other_elements_is_compared_with_none_that_retention_re
     assert_eq!(place.publish(3, false), Encoding::Full);
     place.check(&receiver.receive(3).unwrap(), 3);
 }
+
+#[test]
+fn a_folder_with_a_link_that_leads_nowhere_is_not_published() {
+    let mut place = Place::new(SPARSE);
+    let folder = tempfile::tempdir().unwrap();
+    place.save(folder.path(), 0);
+    std::os::unix::fs::symlink("blobs/tokenizer", folder.path().join("tokenizer.json")).unwrap();
+    let error = place
+        .publisher
+        .publish_folder(0, folder.path(), None, false)
+        .unwrap_err();
+    assert!(error.to_string().contains("tokenizer.json"), "{error}");
+    assert!(published_versions(place.path()).unwrap().is_empty());
+    assert!(!place.path().join(".publisher/copy_0").exists(), "no part of it stays");
+}
