@@ -94,9 +94,14 @@ impl WeightReceiver {
         }
         let target = SparseVersion::open(lease.directory(), manifest)?;
         self.remove_leftovers()?;
-        let made = self.make(lease, target);
+        let made = self.make(lease, target).inspect_err(|_| {
+            // What was begun would keep its disk or memory until the next sparse version comes.
+            if let Err(error) = self.remove_leftovers() {
+                tracing::warn!(%error, "an unfinished folder stays");
+            }
+        })?;
         self.drop_old_folders(version)?;
-        made
+        Ok(made)
     }
 
     /// Asks the publisher to publish its newest version in full.

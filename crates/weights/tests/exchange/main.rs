@@ -4,3 +4,6 @@ mod encodings;
 mod place;
 mod publishers;
 mod receivers;
+#[cfg(target_os = "linux")]
+#[path = "../support/refused_call.rs"]
+mod refused_call;

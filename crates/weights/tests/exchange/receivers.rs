@@ -8,9 +8,12 @@ use std::thread;
 
 use prl_weights::{
     Encoding, Lease, MANIFEST_FILE, PublisherOptions, WeightReceiver, published_versions, retain_versions,
+    version_directory,
 };
 
 use crate::place::{Place, SPARSE};
+#[cfg(target_os = "linux")]
+use crate::refused_call::without;
 
 #[test]
 fn a_full_version_is_digested_once_on_a_machine_and_again_when_it_was_touched() {
@@ -242,8 +245,13 @@ fn a_damaged_base_gives_no_folder_and_a_full_version_mends_it() {
         }
         let file = place.directory(0).join("config.json");
         make(&file);
-        let (_state, mut receiver) = place.receiver();
+        let (state, mut receiver) = place.receiver();
         let error = receiver.receive(1).unwrap_err();
+        assert_eq!(
+            fs::read_dir(state.path()).unwrap().count(),
+            0,
+            "{damage}: nothing unfinished"
+        );
         // These are the codes after which a full version is asked for.
         let is_mended = ["PRL_WEIGHTS_BASE", "PRL_WEIGHTS_DIGEST"].contains(&error.code());
         assert!(is_mended, "{damage}: {}, {error}", error.code());
@@ -256,4 +264,22 @@ fn a_damaged_base_gives_no_folder_and_a_full_version_mends_it() {
         place.publisher.serve_full_request().unwrap().unwrap();
         place.check(&receiver.receive(1).unwrap(), 1);
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_version_that_needs_a_full_one_says_so_when_an_old_folder_cannot_be_removed_either() {
+    let mut place = Place::new(SPARSE);
+    for version in 0..5 {
+        place.publish(version, false);
+    }
+    fs::remove_dir_all(place.directory(3)).unwrap();
+    let (state, mut receiver) = place.receiver();
+    for version in 0..3 {
+        let folder = version_directory(state.path(), version);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("manifest.json"), "{}").unwrap();
+    }
+    let refused = without(libc::SYS_unlinkat, || receiver.receive(4).map(drop));
+    assert_eq!(refused.unwrap_err().code(), "PRL_WEIGHTS_BASE");
 }
