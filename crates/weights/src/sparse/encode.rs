@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::blocks::BLOCK_BYTES;
-use super::shard::{Coding, FORMAT, RECORDS, SparseRecord};
+use super::shard::{Coding, FORMAT, RECORDS, SPARSE_SHARD, SparseRecord};
 use super::tensor::{CodedBlocks, join};
 use crate::checkpoints::Checkpoint;
 use crate::checkpoints::shards::{WrittenCheckpoint, group_by_size};
@@ -185,7 +185,7 @@ fn write_shard(path: &Path, file: String, coded: &[CodedTensor<'_>]) -> Result<S
     let records: Vec<&SparseRecord> = coded.iter().map(|tensor| &tensor.record).collect();
     let records = serde_json::to_string(&records).map_err(|source| WeightsError::Format {
         file: path.display().to_string(),
-        kind: "sparse shard",
+        kind: SPARSE_SHARD,
         reason: source.to_string(),
         source: Some(source),
     })?;

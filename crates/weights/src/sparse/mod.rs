@@ -13,6 +13,8 @@ mod encode;
 mod shard;
 mod tensor;
 
+pub(crate) use shard::SPARSE_SHARD;
+
 pub use apply::apply_sparse;
 pub use encode::{SparseOptions, write_sparse};
 pub use shard::{Coding, SparseRecord, SparseVersion};

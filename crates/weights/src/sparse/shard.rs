@@ -9,6 +9,8 @@ use crate::files::SafetensorsFile;
 use crate::manifest::{BaseVersion, Encoding, Manifest};
 use crate::{Dtype, VersionHasher, WeightsError, is_digest};
 
+/// The kind of file in errors about malformed changes.
+pub(crate) const SPARSE_SHARD: &str = "sparse shard";
 /// The `format` in the metadata of sparse shards.
 pub(super) const FORMAT: &str = "prl-sparse";
 /// Metadata key of the list of records.
@@ -146,7 +148,7 @@ fn records(file: &SafetensorsFile) -> Result<Vec<SparseRecord>, WeightsError> {
         .ok_or_else(|| malformed(file, format!("its metadata has no {RECORDS:?}")))?;
     let records: Vec<SparseRecord> = serde_json::from_str(text).map_err(|source| WeightsError::Format {
         file: file.path().display().to_string(),
-        kind: "sparse shard",
+        kind: SPARSE_SHARD,
         reason: source.to_string(),
         source: Some(source),
     })?;
@@ -185,7 +187,7 @@ fn records(file: &SafetensorsFile) -> Result<Vec<SparseRecord>, WeightsError> {
 pub(super) fn malformed(file: &SafetensorsFile, reason: String) -> WeightsError {
     WeightsError::Format {
         file: file.path().display().to_string(),
-        kind: "sparse shard",
+        kind: SPARSE_SHARD,
         reason,
         source: None,
     }

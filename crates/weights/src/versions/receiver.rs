@@ -18,7 +18,7 @@ use crate::checkpoints::Checkpoint;
 use crate::manifest::companions::version_files;
 use crate::manifest::verified::mark_verified;
 use crate::manifest::{BaseVersion, Encoding, MANIFEST_FILE, Manifest, at, read_manifest};
-use crate::sparse::{SparseVersion, apply_sparse};
+use crate::sparse::{SPARSE_SHARD, SparseVersion, apply_sparse};
 
 /// So many folders stay in the state directory: the newest, and the one before it for engines that still load it.
 const KEPT_FOLDERS: usize = 2;
@@ -312,9 +312,10 @@ impl WeightReceiver {
     }
 }
 
-/// Names damage to the folder that a chain applies to as that of its base, whatever shows it: a lost or shortened file, other tensors. The sparse versions
-/// themselves were checked when they were opened.
+/// Names what keeps a chain from being applied as damage to the folder that it applies to: a lost or shortened file, other tensors. The digests of the
+/// sparse versions were compared when they were opened, so their changes are as they were published, which may be malformed.
 fn damage_of_base(error: WeightsError, first: &SparseVersion) -> WeightsError {
+    let is_of_changes = matches!(&error, WeightsError::Format { kind, .. } if *kind == SPARSE_SHARD);
     match &error {
         WeightsError::Manifest { .. } | WeightsError::Format { .. } | WeightsError::Tensor { .. } => {}
         WeightsError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {}
@@ -325,6 +326,9 @@ fn damage_of_base(error: WeightsError, first: &SparseVersion) -> WeightsError {
         path: first.directory().to_path_buf(),
         version,
         digest,
-        reason: format!("its folder is damaged: {error}"),
+        reason: match is_of_changes {
+            true => format!("its changes cannot be applied: {error}"),
+            false => format!("its folder is damaged: {error}"),
+        },
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use prl_weights::{
-    Encoding, Lease, MANIFEST_FILE, PublisherOptions, WeightReceiver, published_versions, retain_versions,
-    version_directory,
+    Encoding, Lease, MANIFEST_FILE, PublisherOptions, SafetensorsFile, WeightReceiver, digest, published_versions,
+    read_manifest, retain_versions, version_directory, write_manifest,
 };
 
 use crate::place::{Place, SPARSE};
@@ -264,6 +264,29 @@ fn a_damaged_base_gives_no_folder_and_a_full_version_mends_it() {
         place.publisher.serve_full_request().unwrap().unwrap();
         place.check(&receiver.receive(1).unwrap(), 1);
     }
+}
+
+#[test]
+fn changes_that_are_malformed_are_not_blamed_on_their_base() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let directory = place.directory(1);
+    let path = directory.join("delta.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    let data = SafetensorsFile::open(&path).unwrap().data().len();
+    let start = bytes.len() - data;
+    // The code begins with the length of a block.
+    bytes[start..start + 4].fill(0xff);
+    fs::write(&path, &bytes).unwrap();
+    let mut manifest = read_manifest(&directory).unwrap();
+    manifest.shards[0].digest = digest(&bytes);
+    write_manifest(&directory, &manifest).unwrap();
+    let (_state, mut receiver) = place.receiver();
+    let error = receiver.receive(1).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_BASE", "a full version mends it: {error}");
+    assert!(error.to_string().contains("its changes cannot be applied"), "{error}");
+    assert!(error.to_string().contains("delta.safetensors"), "{error}");
 }
 
 #[test]
