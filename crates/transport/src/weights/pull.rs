@@ -30,6 +30,9 @@ const DESCRIBE_WAIT: Duration = Duration::from_secs(5);
 /// Largest description; manifests and lists of files are far smaller.
 const MAX_DESCRIPTION_BYTES: usize = 64 << 20;
 
+/// So often the bytes of a version may count again because it began anew.
+const MAX_BEGINNINGS: u32 = 3;
+
 /// Why a pull leaves a source that did not fail.
 enum Left {
     /// The version is complete.
@@ -38,6 +41,8 @@ enum Left {
     Slow(f64),
     /// Its bytes do not continue those that came before; with a description.
     Contradicts(String),
+    /// A whole file differs from its description, so every byte of the version is in doubt; with a description.
+    Wrong(String),
 }
 
 pub(crate) struct Pull {
@@ -197,8 +202,7 @@ impl Pull {
         let mut sources = Sources::new(&self.sources);
         let mut patience = Patience::new(self.times);
         let mut landing = None;
-        // The most bytes that came of each description. Bytes that come a second time are no progress.
-        let mut most = HashMap::new();
+        let mut gains = Gains::default();
         loop {
             let Some((index, address)) = sources.pick().map(|(index, address)| (index, address.clone())) else {
                 return Err(TransportError::Closed);
@@ -210,9 +214,7 @@ impl Pull {
                 && current.received() > before
             {
                 sources.gave();
-                let most = most.entry(current.description().id).or_insert(0);
-                if current.received() > *most {
-                    *most = current.received();
+                if gains.count(current.description().id, current.received()) {
                     patience.progress();
                 }
             }
@@ -230,6 +232,13 @@ impl Pull {
                         && let Some(doubted) = landing.take()
                     {
                         doubted.discard()?;
+                    }
+                    reason
+                }
+                Ok(Left::Wrong(reason)) => {
+                    sources.failed(index);
+                    if let Some(wrong) = landing.take() {
+                        wrong.discard()?;
                     }
                     reason
                 }
@@ -258,6 +267,7 @@ impl Pull {
             return Ok(Left::Complete);
         };
         match self.carry(stream, landing, is_slow).await {
+            Ok(Some(wrong @ Left::Wrong(_))) => Ok(wrong),
             // Everything has arrived, so it does not matter how the stream ended.
             _ if landing.as_ref().is_some_and(Landing::is_complete) => Ok(Left::Complete),
             Ok(None) => Err(Fault::Passing("the source ended before the version did".to_owned())),
@@ -266,8 +276,7 @@ impl Pull {
         }
     }
 
-    /// Takes the chunks of a source until it ends (`None`), sends wrong bytes, or is slow. The landing is removed when every byte of it is in
-    /// doubt.
+    /// Takes the chunks of a source until it ends (`None`), sends wrong bytes, or is slow.
     async fn carry(
         &self,
         mut stream: ChunkReceiver,
@@ -287,12 +296,7 @@ impl Pull {
                 Landed::Taken => {}
                 Landed::Refused(reason) => return Err(Fault::Passing(reason)),
                 Landed::Contradicts(reason) => return Ok(Some(Left::Contradicts(reason))),
-                Landed::Wrong(reason) => {
-                    if let Some(wrong) = landing.take() {
-                        wrong.discard()?;
-                    }
-                    return Err(Fault::Passing(reason));
-                }
+                Landed::Wrong(reason) => return Ok(Some(Left::Wrong(reason))),
             }
             if let Some(rate) = window.count(bytes)
                 && is_slow(rate)
@@ -399,6 +403,33 @@ fn name(wanted: &Wanted) -> String {
     }
 }
 
+/// The most bytes that came of each description: only more of them are progress. A version that begins anew, because what came of it was wrong, may
+/// need as long again, so its bytes count again; but not after too many beginnings.
+#[derive(Default)]
+struct Gains(HashMap<u64, Gain>);
+
+#[derive(Default)]
+struct Gain {
+    most: u64,
+    beginnings: u32,
+}
+
+impl Gains {
+    /// Notes that so many bytes of a description are here now; returns whether that is progress.
+    fn count(&mut self, description: u64, received: u64) -> bool {
+        let gain = self.0.entry(description).or_default();
+        if received < gain.most && gain.beginnings < MAX_BEGINNINGS {
+            *gain = Gain {
+                most: 0,
+                beginnings: gain.beginnings + 1,
+            };
+        }
+        let is_more = received > gain.most;
+        gain.most = gain.most.max(received);
+        is_more
+    }
+}
+
 /// Measures the rate of a source in windows of time.
 struct Window {
     length: Duration,
@@ -425,5 +456,25 @@ impl Window {
         let rate = self.bytes as f64 / elapsed.as_secs_f64();
         *self = Self::new(self.length);
         Some(rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_count_again_when_a_version_begins_anew_but_not_for_ever() {
+        let mut gains = Gains::default();
+        assert!(gains.count(1, 90));
+        assert!(!gains.count(1, 90));
+        assert!(gains.count(2, 10), "another description");
+        for beginning in 0..MAX_BEGINNINGS {
+            assert!(gains.count(1, 50), "{beginning}");
+            assert!(gains.count(1, 80), "{beginning}");
+        }
+        assert!(!gains.count(1, 50));
+        assert!(!gains.count(1, 80));
+        assert!(gains.count(1, 81));
     }
 }
