@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::TransportError;
 
-/// `host:port`; IPv6 addresses in brackets. With `https://` before it, only encrypted connections are made.
+/// `host:port`; IPv6 addresses in brackets, also with a zone (`[fe80::1%eth0]`). With `https://` before it, only encrypted connections are made.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Address {
     authority: String,
@@ -19,13 +19,14 @@ impl Address {
         self.is_encrypted
     }
 
-    /// The host without the port.
+    /// The host without the port and without a zone, which has a meaning on this machine only.
     pub(crate) fn host(&self) -> &str {
         let host = self
             .authority
             .rsplit_once(':')
             .map_or(&*self.authority, |(host, _)| host);
-        host.trim_start_matches('[').trim_end_matches(']')
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        host.split_once('%').map_or(host, |(host, _)| host)
     }
 }
 
@@ -46,7 +47,10 @@ impl FromStr for Address {
         let is_name = |host: &str| host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
         let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let is_host = match in_brackets {
-            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            Some(address) => {
+                let (address, zone) = address.split_once('%').unwrap_or((address, "0"));
+                address.parse::<Ipv6Addr>().is_ok() && !zone.is_empty() && is_name(zone)
+            }
             None => !host.is_empty() && is_name(host),
         };
         if !is_host {
@@ -78,6 +82,7 @@ mod tests {
             ("127.0.0.1:70", "127.0.0.1:70"),
             ("http://node-1:7070/", "node-1:7070"),
             ("[::1]:70", "[::1]:70"),
+            ("[fe80::1%eth0]:70", "[fe80::1%eth0]:70"),
         ] {
             assert_eq!(text.parse::<Address>().expect(text).to_string(), authority);
         }
@@ -89,6 +94,7 @@ mod tests {
             ("https://node-1:70", "node-1", true),
             ("node-1:70", "node-1", false),
             ("https://[::1]:70/", "::1", true),
+            ("[fe80::1%eth0]:70", "fe80::1", false),
         ] {
             let address: Address = text.parse().expect(text);
             assert_eq!((address.host(), address.is_encrypted()), (host, is_encrypted), "{text}");
@@ -110,6 +116,9 @@ mod tests {
             "a|b:1",
             "b\u{fc}cher:1",
             "[node-1]:1",
+            "[fe80::1%]:1",
+            "[fe80::1%a]b]:1",
+            "node-1%eth0:1",
             "a b:1",
         ] {
             let error = text.parse::<Address>().expect_err(text);

@@ -44,6 +44,21 @@ fn leftovers(root: &Path) -> Vec<String> {
         .collect()
 }
 
+#[tokio::test]
+async fn a_source_may_have_an_address_with_a_zone() {
+    let dir = TempDir::new().expect("a folder");
+    publish(dir.path(), 1, 1, 9, 1);
+    let publisher = node(dir.path());
+    // Without IPv6 there is nothing to try.
+    let Ok(address) = publisher.listen("[::1]:0").await else {
+        return;
+    };
+    // The first interface is the loopback one.
+    let zoned = format!("[::1%1]:{}", address.port()).parse().expect("an address");
+    let described = node(dir.path()).describe(&version(1), &[zoned]).await;
+    assert_eq!(described.expect("described").version, 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pulls_every_file_and_the_manifest_last() {
     let dir = TempDir::new().expect("a folder");
