@@ -1,12 +1,14 @@
 //! A listener: one gRPC service on one TCP address. Where other machines can reach it, it must refuse strangers.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tonic::transport::Server as GrpcServer;
@@ -17,6 +19,8 @@ use crate::{Credentials, Times, TransportError};
 
 /// Most calls of one connection at the same time.
 const MAX_STREAMS: u32 = 16;
+/// The pause before the next accept when the machine lacks what a connection needs.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// When the server closes, running calls get this long to end.
 const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
@@ -69,7 +73,7 @@ impl Server {
             .http2_keepalive_interval(Some(ping_interval(times)))
             .http2_keepalive_timeout(Some(times.stall))
             .add_routes(routes);
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let incoming = unhurried(TcpIncoming::from(listener).with_nodelay(Some(true)));
         let until = closing.clone();
         let task = tokio::spawn(async move {
             if let Err(error) = router
@@ -105,5 +109,50 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.closing.cancel();
+    }
+}
+
+/// Lets the next accept wait after one that failed for want of descriptors or memory: until that is over each fails at once, which would use a whole
+/// processor.
+fn unhurried<T>(incoming: impl Stream<Item = io::Result<T>>) -> impl Stream<Item = io::Result<T>> {
+    incoming.then(async |accepted| {
+        if let Err(error) = &accepted
+            && !is_of_the_peer(error)
+        {
+            tracing::warn!(%error, "a connection cannot be accepted");
+            sleep(ACCEPT_PAUSE).await;
+        }
+        accepted
+    })
+}
+
+fn is_of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_next_accept_waits_after_one_that_failed_for_want_of_descriptors() {
+        let accepted = [Err(libc::ECONNABORTED), Ok(1), Err(libc::EMFILE), Ok(2)];
+        let accepted = accepted.map(|accepted| accepted.map_err(io::Error::from_raw_os_error));
+        let mut incoming = pin!(unhurried(tokio_stream::iter(accepted)));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut poll = || incoming.as_mut().poll_next(&mut context);
+        assert!(
+            matches!(poll(), Poll::Ready(Some(Err(_)))),
+            "only the one connection failed"
+        );
+        assert!(matches!(poll(), Poll::Ready(Some(Ok(1)))));
+        assert!(poll().is_pending());
+        sleep(ACCEPT_PAUSE).await;
+        assert!(matches!(poll(), Poll::Ready(Some(Err(_)))));
+        assert!(matches!(poll(), Poll::Ready(Some(Ok(2)))));
     }
 }
