@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::hash::Hasher;
-use std::path::Path;
 use std::time::Duration;
 
-use prl_weights::{Encoding, MANIFEST_FORMAT, Manifest, Shard, digest, write_manifest};
+use prl_weights::SINGLE_FILE;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use tokio_stream::Iter;
@@ -18,10 +17,10 @@ use crate::chunk::CHUNK_BYTES;
 use crate::pb::weights_server::{Weights, WeightsServer};
 use crate::pb::{AcknowledgeReply, AcknowledgeRequest, Chunk, DescribeRequest, FetchRequest, Version};
 use crate::weights::description::Description;
+use crate::weights::one_shard;
 use crate::{Address, Credentials, Times, Wanted, WeightNode};
 
 const CHUNKS: usize = 6;
-const FILE: &str = "model.safetensors";
 
 /// Describes a version and sends for each call two chunks of its file, at most these bytes.
 struct Source {
@@ -74,34 +73,12 @@ async fn listen(described: &Version, bytes: &[u8]) -> Address {
     address.parse().expect("an address")
 }
 
-/// Publishes version 1 and returns the bytes of its file.
-fn publish(directory: &Path) -> Vec<u8> {
-    fs::create_dir_all(directory).expect("a folder");
-    let bytes: Vec<u8> = (0..CHUNKS * CHUNK_BYTES as usize).map(|at| (at % 251) as u8).collect();
-    fs::write(directory.join(FILE), &bytes).expect("a shard");
-    let manifest = Manifest {
-        format: MANIFEST_FORMAT.to_owned(),
-        version: 1,
-        digest: digest(b"weights"),
-        base: None,
-        encoding: Encoding::Full,
-        shards: vec![Shard {
-            file: FILE.to_owned(),
-            bytes: bytes.len() as u64,
-            digest: digest(&bytes),
-        }],
-        files: None,
-        canary: None,
-    };
-    write_manifest(directory, &manifest).expect("a manifest");
-    bytes
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_source_with_wrong_bytes_does_not_keep_a_version_from_the_others() {
     let dir = tempfile::tempdir().expect("a folder");
     let published = dir.path().join("step_1");
-    let bytes = publish(&published);
+    let bytes: Vec<u8> = (0..CHUNKS * CHUNK_BYTES as usize).map(|at| (at % 251) as u8).collect();
+    one_shard::publish(&published, &bytes);
     let described = Description::of_directory(&published)
         .expect("read")
         .expect("a version")
@@ -127,7 +104,7 @@ async fn a_source_with_wrong_bytes_does_not_keep_a_version_from_the_others() {
         let sources = sources.map(Address::clone);
         let pulled = receiver.pull(&wanted, &sources).await.expect(order);
         assert!(
-            fs::read(pulled.directory.join(FILE)).expect("a shard") == bytes,
+            fs::read(pulled.directory.join(SINGLE_FILE)).expect("a shard") == bytes,
             "{order}"
         );
     }

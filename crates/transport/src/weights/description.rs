@@ -168,11 +168,12 @@ mod tests {
     use std::time::Duration;
 
     use prl_weights::{
-        Dtype, MANIFEST_FORMAT, PublisherOptions, SINGLE_FILE, Staged, TensorToWrite, WeightPublisher, digest,
-        version_directory, write_checkpoint, write_manifest,
+        Dtype, PublisherOptions, SINGLE_FILE, Staged, TensorToWrite, WeightPublisher, version_directory,
+        write_checkpoint,
     };
 
     use super::*;
+    use crate::weights::one_shard;
 
     fn publish(publisher: &mut WeightPublisher, version: u64) -> Encoding {
         let directory = publisher.stage(version).expect("staged");
@@ -225,22 +226,7 @@ mod tests {
     #[test]
     fn a_description_that_no_disk_can_hold_is_refused() {
         let directory = tempfile::tempdir().expect("a folder");
-        let manifest = Manifest {
-            format: MANIFEST_FORMAT.to_owned(),
-            version: 1,
-            digest: digest(b"weights"),
-            base: None,
-            encoding: Encoding::Full,
-            shards: vec![Shard {
-                file: SINGLE_FILE.to_owned(),
-                bytes: 7,
-                digest: digest(b"weights"),
-            }],
-            files: None,
-            canary: None,
-        };
-        fs::write(directory.path().join(SINGLE_FILE), "weights").expect("a shard");
-        write_manifest(directory.path(), &manifest).expect("a manifest");
+        one_shard::publish(directory.path(), b"weights");
         let described = Description::of_directory(directory.path())
             .expect("read")
             .expect("a version");
@@ -269,20 +255,7 @@ mod tests {
             for number in 0..8 {
                 fs::write(directory.join(format!("{attempt}_{number}.json")), "{}").expect("a file");
             }
-            let manifest = Manifest {
-                format: MANIFEST_FORMAT.to_owned(),
-                version: 1,
-                digest: digest(weights.as_bytes()),
-                base: None,
-                encoding: Encoding::Full,
-                shards: vec![Shard {
-                    file: SINGLE_FILE.to_owned(),
-                    bytes: weights.len() as u64,
-                    digest: digest(weights.as_bytes()),
-                }],
-                files: None,
-                canary: None,
-            };
+            let manifest = one_shard::manifest(weights.as_bytes());
             let text = serde_json::to_vec(&manifest).expect("text");
             fs::write(directory.join(MANIFEST_FILE), text).expect("a manifest");
         }

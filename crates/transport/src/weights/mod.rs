@@ -8,6 +8,9 @@ mod fuzz;
 mod landing;
 mod mapped;
 mod node;
+#[cfg(test)]
+#[path = "../../tests/support/one_shard.rs"]
+mod one_shard;
 mod pull;
 mod replica;
 mod separate_thread;

@@ -211,33 +211,15 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
-    use prl_weights::{Encoding, MANIFEST_FORMAT, Manifest, Shard, digest, write_manifest};
-
     use super::*;
     use crate::weights::description::Description;
+    use crate::weights::one_shard;
 
     #[tokio::test]
     async fn a_reader_that_takes_nothing_is_given_up() {
         let directory = tempfile::tempdir().expect("a folder");
         let bytes = vec![7; 8 * CHUNK_BYTES as usize];
-        fs::write(directory.path().join("model.safetensors"), &bytes).expect("a shard");
-        let manifest = Manifest {
-            format: MANIFEST_FORMAT.to_owned(),
-            version: 1,
-            digest: digest(b"weights"),
-            base: None,
-            encoding: Encoding::Full,
-            shards: vec![Shard {
-                file: "model.safetensors".to_owned(),
-                bytes: bytes.len() as u64,
-                digest: digest(&bytes),
-            }],
-            files: None,
-            canary: None,
-        };
-        write_manifest(directory.path(), &manifest).expect("a manifest");
+        one_shard::publish(directory.path(), &bytes);
         let description = Description::of_directory(directory.path())
             .expect("read")
             .expect("a version");

@@ -168,38 +168,18 @@ impl ChunkReceiver {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
-    use prl_weights::{Encoding, MANIFEST_FORMAT, Manifest, Shard, digest, write_manifest};
-
     use crate::chunk::CHUNK_BYTES;
     use crate::pb::weights_client::WeightsClient;
     use crate::pb::{DescribeRequest, FetchRequest};
+    use crate::weights::one_shard;
     use crate::{Credentials, Times, WeightNode};
 
     /// The generated client stands for clients of other programs.
     #[tokio::test]
     async fn any_grpc_client_reads_the_chunks_and_the_status() {
         let root = tempfile::tempdir().expect("a folder");
-        let directory = root.path().join("step_1");
-        fs::create_dir(&directory).expect("a folder");
         let bytes: Vec<u8> = (0..CHUNK_BYTES + 9).map(|at| (at % 251) as u8).collect();
-        fs::write(directory.join("model.safetensors"), &bytes).expect("a shard");
-        let manifest = Manifest {
-            format: MANIFEST_FORMAT.to_owned(),
-            version: 1,
-            digest: digest(b"weights"),
-            base: None,
-            encoding: Encoding::Full,
-            shards: vec![Shard {
-                file: "model.safetensors".to_owned(),
-                bytes: bytes.len() as u64,
-                digest: digest(&bytes),
-            }],
-            files: None,
-            canary: None,
-        };
-        write_manifest(&directory, &manifest).expect("a manifest");
+        one_shard::publish(&root.path().join("step_1"), &bytes);
         let node = WeightNode::new(root.path(), Credentials::default(), Times::default());
         let address = node.listen("127.0.0.1:0").await.expect("listens");
         let mut client = WeightsClient::connect(format!("http://{address}"))
