@@ -11,7 +11,7 @@ use prl_transport::{
     CHUNK_BYTES, Credentials, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, Wanted, WeightNode,
 };
 use support::proxy::{Fault, Plan, Proxy};
-use support::{QUICK, publish, to, write_batch};
+use support::{QUICK, node, publish, to, version, write_batch};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -99,4 +99,23 @@ async fn who_stands_still_costs_a_few_chunks() {
     let dir = TempDir::new().expect("a folder");
     readers_of_weights(dir.path()).await;
     a_batch_without_a_receiver(dir.path()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_no_other_asks_lets_go_of_the_versions_that_it_removes() {
+    let dir = TempDir::new().expect("a folder");
+    let (from, into) = (dir.path().join("from"), dir.path().join("into"));
+    let publisher = node(&from);
+    let address = publisher.listen("127.0.0.1:0").await.expect("listens");
+    let receiver = node(&into);
+    for number in 1..4 {
+        publish(&from, number, 1, 9, number);
+        receiver.pull(&version(number), &[to(address)]).await.expect("pulled");
+        receiver.prune(1).await.expect("pruned");
+    }
+    let maps = fs::read_to_string("/proc/self/maps").expect("the maps of this process");
+    let into = into.to_string_lossy().into_owned();
+    let mapped = |line: &&str| line.contains(&into) && line.contains("model-0.safetensors");
+    let mapped: Vec<&str> = maps.lines().filter(mapped).collect();
+    assert_eq!(mapped.len(), 1, "{mapped:?}");
 }

@@ -169,9 +169,14 @@ impl WeightNode {
     /// # Errors
     /// [`TransportError::Io`].
     pub async fn prune(&self, keep: usize) -> Result<(), TransportError> {
-        let root = self.shelf.root().to_owned();
-        blocking(move || Ok(retain_versions(&root, keep)?)).await?;
-        Ok(())
+        let shelf = Arc::clone(&self.shelf);
+        blocking(move || {
+            retain_versions(shelf.root(), keep)?;
+            // No other node may ask for a version any more, which would show that these are removed.
+            shelf.forget_removed();
+            Ok(())
+        })
+        .await
     }
 
     /// Ends serving and pulling.

@@ -68,6 +68,12 @@ impl Shelf {
         shelved.insert(replica.description.manifest.version, Arc::clone(replica));
     }
 
+    /// Lets go of versions whose directories are removed, because files keep their disk as long as they are mapped.
+    pub(crate) fn forget_removed(&self) {
+        let mut shelved = self.shelved.lock().unwrap_or_else(PoisonError::into_inner);
+        shelved.retain(|version, _| self.directory(*version).exists());
+    }
+
     /// The wanted version, if it is in the root or being received. When it is asked for the first time, its check begins in
     /// the background.
     pub(crate) fn find(self: &Arc<Self>, lookup: Lookup<'_>) -> Result<Option<Arc<Replica>>, TransportError> {
@@ -113,8 +119,8 @@ impl Shelf {
         }
         let directory = self.directory(version);
         let text = manifest_text(&directory)?;
+        self.forget_removed();
         let mut shelved = self.shelved.lock().unwrap_or_else(PoisonError::into_inner);
-        shelved.retain(|version, _| self.directory(*version).exists());
         let Some(text) = text else {
             shelved.remove(&version);
             return Ok(None);
