@@ -42,9 +42,11 @@ import {
   matchSource,
   snippetDescriptionMatch,
 } from "../../../../../ts/environments/catalogue/code/code-reading/snippet-description-match.ts";
+import { drawInstance } from "../../../../../ts/environments/catalogue/drawn.ts";
 import { runSteps, type Step } from "../../../../../ts/environments/catalogue/code/list-steps.ts";
 import { type Program, sourceOf } from "../../../../../ts/environments/catalogue/code/small-python/syntax.ts";
 import type { Row } from "../../../../../ts/environments/catalogue/row.ts";
+import { createRng } from "../../../../../ts/random/rng.ts";
 import { type Answer, drawnOf, HAS_COMPILER, HAS_PYTHON, printedByC, printedByPython } from "./interpreters.ts";
 
 /** The rows' problems have the types of their `...Source` functions. */
@@ -241,5 +243,14 @@ test("event-loop-order: Node logs in the gold order", async () => {
     for (let turns = 0; turns < 1_000 && logs.length < items.length; turns++) await turn();
     await turn();
     expect(logs).toEqual(items);
+  }
+});
+
+test("generator-interleaving: each function has a yield, without which it would be no generator", () => {
+  const rng = createRng(3);
+  for (let drawn = 0; drawn < 1000; drawn++) {
+    const { instance } = drawInstance(generatorInterleaving, 1, rng);
+    const functions = generatorSource((instance as Any<typeof generatorSource>).problem).split(/^def /mu);
+    for (const body of functions.slice(1)) expect(body).toContain("yield");
   }
 });

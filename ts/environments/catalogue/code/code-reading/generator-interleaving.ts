@@ -92,6 +92,10 @@ function sourceText({ kind, by }: Source): string {
   return { number: String(by), parameter: `p + ${by}`, counter: `i + ${by}`, length: `len(log) + ${by}` }[kind];
 }
 
+/** Whether Python takes the function for a generator: it has a `yield`, as every loop does. */
+const isGenerator = (body: readonly Part[]): boolean =>
+  body.some(({ do: kind }) => kind === "yield" || kind === "delegate" || kind === "loop");
+
 function draw(rng: Rng, level: Level) {
   const [functionCount, length, objectCount, actCount, least, most] = at(SIZES, level - 1);
   const value = (isLoop: boolean): Source => ({
@@ -119,6 +123,7 @@ function draw(rng: Rng, level: Level) {
     return { do: "yield", value: value(isLoop) };
   };
   const functions = range(functionCount).map((index) => range(length).map(() => part(index, false)));
+  if (!functions.every(isGenerator)) return null;
   const objects = range(objectCount).map((index) => ({
     of: index === 0 ? functionCount - 1 : rng.integer(functionCount),
     argument: between(rng, 10, 60),
