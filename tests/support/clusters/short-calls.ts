@@ -5,6 +5,13 @@
  */
 import type * as Programs from "node:child_process";
 import { promisify } from "node:util";
+import { test } from "vitest";
+
+import { RUNS_COMPILED } from "../compiled.ts";
+import { IS_LONG } from "../form.ts";
+
+/** A test of such a deadline. Compiled code knows no mocks, and waits for a minute there: only the long form does that. */
+export const deadlineTest = test.skipIf(RUNS_COMPILED && !IS_LONG);
 
 /** The module with an `execFile` whose deadlines are `most.ms` at most. */
 export function shortCalls(actual: typeof Programs, most: { readonly ms: number }): typeof Programs {

@@ -10,6 +10,7 @@ import { fabricChecks, fabricPorts } from "../../../../ts/cli/fleet/checks/fabri
 import { findGpus, gpuChecks, parseGpus } from "../../../../ts/cli/fleet/checks/gpus.ts";
 import { folderWith } from "../../config/support.ts";
 import { IS_LONG } from "../../../support/form.ts";
+import { deadlineTest } from "../../../support/clusters/short-calls.ts";
 
 const most = vi.hoisted(() => ({ ms: Infinity }));
 vi.mock(import("node:child_process"), async (original) => {
@@ -51,7 +52,7 @@ describe("GPUs", () => {
     expect(gpus?.detail).toContain(detail);
   });
 
-  test("that nvidia-smi hangs on are a problem, also where it passes over SIGTERM", async () => {
+  deadlineTest("that nvidia-smi hangs on are a problem, also where it passes over SIGTERM", async () => {
     const bin = folderWith({ "nvidia-smi": "#!/bin/sh\ntrap '' TERM\nexec sleep 300\n" });
     chmodSync(join(bin, "nvidia-smi"), 0o755);
     vi.stubEnv("PATH", `${bin}${delimiter}${process.env["PATH"] ?? ""}`);

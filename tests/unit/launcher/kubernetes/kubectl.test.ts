@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { applyFolder, followLogs } from "../../../../ts/launcher/kubernetes/kubectl.ts";
 import { folderWith, prlErrorOf } from "../../config/support.ts";
+import { deadlineTest } from "../../../support/clusters/short-calls.ts";
 
 const most = vi.hoisted(() => ({ ms: Infinity }));
 vi.mock(import("node:child_process"), async (original) => {
@@ -53,7 +54,7 @@ test("logs that are followed may be silent for long, and end with the signal", a
   await ended;
 });
 
-test("a call ends at its deadline, also where kubectl passes over SIGTERM", async () => {
+deadlineTest("a call ends at its deadline, also where kubectl passes over SIGTERM", async () => {
   const env = kubectl("trap '' TERM; exec sleep 300");
   most.ms = 1_000;
   try {
