@@ -37,12 +37,12 @@ async function until<T>(find: () => Promise<T | null>): Promise<T> {
   throw new Error("it did not come");
 }
 
-/** Waits until one side has the turn, of this step. */
+/** Waits until one side has the turn, of this step or, where a look came too late, of a later one. */
 const untilTurn = (name: string, wanted: "trainer" | "servers", step: number) =>
   until(async () => {
     const path = join(runDir(name), "run/gpu-turn.json");
     const turn = await readJson<{ turn: string; step: number }>(path).catch(() => null);
-    return turn?.turn === wanted && turn.step === step ? turn : null;
+    return turn?.turn === wanted && turn.step >= step ? turn : null;
   });
 
 /** Who dies, and in which turn: in the long form each in both. */
