@@ -1,7 +1,7 @@
 /** Signals to a run, readers and terminals that go away, processes that are killed while it starts, a directory that is taken away. */
 import { spawn } from "node:child_process";
 import { existsSync, openSync } from "node:fs";
-import { mkdir, readdir, readlink, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -97,24 +97,19 @@ longTest("a run goes on when stdout and stderr are closed", async () => {
   expect(await summary("mute")).toMatchObject({ status: "completed", steps: 4 });
 });
 
-/** The process that wrote a log of the run, as soon as there is one; null before. */
-async function processOf(component: string, logs: string): Promise<number | null> {
-  const log = join(logs, `${component}.log`);
-  for (const pid of await readdir("/proc")) {
-    if (!/^\d+$/u.test(pid)) continue;
-    const links = await readdir(`/proc/${pid}/fd`).catch(() => []);
-    for (const fd of links.filter((name) => name === "1")) {
-      if ((await readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")) === log) return Number(pid);
-    }
-  }
+/** The child of a run's launcher that writes this log, as soon as there is one; null before. A look at all processes would often come too late. */
+async function writerOf(log: string, launcher: number): Promise<number | null> {
+  const children = await readFile(`/proc/${launcher}/task/${launcher}/children`, "utf8").catch(() => "");
+  for (const pid of children.split(" ").filter((text) => text !== ""))
+    if ((await readlink(`/proc/${pid}/fd/1`).catch(() => "")) === log) return Number(pid);
   return null;
 }
 
 test("an env worker that is killed while the run starts is started again", async () => {
   const run = start(args("killed", 2), options());
-  const logs = join(runDir("killed"), "logs", "attempt_1");
+  const log = join(runDir("killed"), "logs/attempt_1/env-worker-0.log");
   let pid: number | null = null;
-  while (pid === null) pid = await processOf("env-worker-0", logs);
+  while (pid === null) pid = await writerOf(log, run.child.pid ?? 0);
   expect(existsSync(join(runDir("killed"), "run/env-worker-0.json"))).toBe(false);
   process.kill(pid, "SIGKILL");
   const { code, stdout } = await run.finished;
