@@ -25,6 +25,8 @@ import {
   versionRanges,
   versionText,
 } from "../../../../../../ts/environments/catalogue/code/configuration/version-ranges.ts";
+import { drawInstance } from "../../../../../../ts/environments/catalogue/drawn.ts";
+import { createRng } from "../../../../../../ts/random/rng.ts";
 import { type Answer, drawnOf, HAS_PYTHON, printedByPython } from "../interpreters.ts";
 
 const TIMEOUT_MS = 200_000;
@@ -167,3 +169,11 @@ print(json.dumps(document, separators=(",", ":")))`,
     expect(printedByPython(sources)).toEqual(drawn.map(({ items }) => items));
   },
 );
+
+test("document-patch: no index names a member, which this engine would put before all others", () => {
+  const rng = createRng(7);
+  for (let drawn = 0; drawn < 1500; drawn++) {
+    const { instance } = drawInstance(documentPatch, 5, rng);
+    expect((instance as Answer<PatchProblem>).items.join("")).not.toMatch(/"\d+":/u);
+  }
+});
