@@ -81,7 +81,11 @@ describe("generated projects", () => {
       codeOf(project, some),
       streams.map((stream) => encoded(project, stream)),
     ]);
-    const printed = execFileSync(PYTHON, ["-c", RUNNER], { input: JSON.stringify(input), encoding: "utf8" });
+    const printed = execFileSync(PYTHON, ["-c", RUNNER], {
+      input: JSON.stringify(input),
+      encoding: "utf8",
+      maxBuffer: 2 ** 28,
+    });
     const here = cases.flatMap(({ project, some, streams }) => {
       const version = versionOf(project, some);
       return streams.map((stream) => version.answers(stream));

@@ -37,7 +37,7 @@ test.skipIf(!HAS_COMPILER)(
       const [type = "", writes = ""] = bitFieldSource(problem).split("} s;");
       const reads = problem.fields.map(({ name }) => `printf("%d\\n", (int)s.${name});`);
       return `{ ${type} } s; memset(&s, 0, sizeof s); ${writes}
-unsigned w[8]; memcpy(w, &s, sizeof s);
+unsigned w[sizeof s / 4]; memcpy(w, &s, sizeof s);
 for (unsigned i = 0; i < sizeof s / 4; i++) printf("0x%08x\\n", w[i]);
 ${reads.join("\n")} }`;
     });

@@ -77,7 +77,9 @@ test("assignable-types: the TypeScript compiler accepts and refuses the same", (
       "",
       "main.ts",
     ];
-    const { stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8", timeout: 200_000 });
+    const limits = { timeout: 200_000, maxBuffer: 2 ** 28 };
+    const { stdout, error } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8", ...limits });
+    expect(error).toBeUndefined();
     const errors = stdout.split("\n").flatMap((line) => {
       const found = /^main\.ts\((\d+),\d+\): error TS(\d+)/u.exec(line);
       return found === null ? [] : [{ line: Number(found[1]), code: found[2] ?? "" }];
