@@ -17,7 +17,7 @@ import type { CommandIo } from "../command.ts";
 import type { Bench } from "./context.ts";
 import { burstOfRuns, nodePrint, numpySum, pythonPrint, shortestProgram, tenTests } from "./latency.ts";
 import { execInHeld, idleBoxes, manyBoxes, manyExecs } from "./held.ts";
-import { eventLoop, muchOutput, noisyNeighbours } from "./load.ts";
+import { eventLoop, forkBombs, muchOutput, noisyNeighbours } from "./load.ts";
 import { Report } from "./report.ts";
 import { Floor, forgetRivals, installedRivals } from "./rivals.ts";
 
@@ -31,6 +31,7 @@ const SCENARIOS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   burst: burstOfRuns,
   "event-loop": eventLoop,
   neighbours: noisyNeighbours,
+  "fork-bombs": forkBombs,
   output: muchOutput,
   execs: manyExecs,
   idle: idleBoxes,

@@ -6,8 +6,9 @@ import { burst, percentile } from "./measure.ts";
 import { type Bench, outputOf } from "./context.ts";
 
 const MEMORY_BOMB = "b = [bytearray(b'x' * (1 << 20)) for i in range(400)]";
+const FORK_BOMB = ["python3", "-c", "import os\nfor i in range(500):\n  try: os.fork()\n  except OSError: pass"];
 const BOMBS: readonly (readonly string[])[] = [
-  ["python3", "-c", "import os\nfor i in range(500):\n  try: os.fork()\n  except OSError: pass"],
+  FORK_BOMB,
   ["python3", "-c", MEMORY_BOMB],
   ["sh", "-c", "yes | head -c 200000000"],
 ];
@@ -65,38 +66,10 @@ function waitedForCore(): number {
   return Number(waited) / 1e6;
 }
 
-/**
- * How one bomb among ten runs slows down the other nine. One stall of the kernel delays many of the 16 in flight, so a 99th percentile
- * needs thousands of runs: with 900 a single stall decides it.
- */
-export async function noisyNeighbours({ pool, report, signal, quick }: Bench): Promise<void> {
-  const count = quick ? 200 : 4000;
-  const rounds = quick ? 2 : 8;
-  const ordinary = async (samples: number[]): Promise<void> => {
-    const startedAt = performance.now();
-    outputOf(await pool.runOnce({ command: ["python3", "-c", "print(sum(range(10000)))"] }), "49995000\n");
-    samples.push(performance.now() - startedAt);
-  };
-  const quiet: number[] = [];
-  const disturbed: number[] = [];
-  const part = async (samples: number[], bombs: boolean): Promise<void> => {
-    await burst(
-      async (index) => {
-        const bomb = BOMBS[Math.floor(index / 10) % BOMBS.length];
-        if (index % 10 !== 0) await ordinary(samples);
-        else if (bombs && bomb !== undefined) await pool.runOnce({ command: bomb, limits: BOMB_LIMITS });
-        else await ordinary([]);
-      },
-      count / rounds,
-      16,
-      signal,
-    );
-  };
-  for (let round = 0; round < rounds; round++) {
-    await part(quiet, false);
-    await part(disturbed, true);
-  }
-  report.add({
+/** How bombs of all kinds slow down other runs. */
+export async function noisyNeighbours(bench: Bench): Promise<void> {
+  const { quiet, disturbed } = await besideBombs(bench, BOMBS);
+  bench.report.add({
     name: "sandbox_noisy_neighbours_p99",
     unit: "ms",
     better: "lower",
@@ -104,6 +77,64 @@ export async function noisyNeighbours({ pool, report, signal, quick }: Bench): P
     rivals: { quiet: percentile(quiet, 99) },
     bars: [{ of: "quiet", factor: 2 }],
   });
+}
+
+/** How fork bombs alone slow down other runs: they hold locks of the kernel for which every fork of the same program waits. */
+export async function forkBombs(bench: Bench): Promise<void> {
+  const { quiet, disturbed } = await besideBombs(bench, [FORK_BOMB]);
+  const figure = { unit: "ms", better: "lower" } as const;
+  bench.report.add({
+    ...figure,
+    name: "sandbox_beside_fork_bombs_p99",
+    ours: percentile(disturbed, 99),
+    rivals: { quiet: percentile(quiet, 99) },
+    bars: [{ of: "quiet", factor: 1.2 }],
+  });
+  bench.report.add({
+    ...figure,
+    name: "sandbox_beside_fork_bombs_longest",
+    ours: Math.max(...disturbed),
+    rivals: { quiet: Math.max(...quiet) },
+    bars: [{ of: null, factor: 150 }],
+  });
+  const late = disturbed.filter((ms) => ms > 150).length;
+  bench.report.note(`${late} of ${disturbed.length} runs beside fork bombs took more than 150 ms`);
+}
+
+/**
+ * Milliseconds of runs beside others of their kind, and of those beside one bomb among ten, 16 at a time. One stall of the kernel delays
+ * many of the 16, so a 99th percentile needs thousands of runs: with 900 a single stall decides it.
+ */
+async function besideBombs(
+  { pool, signal, quick, rounds }: Bench,
+  bombs: readonly (readonly string[])[],
+): Promise<{ quiet: number[]; disturbed: number[] }> {
+  const [count, turns] = quick ? [200, 2] : [64 * rounds, 8];
+  const ordinary = async (samples: number[]): Promise<void> => {
+    const startedAt = performance.now();
+    outputOf(await pool.runOnce({ command: ["python3", "-c", "print(sum(range(10000)))"] }), "49995000\n");
+    samples.push(performance.now() - startedAt);
+  };
+  const turn = async (samples: number[], disturb: boolean): Promise<void> => {
+    await burst(
+      async (index) => {
+        const bomb = bombs[Math.floor(index / 10) % bombs.length];
+        if (index % 10 !== 0) await ordinary(samples);
+        else if (disturb && bomb !== undefined) await pool.runOnce({ command: bomb, limits: BOMB_LIMITS });
+        else await ordinary([]);
+      },
+      Math.ceil(count / turns),
+      16,
+      signal,
+    );
+  };
+  const quiet: number[] = [];
+  const disturbed: number[] = [];
+  for (let number = 0; number < turns; number++) {
+    await turn(quiet, false);
+    await turn(disturbed, true);
+  }
+  return { quiet, disturbed };
 }
 
 /** A program that writes a gigabyte, of which the ends are kept. */

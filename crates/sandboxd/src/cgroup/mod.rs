@@ -9,6 +9,7 @@ mod counters;
 mod delegation;
 mod layout;
 mod leftovers;
+mod quota;
 mod spares;
 
 #[cfg(test)]
@@ -34,9 +35,6 @@ const REMOVE_ATTEMPTS: u32 = 500;
 /// The weight of a group that yields is this part of an ordinary one.
 const YIELDING: u64 = 10;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
-
-/// CPU time is rationed over periods of this length: the kernel's default.
-const QUOTA_PERIOD_US: u64 = 100_000;
 
 /// Before it ends, every sandbox has had this many processes in its groups at a time, without init.
 const FEWEST_AT_ONCE: u64 = 1;
@@ -84,6 +82,8 @@ pub(crate) struct Group {
     directories: Vec<PathBuf>,
     /// Whether it yields the processor to other groups.
     yields: AtomicBool,
+    /// Whether it runs in bursts.
+    bursts: AtomicBool,
     counters: Counters,
     /// See `Group::entrances`.
     entrances: OnceLock<Vec<OwnedFd>>,
@@ -133,6 +133,7 @@ impl Group {
             quota,
             directories,
             yields: AtomicBool::new(false),
+            bursts: AtomicBool::new(false),
             entrances: OnceLock::new(),
             limits: Mutex::default(),
             home: Weak::new(),
@@ -273,17 +274,9 @@ impl Group {
     /// Sets its part of the processors.
     fn ration(&self) -> io::Result<()> {
         match &self.quota {
-            Some((Version::V1, directory, cpus)) => {
-                fs::write(directory.join("cpu.cfs_period_us"), QUOTA_PERIOD_US.to_string())?;
-                fs::write(directory.join("cpu.cfs_quota_us"), quota_us(*cpus).to_string())?;
-            }
-            Some((Version::V2, directory, cpus)) => {
-                let text = format!("{} {QUOTA_PERIOD_US}", quota_us(*cpus));
-                fs::write(directory.join("cpu.max"), text)?;
-            }
-            None => {}
+            Some((version, directory, cpus)) => quota::set(*version, directory, Some(*cpus)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Reads the counters, peaks among them.
@@ -316,6 +309,7 @@ impl Group {
         roomy
             && self.quota.is_none()
             && !self.yields.load(Ordering::Relaxed)
+            && !self.bursts.load(Ordering::Relaxed)
             && counters.cpu.is_some()
             && read(&counters.processes) == Some(0)
             && read(&counters.peak_processes).is_some_and(|peak| peak <= self.inits() + FEWEST_AT_ONCE)
@@ -336,6 +330,23 @@ impl Group {
         if let Err(error) = weigh(*version, directory, 1, if yields { YIELDING } else { 1 }) {
             // This only makes its neighbours slower.
             tracing::warn!(%error, path = %directory.display(), "cannot weigh a cgroup");
+        }
+    }
+
+    /// Sets whether its processes run for a moment in each period only, and stand still in between. Changes nothing
+    /// where the kernel would stop them while they hold its locks (`quota::spares_locks`).
+    pub(crate) fn set_bursts(&self, bursts: bool) {
+        let Some((version, directory)) = self.weight.as_ref().filter(|_| quota::spares_locks()) else {
+            return;
+        };
+        if self.bursts.swap(bursts, Ordering::Relaxed) == bursts {
+            return;
+        }
+        let usual = self.quota.as_ref().map(|(_, _, cpus)| *cpus);
+        let cpus = if bursts { Some(quota::BURSTS) } else { usual };
+        if let Err(error) = quota::set(*version, directory, cpus) {
+            // This only makes its neighbours slower, or its end.
+            tracing::warn!(%error, path = %directory.display(), "cannot set the bursts of a cgroup");
         }
     }
 
@@ -383,11 +394,6 @@ impl Group {
         }
         Ok(())
     }
-}
-
-/// The kernel takes nothing below a millisecond.
-fn quota_us(cpus: f64) -> u64 {
-    ((cpus * QUOTA_PERIOD_US as f64) as u64).max(1000)
 }
 
 fn read(counter: &Option<Counter>) -> Option<u64> {

@@ -181,6 +181,31 @@ fn one_that_yields_weighs_a_tenth_until_it_does_not() {
     }
 }
 
+#[test]
+fn bursts_leave_two_milliseconds_of_each_period_and_end_at_the_configured_quota() {
+    for (quota, ordinary) in [(None, "max 100000"), (Some(0.5), "50000 100000")] {
+        let directory = tempfile::tempdir().expect("directory");
+        let place = || (Version::V2, directory.path().to_owned());
+        let layout = Layout {
+            weight: Some(place()),
+            quota: quota.map(|cpus| (Version::V2, directory.path().to_owned(), cpus)),
+            ..Layout::default()
+        };
+        let group = Group::create(&layout, "7").expect("a directory");
+        let file = directory.path().join("7/cpu.max");
+        group.set_bursts(false);
+        assert!(!file.exists(), "it has no bursts");
+        group.set_bursts(true);
+        if !super::quota::spares_locks() {
+            assert!(!file.exists(), "this kernel would stop processes that hold its locks");
+            continue;
+        }
+        assert_eq!(read(&file), "2000 100000");
+        group.set_bursts(false);
+        assert_eq!(read(&file), ordinary);
+    }
+}
+
 /// Groups of an ended sandbox that reveal nothing about it.
 fn ended() -> (tempfile::TempDir, Arc<Groups>, Group) {
     let directory = tempfile::tempdir().expect("directory");

@@ -13,6 +13,7 @@ use prl_sandbox_guest::wire::{Ended, Event, Failure, Finished};
 use prl_sandbox_proto::Timings;
 use tokio::time::{sleep, sleep_until};
 
+use super::refused_forks::RefusedForks;
 use super::stdio::Flood;
 use super::{Cancel, raised};
 use crate::cgroup::{Group, Observed};
@@ -28,11 +29,6 @@ const MEASURE_EVERY: Duration = Duration::from_millis(40);
 /// A program that has used this much CPU time gives way to those that have used less. So long programs and fork bombs
 /// do not delay the many short ones.
 const SHORT: Duration = Duration::from_millis(30);
-/// A program whose forks are refused for this long cannot go on: its cause is PIDS.
-const REFUSED_FORKS_PATIENCE: Duration = Duration::from_millis(500);
-/// The same holds after this many refused forks. Each refused fork copies a whole process and frees it again, under
-/// locks for which every other process with the same files waits.
-const MOST_REFUSED_FORKS: u64 = 1000;
 /// An exec that is not over this long after it was killed is ended from outside.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// The sandbox is killed when its processes are not ended and its files not collected within this time.
@@ -147,6 +143,7 @@ pub(crate) async fn follow<E: Exec>(
 ) -> Result<Course, SandboxError> {
     if E::ALONE {
         watched.group.set_yielding(false);
+        watched.group.set_bursts(false);
     }
     let mut watch = Watch::new(watched, E::ALONE);
     loop {
@@ -175,6 +172,10 @@ pub(crate) async fn follow<E: Exec>(
             watch.outside = Some(tokio::time::Instant::now() + KILL_PATIENCE);
             exec.kill().await;
         }
+        if E::ALONE && watch.settled() {
+            // Init ends it and collects its files in the same group.
+            watched.group.set_bursts(false);
+        }
     }
 }
 
@@ -193,7 +194,6 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(watched: Watched<'a>, alone: bool) -> Self {
-        let refused = watched.before.refused_forks.unwrap_or(0);
         Self {
             watched,
             course: Course {
@@ -210,11 +210,7 @@ impl<'a> Watch<'a> {
                 seen: Observed::default(),
                 before: watched.before,
             },
-            forks: RefusedForks {
-                before: refused,
-                count: refused,
-                ..RefusedForks::default()
-            },
+            forks: RefusedForks::new(watched.before.refused_forks.unwrap_or(0)),
             // Before the start, the wall-clock limit does not count; the set-up has the same time.
             wall: tokio::time::Instant::now() + watched.limits.wall + KILL_PATIENCE,
             outside: None,
@@ -280,11 +276,16 @@ impl<'a> Watch<'a> {
     async fn look<E: Exec>(&mut self, exec: &mut E) -> Option<Verdict> {
         let (before, limits) = (self.watched.before, self.watched.limits);
         let seen = self.watched.group.count();
-        if Defence::PidsVerdict.stands() {
-            self.forks.note(seen.refused_forks.unwrap_or(0));
-        }
         let used = Duration::from_nanos(seen.cpu_ns.unwrap_or(0).saturating_sub(before.cpu_ns.unwrap_or(0)));
-        if E::ALONE && used > SHORT {
+        if Defence::PidsVerdict.stands() {
+            self.forks.note(seen.refused_forks.unwrap_or(0), used);
+            // Only CPU time that is counted shows when the bursts are over.
+            if E::ALONE && seen.cpu_ns.is_some() {
+                self.watched.group.set_bursts(self.forks.frequent());
+            }
+        }
+        // A run in bursts waits most of the time, and others need its place.
+        if E::ALONE && (used > SHORT || self.forks.frequent()) {
             self.watched.group.set_yielding(true);
             exec.yields();
         }
@@ -326,48 +327,5 @@ impl<'a> Watch<'a> {
         let group = self.watched.group;
         self.course.seen = if E::FIRST { group.observe() } else { group.count() };
         self.course
-    }
-}
-
-/// When the limit refused forks.
-#[derive(Default)]
-struct RefusedForks {
-    before: u64,
-    count: u64,
-    since: Option<Instant>,
-    last: Option<Instant>,
-}
-
-impl RefusedForks {
-    fn note(&mut self, count: u64) {
-        let now = Instant::now();
-        if count > self.count {
-            if !self.recent() {
-                self.since = Some(now);
-            }
-            self.last = Some(now);
-            self.count = count;
-        }
-    }
-
-    /// Whether a fork was refused in the last moments.
-    fn recent(&self) -> bool {
-        self.last.is_some_and(|last| last.elapsed() < REFUSED_FORKS_PATIENCE)
-    }
-
-    /// Whether forks were refused in the last two thirds of the run. A program that waits longer and longer between its
-    /// tries has not given up.
-    fn late(&self, started: Option<Instant>) -> bool {
-        let (Some(last), Some(started)) = (self.last, started) else {
-            return false;
-        };
-        (last - started) * 3 > started.elapsed()
-    }
-
-    /// Whether forks have been refused for long, or in great number.
-    fn persistent(&self) -> bool {
-        let span = self.since.zip(self.last).map(|(since, last)| last - since);
-        let long = self.recent() && span.is_some_and(|span| span >= REFUSED_FORKS_PATIENCE);
-        long || self.count - self.before >= MOST_REFUSED_FORKS
     }
 }

@@ -8,6 +8,7 @@ mod course;
 pub(crate) mod keys;
 mod output;
 pub(crate) mod queue;
+mod refused_forks;
 mod stdio;
 mod verdict;
 

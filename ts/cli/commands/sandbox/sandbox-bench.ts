@@ -8,7 +8,12 @@ import { runBench, SCENARIO_NAMES } from "../../sandbox-bench/bench.ts";
 import { PYTHON } from "../../sandbox-bench/rivals.ts";
 
 export const BENCH_OPTIONS: readonly CommandOption[] = [
-  { flag: "--rounds", value: "<n>", rule: RULES.count, summary: "bench: samples of each latency and contender (60)" },
+  {
+    flag: "--rounds",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "bench: samples of each latency and contender (60); beside bombs 64 times as many",
+  },
   { flag: "--python", value: "<path>", summary: "bench: python3 with the numpy to measure (/usr/bin/python3)" },
   { flag: "--quick", summary: "bench: use smaller loads, to check that the bench runs" },
 ];
