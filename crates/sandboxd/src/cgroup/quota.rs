@@ -11,8 +11,8 @@ use super::layout::Version;
 const PERIOD_US: u64 = 100_000;
 /// The kernel takes nothing below a millisecond.
 const LEAST_US: u64 = 1000;
-/// The processors of a group that runs in bursts: one burst of two milliseconds in each period.
-pub(super) const BURSTS: f64 = 0.02;
+/// The processors of a group that runs in bursts: one burst of a millisecond in each period.
+pub(super) const BURSTS: f64 = 0.01;
 /// From this version on, a process whose quota is used up goes on until it returns from the kernel to its program (the
 /// task-based throttling of the fair scheduler). Before, it stops anywhere, and may hold locks of the kernel meanwhile.
 const SPARES_LOCKS: (u32, u32) = (6, 18);

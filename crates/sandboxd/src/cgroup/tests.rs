@@ -182,7 +182,7 @@ fn one_that_yields_weighs_a_tenth_until_it_does_not() {
 }
 
 #[test]
-fn bursts_leave_two_milliseconds_of_each_period_and_end_at_the_configured_quota() {
+fn bursts_leave_a_millisecond_of_each_period_and_end_at_the_configured_quota() {
     for (quota, ordinary) in [(None, "max 100000"), (Some(0.5), "50000 100000")] {
         let directory = tempfile::tempdir().expect("directory");
         let place = || (Version::V2, directory.path().to_owned());
@@ -200,7 +200,7 @@ fn bursts_leave_two_milliseconds_of_each_period_and_end_at_the_configured_quota(
             assert!(!file.exists(), "this kernel would stop processes that hold its locks");
             continue;
         }
-        assert_eq!(read(&file), "2000 100000");
+        assert_eq!(read(&file), "1000 100000");
         group.set_bursts(false);
         assert_eq!(read(&file), ordinary);
     }
