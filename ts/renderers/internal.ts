@@ -15,6 +15,7 @@ export {
   TOOL_CALL_PARSERS,
   type ToolCallParser,
 } from "./replies/parsers.ts";
+export { joinedIds } from "./joined-ids.ts";
 export { argumentsText } from "./replies/call-arguments.ts";
 export { withTypes } from "./replies/xml-call.ts";
 export { withReadArguments } from "./read-arguments.ts";

@@ -13,6 +13,7 @@ import type { ChatMessage } from "./chat-template.ts";
 import { longestBeginning } from "./decode-stream.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
 import { genericFamily } from "./generic-family.ts";
+import { joinedIds } from "./joined-ids.ts";
 import { argumentsFor } from "./read-arguments.ts";
 import { callGrammar } from "./replies/call-grammar.ts";
 import { GrowingReply, type GrowingReplyOptions } from "./replies/growing-reply.ts";
@@ -86,6 +87,13 @@ export interface Renderer {
     newMessages: readonly ChatMessage[],
     options?: Pick<RenderOptions, "tools">,
   ): Uint32Array | null;
+  /** The same, but the new messages are tokenized off the JavaScript thread: the result of a tool may be long. */
+  bridgeToNextTurnAsync(
+    promptIds: Uint32Array,
+    completionIds: Uint32Array,
+    newMessages: readonly ChatMessage[],
+    options?: Pick<RenderOptions, "tools">,
+  ): Promise<Uint32Array | null>;
   /** The text that the template adds where a reply follows: the beginning of the reply. Errors: PRL_TEMPLATE. */
   replyOpening(messages: readonly ChatMessage[], options?: Pick<RenderOptions, "tools">): string;
   /** `stopped`: the stop string that ended it, which is not part of the reply. */
@@ -149,6 +157,8 @@ interface Form extends Omit<ReplyForm, "tokenizer"> {
   readonly tokenizer: Tokenizer;
   /** The token that closes an assistant's turn; null: the family has none. */
   readonly close: number | null;
+  /** A new user message changes what stands before it. */
+  readonly forgetsThinking: boolean;
   /** A conversation as text. */
   readonly text: (
     messages: readonly ChatMessage[],
@@ -173,13 +183,13 @@ export function createRenderer(
   };
   const expected = argumentsFor((messages) => written(messages, null, false));
   const text: Form["text"] = (messages, ...how) => written(expected(messages), ...how);
-  const form: Form = { tokenizer, family, stopIds, close, text };
+  const forgetsThinking = family.forgetsThinking && earlierThinking === "template";
+  const form: Form = { tokenizer, family, stopIds, close, forgetsThinking, text };
   const replyForm: ReplyForm = {
     family,
     stopIds,
     tokenizer: showsSpecialTokens ? withSpecialText(tokenizer) : tokenizer,
   };
-  const forgetsThinking = family.forgetsThinking && earlierThinking === "template";
   const whole = (what: string, messages: readonly ChatMessage[], asked: RenderOptions): string => {
     checkOptions("PRL_TEMPLATE", what, renderSchema, asked);
     const { tools = null, addGenerationPrompt = true } = asked;
@@ -201,15 +211,13 @@ export function createRenderer(
     renderReply: (messages, reply, asked = {}) => replyTokens(form, messages, reply, toolsOf("renderReply", asked)),
     bridgeToNextTurn(promptIds, completionIds, newMessages, asked = {}) {
       const tools = toolsOf("bridgeToNextTurn", asked);
-      if (promptIds.length === 0 || newMessages.length === 0) return null;
-      if (newMessages.some(({ role }) => role === "assistant" || (forgetsThinking && role === "user"))) return null;
-      const suffix = suffixOf(form, completionIds, newMessages, tools);
-      if (suffix === null) return null;
-      const bridged = new Uint32Array(promptIds.length + completionIds.length + suffix.length);
-      bridged.set(promptIds);
-      bridged.set(completionIds, promptIds.length);
-      bridged.set(suffix, promptIds.length + completionIds.length);
-      return bridged;
+      const behind = bridgeText(form, { promptIds, completionIds, newMessages, tools });
+      return behind === null ? null : bridged(form, promptIds, completionIds, tokenizer.encode(behind));
+    },
+    async bridgeToNextTurnAsync(promptIds, completionIds, newMessages, asked = {}) {
+      const tools = toolsOf("bridgeToNextTurnAsync", asked);
+      const behind = bridgeText(form, { promptIds, completionIds, newMessages, tools });
+      return behind === null ? null : bridged(form, promptIds, completionIds, await tokenizer.encodeAsync(behind));
     },
     callBeginning: (name) => callBeginning(family, name),
     callGrammar: (name, tools) =>
@@ -255,30 +263,42 @@ function replyTokens(
   return ids.subarray(0, end + 1);
 }
 
-/** What follows the completion up to the beginning of the next assistant turn; null when the template does not say it exactly. */
-function suffixOf(
-  form: Form,
-  completionIds: Uint32Array,
-  newMessages: readonly ChatMessage[],
-  tools: readonly unknown[] | null,
-): Uint32Array | null {
-  const { close, stopIds } = form;
-  if (close === null) return null;
-  const stopped = completionIds.findIndex((id) => stopIds.has(id));
-  const isClosed = stopped >= 0 && completionIds[stopped] === close;
-  // A turn that another token ended, or that goes on behind its end, cannot come from the template.
-  if (stopped >= 0 && (!isClosed || stopped !== completionIds.length - 1)) return null;
-  const rest = continuation(form, newMessages, tools);
-  if (rest === null || rest[0] !== close) return null;
-  return isClosed ? rest.subarray(1) : rest;
+interface Turn {
+  readonly promptIds: Uint32Array;
+  readonly completionIds: Uint32Array;
+  readonly newMessages: readonly ChatMessage[];
+  readonly tools: readonly unknown[] | null;
 }
 
-/** The tokens behind a reply; null when they depend on the text before it. */
-function continuation(
+/** What follows a reply up to the beginning of the next assistant turn, its closing token included; null when the template does not say it exactly. */
+function bridgeText(form: Form, { promptIds, completionIds, newMessages, tools }: Turn): string | null {
+  const { close, forgetsThinking } = form;
+  if (close === null || promptIds.length === 0 || newMessages.length === 0) return null;
+  if (newMessages.some(({ role }) => role === "assistant" || (forgetsThinking && role === "user"))) return null;
+  // A turn that another token ended, or that goes on behind its end, cannot come from the template.
+  const stopped = stopOf(form, completionIds);
+  const isExact = stopped < 0 || (completionIds[stopped] === close && stopped === completionIds.length - 1);
+  return isExact ? continuation(form, newMessages, tools) : null;
+}
+
+/** `rest`: the tokens of `bridgeText`. Null where they do not begin with the token that closes a turn. */
+function bridged(
   form: Form,
-  messages: readonly ChatMessage[],
-  tools: readonly unknown[] | null,
+  promptIds: Uint32Array,
+  completionIds: Uint32Array,
+  rest: Uint32Array,
 ): Uint32Array | null {
+  if (rest[0] !== form.close) return null;
+  return joinedIds(promptIds, completionIds, stopOf(form, completionIds) < 0 ? rest : rest.subarray(1));
+}
+
+/** Index of the first token that ends a turn; -1 without one. */
+function stopOf({ stopIds }: Form, completionIds: Uint32Array): number {
+  return completionIds.findIndex((id) => stopIds.has(id));
+}
+
+/** The text behind a reply; null when it depends on the text before it. */
+function continuation(form: Form, messages: readonly ChatMessage[], tools: readonly unknown[] | null): string | null {
   try {
     return behindStandIn(form, messages, tools);
   } catch (cause) {
@@ -289,10 +309,10 @@ function continuation(
 }
 
 function behindStandIn(
-  { tokenizer, text }: Form,
+  { text }: Form,
   messages: readonly ChatMessage[],
   tools: readonly unknown[] | null,
-): Uint32Array | null {
+): string | null {
   const reply: ChatMessage = { role: "assistant", content: STAND_IN };
   const user = (content: string): ChatMessage => ({ role: "user", content });
   const before = [[user("a")], [user("b"), { role: "assistant", content: "c" }, user("d")]];
@@ -301,7 +321,7 @@ function behindStandIn(
     return more === undefined ? rest : undefined;
   });
   const [rest, other] = behind;
-  return rest === undefined || rest !== other ? null : tokenizer.encode(rest);
+  return rest === undefined || rest !== other ? null : rest;
 }
 
 function callBeginning({ toolCalls }: Family, name: string | null): string | null {

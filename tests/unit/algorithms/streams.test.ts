@@ -109,14 +109,14 @@ describe("distillation", () => {
     expect(streamsFor(0.5)).toEqual({ streams: sftStreams(own) });
   });
 
-  test("opsd puts the hint before the first message of the user, or before a raw text", () => {
+  test("opsd puts the hint before the first message of the user, or before a raw text", async () => {
     const seen: string[] = [];
     const renderer = {
-      render: (messages: readonly { role: string; content: string }[]) => {
+      render: async (messages: readonly { role: string; content: string }[]) => {
         seen.push(messages.map(({ role, content }) => `${role}:${content}`).join("|"));
         return Uint32Array.of(1);
       },
-      encode: (text: string) => {
+      encode: async (text: string) => {
         seen.push(text);
         return Uint32Array.of(2);
       },
@@ -125,9 +125,11 @@ describe("distillation", () => {
       { role: "system" as const, content: "s" },
       { role: "user" as const, content: "q" },
     ];
-    expect(hintedPrompt({ messages, isText: false }, "$& 42", "({hint}) ", renderer)).toEqual(Uint32Array.of(1));
+    expect(await hintedPrompt({ messages, isText: false }, "$& 42", "({hint}) ", renderer)).toEqual(Uint32Array.of(1));
     const text = [{ role: "user" as const, content: "q" }];
-    expect(hintedPrompt({ messages: text, isText: true }, "42", "({hint}) ", renderer)).toEqual(Uint32Array.of(2));
+    expect(await hintedPrompt({ messages: text, isText: true }, "42", "({hint}) ", renderer)).toEqual(
+      Uint32Array.of(2),
+    );
     expect(seen).toEqual(["system:s|user:($& 42) q", "(42) q"]);
   });
 });

@@ -159,6 +159,28 @@ describe("bridgeToNextTurn", () => {
     );
   });
 
+  it.each(cases)("%s: gives the same off the thread", async (name, close) => {
+    const { renderer, tokenizer } = family(name);
+    await fc.assert(
+      fc.asyncProperty(
+        words,
+        words,
+        words,
+        fc.constantFrom("tool", "user", "assistant"),
+        async (q, reply, next, role) => {
+          const prompt = renderer.render([user(q)]);
+          for (const ending of ["", close, `${close}x`]) {
+            const completion = tokenizer.encode(reply + ending);
+            const news = [{ role, content: next }];
+            const bridged = await renderer.bridgeToNextTurnAsync(prompt, completion, news);
+            expect(bridged).toEqual(renderer.bridgeToNextTurn(prompt, completion, news));
+          }
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
   it("is refused where it would not be exact", () => {
     const { renderer, tokenizer } = family("qwen2.5");
     const prompt = renderer.render([user("hi")]);

@@ -10,10 +10,10 @@
  */
 import type { Message } from "../../message.ts";
 
-/** Turns a prompt into tokens. */
+/** Turns a prompt into tokens; a long one takes longer than the thread of the orchestrator may stand still. */
 export interface HintRenderer {
-  render: (messages: readonly Message[], tools: readonly unknown[] | undefined) => Uint32Array;
-  encode: (text: string) => Uint32Array;
+  render: (messages: readonly Message[], tools: readonly unknown[] | undefined) => Promise<Uint32Array>;
+  encode: (text: string) => Promise<Uint32Array>;
 }
 
 /** Where the hint goes. */
@@ -26,12 +26,12 @@ export interface Prompt {
 }
 
 /** The tokens of the prompt with the hint in front of its first user message, or of its first message when it has no user message. */
-export function hintedPrompt(
+export async function hintedPrompt(
   { messages, isText, tools }: Prompt,
   hint: string,
   template: string,
   renderer: HintRenderer,
-): Uint32Array {
+): Promise<Uint32Array> {
   const text = template.replaceAll("{hint}", () => hint);
   const asked = Math.max(
     0,

@@ -9,9 +9,9 @@
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
+import { joinedIds } from "../../renderers/internal.ts";
 import { type EpisodeTrace, turnSpanSchema } from "./episode.ts";
 import type { PolicyCompletion } from "../rollout/policy-client.ts";
-import { joined } from "../rollout/reply-tokens.ts";
 import { UNSAMPLED_VERSION, type TraceColumns } from "./trace-columns.ts";
 
 /** Numbers of 4 bytes, little endian, as base64, which is exact and a third as long as decimals. */
@@ -113,7 +113,7 @@ export function joinReplies(begun: RecordedReply, rest: PolicyCompletion): Polic
   const later = rest.policyVersions.map(([first, version]) => [length + first, version] as const);
   return {
     ...rest,
-    tokenIds: joined(begun.tokenIds, rest.tokenIds),
+    tokenIds: joinedIds(begun.tokenIds, rest.tokenIds),
     logprobs,
     policyVersions: [...begun.policyVersions, ...later.filter(([, version], i) => i > 0 || version !== last)],
   };

@@ -170,7 +170,7 @@ export class InterceptionServer {
     this.#sessionOf(request);
     const asked = dialect.read(parseJson(body));
     if (isCount) {
-      sendJson(response, 200, { input_tokens: session.countTokens(asked) });
+      sendJson(response, 200, { input_tokens: await session.countTokens(asked) });
       return;
     }
     const arrival = {

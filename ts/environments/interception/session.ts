@@ -30,7 +30,7 @@ import { withOwnThinking } from "./policy-replies.ts";
 export interface SessionParts {
   readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
   readonly trace: Trace;
-  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
+  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => Promise<number>;
   /** Its abort ends every request. */
   readonly signal: AbortSignal;
   /** Most model calls; then it stops as `max_turns`. Default 100. */
@@ -165,7 +165,7 @@ export class InterceptionSession {
   }
 
   /** Tokens of a prompt. Errors: PRL_ENVIRONMENT_UNSUPPORTED where the policy gives no tokens. */
-  countTokens({ messages, tools }: AgentRequest): number {
+  async countTokens({ messages, tools }: AgentRequest): Promise<number> {
     return this.#parts.countTokens(messages, tools.length === 0 ? {} : { tools });
   }
 

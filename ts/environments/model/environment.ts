@@ -49,7 +49,7 @@ export interface RolloutContext<Row, Config = unknown, Agent extends string = st
    */
   readonly sample: AgentSeat["sample"];
   /** Number of tokens of a new prompt, as the policy would see it. PRL_ENVIRONMENT_UNSUPPORTED behind an endpoint. */
-  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
+  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => Promise<number>;
   /** Trace of the first agent. */
   readonly trace: Trace;
   /**

@@ -70,7 +70,7 @@ export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph):
   };
   return {
     sample,
-    countTokens: noTokens,
+    countTokens: async () => noTokens(),
     rerendered: () => 0,
     recycled: () => 0,
     settled: async () => undefined,
@@ -89,6 +89,7 @@ function noTokens(): never {
 export const NO_CLIENT: PolicyClient = { generate: async () => noTokens() };
 export const NO_TOKENIZER: PolicyTokenizer = {
   encode: noTokens,
+  encodeAsync: async () => noTokens(),
   decode: noTokens,
   decodeStream: noTokens,
   applyChatTemplate: noTokens,

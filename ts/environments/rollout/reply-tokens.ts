@@ -64,11 +64,3 @@ export function listenerOf(
     if (delta !== null) tell(delta);
   };
 }
-
-export function joined(a: Uint32Array, b: Uint32Array): Uint32Array {
-  if (a.length === 0) return b;
-  const both = new Uint32Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
-}

@@ -1,7 +1,13 @@
-/** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
+/**
+ * The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace.
+ *
+ * Texts are tokenized off the JavaScript thread, because the result of a tool may be long and other rollouts share the thread. Calls of one rollout
+ * get their turns in the order in which they were made, however long their prompts are.
+ */
 import { PrlError } from "../../errors.ts";
 import {
   argumentsText,
+  joinedIds,
   opensThinking,
   parseReply,
   stoppedBy,
@@ -12,7 +18,7 @@ import type { ParsedCompletion } from "../../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "../model/environment.ts";
 import type { TurnLimits } from "../model/limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "../../message.ts";
-import { beginning, joined, listenerOf, NOTHING } from "./reply-tokens.ts";
+import { beginning, listenerOf, NOTHING } from "./reply-tokens.ts";
 import type { PolicyClient, PolicyCompletion, Sampling, PolicyRequest } from "./policy-client.ts";
 import { joinReplies, type RecordedTurns } from "../episode/partial-rollout.ts";
 import { seed as deriveSeed, turnSeed } from "../../random/seed.ts";
@@ -36,7 +42,7 @@ export interface SamplerParts {
 
 export interface Sampler {
   readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
-  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
+  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => Promise<number>;
   /** Turns that followed an earlier one and could not extend its tokens, so that they begin a new branch. */
   readonly rerendered: () => number;
   /** Tokens of its turns that an earlier rollout had sampled. */
@@ -83,6 +89,8 @@ class PolicySampler implements Sampler {
   readonly #trace: TraceGraph;
   readonly #whileWaiting: ReturnType<typeof blameFor>["whileWaiting"];
   readonly #underWay = new Set<Promise<unknown>>();
+  /** The prompt that was last begun; the next call waits for it, because a turn's number decides what it draws. */
+  #lastBegun: Promise<unknown> = Promise.resolve();
   #turns = 0;
   #rerendered = 0;
   #recycled = 0;
@@ -109,18 +117,20 @@ class PolicySampler implements Sampler {
     }
   };
 
-  readonly countTokens = (prompt: Prompt, { tools }: SampleOptions = {}): number =>
-    (typeof prompt === "string" ? this.#parts.tokenizer.encode(prompt) : this.#renderAnew(prompt, tools)).length;
+  readonly countTokens = async (prompt: Prompt, { tools }: SampleOptions = {}): Promise<number> => {
+    const { tokenizer } = this.#parts;
+    return (await (typeof prompt === "string" ? tokenizer.encodeAsync(prompt) : this.#renderAnew(prompt, tools)))
+      .length;
+  };
 
   readonly settled = async (): Promise<void> => void (await Promise.allSettled(this.#underWay));
 
   async #sampleTurn(prompt: Prompt, options: SampleOptions): Promise<SampledTurn> {
     const { limits, signal, keepsPartial = false } = this.#parts;
-    limits.beforeTurn(this.#trace);
-    const rendered = this.#render(prompt, options);
-    limits.beforePrompt(rendered.promptIds.length);
-    const request = { prompt, options, turn: this.#turns, rendered };
-    this.#turns += 1;
+    const begun = this.#lastBegun.then(async () => this.#beginTurn(prompt, options));
+    this.#lastBegun = begun.catch(() => undefined);
+    const request = await begun;
+    const { rendered } = request;
     const hear = this.#listener(request);
     const routedExpertsFrom = this.#trace.recordedExperts(promptMessages(prompt), rendered.promptIds);
     const asked = { ...withFormat(options, rendered), routedExpertsFrom };
@@ -136,6 +146,14 @@ class PolicySampler implements Sampler {
     throw aborted();
   }
 
+  async #beginTurn(prompt: Prompt, options: SampleOptions): Promise<TurnRequest> {
+    const { limits } = this.#parts;
+    limits.beforeTurn(this.#trace);
+    const rendered = await this.#render(prompt, options);
+    limits.beforePrompt(rendered.promptIds.length);
+    return { prompt, options, turn: this.#turns++, rendered };
+  }
+
   /** Rejects a reply that cannot be recorded. */
   #refuse({ finishReason, tokenIds }: PolicyCompletion): void {
     this.#parts.signal.throwIfAborted();
@@ -144,22 +162,22 @@ class PolicySampler implements Sampler {
   }
 
   /** The tokens of a prompt: those of the trace as far as it goes, then those of the new messages. */
-  #render(prompt: Prompt, options: SampleOptions): RenderedPrompt {
+  async #render(prompt: Prompt, options: SampleOptions): Promise<RenderedPrompt> {
     const { tokenizer, renderer } = this.#parts;
-    const askedIds = this.#toIds(prompt, options);
+    const askedIds = await this.#toIds(prompt, options);
     if (typeof prompt === "string") {
       const begunIds = ofText(options);
-      return { promptIds: joined(askedIds, begunIds), begunIds, thinks: false };
+      return { promptIds: joinedIds(askedIds, begunIds), begunIds, thinks: false };
     }
     const { tools } = options;
     const opened = opensThinking({ tokenizer, renderer }, askedIds, prompt, tools === undefined ? {} : { tools });
     const begunIds = beginning({ tokenizer, renderer }, opened, options);
-    return { promptIds: joined(askedIds, begunIds), begunIds, thinks: opened && begunIds.length === 0 };
+    return { promptIds: joinedIds(askedIds, begunIds), begunIds, thinks: opened && begunIds.length === 0 };
   }
 
-  #toIds(prompt: Prompt, { tools }: SampleOptions): Uint32Array {
+  async #toIds(prompt: Prompt, { tools }: SampleOptions): Promise<Uint32Array> {
     const { tokenizer, renderer } = this.#parts;
-    if (typeof prompt === "string") return tokenizer.encode(prompt);
+    if (typeof prompt === "string") return tokenizer.encodeAsync(prompt);
     const { matchedMessages, bridgeAnchor } = this.#trace.prepareTurn(prompt);
     if (bridgeAnchor !== null) {
       const { promptIds, completionIds, tools: shown } = bridgeAnchor;
@@ -167,15 +185,15 @@ class PolicySampler implements Sampler {
       // The tokens to be extended show the tools of their own turn.
       const isSame = shown === toolsText(tools);
       const fresh = prompt.slice(matchedMessages);
-      const bridged = isSame ? renderer.bridgeToNextTurn(promptIds, completionIds, fresh, options) : null;
+      const bridged = isSame ? await renderer.bridgeToNextTurnAsync(promptIds, completionIds, fresh, options) : null;
       if (bridged !== null) return bridged;
       this.#rerendered += 1;
     }
     return this.#renderAnew(prompt, tools);
   }
 
-  #renderAnew(messages: readonly Message[], tools: SampleOptions["tools"]): Uint32Array {
-    return this.#parts.renderer.render(messages, tools === undefined ? {} : { tools });
+  async #renderAnew(messages: readonly Message[], tools: SampleOptions["tools"]): Promise<Uint32Array> {
+    return this.#parts.renderer.renderAsync(messages, tools === undefined ? {} : { tools });
   }
 
   /** Passes on the reply's text while it is sampled; null: the environment does not listen. */
@@ -207,8 +225,8 @@ class PolicySampler implements Sampler {
     const left = most === Infinity ? options : { ...options, maxCompletionTokens: most - length };
     // The first draws of the turn's seed were used for the recorded part.
     const restSeed = deriveSeed(seed, "continued", "", "", 0, 0, length);
-    const rest = await this.#generate(joined(promptIds, begun.tokenIds), restSeed, left, hear).catch((error: unknown) =>
-      this.#keepRecorded(error),
+    const rest = await this.#generate(joinedIds(promptIds, begun.tokenIds), restSeed, left, hear).catch(
+      (error: unknown) => this.#keepRecorded(error),
     );
     return rest === null ? begun : joinReplies(begun, rest);
   }
@@ -274,7 +292,7 @@ class PolicySampler implements Sampler {
     if (typeof prompt === "string")
       return { content: textBefore(tokenizer, tokenIds, stopReason), reasoning: null, toolCalls: [] };
     const stopped = stoppedBy(stopReason, begunIds.length);
-    const { toolCalls, ...said } = parseReply(renderer, joined(begunIds, tokenIds), thinks, stopped);
+    const { toolCalls, ...said } = parseReply(renderer, joinedIds(begunIds, tokenIds), thinks, stopped);
     return { ...said, toolCalls: toolCalls.map((call) => withTypes(call, options.tools ?? [])) };
   }
 }

@@ -1,5 +1,5 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
-import { argumentsText, parseReply, stoppedBy, withTypes } from "../../renderers/internal.ts";
+import { argumentsText, joinedIds, parseReply, stoppedBy, withTypes } from "../../renderers/internal.ts";
 import type { Renderer } from "../../renderers/index.ts";
 import type { ParsedRequest } from "../requests/request.ts";
 import type { Completion } from "../requests/response.ts";
@@ -42,7 +42,7 @@ export function readReply(
   { tools, schemas = [], oneCall, id, begun, thinks, withStop }: ReplyOptions,
 ): ChatReply {
   const completion = withStop ? whole : withoutStopToken(whole, renderer.stopTokenIds);
-  const ids = Uint32Array.of(...begun, ...completion.tokenIds);
+  const ids = joinedIds(begun, completion.tokenIds);
   const stopped = stoppedBy(completion.stopReason, begun.length);
   const { content, reasoning, toolCalls } = parseReply(renderer, ids, thinks, stopped);
   const calls = toolCalls.flatMap((call, index): ChatToolCall[] =>

@@ -1,6 +1,6 @@
 /** A chat that is ready to be sampled: its prompt in the model's template, the beginning of the reply, its choices. */
 import type { ChatMessage, Renderer, Tokenizer } from "../../renderers/index.ts";
-import { encodeBeginning, opensThinking } from "../../renderers/internal.ts";
+import { encodeBeginning, joinedIds, opensThinking } from "../../renderers/internal.ts";
 import type { StructuredOutput } from "../../native/index.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest, unsupported } from "../errors.ts";
@@ -48,7 +48,7 @@ export async function renderChat(context: ServerContext, body: ChatBody, begun =
     withStop: body.include_stop_str_in_output === true,
   };
   const call = forced === undefined ? null : renderer.callGrammar(forced, tools ?? []);
-  return { body, messages, promptIds: Uint32Array.of(...rendered, ...beginning), renderer, tokenizer, options, call };
+  return { body, messages, promptIds: joinedIds(rendered, beginning), renderer, tokenizer, options, call };
 }
 
 /** One request for each choice. Errors: PRL_INFERENCE_CONTEXT, PRL_INFERENCE_REQUEST. */

@@ -126,7 +126,7 @@ function answer(context: ServerContext, wanted: DialectAnswer, reply: FastifyRep
       if (call.asked.stream) return stream(context, asked, active, reply);
       const [sampled] = await wholeChoices(context, [parsed], { active });
       if (sampled === undefined) throw new TypeError("the engine gave no choice");
-      const { answer: whole } = finished(asked, sampled);
+      const { answer: whole } = await finished(asked, sampled);
       return whole;
     });
   });
@@ -167,17 +167,17 @@ async function stream(
       // A failure may leave the engine at work. Its own clean-up fails where the request was aborted.
       sampling.return(undefined).catch(() => undefined);
     }
-    const { said } = finished(asked, sampledOf(parsed, joinCompletions(received), cursor));
+    const { said } = await finished(asked, sampledOf(parsed, joinCompletions(received), cursor));
     await events.send(eventText(writer.end(said)));
   });
   return reply;
 }
 
 /** The whole reply and its answer, which is kept where the request wants it. */
-function finished(asked: Asked, { completion, usage }: Sampled): { said: AgentReply; answer: unknown } {
+async function finished(asked: Asked, { completion, usage }: Sampled): Promise<{ said: AgentReply; answer: unknown }> {
   const { dialect, call, chat, head, kept } = asked;
   const read = readReply(chat.renderer, completion, { ...chat.options, id: head.id });
-  const said = replyOf(asked, read, completion, usage);
+  const said = await replyOf(asked, read, completion, usage);
   const whole = dialect.answer(said);
   if (call.store) {
     const message = { ...said.message, content: read.content };
@@ -186,12 +186,12 @@ function finished(asked: Asked, { completion, usage }: Sampled): { said: AgentRe
   return { said, answer: whole };
 }
 
-function replyOf(
+async function replyOf(
   { call, chat, head, parsed }: Asked,
   read: ChatReply,
   completion: Completion,
   usage: Sampled["usage"],
-): AgentReply {
+): Promise<AgentReply> {
   const { content, reasoning, toolCalls } = read;
   const { finish_reason: finish } = endOf(completion, read);
   const calls = toolCalls.map(({ index: _place, ...one }) => one);
@@ -207,7 +207,7 @@ function replyOf(
     stopSequence: parsed.stop.find((one) => one === completion.stopReason) ?? null,
     usage: {
       ...usage,
-      reasoningTokens: reasoning === null ? 0 : chat.tokenizer.encode(reasoning).length,
+      reasoningTokens: reasoning === null ? 0 : (await chat.tokenizer.encodeAsync(reasoning)).length,
     },
   };
 }

@@ -14,6 +14,7 @@ import type { RolloutSamples, TraceColumns } from "../../native/index.ts";
 import { PromptScorer } from "../../inference-client/index.ts";
 import { branchesOf, hintedPrompt, type HintRenderer } from "../../algorithms/internal.ts";
 import type { EngineFleet, EngineLease } from "../engines/engine-fleet.ts";
+import { joinedIds } from "../../renderers/internal.ts";
 import { assertSameTokenizer, teacherKey } from "./teacher.ts";
 
 /** A score of the policy itself competes with rollouts. */
@@ -130,10 +131,7 @@ export class ReferenceScores {
       }
       const hinted = await this.#hinted(algo, data, trace, branch);
       const behind = tokenIds.subarray(firstSampled, end);
-      const ids = new Uint32Array(hinted.length + behind.length);
-      ids.set(hinted);
-      ids.set(behind, hinted.length);
-      const scores = await this.#score(algo, ids, signal);
+      const scores = await this.#score(algo, joinedIds(hinted, behind), signal);
       reference.set(scores.subarray(hinted.length), firstSampled);
     }
     return reference;
@@ -164,8 +162,8 @@ export class ReferenceScores {
     const { loadRenderer, loadTokenizer } = await import("../../renderers/index.ts");
     const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
     return {
-      render: (messages, tools) => renderer.render(messages, tools === undefined ? {} : { tools }),
-      encode: (text) => tokenizer.encode(text),
+      render: (messages, tools) => renderer.renderAsync(messages, tools === undefined ? {} : { tools }),
+      encode: (text) => tokenizer.encodeAsync(text),
     };
   }
 

@@ -63,6 +63,11 @@ export const TEXT: OptionTable = {
     call: (more) => renderer.bridgeToNextTurn(ids, ids, user, more),
     wrong: { tools: 1 },
   },
+  "Renderer.bridgeToNextTurnAsync": {
+    ...CHAT,
+    call: (more) => renderer.bridgeToNextTurnAsync(ids, ids, user, more),
+    wrong: { tools: 1 },
+  },
   "Renderer.replyOpening": { ...CHAT, call: (more) => renderer.replyOpening(user, more), wrong: { tools: 1 } },
   "Renderer.grow": {
     ...T,

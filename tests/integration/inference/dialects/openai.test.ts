@@ -41,6 +41,12 @@ describe("chat completions with the openai package", () => {
     expect(chat.choices[0]?.finish_reason).toBe(same.finishReason);
   });
 
+  it("refuse a conversation of more tokens than fit onto a stack by its length", async () => {
+    const messages = [{ role: "user" as const, content: "a".repeat(400_000) }];
+    const long = openai.chat.completions.create({ model: "tiny", messages, max_tokens: 1 });
+    await expect(long).rejects.toMatchObject({ status: 400, code: "PRL_INFERENCE_CONTEXT" });
+  });
+
   it("streams to the same text, usage last", async () => {
     const request = { model: "tiny", messages: HELLO, max_tokens: 40, seed: 3 };
     const whole = await openai.chat.completions.create(request);

@@ -21,7 +21,7 @@ function codecOfFamily(family: keyof typeof FAMILIES) {
     throw new Error("a listener has no use for it");
   };
   let decoded = 0;
-  const tokenizer = { ...codec, applyChatTemplate: unused, encode: unused };
+  const tokenizer = { ...codec, applyChatTemplate: unused, encode: unused, encodeAsync: unused };
   const counting: typeof codec = {
     ...codec,
     decode: (ids, options) => {
@@ -31,8 +31,8 @@ function codecOfFamily(family: keyof typeof FAMILIES) {
     },
   };
   const renderer = {
-    render: unused,
-    bridgeToNextTurn: unused,
+    renderAsync: unused,
+    bridgeToNextTurnAsync: unused,
     replyOpening: unused,
     callBeginning: unused,
     parse: (...of: [ids: Uint32Array, stopped?: ReturnType<typeof stoppedBy>]) =>

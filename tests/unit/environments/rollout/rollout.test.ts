@@ -13,6 +13,7 @@ import {
 } from "../../../../ts/environments/index.ts";
 import { episodeSchema } from "../../../../ts/environments/internal.ts";
 import { PrlError } from "../../../../ts/errors.ts";
+import { turnSeed } from "../../../../ts/random/seed.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../../ts/renderers/index.ts";
 import { REVERSE_TEXT_MODEL } from "../builtin/reverse-text-model.ts";
 
@@ -70,6 +71,7 @@ function run(
   configured: ReturnType<typeof environment>,
   client: PolicyClient,
   signal: AbortSignal = new AbortController().signal,
+  policyTokenizer: Tokenizer = tokenizer,
 ) {
   return configured.run({
     episodeId: "e",
@@ -77,7 +79,7 @@ function run(
     source: "source",
     task,
     client,
-    tokenizer,
+    tokenizer: policyTokenizer,
     renderer,
     sampling: { temperature: 1, maxCompletionTokens: 16, topP: 1, topK: -1 },
     seed: 99,
@@ -159,6 +161,53 @@ describe("a rollout", () => {
         },
       ],
     });
+  });
+
+  it("tokenizes off the thread, and its calls draw in their order however long their prompts take", async () => {
+    const refused = (): never => {
+      throw new Error("a prompt was tokenized on the JavaScript thread");
+    };
+    const begun: string[] = [];
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow: Tokenizer = {
+      ...tokenizer,
+      encode: refused,
+      encodeAsync: async (text) => {
+        begun.push(text);
+        if (text === "long") await held;
+        return tokenizer.encodeAsync(text);
+      },
+    };
+    const client = policy("cba");
+    const rollout: Rollout<Row> = async ({ sample }) => {
+      const calls = [sample("long"), sample("short")];
+      // The second call has nothing else to wait for.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect([begun, client.requests]).toEqual([["long"], []]);
+      release();
+      await Promise.all(calls);
+    };
+    const { episode } = await run(environment({ rollout }), client, new AbortController().signal, slow);
+    expect(episode.errors).toEqual([]);
+    const asked = client.requests.map(({ tokenIds, seed }) => [tokenizer.decode(tokenIds), seed]);
+    expect(asked).toEqual([
+      ["long", turnSeed(99, 0)],
+      ["short", turnSeed(99, 1)],
+    ]);
+  });
+
+  it("counts the tokens of a prompt off the thread, as the policy would get them", async () => {
+    const counts: number[] = [];
+    const rollout: Rollout<Row> = async ({ sample, countTokens, task: { prompt } }) => {
+      const conversation = [{ role: "user" as const, content: "a" }];
+      counts.push(await countTokens(prompt), await countTokens(conversation));
+      await sample(conversation);
+    };
+    const client = policy("cba");
+    const { episode } = await run(environment({ rollout }), client);
+    expect(episode.errors).toEqual([]);
+    expect(counts).toEqual([13, client.requests[0]?.tokenIds.length]);
   });
 
   it("says that it was truncated when the tokens ran out, and is scored all the same", async () => {
