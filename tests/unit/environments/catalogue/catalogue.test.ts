@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { isLeaked } from "../../../../ts/environments/catalogue/drawn.ts";
+import { createRng } from "../../../../ts/random/rng.ts";
+import { drawInstance, isLeaked } from "../../../../ts/environments/catalogue/drawn.ts";
 import { CATALOGUE_CATEGORIES, catalogueRows, isCatalogueId } from "../../../../ts/environments/catalogue/index.ts";
 import { answerIn, LONGEST_ANSWER } from "../../../../ts/environments/catalogue/reply-answer.ts";
 import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
@@ -125,6 +126,24 @@ describe("the catalogue", () => {
       expect(reward === 0 ? "nothing" : reward === 1 ? "all" : "a share").toBe(partial);
       expect((await environment.configure({ level: 2, partial: false }).score(task, reply)).reward).toBe(rest);
     }
+  });
+
+  test("all calls of a function run in one process, unless classes of them earn shares", async () => {
+    const rows = new Map((await catalogueRows(["code"])).map(({ row }) => [row.id, row]));
+    const examsOf = (id: string) => {
+      const row = rows.get(id);
+      if (row === undefined || !isProgramRow(row)) throw new Error(`${id} is no row of programs`);
+      return row.exam(drawInstance(row, 2, createRng(5)).instance);
+    };
+    const [whole, shared] = [examsOf("edit-cost"), examsOf("rule-table-function")];
+    expect([whole.tests.length, whole.parts]).toEqual([1, undefined]);
+    const [{ input, output }] = [whole.tests[0] ?? { input: [], output: [] }];
+    expect([(input[0] as unknown[]).length > 10, (output as unknown[]).length]).toEqual([
+      true,
+      (input[0] as unknown[]).length,
+    ]);
+    expect(shared.tests.length).toBeGreaterThan(2);
+    expect(shared.parts?.length).toBe(shared.tests.length);
   });
 
   test("of the code tasks only those whose answers are programs, and mixtures with them, require a sandbox", async () => {

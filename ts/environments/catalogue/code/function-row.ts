@@ -2,8 +2,9 @@
  * Rows whose answer is one function, written from described rules.
  *
  * The rules are data. TypeScript computes what is expected from them, and the gold program says the same in another language, so each finds
- * mistakes of the other. Hidden calls come in classes, which run in one process each; a shown example is never among them. Every slip,
- * which is the rules with a change, gives another result in some hidden call, or the instance is dropped.
+ * mistakes of the other. Hidden calls come in classes; a shown example is never among them. Where classes earn shares, each runs in a process for
+ * itself, else all calls run in one. Every slip, which is the rules with a change, gives another result in some hidden call, or the instance is
+ * dropped.
  */
 import { canonicalJson } from "../../../canonical-json.ts";
 import { createRng, type Rng } from "../../../random/rng.ts";
@@ -121,10 +122,9 @@ function shownOf<Spec extends object>(
 function examOf<Spec extends object>(row: FunctionRow<Spec>, instance: Instance<Spec>): Exam {
   const { spec, language } = instance;
   const prepared = callsOf(row, instance);
-  const tests = prepared.hidden.map((calls) => ({
-    input: [calls],
-    output: calls.map((call) => row.solve(spec, call)),
-  }));
+  // Processes take longer than calls, and where all results have to be right it does not matter which process gave a wrong one.
+  const parts = row.shares === true ? prepared.hidden : [prepared.hidden.flat()];
+  const tests = parts.map((calls) => ({ input: [calls], output: calls.map((call) => row.solve(spec, call)) }));
   return {
     language,
     program: (answer) => `${answer}\n\n${allCalls(row.name, language)}`,
