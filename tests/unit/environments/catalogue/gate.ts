@@ -1,4 +1,6 @@
 /** Runs the quality gate over a category: one test for each row, and one over all of them. */
+import { availableParallelism } from "node:os";
+
 import { afterAll, describe, expect, test } from "vitest";
 
 import { inspectBox } from "../../../../ts/environments/catalogue/gate/inspect-box.ts";
@@ -46,6 +48,8 @@ const CHEATS = IS_LONG ? 20 : 2;
 const SCORED_BOXES = IS_LONG ? 5 : 1;
 const SLIPS = IS_LONG ? 20 : 1;
 const BLANKETS = IS_LONG ? 20 : 1;
+/** Programs and scripts in sandboxes at once: one that is prepared while the others run keeps all processors busy. */
+const AT_ONCE = availableParallelism() + 1;
 /** Share of common word triples above which two tasks are one in other words. */
 const MOST_ALIKE = 0.5;
 
@@ -58,11 +62,24 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
     const options = { perLevel: SLOW.has(id) ? PER_LEVEL_OF_SLOW : PER_LEVEL, seed: 1 };
     if (isWorldRow(row)) return inspectWorld(id, row, { ...options, perLevel: PER_LEVEL_OF_WORLDS });
     if (isBoxRow(row)) {
-      const scripts = { scored: SCORED_BOXES, scoredLevels: SCORED_LEVELS, slips: SLIPS, blankets: BLANKETS };
+      const scripts = {
+        scored: SCORED_BOXES,
+        scoredLevels: SCORED_LEVELS,
+        slips: SLIPS,
+        blankets: BLANKETS,
+        atOnce: AT_ONCE,
+      };
       return inspectBox(id, row, { ...options, ...scripts, pool: await sandboxes.pool() });
     }
     if (!isProgramRow(row)) return inspectRow(id, row, options);
-    const programs = { scored: SCORED, scoredLevels: SCORED_LEVELS, cheated: CHEATED, misses: MISSES, cheats: CHEATS };
+    const programs = {
+      scored: SCORED,
+      scoredLevels: SCORED_LEVELS,
+      cheated: CHEATED,
+      misses: MISSES,
+      cheats: CHEATS,
+      atOnce: AT_ONCE,
+    };
     return inspectProgram(id, row, { ...options, ...programs, pool: await sandboxes.pool() });
   };
   afterAll(async () => sandboxes.close());

@@ -2,8 +2,11 @@
  * The quality gate of rows with a held sandbox: the generator is measured on all instances, and scripts of commands run on some of them.
  *
  * On `scored` instances of each of `scoredLevels` run the gold script, `slips` wrong scripts, `blankets` scripts without skill, no commands,
- * commands that mean nothing, and the gold script of another instance. Each has a sandbox for itself, as a rollout has.
+ * commands that mean nothing, and the gold script of another instance. Each has a sandbox for itself, as a rollout has, and several run at once.
  */
+import { setMaxListeners } from "node:events";
+
+import { Slots } from "../../../async/slots.ts";
 import { canonicalJson } from "../../../canonical-json.ts";
 import { createRng, type Rng } from "../../../random/rng.ts";
 import type { SandboxPool } from "../../../sandbox/index.ts";
@@ -25,6 +28,8 @@ export interface BoxGateOptions {
   /** Slips of an instance that run, and scripts without skill, drawn by the seed. */
   readonly slips: number;
   readonly blankets: number;
+  /** Scripts that run at once. More than one makes their times those of a busy machine. */
+  readonly atOnce: number;
   readonly seed: number;
   readonly pool: SandboxPool;
 }
@@ -52,10 +57,31 @@ interface Sample extends Drawn {
   readonly blankets: Readonly<Record<string, Commands>>;
 }
 
-type Score = (sample: Sample, commands: Commands) => Promise<number>;
+/** A sample with the scripts of it that run. */
+interface Chosen {
+  readonly sample: Sample;
+  readonly slips: readonly (readonly [name: string, script: Commands])[];
+  readonly blankets: readonly (readonly [name: string, script: Commands])[];
+  /** The gold script of another instance; null where there is none. */
+  readonly foreign: Commands | null;
+}
+
+/** What the scripts of a sample earned without the skill. */
+interface Earned {
+  readonly blankets: readonly (readonly [name: string, earned: number])[];
+  readonly foreign: readonly number[];
+}
+
+/** Runs scripts, several at once. */
+interface Running {
+  readonly pool: SandboxPool;
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly score: (sample: Sample, commands: Commands) => Promise<number>;
+  readonly failures: Set<string>;
+}
 
 export async function inspectBox(id: string, row: BoxRow, options: BoxGateOptions): Promise<RowReport> {
-  const { perLevel, scored, scoredLevels, seed, pool } = options;
+  const { perLevel, scored, scoredLevels, seed } = options;
   const failures = new Set<string>();
   const counts: DrawCounts = { made: 0, degenerate: 0, leaking: 0 };
   const rng = createRng(seed);
@@ -64,43 +90,30 @@ export async function inspectBox(id: string, row: BoxRow, options: BoxGateOption
   const tasksPerSecond = (1000 * drawn.flat().length) / Math.max(1e-3, performance.now() - started);
   const levels = drawn.map((some) => some.map((one): Sample => sampleOf(row, one, rng)));
   const samples = levels.flat();
-  const times: number[] = [];
-  const score: Score = async ({ instance }, commands) => {
-    const begun = performance.now();
-    const left = await leftByCommands(row, instance, commands, { pool: async () => pool });
-    const earned = row.grade(instance, left);
-    times.push(performance.now() - begun);
-    if (!(earned >= 0 && earned <= 1)) failures.add(`a score of ${earned} for ${shown(JSON.stringify(commands))}`);
-    return earned;
-  };
   checkRow(row, failures);
   checkRepeats(row, samples, failures);
   for (const sample of samples) checkScripts(sample, failures);
   const running = LEVELS.flatMap((level, at) =>
     scoredLevels.includes(level) ? (levels[at] ?? []).slice(0, scored) : [],
   );
-  const blankets = new Map<string, number[]>();
-  const foreign: number[] = [];
-  for (const sample of running) {
-    const before = canonicalJson(sample.instance);
-    await checkGold(row, sample, { pool, score, failures });
-    for (const [name, slip] of someOf(Object.entries(sample.slips), options.slips, rng)) {
-      const earned = await score(sample, slip);
-      if (earned >= 1) failures.add(`level ${sample.level}: the wrong script "${name}" scores ${earned}`);
-    }
-    for (const [name, blanket] of someOf(Object.entries(sample.blankets), options.blankets, rng))
-      blankets.set(name, [...(blankets.get(name) ?? []), await score(sample, blanket)]);
-    await checkNothing(sample, score, failures);
+  // All draws come first, so that they do not depend on what ends when.
+  const chosen = running.map((sample): Chosen => {
     const other = samples.find((one) => one.level === sample.level && one !== sample);
-    if (other !== undefined) foreign.push(await score(sample, commandsOf(other.gold)));
-    if (canonicalJson(sample.instance) !== before) failures.add("a script changes the instance");
-  }
+    const slips = someOf(Object.entries(sample.slips), options.slips, rng);
+    const blankets = someOf(Object.entries(sample.blankets), options.blankets, rng);
+    return { sample, slips, blankets, foreign: other === undefined ? null : commandsOf(other.gold) };
+  });
+  const times: number[] = [];
+  const earned = await runScripts(row, chosen, options, { failures, times });
+  const blankets = new Map<string, number[]>();
+  for (const [name, one] of earned.flatMap((all) => all.blankets))
+    blankets.set(name, [...(blankets.get(name) ?? []), one]);
   const report: RowReport = {
     id,
     levels: levelsOf(row, samples),
     monotone: rankCorrelation(samples.map((one): [Level, number] => [one.level, row.effort(one.instance)])),
     bestConstant: Math.max(0, ...[...blankets.values()].map(meanOf)),
-    foreign: meanOf(foreign),
+    foreign: meanOf(earned.flatMap((all) => all.foreign)),
     bestGuess: null,
     degenerate: counts.degenerate / counts.made,
     leaking: 0,
@@ -110,7 +123,56 @@ export async function inspectBox(id: string, row: BoxRow, options: BoxGateOption
     failures: [],
   };
   checkBounds(report, failures);
-  return { ...report, failures: [...failures] };
+  return { ...report, failures: [...failures].toSorted() };
+}
+
+async function runScripts(
+  row: BoxRow,
+  chosen: readonly Chosen[],
+  { pool, atOnce }: BoxGateOptions,
+  { failures, times }: { readonly failures: Set<string>; readonly times: number[] },
+): Promise<Earned[]> {
+  const slots = new Slots(atOnce);
+  const stop = new AbortController();
+  // Each script that waits listens to it.
+  setMaxListeners(0, stop.signal);
+  const inTurn: Running["inTurn"] = async (work) => slots.run(stop.signal, work);
+  const score: Running["score"] = ({ instance }, commands) =>
+    inTurn(async () => {
+      const begun = performance.now();
+      const left = await leftByCommands(row, instance, commands, { pool: async () => pool });
+      const earned = row.grade(instance, left);
+      times.push(performance.now() - begun);
+      if (!(earned >= 0 && earned <= 1)) failures.add(`a score of ${earned} for ${shown(JSON.stringify(commands))}`);
+      return earned;
+    });
+  try {
+    return await Promise.all(chosen.map((one) => runSample(row, one, { pool, inTurn, score, failures })));
+  } catch (error) {
+    // What waits for its turn is not begun.
+    stop.abort(error);
+    throw error;
+  }
+}
+
+async function runSample(row: BoxRow, { sample, slips, blankets, foreign }: Chosen, running: Running): Promise<Earned> {
+  const { score, failures } = running;
+  const before = canonicalJson(sample.instance);
+  const scored = async ([name, script]: readonly [string, Commands]): Promise<readonly [string, number]> => [
+    name,
+    await score(sample, script),
+  ];
+  const [slipped, earned, others] = await Promise.all([
+    Promise.all(slips.map(scored)),
+    Promise.all(blankets.map(scored)),
+    Promise.all(foreign === null ? [] : [score(sample, foreign)]),
+    checkGold(row, sample, running),
+    checkNothing(sample, running),
+  ]);
+  for (const [name, one] of slipped)
+    if (one >= 1) failures.add(`level ${sample.level}: the wrong script "${name}" scores ${one}`);
+  if (canonicalJson(sample.instance) !== before) failures.add("a script changes the instance");
+  return { blankets: earned, foreign: others };
 }
 
 function sampleOf(row: BoxRow, one: Drawn, rng: Rng): Sample {
@@ -140,16 +202,28 @@ function checkScripts({ level, prompt, gold, slips, blankets }: Sample, failures
   for (const { command } of gold) if (prompt.includes(command)) fail(`the prompt has the command ${shown(command)}`);
 }
 
-interface Running {
-  readonly pool: SandboxPool;
-  readonly score: Score;
-  readonly failures: Set<string>;
-}
-
 /** Every command of the gold script prints what the row says, the script scores 1 twice and leaves the same, and its last command is needed. */
-async function checkGold(row: BoxRow, sample: Sample, { pool, score, failures }: Running): Promise<void> {
+async function checkGold(row: BoxRow, sample: Sample, { pool, inTurn, score, failures }: Running): Promise<void> {
   const { level, instance, gold } = sample;
   const fail = (message: string): void => void failures.add(`level ${level}: ${message}`);
+  const [left, again, cut] = await Promise.all([
+    inTurn(async () => playGold(pool, row, sample, fail)),
+    inTurn(async () => leftByCommands(row, instance, commandsOf(gold), { pool: async () => pool })),
+    score(sample, commandsOf(gold.slice(0, -1))),
+  ]);
+  const earned = row.grade(instance, left);
+  if (earned !== 1) fail(`the gold script scores ${earned}: ${shown(JSON.stringify(left))}`);
+  if (canonicalJson(again) !== canonicalJson(left)) fail("the gold script leaves another state when it runs again");
+  if (cut >= 1) fail("the gold script scores 1 without its last command");
+}
+
+/** What the gold script leaves. */
+async function playGold(
+  pool: SandboxPool,
+  row: BoxRow,
+  { instance, gold }: Sample,
+  fail: (message: string) => void,
+): Promise<unknown> {
   const play = new BoxPlay(pool, row, instance);
   try {
     for (const { command, prints } of gold) {
@@ -157,26 +231,19 @@ async function checkGold(row: BoxRow, sample: Sample, { pool, score, failures }:
       if (text !== shownText(prints))
         fail(`the gold command ${shown(command)} prints ${shown(text)} and not ${shown(shownText(prints))}`);
     }
-    const left = await play.look();
-    const earned = row.grade(instance, left);
-    if (earned !== 1) fail(`the gold script scores ${earned}: ${shown(JSON.stringify(left))}`);
-    const again = await leftByCommands(row, instance, commandsOf(gold), { pool: async () => pool });
-    if (canonicalJson(again) !== canonicalJson(left)) fail("the gold script leaves another state when it runs again");
+    return await play.look();
   } finally {
     await play.close();
   }
-  if ((await score(sample, commandsOf(gold.slice(0, -1)))) >= 1)
-    fail("the gold script scores 1 without its last command");
 }
 
-async function checkNothing(sample: Sample, score: Score, failures: Set<string>): Promise<void> {
-  for (const [name, commands] of [
+async function checkNothing(sample: Sample, { score, failures }: Running): Promise<void> {
+  const tried = [
     ["no commands", []],
     ["commands that mean nothing", JUNK],
-  ] as const) {
-    const earned = await score(sample, commands);
-    if (earned !== 0) failures.add(`level ${sample.level}: ${name} score ${earned}`);
-  }
+  ] as const;
+  const all = await Promise.all(tried.map(async ([name, commands]) => [name, await score(sample, commands)] as const));
+  for (const [name, earned] of all) if (earned !== 0) failures.add(`level ${sample.level}: ${name} score ${earned}`);
 }
 
 function commandsOf(steps: readonly ShellStep[]): string[] {

@@ -6,10 +6,10 @@
  */
 import type { SandboxPool } from "../../../sandbox/index.ts";
 import { drawInstance, type DrawCounts } from "../drawn.ts";
+import { at } from "../lists.ts";
 import { answerIn, asReply } from "../reply-answer.ts";
 import { type Level, LEVELS, type ProgramRow } from "../row.ts";
 import { createRng } from "../../../random/rng.ts";
-import { scoreProgram } from "../score-program.ts";
 import {
   checkBounds,
   checkPrompts,
@@ -22,6 +22,7 @@ import {
 } from "./inspect-row.ts";
 import { rankCorrelation } from "./monotone.ts";
 import { signatureOf } from "./near-duplicates.ts";
+import { ProgramScorer } from "./program-scorer.ts";
 import type { RowReport } from "./report.ts";
 import { someOf } from "./some-of.ts";
 
@@ -36,6 +37,8 @@ export interface ProgramGateOptions {
   /** Near misses of an instance that run, and cheats of one, drawn by the seed. The generator has compared all near misses with the right results. */
   readonly misses: number;
   readonly cheats: number;
+  /** Programs that are scored at once. More than one makes their times those of a busy machine. */
+  readonly atOnce: number;
   readonly seed: number;
   readonly pool: SandboxPool;
 }
@@ -43,7 +46,7 @@ export interface ProgramGateOptions {
 /** Prompts of a signature. */
 const SIGNED = 12;
 /** A program that does not end needs no more. */
-const SHORT_MS = 300;
+const SHORT_MS = 150;
 const ENDLESS = {
   python: "while True:\n    pass",
   javascript: "for (;;);",
@@ -51,9 +54,11 @@ const ENDLESS = {
 } as const;
 
 type Score = (instance: object, reply: string) => Promise<number>;
+/** What failed. */
+type Found = Promise<readonly string[]>;
 
 export async function inspectProgram(id: string, row: ProgramRow, options: ProgramGateOptions): Promise<RowReport> {
-  const { perLevel, scored, cheated, seed, pool } = options;
+  const { perLevel, scored, cheated, seed } = options;
   const failures = new Set<string>();
   const counts: DrawCounts = { made: 0, degenerate: 0, leaking: 0 };
   const rng = createRng(seed);
@@ -67,38 +72,46 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
     }),
   );
   const samples = levels.flat();
-  const times: number[] = [];
-  const score: Score = async (instance, reply) => {
-    const begun = performance.now();
-    const earned = await scoreProgram(row, instance, reply, { pool: async () => pool });
-    times.push(performance.now() - begun);
-    return earned;
-  };
+  const scorer = new ProgramScorer(row, options);
+  const { score } = scorer;
   checkRow(row, failures);
   checkPrompts(row, samples, failures);
   checkRepeats(row, samples, failures);
+  if (answerIn(asReply("a ".repeat(500_000), row.place), row.place) !== null) failures.add("a megabyte is a program");
   for (const sample of samples) checkPlaces(row, sample, failures);
-  const scoredLevels = LEVELS.flatMap((level, at) => (options.scoredLevels.includes(level) ? [levels[at] ?? []] : []));
-  for (const sample of scoredLevels.flatMap((some) => some.slice(0, scored))) {
-    await checkPrograms({ ...sample, misses: someOf(sample.misses, options.misses, rng) }, score, failures);
-  }
-  for (const sample of [...samples].reverse().slice(0, cheated)) {
-    const cheats = someOf([...row.cheats(sample.instance), ...textsOf(sample.prompt)], options.cheats, rng);
-    await checkCheats(cheats, sample, score, failures);
-    await checkEndless(row, sample, pool, failures);
-  }
+  const scoredLevels = levels.filter((_, index) => options.scoredLevels.includes(at(LEVELS, index)));
+  for (const [first] of levels)
+    if (first !== undefined && !scorer.hasOneExam(first.instance))
+      failures.add(`level ${first.level}: an instance has another exam when it is worked out again`);
+  // All draws come first, so that they do not depend on what ends when.
+  const programs = scoredLevels
+    .flatMap((some) => some.slice(0, scored))
+    .map((sample) => ({ ...sample, misses: someOf(sample.misses, options.misses, rng) }));
+  const attacked = [...samples]
+    .reverse()
+    .slice(0, cheated)
+    .map((sample) => ({
+      sample,
+      cheats: someOf([...row.cheats(sample.instance), ...textsOf(sample.prompt)], options.cheats, rng),
+    }));
+  const checks = Promise.all([
+    ...programs.map((sample) => checkPrograms(sample, scorer)),
+    ...attacked.flatMap(({ sample, cheats }) => [checkCheats(cheats, sample, score), checkEndless(sample, scorer)]),
+  ]);
+  const [found, foreign] = await scorer.during(Promise.all([checks, foreignScore(scoredLevels, scored, score)]));
+  for (const failure of found.flat()) failures.add(failure);
   const report: RowReport = {
     id,
     levels: levelsOf(row, samples),
     monotone: rankCorrelation(samples.map((one): [Level, number] => [one.level, row.effort(one.instance)])),
     bestConstant: null,
-    foreign: await foreignScore(scoredLevels, scored, score),
+    foreign,
     bestGuess: null,
     degenerate: counts.degenerate / counts.made,
     leaking: counts.leaking / counts.made,
     nearMisses: Math.min(...samples.map(({ misses }) => misses.length)),
     signature: signatureOf(samples.slice(0, SIGNED).map(({ prompt }) => prompt)),
-    rate: { tasksPerSecond, scoreP99Ms: times.toSorted((a, b) => a - b)[Math.floor(0.99 * times.length)] ?? 0 },
+    rate: { tasksPerSecond, scoreP99Ms: scorer.p99Ms },
     failures: [],
   };
   checkBounds(report, failures);
@@ -110,7 +123,6 @@ function checkPlaces(row: ProgramRow, { prompt, gold, misses }: Sample, failures
   const reply = asReply(gold, row.place);
   const none = ["", " \n ", "I do not know.", "<think>", gold, `<think>${reply}`, reply.slice(0, -4), "```\n\n```"];
   for (const text of none) if (answerIn(text, row.place) !== null) failures.add(`a program is found in ${shown(text)}`);
-  if (answerIn(asReply("a ".repeat(500_000), row.place), row.place) !== null) failures.add("a megabyte is a program");
   const last = asReply(misses[0] ?? "-", row.place);
   if (answerIn(`${reply}\n\n${last}`, row.place) !== answerIn(last, row.place))
     failures.add("an earlier block counts although another one comes last");
@@ -118,13 +130,18 @@ function checkPlaces(row: ProgramRow, { prompt, gold, misses }: Sample, failures
   if (new Set(misses).size < LEAST_MISSES) failures.add(`${misses.length} wrong answers; at least ${LEAST_MISSES}`);
 }
 
-async function checkPrograms({ level, instance, gold, misses }: Sample, score: Score, failures: Set<string>) {
-  const earned = await score(instance, `Some reasoning.\n\n\`\`\`\nx\n\`\`\`\n\n${asReply(gold, "code")}\nDone.`);
-  if (earned !== 1) failures.add(`level ${level}: the gold program scores ${earned}: ${shown(gold)}`);
-  for (const miss of misses) {
-    if ((await score(instance, asReply(miss, "code"))) >= 1)
-      failures.add(`level ${level}: the wrong program ${shown(miss)} scores 1`);
-  }
+async function checkPrograms({ level, instance, gold, misses }: Sample, scorer: ProgramScorer): Found {
+  const [earned, ...missed] = await Promise.all([
+    scorer.score(instance, `Some reasoning.\n\n\`\`\`\nx\n\`\`\`\n\n${asReply(gold, "code")}\nDone.`),
+    ...misses.map((miss) => scorer.isFull(instance, asReply(miss, "code"))),
+  ]);
+  return [
+    ...(scorer.lessThanAll(instance) < 1 ? [] : [`level ${level}: a program that fails a test earns 1`]),
+    ...(earned === 1 ? [] : [`level ${level}: the gold program scores ${earned}: ${shown(gold)}`]),
+    ...misses
+      .filter((_, index) => at(missed, index))
+      .map((miss) => `level ${level}: the wrong program ${shown(miss)} scores 1`),
+  ];
 }
 
 /** What stands in for a program without the skill: the prompt, its last paragraph, and what other formats take for everything. */
@@ -133,35 +150,30 @@ function textsOf(prompt: string): string[] {
   return [paragraphs.join("\n\n"), ...paragraphs.slice(-1), "pass", "*", ".*", "{}"];
 }
 
-async function checkCheats(
-  cheats: readonly string[],
-  { level, instance }: Sample,
-  score: Score,
-  failures: Set<string>,
-) {
-  for (const text of cheats) {
-    const earned = await score(instance, asReply(text, "code"));
-    if (earned !== 0) failures.add(`level ${level}: ${shown(text)} scores ${earned}`);
-  }
+async function checkCheats(cheats: readonly string[], { level, instance }: Sample, score: Score): Found {
+  const all = await Promise.all(cheats.map((text) => score(instance, asReply(text, "code"))));
+  return cheats.flatMap((text, index) =>
+    at(all, index) === 0 ? [] : [`level ${level}: ${shown(text)} scores ${at(all, index)}`],
+  );
 }
 
 /** One test with a short limit: it would take as long for each. */
-async function checkEndless(row: ProgramRow, { level, instance }: Sample, pool: SandboxPool, failures: Set<string>) {
-  const exam = row.exam(instance);
+async function checkEndless({ level, instance }: Sample, scorer: ProgramScorer): Found {
+  const exam = scorer.examOf(instance);
   const short = { ...exam, tests: exam.tests.slice(0, 1), timeLimitMs: SHORT_MS, program: (answer: string) => answer };
-  const reply = asReply(ENDLESS[exam.language], "code");
-  const earned = await scoreProgram({ ...row, exam: () => short }, instance, reply, { pool: async () => pool });
-  if (earned !== 0) failures.add(`level ${level}: a program that does not end scores ${earned}`);
+  const earned = await scorer.scoreBy(short, instance, asReply(ENDLESS[exam.language], "code"));
+  return earned === 0 ? [] : [`level ${level}: a program that does not end scores ${earned}`];
 }
 
 /** Mean score of the gold programs of other instances of the level, on `scored` instances of each. */
 async function foreignScore(levels: readonly (readonly Sample[])[], scored: number, score: Score): Promise<number> {
-  const scores: number[] = [];
-  for (const samples of levels) {
-    for (const [index, { instance, gold }] of samples.slice(0, scored).entries()) {
-      const other = samples[(index + 1) % samples.length];
-      if (other !== undefined && other.gold !== gold) scores.push(await score(instance, asReply(other.gold, "code")));
-    }
-  }
+  const scores = await Promise.all(
+    levels.flatMap((samples) =>
+      samples.slice(0, scored).flatMap(({ instance, gold }, index) => {
+        const other = samples[(index + 1) % samples.length];
+        return other === undefined || other.gold === gold ? [] : [score(instance, asReply(other.gold, "code"))];
+      }),
+    ),
+  );
   return scores.reduce((sum, one) => sum + one, 0) / Math.max(1, scores.length);
 }
