@@ -95,7 +95,7 @@ export const calendarFunction = functionRow<Spec>({
         step.kind === "roll" ? { ...step, way: step.way === "following" ? "modified" : "following" } : step,
       ),
     },
-    { ...spec, steps: spec.steps.map((step): Step => ("by" in step ? { ...step, by: step.by + 1 } : step)) },
+    { ...spec, steps: spec.steps.map((step): Step => ("by" in step ? { ...step, by: byOneMore(step) } : step)) },
     { ...spec, steps: [...spec.steps, { kind: "days", by: 1 }] },
     { ...spec, steps: [...spec.steps, { kind: "month-end" }] },
   ],
@@ -121,6 +121,11 @@ function drawStep(rng: Rng, level: number): Step {
     default:
       return { kind: "month-end" };
   }
+}
+
+/** No month has a sixth weekday of a name, so the first follows the fifth. */
+function byOneMore({ kind, by }: Step & { readonly by: number }): number {
+  return kind === "nth-weekday" ? (by % 5) + 1 : by + 1;
 }
 
 function stepText(step: Step): string {
