@@ -1,42 +1,16 @@
-//! What the moments of a trainer take, as the allocator counts it: in bfloat16 half of what they take in f32.
+//! What the moments of a trainer take: in bfloat16 half of what they take in f32.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{Columns, QWEN2, compute, write_model};
+use crate::{alone, held};
 use prl_engine::{OptimConfig, OptimMethod, Tier, Trainer, TrainerOptions, WeightDtype};
-use support::{Columns, QWEN2, compute, write_model};
-
-#[expect(dead_code, reason = "other tests use the other models")]
-mod support;
-
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator; counting touches no memory of its callers.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// What a trainer holds after two steps, with the number of its parameters.
-fn held(dir: &Path, method: OptimMethod, state_dtype: WeightDtype) -> (usize, usize) {
+fn held_after_two_steps(dir: &Path, method: OptimMethod, state_dtype: WeightDtype) -> (usize, usize) {
     let compute = compute(1, Tier::Portable);
     let columns = Columns::random(&[12, 7], 7, 1);
-    let before = HELD.load(Ordering::Relaxed);
+    let before = held();
     let options = TrainerOptions {
         optim: OptimConfig {
             method,
@@ -50,7 +24,7 @@ fn held(dir: &Path, method: OptimMethod, state_dtype: WeightDtype) -> (usize, us
         trainer.forward_backward(&columns.batch()).expect("the batch runs");
         trainer.step(None).expect("the step runs");
     }
-    let held = HELD.load(Ordering::Relaxed) - before;
+    let held = held() - before;
     let size = |name: &String| {
         trainer
             .parameter_shape(name)
@@ -61,9 +35,9 @@ fn held(dir: &Path, method: OptimMethod, state_dtype: WeightDtype) -> (usize, us
     (held, trainer.parameter_names().iter().map(size).sum())
 }
 
-/// One test, so that nothing else is allocated meanwhile.
 #[test]
 fn moments_in_bfloat16_take_half() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     write_model(dir.path(), QWEN2, 3);
     let sgd = OptimMethod::Sgd {
@@ -76,9 +50,9 @@ fn moments_in_bfloat16_take_half() {
         (OptimMethod::Muon { momentum: 0.95 }, 2),
     ] {
         // Threads keep their scratch from one trainer to the next.
-        held(dir.path(), method, WeightDtype::F32);
-        let (single, parameters) = held(dir.path(), method, WeightDtype::F32);
-        let (half, _) = held(dir.path(), method, WeightDtype::Bf16);
+        held_after_two_steps(dir.path(), method, WeightDtype::F32);
+        let (single, parameters) = held_after_two_steps(dir.path(), method, WeightDtype::F32);
+        let (half, _) = held_after_two_steps(dir.path(), method, WeightDtype::Bf16);
         assert!(parameters > 10_000);
         assert_eq!(single - half, moments * 2 * parameters, "{method:?}");
     }
