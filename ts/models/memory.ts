@@ -18,12 +18,12 @@
  * | keys and values      | layers x KV heads x (head width + the same in whole vectors) for each token, in blocks of 16             |
  * | work of serving      | the same as one layer's activations for the rows of a step, and a row of logits per sequence             |
  *
- * The policy `auto` of the trainer keeps the layers that fit in 1 GiB. A model that is loaded has P flat beside the packed weights for a
- * moment. What is not counted: the process itself, some 100 MB, twelve rows of logits for each thread of a trainer, and the file's pages, which
- * the system takes back.
+ * The policy `auto` of the trainer keeps the layers that fit in 1 GiB. While a model is loaded, one part of it is flat in f32 beside what is packed
+ * already: the embedding, then each layer, then a head that is not tied. What is not counted: the process
+ * itself, some 100 MB, twelve rows of logits for each thread of a trainer, and the file's pages, which the system takes back.
  */
 import type { BaseDtype, WeightDtype } from "../native/index.ts";
-import { type AdapterShape, adapterParameters } from "./sizes/parameters.ts";
+import { type AdapterShape, adapterParameters, countParameters } from "./sizes/parameters.ts";
 import { expertsOf, type ModelShape, sizesOf } from "./sizes/shape.ts";
 
 /** Of every number but packed weights. */
@@ -130,7 +130,16 @@ export function servingMemory(shape: ModelShape, parameters: number, workload: W
   const weights = servedBytes(shape, parameters, workload);
   const cache = tokens * perToken * BYTES;
   const work = (rows * (4 * hidden + qkv + 2 * q + k + 1.5 * feedForward) + batch * shape.vocab_size) * BYTES;
-  return { weights, kv_cache: cache, work, total: weights + cache + work, loading: weights + parameters * BYTES };
+  const loading = loadingBytes(shape, weights, workload);
+  return { weights, kv_cache: cache, work, total: weights + cache + work, loading };
+}
+
+/** Most bytes while a model is loaded whose packed weights take `weights`. */
+function loadingBytes(shape: ModelShape, weights: number, { dtype }: Format): number {
+  const { embedding, isTied } = sizesOf(shape);
+  const { layer } = countParameters(shape);
+  const first = embedding * (BYTES + (isTied ? 2 : 1) * WEIGHT_BYTES[dtype]);
+  return Math.max(first, weights + BYTES * (isTied ? layer : Math.max(layer, embedding)));
 }
 
 type Format = Pick<Workload, "dtype" | "baseDtype">;

@@ -10,7 +10,7 @@ use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::pack::Packed;
 use crate::model::layout::Layout;
 use crate::model::lora::read_adapter;
-use crate::model::weights::read_flat;
+use crate::model::stored::Stored;
 use crate::train::{SavedWeights, save_flat};
 
 /// Writes the model `base` with the weights `W + s B A` of `adapter` into `out`, in bfloat16 when the model's config.json names that, else in
@@ -24,7 +24,7 @@ pub fn merge(base: &Path, adapter: &Path, out: &Path, compute: &Compute) -> Resu
     let config = config.kept_as(stated);
     let layout = Layout::new(&config);
     let (lora, places, matrices) = read_adapter(adapter, &config)?;
-    let mut flat = read_flat(base, &layout)?;
+    let mut flat = Stored::open(base, &layout)?.flat()?;
     let factor = lora.scale();
     let (mut packed, mut delta) = (Packed::default(), Vec::new());
     for slot in &places.slots {

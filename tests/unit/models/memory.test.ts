@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type ModelInfo, modelInfo } from "../../../ts/models/index.ts";
-import { adapterMemory, trainingMemory } from "../../../ts/models/memory.ts";
+import { adapterMemory, servingMemory, trainingMemory } from "../../../ts/models/memory.ts";
+import { countParameters } from "../../../ts/models/sizes/parameters.ts";
+import type { ModelShape } from "../../../ts/models/sizes/shape.ts";
 import { loadModel, openTrainer, type TrainerOptions } from "../../../ts/native/index.ts";
 import { writeModel } from "./tiny-model.ts";
 
@@ -102,6 +104,21 @@ test("of an adapter: six copies of its matrices beside the packed weights", () =
   const outputs = q + 2 * k + hidden + 2 * width + hidden;
   expect((large?.total ?? 0) - (small?.total ?? 0)).toBe(6 * 4 * SHAPE.num_hidden_layers * (inputs + outputs));
   expect(small?.activations).toBe(trainingMemory(shape, 1e7, workload).activations);
+});
+
+test("of a model while it is loaded: the numbers of one part beside what is packed", () => {
+  const served = (change: Partial<ModelShape>) => {
+    const shape = { ...SHAPE, num_attention_heads: 4, tie_word_embeddings: true, ...change };
+    const { total, layer } = countParameters(shape);
+    return { ...servingMemory(shape, total, { batch: 1, seqLen: 16, dtype: "bfloat16" }), layer };
+  };
+  const tied = served({});
+  expect(tied.loading).toBe(tied.weights + 4 * tied.layer);
+  const untied = served({ tie_word_embeddings: false, vocab_size: 32_768 });
+  expect(untied.loading).toBe(untied.weights + 4 * 32_768 * SHAPE.hidden_size);
+  // Of a large vocabulary the embedding takes more while it is packed than all that is kept.
+  const wide = served({ vocab_size: 200_000, num_hidden_layers: 1 });
+  expect(wide.loading).toBe((4 + 2 + 2) * 200_000 * SHAPE.hidden_size);
 });
 
 const ofRows = (): Promise<ModelInfo> => modelInfo(dir, { batch: 1, seqLen: ROWS });

@@ -84,6 +84,42 @@ pub(crate) struct Layout {
     index: HashMap<String, usize>,
 }
 
+/// Consecutive parameters of a layout.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    first: usize,
+    values: &'a [f32],
+}
+
+impl<'a> Part<'a> {
+    /// The parameters from `first` on.
+    pub(crate) fn new(first: usize, values: &'a [f32]) -> Self {
+        Self { first, values }
+    }
+
+    /// All parameters.
+    pub(crate) fn whole(flat: &'a [f32]) -> Self {
+        Self::new(0, flat)
+    }
+
+    /// Whether it has the parameters of a range.
+    pub(crate) fn has(&self, range: &Range<usize>) -> bool {
+        self.first <= range.start && range.end <= self.first + self.values.len()
+    }
+
+    /// The parameters of a range.
+    ///
+    /// # Panics
+    /// When it does not have them.
+    pub(crate) fn values(&self, range: &Range<usize>) -> &'a [f32] {
+        if range.is_empty() {
+            // What an architecture does not have lies nowhere.
+            return &[];
+        }
+        &self.values[range.start - self.first..range.end - self.first]
+    }
+}
+
 /// Tensors laid out so far.
 #[derive(Default)]
 struct Slots {
@@ -214,5 +250,22 @@ impl Layout {
             name
         };
         self.index.get(name).map(|&at| &self.slots[at])
+    }
+
+    /// The parts in which a model can be loaded: the embedding, each layer, and what comes behind the layers.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        let layers = self.layers.iter().map(|layer| layer.input_norm.start);
+        let starts: Vec<usize> = layers.chain([self.final_norm.start, self.total]).collect();
+        let first = self.embedding.start;
+        std::iter::once(first)
+            .chain(starts.clone())
+            .zip(starts)
+            .map(|(start, end)| start..end)
+    }
+
+    /// The tensors that lie in a range.
+    pub(crate) fn slots_in(&self, range: &Range<usize>) -> &[Slot] {
+        let before = |at: usize| self.slots.partition_point(|slot| slot.range.start < at);
+        &self.slots[before(range.start)..before(range.end)]
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod lora;
 pub(crate) mod rope;
 pub(crate) mod routes;
 pub(crate) mod rows;
+pub(crate) mod stored;
 pub(crate) mod weights;
 
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::compute::Compute;
 use crate::config::{ModelConfig, WeightDtype, WeightFormat};
 use crate::error::EngineError;
 use crate::head;
+use crate::isa::Tier;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
 use cache::{LayerStore, Scratch};
@@ -29,6 +31,7 @@ use layout::Layout;
 use lora::{Adapted, Adapter, Segment};
 use rope::Rope;
 use rows::{Packing, Rows, check_packed};
+use stored::Stored;
 use weights::Weights;
 
 /// So many rows of packed sequences are computed at a time, unless one sequence is longer.
@@ -44,7 +47,7 @@ pub struct Model {
     pub(crate) weights: Arc<Weights>,
     pub(crate) rope: Arc<Rope>,
     pub(crate) adapter: Option<Arc<Adapter>>,
-    tier: crate::isa::Tier,
+    tier: Tier,
 }
 
 impl Model {
@@ -64,14 +67,15 @@ impl Model {
     pub fn load_as(dir: &Path, format: impl Into<WeightFormat>, compute: &Arc<Compute>) -> Result<Self, EngineError> {
         let config = ModelConfig::from_dir(dir)?.kept_as(format);
         let layout = Layout::new(&config);
-        let flat = weights::read_flat(dir, &layout)?;
-        Ok(Self::from_flat(Arc::new(config), &layout, &flat, compute))
+        let mut weights = Weights::kept_as(config.dtype);
+        Stored::open(dir, &layout)?.each_part(|part| weights.pack(compute, &config, &layout, part))?;
+        Ok(Self::new(config, weights, compute))
     }
 
-    pub(crate) fn from_flat(config: Arc<ModelConfig>, layout: &Layout, flat: &[f32], compute: &Compute) -> Self {
-        let mut weights = Weights::kept_as(config.dtype);
-        weights.pack(compute, &config, layout, flat);
+    /// A model of weights that are laid out.
+    pub(crate) fn new(config: ModelConfig, weights: Weights, compute: &Compute) -> Self {
         let rope = Arc::new(Rope::new(&config));
+        let config = Arc::new(config);
         Self {
             config,
             weights: Arc::new(weights),

@@ -37,9 +37,11 @@ use crate::config::{ModelConfig, WeightDtype, WeightFormat};
 use crate::error::EngineError;
 use crate::kernels::buffer::Shared;
 use crate::loss::{LossFunction, check_loss, policy_loss};
+use crate::model::Model;
 use crate::model::cache::LayerStore;
-use crate::model::layout::{Layout, Slot};
-use crate::model::{Model, weights};
+use crate::model::layout::{Layout, Part, Slot};
+use crate::model::stored::Stored;
+use crate::model::weights::Weights;
 use backward::layer::BackwardPacks;
 use optimizer::{Flat, Optimizer};
 use parameters::{Kind, Parameters};
@@ -78,14 +80,16 @@ impl FrozenModel {
     /// # Errors
     /// As [`Model::load`].
     pub fn open(dir: &Path, format: impl Into<WeightFormat>, compute: &Compute) -> Result<Self, EngineError> {
-        let config = Arc::new(ModelConfig::from_dir(dir)?.kept_as(format));
+        let config = ModelConfig::from_dir(dir)?.kept_as(format);
         let layout = Layout::new(&config);
-        let flat = weights::read_flat(dir, &layout)?;
-        let mut packs = BackwardPacks::kept_as(config.dtype);
-        packs.pack(compute, &config, &layout, &flat);
+        let (mut weights, mut packs) = (Weights::kept_as(config.dtype), BackwardPacks::kept_as(config.dtype));
+        Stored::open(dir, &layout)?.each_part(|part| {
+            weights.pack(compute, &config, &layout, part);
+            packs.pack(compute, &config, &layout, part);
+        })?;
         Ok(Self {
             dir: dir.to_path_buf(),
-            model: Arc::new(Model::from_flat(config, &layout, &flat, compute)),
+            model: Arc::new(Model::new(config, weights, compute)),
             packs: Arc::new(packs),
         })
     }
@@ -114,10 +118,12 @@ impl Trainer {
                 base.name()
             )));
         }
-        let config = Arc::new(ModelConfig::from_dir(dir)?.kept_as(options.dtype));
+        let config = ModelConfig::from_dir(dir)?.kept_as(options.dtype);
         let layout = Layout::new(&config);
-        let flat = weights::read_flat(dir, &layout)?;
-        let model = Model::from_flat(config, &layout, &flat, compute);
+        let flat = Stored::open(dir, &layout)?.flat()?;
+        let mut weights = Weights::kept_as(config.dtype);
+        weights.pack(compute, &config, &layout, Part::whole(&flat));
+        let model = Model::new(config, weights, compute);
         let packs = Arc::new(BackwardPacks::kept_as(options.dtype));
         Self::new((model, packs), Parameters::weights(layout, flat), dir, compute, options)
     }

@@ -13,7 +13,7 @@ use crate::counter::fill_uniform;
 use crate::error::EngineError;
 use crate::kernels::buffer::Buffer;
 use crate::model::Model;
-use crate::model::layout::{Layout, Slot};
+use crate::model::layout::{Layout, Part, Slot};
 use crate::model::lora::{Adapter, AdapterLayout, LoraConfig, read_adapter};
 
 /// The parameters in training, f32.
@@ -100,7 +100,7 @@ impl Parameters {
         match &mut self.kind {
             Kind::Weights(layout) => {
                 let weights = Arc::get_mut(&mut model.weights).expect("weights in training are not shared");
-                weights.pack(compute, &model.config, layout, &self.values);
+                weights.pack(compute, &model.config, layout, Part::whole(&self.values));
             }
             Kind::Adapter(adapter) => {
                 adapter.packs = AdapterPacks::new(compute, &adapter.layout, &self.values);
@@ -118,7 +118,7 @@ impl Parameters {
     pub(crate) fn pack(&self, compute: &Compute, config: &ModelConfig, packs: &mut Arc<BackwardPacks>) {
         if let Kind::Weights(layout) = &self.kind {
             let packs = Arc::get_mut(packs).expect("weights in training are not shared");
-            packs.pack(compute, config, layout, &self.values);
+            packs.pack(compute, config, layout, Part::whole(&self.values));
         }
     }
 }

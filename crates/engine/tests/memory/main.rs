@@ -1,5 +1,8 @@
 //! What the engine holds, as the allocator counts it. Tests run one after the other, so that nothing else is allocated meanwhile.
 
+#[path = "../lora/adapters.rs"]
+mod adapters;
+mod frozen;
 mod optimizer;
 #[expect(dead_code, reason = "other tests use the other models")]
 #[path = "../support/mod.rs"]
@@ -12,11 +15,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call is passed on to the system's allocator; counting touches no memory of its callers.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(held, Ordering::Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
@@ -39,4 +44,12 @@ fn alone() -> MutexGuard<'static, ()> {
 
 fn held() -> usize {
     HELD.load(Ordering::Relaxed)
+}
+
+/// What `make` leaves held, and the most that it held meanwhile.
+fn counted<T>(make: impl FnOnce() -> T) -> (T, usize, usize) {
+    let before = held();
+    MOST.store(before, Ordering::Relaxed);
+    let made = make();
+    (made, held() - before, MOST.load(Ordering::Relaxed) - before)
 }

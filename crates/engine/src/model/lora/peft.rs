@@ -12,7 +12,7 @@ use super::config::{LoraConfig, LoraTarget};
 use super::layout::AdapterLayout;
 use crate::config::ModelConfig;
 use crate::error::EngineError;
-use crate::model::weights::read_tensor;
+use crate::model::stored::read_tensor;
 
 /// Keys that may only be false, null, empty, or absent.
 const MUST_BE_OFF: [&str; 18] = [

@@ -16,7 +16,7 @@ use crate::kernels::pack::Packed;
 use crate::kernels::rotary::{Turn, apply_rope_backward};
 use crate::kernels::swiglu::swiglu_backward;
 use crate::model::layer::{Activations, Pass, Passing, for_rows, norm_into};
-use crate::model::layout::{LayerRanges, Layout};
+use crate::model::layout::{LayerRanges, Layout, Part};
 use crate::model::lora::Site;
 use crate::model::weights::{LayerWeights, Network};
 
@@ -46,6 +46,21 @@ impl LayerPacks {
             networks: Vec::new(),
         }
     }
+
+    /// Lays out the layer's matrices again. `part` has all of them.
+    fn pack(&mut self, compute: &Compute, config: &ModelConfig, at: &LayerRanges, part: Part<'_>) {
+        let hidden = config.hidden_size;
+        self.qkv.pack(compute, part.values(&at.qkv), config.qkv_width(), hidden);
+        self.o.pack(compute, part.values(&at.o), hidden, config.q_width());
+        let experts = at.router.len() / hidden;
+        self.router.pack(compute, part.values(&at.router), experts, hidden);
+        self.networks
+            .resize_with(at.networks.len(), || Network::kept_as(config.format()));
+        for (to, at) in self.networks.iter_mut().zip(&at.networks) {
+            to.gate_up.pack(compute, part.values(&at.gate_up), 2 * at.width, hidden);
+            to.down.pack(compute, part.values(&at.down), hidden, at.width);
+        }
+    }
 }
 
 impl BackwardPacks {
@@ -58,28 +73,22 @@ impl BackwardPacks {
         }
     }
 
-    /// Lays out the flat parameters again.
-    pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
+    /// Lays out the parameters of `part` again.
+    pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, part: Part<'_>) {
         let hidden = config.hidden_size;
         self.layers
             .resize_with(layout.layers.len(), || LayerPacks::kept_as(config.format()));
         for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
-            to.qkv.pack(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
-            to.o.pack(compute, &flat[at.o.clone()], hidden, config.q_width());
-            let experts = at.router.len() / hidden;
-            to.router.pack(compute, &flat[at.router.clone()], experts, hidden);
-            to.networks
-                .resize_with(at.networks.len(), || Network::kept_as(config.format()));
-            for (to, at) in to.networks.iter_mut().zip(&at.networks) {
-                to.gate_up
-                    .pack(compute, &flat[at.gate_up.clone()], 2 * at.width, hidden);
-                to.down.pack(compute, &flat[at.down.clone()], hidden, at.width);
+            if part.has(&at.input_norm) {
+                to.pack(compute, config, at, part);
             }
         }
-        let head = flat[layout.head.clone()].chunks(HEAD_TOKENS * hidden);
-        self.head.resize_with(head.len(), || Packed::kept_as(self.dtype));
-        for (to, rows) in self.head.iter_mut().zip(head) {
-            to.pack(compute, rows, rows.len() / hidden, hidden);
+        if part.has(&layout.head) {
+            let head = part.values(&layout.head).chunks(HEAD_TOKENS * hidden);
+            self.head.resize_with(head.len(), || Packed::kept_as(self.dtype));
+            for (to, rows) in self.head.iter_mut().zip(head) {
+                to.pack(compute, rows, rows.len() / hidden, hidden);
+            }
         }
     }
 }
