@@ -20,7 +20,7 @@ export declare class NativeBoxWatch {
 /** A loaded model. Its methods fail with PRL_ENGINE_CLOSED after `close`. */
 export declare class NativeEngine {
   /** Loads a checkpoint folder and starts the generator's thread. */
-  static open(dir: string, options: NativeEngineOptions): Promise<NativeEngine>
+  static open(dir: string, layout: NativeWeightLayout, options: NativeEngineOptions): Promise<NativeEngine>
   info(): NativeEngineInfo
   /** Logits of T tokens in packed sequences: T * V numbers. */
   logits(ids: Uint32Array, cuSeqlens: Uint32Array): Promise<Float32Array>
@@ -275,6 +275,8 @@ export declare class NativeTrainer {
   saveOptimizer(path: string): Promise<string>
   /** Continues from a saved optimizer state. */
   loadOptimizer(path: string): Promise<undefined>
+  /** An engine on the frozen weights of a trainer of an adapter, which both then hold. */
+  engine(options: NativeEngineOptions): Promise<NativeEngine>
   /** Frees the trainer. */
   close(): Promise<undefined>
 }
@@ -504,16 +506,10 @@ export interface NativeEngineInfo {
   config: NativeModelInfo
 }
 
-/** How to load a model for scoring and sampling. */
+/** How to score and sample with a model. */
 export interface NativeEngineOptions {
   /** 0 takes every core. */
   threads: number
-  /** Instruction-set tier; null picks the best. */
-  isa: string | null
-  /** float32 | bfloat16: how the weights are kept. */
-  dtype: string
-  /** int8: how the projections are kept; null: as `dtype`. */
-  baseDtype: string | null
   /** The folder of an adapter that is part of the weights; null: none. */
   adapter: string | null
   /** Policy version of the weights in the folder. */
@@ -1480,6 +1476,16 @@ export interface NativeWatchEvent {
   kind: string
   /** What changed; empty for an overflow. */
   path: string
+}
+
+/** How the weights are laid out that are loaded. */
+export interface NativeWeightLayout {
+  /** Instruction-set tier; null picks the best. */
+  isa: string | null
+  /** float32 | bfloat16: how the weights are kept. */
+  dtype: string
+  /** int8: how the projections are kept; null: as `dtype`. */
+  baseDtype: string | null
 }
 
 export interface NativeWrittenFile {

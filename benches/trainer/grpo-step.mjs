@@ -1,6 +1,6 @@
-// One step of GRPO on an adapter, with sampler and trainer in this process: `node grpo-step.mjs JSON`, where the JSON has model (a folder), threads,
-// group, prompt, completion (numbers of tokens) and rank. Prints one JSON object: seconds of rollout, train and the whole step, with the new
-// adapter given to the sampler; peak, the most memory that the process held (bytes).
+// One step of GRPO on an adapter, with sampler and trainer in this process on the same frozen weights: `node grpo-step.mjs JSON`, where the JSON has
+// model (a folder), threads, group, prompt, completion (numbers of tokens) and rank. Prints one JSON object: seconds of rollout, train and the whole
+// step, with the new adapter given to the sampler; peak, the most memory that the process held (bytes).
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ try {
   await trainer.save(versions[0]);
   const model = await loadModel(dir, {
     threads,
-    dtype: "bfloat16",
+    weightsOf: trainer,
     adapter: versions[0],
     maxNumSeqs: group,
     maxModelLen: length,

@@ -12,7 +12,7 @@ use prl_engine::{
 
 use crate::batch::{NativeBatch, NativeRoutedExperts};
 use crate::custom_loss::{CustomLossFunction, ask};
-use crate::engine::{tier, weight_format};
+use crate::engine::{NativeEngine, NativeEngineOptions, tier, weight_format};
 use crate::error::NativeError;
 use crate::losses::metrics_json;
 use crate::numbers::whole;
@@ -331,6 +331,22 @@ impl NativeTrainer {
     #[napi(catch_unwind)]
     pub fn load_optimizer<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, ()>> {
         self.run(env, move |trainer| Ok(trainer.load_optimizer(&PathBuf::from(path))?))
+    }
+
+    /// An engine on the frozen weights of a trainer of an adapter, which both then hold.
+    #[napi(catch_unwind)]
+    pub fn engine<'env>(
+        &self,
+        env: &'env Env,
+        options: NativeEngineOptions,
+    ) -> napi::Result<PromiseRaw<'env, NativeEngine>> {
+        self.run(env, move |trainer| {
+            let frozen = trainer.frozen_model().ok_or_else(|| {
+                let message = "weightsOf: this trainer changes all weights, so no model can share them: open it with lora, or load the model without weightsOf";
+                NativeError::new("PRL_ENGINE_INPUT", message)
+            })?;
+            NativeEngine::beside(frozen, &options)
+        })
     }
 
     /// Frees the trainer.

@@ -19,7 +19,8 @@
  * | work of serving      | the same as one layer's activations for the rows of a step, and a row of logits per sequence             |
  *
  * The policy `auto` of the trainer keeps the layers that fit in 1 GiB. While a model is loaded, one part of it is flat in f32 beside what is packed
- * already: the embedding, then each layer, then a head that is not tied. What is not counted: the process
+ * already: the embedding, then each layer, then a head that is not tied. A model that is opened with `weightsOf` has the trainer's packed
+ * weights and adds none. What is not counted: the process
  * itself, some 100 MB, twelve rows of logits for each thread of a trainer, and the file's pages, which the system takes back.
  */
 import type { BaseDtype, WeightDtype } from "../native/index.ts";

@@ -6,6 +6,8 @@
 
 import { z } from "zod";
 
+import type { NativeEngine } from "#native";
+import { PrlError } from "../errors.ts";
 import { abortSignal, checkOptions, float32, number, only } from "../options.ts";
 import { addon } from "./addon.ts";
 import { whole, wholeOrNull } from "./checks.ts";
@@ -13,7 +15,7 @@ import { native, nativeAsync } from "./errors.ts";
 import type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
 import { IncrementRouter } from "./increment-router.ts";
 import { Formats } from "./formats/structured-output.ts";
-import type { SavedWeights } from "./trainer.ts";
+import { type SavedWeights, type Trainer, trainerOf } from "./trainer.ts";
 import { type BaseDtype, type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
 
 export type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
@@ -65,6 +67,11 @@ export interface LoadModelOptions {
    * each to the nearest multiple of the largest of 64 neighbours / 127. Embedding, head, norms, biases and routers stay `dtype`. Default: as `dtype`.
    */
   baseDtype?: BaseDtype;
+  /**
+   * A trainer of an adapter of the model in `dir`, opened in this process. Its frozen weights, which never change, are then held once for both; `dtype`,
+   * `baseDtype` and `isa` are those of the trainer, and may not be given. The trainer may be closed first. Default: the weights are loaded.
+   */
+  weightsOf?: Trainer;
   /** Folder of an adapter of the model, as `peft` and `Trainer.save` write it, which is then part of the weights. Default: none. */
   adapter?: string;
   /** 0 takes every core that this process may run on. */
@@ -147,6 +154,7 @@ const CODE = "PRL_ENGINE_INPUT";
 const loadSchema = only<LoadModelOptions>({
   dtype: z.custom<WeightDtypeChoice>((value) => typeof value === "string").optional(),
   baseDtype: z.custom<BaseDtype>((value) => typeof value === "string").optional(),
+  weightsOf: z.custom<Trainer>((value) => typeof value === "object" && value !== null).optional(),
   adapter: z.string().optional(),
   threads: number.optional(),
   isa: z.string().optional(),
@@ -171,25 +179,7 @@ const swapSchema = only<{ version?: number; digest?: string }>({
  */
 export async function loadModel(dir: string, options: LoadModelOptions = {}): Promise<Model> {
   checkOptions(CODE, "loadModel", loadSchema, options);
-  const dtype = await weightDtype(options.dtype ?? "auto", dir);
-  const { NativeEngine } = addon();
-  const threads = whole(CODE, "threads", options.threads ?? 0);
-  const maxNumSeqs = whole(CODE, "maxNumSeqs", options.maxNumSeqs ?? 256);
-  const maxModelLen = wholeOrNull(CODE, "maxModelLen", options.maxModelLen);
-  const engine = await nativeAsync(() =>
-    NativeEngine.open(dir, {
-      threads,
-      isa: options.isa ?? process.env["PRL_ISA"] ?? null,
-      dtype,
-      baseDtype: options.baseDtype ?? null,
-      adapter: options.adapter ?? null,
-      version: options.version ?? 0,
-      maxNumSeqs,
-      maxModelLen,
-      kvCacheBytes: options.kvCacheBytes ?? null,
-      prefixCache: options.prefixCache ?? true,
-    }),
-  );
+  const { engine, dtype } = await openEngine(dir, options);
   const info = engine.info();
   const { vocabSize, eosTokenIds } = info.config;
   const router = new IncrementRouter(engine, new Formats({ dir, vocabSize, eosTokenIds }));
@@ -232,6 +222,30 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
       await router.closed();
     },
   };
+}
+
+/** Loads the weights, or shares those of a trainer. */
+async function openEngine(
+  dir: string,
+  { weightsOf, ...options }: LoadModelOptions,
+): Promise<{ engine: NativeEngine; dtype: WeightDtype }> {
+  const threads = whole(CODE, "threads", options.threads ?? 0);
+  const maxNumSeqs = whole(CODE, "maxNumSeqs", options.maxNumSeqs ?? 256);
+  const maxModelLen = wholeOrNull(CODE, "maxModelLen", options.maxModelLen);
+  const { adapter = null, version = 0, kvCacheBytes = null, prefixCache = true } = options;
+  const running = { threads, adapter, version, maxNumSeqs, maxModelLen, kvCacheBytes, prefixCache };
+  if (weightsOf !== undefined) {
+    const given = (["dtype", "baseDtype", "isa"] as const).find((key) => options[key] !== undefined);
+    if (given !== undefined) {
+      throw new PrlError(CODE, `${given} is that of the trainer under weightsOf: leave it out`);
+    }
+    const trainer = trainerOf(dir, weightsOf);
+    return { engine: await nativeAsync(() => trainer.engine(running)), dtype: weightsOf.dtype };
+  }
+  const dtype = await weightDtype(options.dtype ?? "auto", dir);
+  const { NativeEngine: Engine } = addon();
+  const layout = { isa: options.isa ?? process.env["PRL_ISA"] ?? null, dtype, baseDtype: options.baseDtype ?? null };
+  return { engine: await nativeAsync(() => Engine.open(dir, layout, running)), dtype };
 }
 
 /**

@@ -1,9 +1,11 @@
 /** The embedded trainer: forward, hand-written backward, AdamW with state in f32 or bfloat16. Part of the public `prl-lm/engine`. */
 
+import { resolve } from "node:path";
+
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import type { NativeBatch, NativeLora } from "#native";
+import type { NativeBatch, NativeLora, NativeTrainer } from "#native";
 import { checkFinite, checkOptions, number, only } from "../options.ts";
 import { addon } from "./addon.ts";
 import { finite, whole, wholeOrNull } from "./checks.ts";
@@ -155,7 +157,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
     }),
   );
   const info = trainer.info();
-  return {
+  const opened: Trainer = {
     isa: info.isa,
     dtype,
     vocabSize: info.vocabSize,
@@ -191,6 +193,27 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
     loadOptimizer: (path) => nativeAsync(() => trainer.loadOptimizer(path)),
     close: () => nativeAsync(() => trainer.close()),
   };
+  OPENED.set(opened, { native: trainer, dir: resolve(dir) });
+  return opened;
+}
+
+/** What the addon knows of the trainers of this process. */
+const OPENED = new WeakMap<Trainer, { native: NativeTrainer; dir: string }>();
+
+/**
+ * The addon's trainer of the model in `dir`, whose weights another part of this process shares.
+ *
+ * @throws PrlError `PRL_ENGINE_INPUT` when it is no trainer of the embedded engine, or one of another folder
+ */
+export function trainerOf(dir: string, trainer: Trainer): NativeTrainer {
+  const known = OPENED.get(trainer);
+  if (known === undefined) {
+    throw new PrlError(CODE, "weightsOf is no trainer that openTrainer of this process returned");
+  }
+  if (known.dir !== resolve(dir)) {
+    throw new PrlError(CODE, `weightsOf is a trainer of ${known.dir}, and the model is that of ${resolve(dir)}`);
+  }
+  return known.native;
 }
 
 const CODE = "PRL_ENGINE_INPUT";

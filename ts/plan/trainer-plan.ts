@@ -1,5 +1,5 @@
 /** The trainer of a plan: the bytes of one process by kind, on a GPU or on the processor, and what would make them fit. */
-import { referenceOf, type RlConfig } from "../config/index.ts";
+import { referenceOf, type RlConfig, START_REFERENCE } from "../config/index.ts";
 import {
   adapterMemory,
   countParameters,
@@ -56,7 +56,9 @@ export function trainerPlan(config: RlConfig, { shape }: DescribedModel, workloa
   const { backend } = config.trainer;
   if (backend === "engine") {
     const formats = { ...baseDtypeOf(config), stateDtype: config.trainer.optim.state_dtype };
-    return enginePlan(shape, workload, formats);
+    // An adapter is trained on the weights that the run starts with.
+    const isShared = workload.adapter !== null && referenceOf(config.trainer.loss) === START_REFERENCE;
+    return enginePlan(shape, { ...workload, hasReference: workload.hasReference && !isShared }, formats);
   }
   const { total, loading, loading_host, work_of: workOf, ...bytes } = torchMemory(shape, workload);
   const place = workload.onGpu ? "gpu" : "cpu";

@@ -22,17 +22,22 @@ use generation::{
     NativeGenerateRequest, NativeIncrement, NativeRankedScores, NativeRankedScoring, increment, ranked_scores, request,
 };
 
-/// How to load a model for scoring and sampling.
+/// How the weights are laid out that are loaded.
 #[napi(object, use_nullable = true)]
-pub struct NativeEngineOptions {
-    /// 0 takes every core.
-    pub threads: u32,
+pub struct NativeWeightLayout {
     /// Instruction-set tier; null picks the best.
     pub isa: Option<String>,
     /// float32 | bfloat16: how the weights are kept.
     pub dtype: String,
     /// int8: how the projections are kept; null: as `dtype`.
     pub base_dtype: Option<String>,
+}
+
+/// How to score and sample with a model.
+#[napi(object, use_nullable = true)]
+pub struct NativeEngineOptions {
+    /// 0 takes every core.
+    pub threads: u32,
     /// The folder of an adapter that is part of the weights; null: none.
     pub adapter: Option<String>,
     /// Policy version of the weights in the folder.
@@ -126,42 +131,18 @@ pub(crate) fn weight_format(dtype: &str, base: Option<&str>) -> Result<WeightFor
 impl NativeEngine {
     /// Loads a checkpoint folder and starts the generator's thread.
     #[napi(catch_unwind)]
-    pub fn open(env: &Env, dir: String, options: NativeEngineOptions) -> napi::Result<PromiseRaw<'_, NativeEngine>> {
+    pub fn open(
+        env: &Env,
+        dir: String,
+        layout: NativeWeightLayout,
+        options: NativeEngineOptions,
+    ) -> napi::Result<PromiseRaw<'_, NativeEngine>> {
         blocking(env, move || {
-            let version = whole("version", options.version)?;
-            let kv_bytes = options
-                .kv_cache_bytes
-                .map(|bytes| size("kvCacheBytes", bytes))
-                .transpose()?;
-            let compute = Compute::new(options.threads as usize, tier(options.isa.as_deref())?)?;
-            let format = weight_format(&options.dtype, options.base_dtype.as_deref())?;
-            let mut model = Model::load_as(Path::new(&dir), format, &compute)?;
-            if let Some(adapter) = &options.adapter {
-                let adapter = Adapter::open(Path::new(adapter), model.config(), &compute)?;
-                model = model.with_adapter(Some(Arc::new(adapter)));
-            }
-            let model = Arc::new(model);
-            let generator = Generator::start(
-                Arc::clone(&model),
-                Arc::clone(&compute),
-                GeneratorOptions {
-                    max_num_seqs: options.max_num_seqs as usize,
-                    max_model_len: options.max_model_len.map(|length| length as usize),
-                    kv_bytes,
-                    prefix_cache: options.prefix_cache,
-                    version,
-                    ..GeneratorOptions::default()
-                },
-            )?;
-            let inner = Inner {
-                compute,
-                generator,
-                model: Mutex::new(model),
-                adapters: Adapters::default(),
-            };
-            Ok(Self {
-                inner: Mutex::new(Some(Arc::new(inner))),
-            })
+            let generating = generator_options(&options)?;
+            let compute = Compute::new(options.threads as usize, tier(layout.isa.as_deref())?)?;
+            let format = weight_format(&layout.dtype, layout.base_dtype.as_deref())?;
+            let model = Model::load_as(Path::new(&dir), format, &compute)?;
+            Self::start(adapted(model, &options, &compute)?, compute, generating)
         })
     }
 
@@ -419,6 +400,49 @@ impl NativeEngine {
             Ok(())
         })
     }
+}
+
+impl NativeEngine {
+    /// An engine on the frozen weights of a trainer, with separate threads.
+    pub(crate) fn beside(frozen: Model, options: &NativeEngineOptions) -> Result<Self, NativeError> {
+        let generating = generator_options(options)?;
+        let compute = Compute::new(options.threads as usize, Some(frozen.tier()))?;
+        Self::start(adapted(frozen, options, &compute)?, compute, generating)
+    }
+
+    /// Starts the generator's thread.
+    fn start(model: Model, compute: Arc<Compute>, options: GeneratorOptions) -> Result<Self, NativeError> {
+        let model = Arc::new(model);
+        let generator = Generator::start(Arc::clone(&model), Arc::clone(&compute), options)?;
+        let inner = Inner {
+            compute,
+            generator,
+            model: Mutex::new(model),
+            adapters: Adapters::default(),
+        };
+        Ok(Self {
+            inner: Mutex::new(Some(Arc::new(inner))),
+        })
+    }
+}
+
+fn generator_options(options: &NativeEngineOptions) -> Result<GeneratorOptions, NativeError> {
+    let kv_bytes = options.kv_cache_bytes.map(|bytes| size("kvCacheBytes", bytes));
+    Ok(GeneratorOptions {
+        max_num_seqs: options.max_num_seqs as usize,
+        max_model_len: options.max_model_len.map(|length| length as usize),
+        kv_bytes: kv_bytes.transpose()?,
+        prefix_cache: options.prefix_cache,
+        version: whole("version", options.version)?,
+        ..GeneratorOptions::default()
+    })
+}
+
+/// The model with the adapter of the options, if they name one.
+fn adapted(model: Model, options: &NativeEngineOptions, compute: &Compute) -> Result<Model, NativeError> {
+    let Some(dir) = &options.adapter else { return Ok(model) };
+    let adapter = Adapter::open(Path::new(dir), model.config(), compute)?;
+    Ok(model.with_adapter(Some(Arc::new(adapter))))
 }
 
 impl Inner {

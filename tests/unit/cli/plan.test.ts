@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { adapterMemory, countParameters, modelShape, trainingMemory } from "../../../ts/models/index.ts";
+import { adapterMemory, countParameters, modelShape, servingMemory, trainingMemory } from "../../../ts/models/index.ts";
 import type { Plan } from "../../../ts/plan/index.ts";
 import { hubOfQwen3, QWEN3 } from "../plan/qwen3.ts";
 import { prl } from "./run.ts";
@@ -104,6 +104,15 @@ describe("prl plan", () => {
     expect(all.time.step).toBeNull();
     const adapter = await planned(...engine, "--model", "Qwen/Qwen3-0.6B", "--model.lora.rank", "8");
     expect(adapter.trainer.total).toBe(adapterMemory(shape, total, { ...rows, rank: 8 }).total);
+    const reference = async (...more: string[]) => {
+      const { trainer } = await planned(...engine, "--model", "Qwen/Qwen3-0.6B", "--trainer.loss.type", "kl", ...more);
+      return trainer.bytes["reference"];
+    };
+    expect(await reference()).toBe(servingMemory(shape, total, rows).weights);
+    // The start of a run is what its adapter is trained on.
+    expect(await reference("--model.lora.rank", "8")).toBeUndefined();
+    const other = ["--trainer.loss.reference", "Qwen/Qwen3-0.6B"];
+    expect(await reference("--model.lora.rank", "8", ...other)).toBe(servingMemory(shape, total, rows).weights);
     const half = await planned(...engine, "--model", "Qwen/Qwen3-0.6B", "--trainer.optim.state-dtype", "bfloat16");
     expect(all.trainer.total - half.trainer.total).toBe(2 * 2 * total);
     expect(all.versions.checkpoint - half.versions.checkpoint).toBe(2 * 2 * total);

@@ -146,6 +146,22 @@ describe.runIf(process.platform === "linux").each(["float32", "bfloat16"])("with
     expect(measured / (adapter?.total ?? 0), `${measured} bytes`).toBeLessThan(1.8);
   });
 
+  test("of a server on the weights of a trainer: no weights, and none are left when both are closed", async () => {
+    const { serving } = await ofRows();
+    const weights = serving?.weights ?? 0;
+    const beside = { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS };
+    await (await trained({ lora: { rank: 16 } })).close();
+    const before = resident();
+    const trainer = await trained({ lora: { rank: 16 } });
+    const server = await loadModel(dir, { ...beside, weightsOf: trainer });
+    const more = await added(() => loadModel(dir, { ...beside, weightsOf: trainer }));
+    expect(more, `${more} bytes`).toBeLessThan(0.5 * weights);
+    await trainer.close();
+    await server.close();
+    const left = resident() - before;
+    expect(left, `${left} bytes`).toBeLessThan(0.5 * weights);
+  });
+
   test("of a server: weights", async () => {
     const { serving } = await ofRows();
     const measured = await added(() => loadModel(dir, { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS }));

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -293,6 +293,37 @@ describe("the trainer", () => {
     expect(kl.digests[1]).toBe(expected.digests[1]);
     expect(kl.digests[2]).not.toBe(expected.digests[2]);
     expect(kl.metrics[1]?.["time/reference_logprobs"]).toBeGreaterThan(0);
+  });
+
+  test("an adapter pulled towards the weights under it, which are shared, is trained with the bits of a reference that is loaded", async () => {
+    const copy = join(root, "copy");
+    await cp(modelDir, copy, { recursive: true });
+    const loss = { type: "grpo", kl: { estimator: "k2", coef: 10 } };
+    const parsed = rlConfigSchema.parse({
+      ...base,
+      model: { name: "m", lora: { rank: 4 } },
+      trainer: { ...base.trainer, loss },
+    });
+    const trained = async (referenceDir: string) => {
+      const job = await jobIn("adapter");
+      const { trainer, model } = parsed;
+      const training = runTrainer({ ...job, config: { ...trainer, model }, referenceDir });
+      training.catch((error: unknown) => job.stop.abort(error));
+      const digests: string[] = [];
+      for (const version of [0, 1, 2]) {
+        const { manifest } = await job.weights.receive(version, { deadlineMs: 20_000, signal: job.signal });
+        digests.push(manifest.digest);
+        if (version < 2) await job.rollouts.send(version + 1, await batchOf(modelDir, version), ["b"]);
+      }
+      await training;
+      const lines = (await readFile(join(job.runDir, "metrics.jsonl"), "utf8")).trim().split("\n");
+      return { digests, kl: lines.map((line) => (JSON.parse(line) as Record<string, number>)["reference_kl"]) };
+    };
+    const shared = await trained(modelDir);
+    expect(shared).toEqual(await trained(copy));
+    expect(shared.kl[0]).toBe(0);
+    expect(shared.kl[1]).toBeGreaterThan(0);
+    expect(new Set(shared.digests).size).toBe(3);
   });
 
   test("stops while it waits for a batch, and publishes nothing more", async () => {

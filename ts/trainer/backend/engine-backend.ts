@@ -1,5 +1,5 @@
 /** The embedded engine as a trainer: one rank in this process. */
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { optimOptions } from "../../config/index.ts";
 import { openTrainer, type Trainer, type TrainerOptions, weightDtype } from "../../native/index.ts";
@@ -28,8 +28,10 @@ export async function openEngineBackend(job: BackendJob): Promise<TrainerBackend
       ...(lora !== undefined && { lora }),
     });
     open.push(trainer);
-    const reference =
-      referenceDir === null ? null : await openReference(referenceDir, { threads, dtype, ...baseDtype });
+    // The weights under an adapter are the reference's own where both are of one model.
+    const isShared = lora !== undefined && referenceDir !== null && resolve(referenceDir) === resolve(dir);
+    const weights = isShared ? { weightsOf: trainer } : { dtype, ...baseDtype };
+    const reference = referenceDir === null ? null : await openReference(referenceDir, { threads, ...weights });
     if (reference !== null) open.push(reference);
     if (model.isResumed) await trainer.loadOptimizer(join(model.modelDir, OPTIMIZER_FILE));
     return watchCalls(

@@ -2,10 +2,10 @@
  * The reference policy of a run: a frozen model that scores the trained tokens, for losses with a KL term towards it.
  *
  * It costs one forward pass per batch and, beside the trainer's seven copies of the parameters, one more (packed for the kernels, with the
- * embedding for look-up). It scores each token at the temperature at which it was sampled, as the policy is scored. Tokens of the
+ * embedding for look-up), which a trainer of an adapter of the same model has already. It scores each token at the temperature at which it was sampled, as the policy is scored. Tokens of the
  * reference-KL stream keep the log-probabilities of the batch, because their reference is a teacher.
  */
-import { type BaseDtype, loadModel, type TrainBatch, type WeightDtype } from "../../native/index.ts";
+import { loadModel, type LoadModelOptions, type TrainBatch } from "../../native/index.ts";
 
 export interface ReferencePolicy {
   /** The batch with `referenceLogprobs` for every token. */
@@ -16,7 +16,7 @@ export interface ReferencePolicy {
 /** Errors: as `loadModel`; PRL_ENGINE_INPUT when a token is not in the reference's vocabulary. */
 export async function openReference(
   dir: string,
-  options: { threads: number; dtype: WeightDtype; baseDtype?: BaseDtype },
+  options: Pick<LoadModelOptions, "threads" | "dtype" | "baseDtype" | "weightsOf">,
 ): Promise<ReferencePolicy> {
   // The model only scores, so it needs no room for generation.
   const model = await loadModel(dir, { ...options, maxNumSeqs: 1, maxModelLen: 1, prefixCache: false });

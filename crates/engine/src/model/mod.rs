@@ -111,6 +111,11 @@ impl Model {
         &self.config
     }
 
+    /// The tier that the weights are laid out for.
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
     /// An empty cache of `num_blocks` blocks for this model. Memory is touched only as blocks are written.
     pub fn kv_cache(&self, num_blocks: usize) -> KvCache {
         KvCache::new(&self.config, self.tier, num_blocks)

@@ -194,6 +194,11 @@ impl Trainer {
         self.model.config()
     }
 
+    /// The model under the adapter, which shares the frozen weights with the trainer; None when all weights are trained.
+    pub fn frozen_model(&self) -> Option<Model> {
+        matches!(self.parameters.kind, Kind::Adapter(_)).then(|| self.model.with_adapter(None))
+    }
+
     /// Hugging Face names of all parameters in training; `peft`'s for those of an adapter. A tied head is not listed; it is the embedding. Nor
     /// are frozen routers.
     pub fn parameter_names(&self) -> Vec<String> {

@@ -6,6 +6,7 @@ mod expected;
 mod int8;
 mod oracle;
 mod refusals;
+mod sharing;
 #[path = "../support/mod.rs"]
 mod support;
 

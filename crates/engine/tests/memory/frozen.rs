@@ -1,11 +1,12 @@
-//! What frozen weights take while they are loaded: one part in f32 beside what is kept.
+//! What frozen weights take: one copy for a trainer of an adapter and the models that share it, and one part in f32 beside them
+//! while they are loaded.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::adapters::{lora, options};
-use crate::support::{compute, write_model};
-use crate::{alone, counted};
+use crate::support::{Columns, bits, compute, write_model};
+use crate::{alone, counted, held};
 use prl_engine::{Compute, Model, Tier, Trainer, TrainerOptions, WeightDtype};
 
 /// Eight layers, so that one is a small part of all numbers. No array has pages apart from the allocator's.
@@ -31,17 +32,23 @@ fn open(dir: &Path, dtype: WeightDtype, compute: &Arc<Compute>) -> Trainer {
 }
 
 #[test]
-fn frozen_weights_are_flat_a_part_at_a_time() {
+fn frozen_weights_are_held_once_and_are_flat_a_part_at_a_time() {
     let _alone = alone();
     let dir = tempfile::tempdir().expect("a folder");
     write_model(dir.path(), LAYERS, 3);
     let dir = dir.path();
     let pool = compute(1, Tier::detect());
+    let columns = Columns::random(&[12, 7], 96, 1);
+    let score = |model: &Model| {
+        let scored = model.logprobs(&pool, &columns.input_ids, &columns.cu_seqlens, &[1.0]);
+        bits(&scored.expect("the batch runs"))
+    };
     for (dtype, bytes) in [(WeightDtype::F32, 4), (WeightDtype::Bf16, 2)] {
         // Threads keep their scratch from one model to the next.
-        drop(load(dir, dtype, &pool));
+        let expected = score(&load(dir, dtype, &pool));
         drop(open(dir, dtype, &pool));
 
+        let nothing = held();
         let (model, loaded, most) = counted(|| load(dir, dtype, &pool));
         let numbers = 8 * LAYER + 2 * EMBEDDING;
         assert!(loaded >= bytes * numbers, "{loaded} bytes of {numbers} numbers");
@@ -51,10 +58,21 @@ fn frozen_weights_are_flat_a_part_at_a_time() {
         );
         drop(model);
 
-        let (_trainer, trained, most) = counted(|| open(dir, dtype, &pool));
+        let (trainer, trained, most) = counted(|| open(dir, dtype, &pool));
         assert!(
             most <= trained + 4 * LAYER + DESCRIPTIONS,
             "{most} bytes at the most, {trained} held"
         );
+        let (shared, more, _) = counted(|| trainer.frozen_model().expect("its weights are frozen"));
+        assert!(
+            more < loaded / 100,
+            "{more} bytes beside the {loaded} of a loaded model"
+        );
+        assert_eq!(score(&shared), expected, "{dtype:?}");
+        drop(trainer);
+        assert!(held() - nothing < trained, "the trainer's part is freed");
+        assert_eq!(score(&shared), expected, "{dtype:?}: the trainer is gone");
+        drop(shared);
+        assert_eq!(held(), nothing, "{dtype:?}: nothing is left");
     }
 }

@@ -72,7 +72,15 @@ export const ENGINE: OptionTable = {
   loadModel: {
     code: "PRL_ENGINE_INPUT",
     call: (more) => loadModel(dir, more),
-    wrong: { threads: "2", maxNumSeqs: Number.NaN, maxModelLen: Infinity, prefixCache: 1, isa: 2, version: "x" },
+    wrong: {
+      threads: "2",
+      maxNumSeqs: Number.NaN,
+      maxModelLen: Infinity,
+      prefixCache: 1,
+      isa: 2,
+      version: "x",
+      weightsOf: 1,
+    },
   },
   "Model.generate request": {
     code: "PRL_ENGINE_INPUT",
