@@ -4,6 +4,8 @@
 //! itself), the spawner (one thread; clones), and in every sandbox an init (pid 1; a clone of the spawner). Each dies
 //! when the one before it does, and the last takes the guest with it, so a killed daemon leaves no process.
 //!
+//! Where a container starts the daemon as its first process, a fourth kind stands before it (`first`).
+//!
 //! A sandbox is made of, in order: control groups (`cgroup`), namespaces and a root that shows only the system's
 //! directories, a writable layer in memory, a separate proc, pts and loopback, a user without capabilities, limits and
 //! a system call filter. The crate `prl_sandbox_guest` makes all but the first. It has the code of every process except
@@ -18,6 +20,7 @@ mod cgroup;
 mod counts;
 mod egress;
 mod error;
+mod first;
 #[cfg(test)]
 mod fuzz;
 mod images;
@@ -69,6 +72,13 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };
+    }
+    match first::stand_before() {
+        Ok(None) => {}
+        Ok(Some(status)) => return ExitCode::from(status),
+        Err(error) => {
+            tracing::warn!(%error, "orphans of this pid namespace stay, since the daemon is its first process")
+        }
     }
     let served = Options::parse(&arguments).and_then(|options| {
         // A starter that started the daemon for itself ends it in order. The daemon then needs a separate session.

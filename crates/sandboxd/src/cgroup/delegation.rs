@@ -1,6 +1,7 @@
 //! v2: a group can hand controllers down only while it has no processes, except for the machine's root.
 //!
-//! This process makes room by moving into a leaf below its group. The other processes of the group are moved too, but
+//! This process makes room by moving into a leaf below its group, with the first process of the container where that is
+//! ours (see `first`). The other processes of the group are moved too, but
 //! only where the group is ours to arrange: a container's root, or a group that systemd delegated, which an attribute
 //! shows. The process that started this one (Node, a shell) is usually among them. Their limits stay the same, since
 //! the leaf has none.
@@ -12,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::layout::make;
+use crate::first;
 
 /// The leaf. A later daemon of the same group starts in it, since the process that starts it is there.
 const LEAF: &str = "prl-sandboxd-self";
@@ -66,7 +68,7 @@ fn is_busy(done: &io::Result<()>) -> bool {
     matches!(done, Err(error) if error.raw_os_error() == Some(libc::EBUSY))
 }
 
-/// Moves this process into the leaf, and the others of the group where that is ours to do. `moved`: the processes that
+/// Moves this process and a first process of ours into the leaf, and the others of the group where that is ours to do. `moved`: the processes that
 /// were moved.
 fn make_room(
     group: &Path,
@@ -78,10 +80,12 @@ fn make_room(
     make(&leaf)?;
     let entrance = leaf.join("cgroup.procs");
     let members = || fs::read_to_string(group.join("cgroup.procs"));
-    let own = std::process::id().to_string();
-    if members()?.lines().any(|pid| pid == own) {
-        fs::write(&entrance, &own)?;
-        moved.push(own);
+    for own in first::process().into_iter().chain([std::process::id()]) {
+        let own = own.to_string();
+        if members()?.lines().any(|pid| pid == own) {
+            fs::write(&entrance, &own)?;
+            moved.push(own);
+        }
     }
     let mut done = enable();
     if is_busy(&done) && !at_root && !is_delegated(group) {

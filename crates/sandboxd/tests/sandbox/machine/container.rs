@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, ExecRequest, Limit, Limits};
 
 use crate::boxes::{boxes, exec, small};
-use crate::support::{Daemon, Outcome, cause, command, describe, skip, text, tight};
+use crate::support::census::children;
+use crate::support::{Daemon, Outcome, cause, command, describe, skip, text, tight, until};
 
 /// The first number of the machine that a container's root gets, and how many numbers there are.
 const MAPPED: (u32, u32) = (200_000, 65_536);
@@ -78,6 +79,48 @@ async fn python_is_warm_below_a_containers_filter() -> Outcome {
             .map_err(|error| format!("{tier:?}: {error}"))?;
         daemon.stop()?;
     }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orphans_are_reaped_where_the_daemon_is_the_first_process() -> Outcome {
+    let namespace = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+    if !Command::new("unshare")
+        .args(namespace)
+        .arg("true")
+        .output()?
+        .status
+        .success()
+    {
+        skip("this machine gives no pid namespace");
+        return Ok(());
+    }
+    let mut unshare = Command::new("unshare");
+    unshare
+        .args(namespace)
+        .arg(env!("CARGO_BIN_EXE_prl-sandboxd"))
+        .stdin(Stdio::null());
+    let started = Daemon::start_by(unshare, tempfile::tempdir()?, &["--park", "1", "--warm", "python=1"])?;
+    let mut daemon = started.ok_or("no sandboxes")?;
+    let first = children(daemon.pid(), daemon.pid());
+    let first = first.first().ok_or("no first process")?.pid;
+    let orphan = ["-c", "(sleep 0.1 &)"];
+    let enter = Command::new("nsenter")
+        .args(["--target", &first.to_string(), "--pid", "sh"])
+        .args(orphan)
+        .status()?;
+    assert!(enter.success(), "{enter}");
+    until("reaped", async || {
+        let below = children(daemon.pid(), first);
+        assert!(below.iter().any(|one| one.name == "prl-sandboxd"), "{below:?}");
+        Ok(below.len() == 1)
+    })
+    .await?;
+    has_warm_python(&daemon).await?;
+    // SAFETY: a process of this test's daemon.
+    unsafe { libc::kill(first.cast_signed(), libc::SIGTERM) };
+    let ended = daemon.ended().await?;
+    assert!(ended.success(), "the daemon ended with {ended}");
     Ok(())
 }
 
