@@ -12,6 +12,8 @@ use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
+use prl_sandbox_proto::Isolation;
+
 use crate::boxes::{Registry, Snapshots};
 use crate::cgroup::{self, Layout};
 use crate::error::SandboxError;
@@ -134,7 +136,12 @@ async fn start(
         Tier::Namespaces | Tier::Rootless => Warm::start(&factory, &options.profiles, path).await,
     };
     let pool = Pool::new(Maker::Plain(Arc::clone(&factory)), options.park);
-    Ok((factory, pool, warm, probe(&chosen, layout), images))
+    let probe = probe(&chosen, layout);
+    // Without root that is expected, and root without namespaces has a line for each tier already.
+    if chosen.tier == Tier::Namespaces && probe.isolation != Isolation::Full {
+        tracing::warn!(missing = probe.missing(), "isolation is weaker than it could be");
+    }
+    Ok((factory, pool, warm, probe, images))
 }
 
 /// A name that differs for every daemon that ever ran here.

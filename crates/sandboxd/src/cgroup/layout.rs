@@ -10,6 +10,10 @@ use super::delegation::{hand_down, without_leaf};
 /// The name of the group of inits, beside the groups of sandboxes, which have numbers.
 const INITS: &str = "inits";
 
+/// The reason where there is nothing to make groups in.
+const NOWHERE: &str = "no mounted hierarchy has this controller: mount one, in a container by an option of its runtime \
+                       (configs/deploy/README.md), or boot with it";
+
 /// The two interfaces of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
@@ -152,7 +156,7 @@ impl Layout {
         controllers: &[&str],
         directory: &str,
     ) -> Option<(Version, PathBuf)> {
-        let mut reason = "no mounted hierarchy has this controller".to_owned();
+        let mut reason = NOWHERE.to_owned();
         for controller in controllers {
             for hierarchy in hierarchies
                 .iter()
@@ -160,12 +164,26 @@ impl Layout {
             {
                 match open(hierarchy, controller, directory) {
                     Ok(path) => return Some((hierarchy.version, path)),
-                    Err(error) => reason = format!("cannot make groups in {}: {error}", hierarchy.own.display()),
+                    Err(error) => {
+                        let advice = advice(&error);
+                        reason = format!("cannot make groups in {}: {error}; {advice}", hierarchy.own.display());
+                    }
                 }
             }
         }
         self.missing.push((name, reason));
         None
+    }
+}
+
+/// How to get groups, by the reason why none could be made.
+fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EROFS) => {
+            "containers have their groups read-only unless the runtime is asked otherwise: configs/deploy/README.md has the \
+             option of each runtime"
+        }
+        _ => "run as root or delegate a cgroup with this controller",
     }
 }
 

@@ -70,8 +70,7 @@ pub(crate) fn probe(chosen: &Chosen, layout: &Layout) -> Probe {
             Some((Version::V2, path)) => format!("v2, {}", path.display()),
             None => {
                 let reason = layout.missing.iter().find(|(missing, _)| *missing == name);
-                let reason = reason.map_or("", |(_, reason)| reason.as_str());
-                format!("{reason}; run as root or delegate a cgroup with this controller")
+                reason.map_or(String::new(), |(_, reason)| reason.clone())
             }
         };
         facilities.push(Facility {
@@ -176,7 +175,7 @@ fn without_namespaces() -> Vec<Facility> {
 }
 
 impl Probe {
-    /// The missing facilities, for an error.
+    /// The missing facilities, for an error or the log.
     pub(crate) fn missing(&self) -> String {
         let missing: Vec<_> = self
             .facilities
