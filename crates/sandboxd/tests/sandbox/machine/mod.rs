@@ -7,4 +7,5 @@ mod deploy;
 mod descriptors;
 mod groups;
 mod process;
+mod runtimes;
 mod tiers;
