@@ -153,6 +153,9 @@ async fn each_end_is_counted_under_its_cause() -> Outcome {
     }];
     let mut greedy = program("tail /dev/zero");
     greedy.limits.get_or_insert_default().cpu_ms = Some(10_000);
+    // Beside other tests it may take long to use up its CPU time.
+    let mut busy = program("while :; do :; done");
+    busy.limits.get_or_insert_default().wall_ms = Some(60_000);
     let mut programs = vec![
         (Cause::Exited, program("exit 137")),
         (Cause::Signaled, program("kill -9 $$")),
@@ -163,7 +166,7 @@ async fn each_end_is_counted_under_its_cause() -> Outcome {
     ];
     if daemon.is_full() {
         programs.extend([
-            (Cause::CpuTimeout, program("while :; do :; done")),
+            (Cause::CpuTimeout, busy),
             (Cause::Oom, greedy),
             (Cause::Pids, program("while :; do sleep 60 & done")),
         ]);
