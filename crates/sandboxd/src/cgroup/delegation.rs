@@ -68,8 +68,8 @@ fn is_busy(done: &io::Result<()>) -> bool {
     matches!(done, Err(error) if error.raw_os_error() == Some(libc::EBUSY))
 }
 
-/// Moves this process and a first process of ours into the leaf, and the others of the group where that is ours to do. `moved`: the processes that
-/// were moved.
+/// Moves this process and a first process of ours into the leaf, and the others of the group where that is ours to do.
+/// `moved`: the processes that were moved.
 fn make_room(
     group: &Path,
     at_root: bool,

@@ -66,7 +66,8 @@ impl RefusedForks {
         self.frequent
     }
 
-    /// Whether a fork was refused in the last moments. One that stands still between bursts has no moments.
+    /// Whether a fork was refused in the last moments. A program stands still between its bursts, so they do not count as
+    /// a pause.
     pub(super) fn recent(&self) -> bool {
         self.frequent || self.last.is_some_and(|last| last.elapsed() < PATIENCE)
     }
@@ -120,10 +121,10 @@ mod tests {
 
     #[test]
     fn bursts_that_are_far_apart_are_one_time_of_refusals() {
-        let mut forks = noted(0, 40, Duration::from_millis(20));
+        let mut forks = noted(0, MOST - 2, Duration::ZERO);
         assert!(forks.frequent() && !forks.persistent());
         sleep(PATIENCE);
-        forks.note(41, OVER_AFTER);
+        forks.note(MOST - 1, OVER_AFTER);
         assert!(forks.persistent(), "refused for half a second");
     }
 
