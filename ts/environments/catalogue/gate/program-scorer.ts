@@ -2,7 +2,7 @@
  * Scores programs of one row for the quality gate, several at once.
  *
  * The exam of an instance follows from it, and an env worker works it out for one reply. Here many replies stand for one instance, so that its exam
- * is worked out once; `checkExam` compares it with another one.
+ * is worked out once; `hasOneExam` compares it with another one.
  */
 import { setMaxListeners } from "node:events";
 
