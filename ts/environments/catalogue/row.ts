@@ -77,6 +77,8 @@ export interface Exam {
   readonly refuses?: (answer: string) => boolean;
   /** The function to call; without one the program reads standard input. */
   readonly functionName?: string;
+  /** See `GradeProgramOptions`. */
+  readonly beforeCall?: string;
   readonly tests: readonly ProgramTest[];
   /** CPU time of each test. */
   readonly timeLimitMs: number;

@@ -96,7 +96,7 @@ interface Round {
  * count the runs before it by its process's number, and what is expected may follow from a test's place among the others.
  */
 async function earnedByTests(
-  { language, functionName, timeLimitMs, earns, tests, program = (code: string) => code }: Exam,
+  { language, functionName, beforeCall, timeLimitMs, earns, tests, program = (code: string) => code }: Exam,
   answer: string,
   { from, to, stops, scoring: { pool, signal } }: Round,
 ): Promise<number[]> {
@@ -108,6 +108,7 @@ async function earnedByTests(
     timeLimitMs,
     stopOnFailure: stops,
     ...(functionName === undefined ? {} : { functionName }),
+    ...(beforeCall === undefined ? {} : { beforeCall }),
     ...(signal === undefined ? {} : { signal }),
   });
   // Throws where the infrastructure left a test without a verdict that counts.

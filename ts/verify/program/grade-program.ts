@@ -40,6 +40,11 @@ export interface GradeProgramOptions {
   code: string;
   /** Function, or method of a class `Solution`, to call. Python and JavaScript. */
   functionName?: string;
+  /**
+   * Trusted Python that runs before the arguments are read, so that a process which it forks knows nothing of them. The code finds its names in
+   * `__main__`. Only with `functionName`.
+   */
+  beforeCall?: string;
   tests: readonly ProgramTest[];
   /**
    * Limit of each test in CPU time, so that a busy machine fails no program: a program may wait for the processor twice as long and a
@@ -91,6 +96,7 @@ const optionsSchema = only<GradeProgramOptions>({
   language: z.unknown(),
   code: z.unknown(),
   functionName: z.unknown().optional(),
+  beforeCall: z.string().optional(),
   tests: z.unknown(),
   timeLimitMs: z.unknown().optional(),
   memoryLimitBytes: z.unknown().optional(),
@@ -168,7 +174,10 @@ function judgeOutput({ tests, compare = "lines", tolerance = TOKEN_TOLERANCE }: 
   };
 }
 
-function judgeCalls({ language, code, tests, tolerance = 0 }: GradeProgramOptions, name: string): Judge {
+function judgeCalls(
+  { language, code, tests, beforeCall = "", tolerance = 0 }: GradeProgramOptions,
+  name: string,
+): Judge {
   if (language === "c") throw unsupported("calls of functions in C; its programs are graded by what they print");
   const harness = HARNESSES[language];
   const words = tests.map(() => randomBytes(WORD_BYTES).toString("hex"));
@@ -179,7 +188,7 @@ function judgeCalls({ language, code, tests, tolerance = 0 }: GradeProgramOption
     ),
     request: {
       program: harness.program,
-      files: { [LANGUAGES[language].file]: code, [harness.file]: harness.source },
+      files: { [LANGUAGES[language].file]: code, [harness.file]: beforeCall + harness.source },
     },
     accepts({ stdout }, i) {
       const answer = answerOf(stdout.toString("utf8"), words[i] ?? "");
@@ -324,7 +333,8 @@ export function programReward(grade: ProgramGrade, options: { partial?: boolean 
 }
 
 function check(options: GradeProgramOptions): void {
-  const { language, code, functionName, tests, timeLimitMs, memoryLimitBytes, compare = "lines", tolerance } = options;
+  const { language, code, functionName, beforeCall, tests, timeLimitMs, memoryLimitBytes } = options;
+  const { compare = "lines", tolerance } = options;
   if (!Object.hasOwn(LANGUAGES, language)) {
     throw unsupported(`language ${JSON.stringify(language)}; there are ${Object.keys(LANGUAGES).join(", ")}`);
   }
@@ -333,6 +343,8 @@ function check(options: GradeProgramOptions): void {
   if (functionName !== undefined && !/^[A-Za-z_]\w*$/u.test(functionName)) {
     throw wrong(`functionName: expected the name of a function, got ${JSON.stringify(functionName)}`);
   }
+  if (beforeCall !== undefined && (functionName === undefined || language !== "python"))
+    throw wrong("beforeCall: there is a call with functionName in Python only");
   for (const [name, value] of Object.entries({ timeLimitMs, memoryLimitBytes })) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value > 0)) {
       throw wrong(`${name}: expected a whole number above 0, got ${String(value)}`);

@@ -188,6 +188,8 @@ describe("verdicts", () => {
     [{ language: "cobol" as "c" }, "PRL_VERIFY_UNSUPPORTED"],
     [{ language: "c", functionName: "f" }, "PRL_VERIFY_UNSUPPORTED"],
     [{ functionName: "f(); evil" }, "PRL_VERIFY_OPTIONS"],
+    [{ beforeCall: "pass\n" }, "PRL_VERIFY_OPTIONS"],
+    [{ beforeCall: "pass\n", functionName: "f", language: "javascript" }, "PRL_VERIFY_OPTIONS"],
     [{ functionName: "f", tests: [{ input: "{", output: "1" }] }, "PRL_VERIFY_OPTIONS"],
     [{ functionName: "f", tests: [{ input: "1,2", output: "1" }] }, "PRL_VERIFY_OPTIONS"],
     [{ timeLimitMs: 0 }, "PRL_VERIFY_OPTIONS"],
@@ -374,6 +376,13 @@ def everything():
     const tests = [{ input: "", output: JSON.stringify(SECRET) }];
     const { results } = await grade({ code, functionName: "f", tests, timeLimitMs: 20_000 });
     expect(results[0]?.run?.stdout.toString()).toMatch(/^\n[0-9a-f]{32} \[\]\n$/u);
+  });
+
+  test("what runs before a call finds the arguments unread, and the function finds it", async () => {
+    const beforeCall = "import sys\n\nUNREAD = sys.stdin.buffer.peek()[:8].decode()\n";
+    const code = "import __main__\ndef f(x): return [__main__.UNREAD, x]";
+    const tests = [{ input: [7], output: ['{"name":', 7] }];
+    expect((await grade({ code, functionName: "f", beforeCall, tests })).verdict).toBe("accepted");
   });
 
   test("the search finds an existing path", async () => {

@@ -52,7 +52,7 @@ async function inspected(one: ProgramRow, atOnce: number) {
       };
     },
   });
-  const limits = { perLevel: 2, scored: 1, scoredLevels: LEVELS, cheated: 1, misses: 3, cheats: 4, atOnce };
+  const limits = { perLevel: 2, scored: 1, scoredLevels: LEVELS, foreign: 1, cheated: 1, misses: 3, cheats: 4, atOnce };
   const { rate: _, ...report } = await inspectProgram("code/plus", one, { ...limits, seed: 1, pool: watched });
   return { report, most };
 }
@@ -67,7 +67,8 @@ test("a sound row passes, and the report is the same however many programs run a
 let drawn = 0;
 test.each<[string, Partial<ProgramRow>, string]>([
   ["a wrong gold program", { gold: () => program(0) }, "the gold program scores 0"],
-  ["a near miss that is right", { nearMisses: (one) => [row.gold(one), "a", "b"] }, "scores 1"],
+  ["a near miss that is right", { nearMisses: (one) => [`${row.gold(one)}\n`, "a", "b"] }, "scores 1"],
+  ["a near miss that is the gold program", { nearMisses: (one) => [row.gold(one), "a", "b"] }, "is the gold program"],
   ["a cheat that earns", { cheats: (one) => [row.gold(one)] }, "scores 1"],
   ["an exam that changes", { exam: (one) => ({ ...row.exam(one), timeLimitMs: 3_000 + drawn++ }) }, "another exam"],
   [

@@ -40,9 +40,11 @@ const PER_LEVEL_OF_WORLDS = IS_LONG ? 50 : 4;
 /** Instances of each of these levels whose programs run in sandboxes, and instances in all on which programs without the skill run. */
 const SCORED = IS_LONG ? 50 : 1;
 const SCORED_LEVELS: readonly Level[] = IS_LONG ? LEVELS : [1, 5];
-const CHEATED = IS_LONG ? 20 : 1;
+const CHEATED = IS_LONG ? 10 : 1;
+/** Instances of each level on which the gold program of another one runs: their mean is bounded, so that few are enough. */
+const FOREIGN = IS_LONG ? 10 : 1;
 /** Near misses of an instance, and programs without the skill, that run there. Rows share most of the latter, which attack the harness. */
-const MISSES = IS_LONG ? 4 : 1;
+const MISSES = IS_LONG ? 3 : 1;
 const CHEATS = IS_LONG ? 20 : 2;
 /** Of rows with a held sandbox: instances of each of these levels whose scripts run, and slips and scripts without skill of one. */
 const SCORED_BOXES = IS_LONG ? 5 : 1;
@@ -75,6 +77,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
     const programs = {
       scored: SCORED,
       scoredLevels: SCORED_LEVELS,
+      foreign: FOREIGN,
       cheated: CHEATED,
       misses: MISSES,
       cheats: CHEATS,

@@ -2,7 +2,7 @@
  * The quality gate of rows whose answers run in a sandbox: bounds on everything that is drawn, and programs on some of it.
  *
  * The generator is measured on all instances; gold programs and `misses` near misses run on `scored` instances of each of `scoredLevels`, `cheats`
- * cheats on `cheated` of all. On the scored instances the gold programs of other instances run, too.
+ * cheats on `cheated` of all. On `foreign` of the scored instances of a level the gold program of another instance runs, too.
  */
 import type { SandboxPool } from "../../../sandbox/index.ts";
 import { drawInstance, type DrawCounts } from "../drawn.ts";
@@ -32,6 +32,8 @@ export interface ProgramGateOptions {
   /** Those of them, from the first on, whose programs run, at these levels. */
   readonly scored: number;
   readonly scoredLevels: readonly Level[];
+  /** Instances of each of these levels on which the gold program of another one runs. */
+  readonly foreign: number;
   /** Instances, from the hardest level on, on which the cheats run. */
   readonly cheated: number;
   /** Near misses of an instance that run, and cheats of one, drawn by the seed. The generator has compared all near misses with the right results. */
@@ -98,7 +100,9 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
     ...programs.map((sample) => checkPrograms(sample, scorer)),
     ...attacked.flatMap(({ sample, cheats }) => [checkCheats(cheats, sample, score), checkEndless(sample, scorer)]),
   ]);
-  const [found, foreign] = await scorer.during(Promise.all([checks, foreignScore(scoredLevels, scored, score)]));
+  const [found, foreign] = await scorer.during(
+    Promise.all([checks, foreignScore(scoredLevels, options.foreign, score)]),
+  );
   for (const failure of found.flat()) failures.add(failure);
   const report: RowReport = {
     id,
@@ -127,6 +131,7 @@ function checkPlaces(row: ProgramRow, { prompt, gold, misses }: Sample, failures
   if (answerIn(`${reply}\n\n${last}`, row.place) !== answerIn(last, row.place))
     failures.add("an earlier block counts although another one comes last");
   if (prompt.includes(gold)) failures.add("the gold program stands in the prompt");
+  if (misses.includes(gold)) failures.add(`a wrong answer is the gold program ${shown(gold)}`);
   if (new Set(misses).size < LEAST_MISSES) failures.add(`${misses.length} wrong answers; at least ${LEAST_MISSES}`);
 }
 
@@ -165,11 +170,11 @@ async function checkEndless({ level, instance }: Sample, scorer: ProgramScorer):
   return earned === 0 ? [] : [`level ${level}: a program that does not end scores ${earned}`];
 }
 
-/** Mean score of the gold programs of other instances of the level, on `scored` instances of each. */
-async function foreignScore(levels: readonly (readonly Sample[])[], scored: number, score: Score): Promise<number> {
+/** Mean score of the gold programs of other instances of the level, on `count` instances of each. */
+async function foreignScore(levels: readonly (readonly Sample[])[], count: number, score: Score): Promise<number> {
   const scores = await Promise.all(
     levels.flatMap((samples) =>
-      samples.slice(0, scored).flatMap(({ instance, gold }, index) => {
+      samples.slice(0, count).flatMap(({ instance, gold }, index) => {
         const other = samples[(index + 1) % samples.length];
         return other === undefined || other.gold === gold ? [] : [score(instance, asReply(other.gold, "code"))];
       }),

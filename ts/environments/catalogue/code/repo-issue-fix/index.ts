@@ -4,7 +4,7 @@ import { at, range } from "../../lists.ts";
 import { defineProgramRow, type Exam, type Family, type ProgramRow } from "../../row.ts";
 import { literal } from "../json.ts";
 import { filesIn, filesText } from "../repositories/answer-files.ts";
-import { answeredText, CHECK, checker, FAILED, PASSED, SUITE_MODULES } from "../repositories/checked.ts";
+import { answeredText, BEFORE_CHECK, CHECK, checker, FAILED, PASSED, SUITE_MODULES } from "../repositories/checked.ts";
 import { versionOf } from "../repositories/observed.ts";
 import { codeOf, docsOf, pathOf } from "../repositories/project.ts";
 import type { Files } from "../repositories/python/run-files.ts";
@@ -88,6 +88,7 @@ function examOf(instance: Instance): Exam {
     modules: SUITE_MODULES,
     program: checker,
     refuses: (answer) => filesIn(answer) === null,
+    beforeCall: BEFORE_CHECK,
     functionName: CHECK,
     tests: [
       behaviour(chosen(olds)),

@@ -4,7 +4,7 @@
  * from a process for themselves. With `docs` nothing of the answer runs: it gives the lines that its document misses.
  */
 import type { Json } from "../json.ts";
-import { SUITE_VERDICT, suiteProcess } from "../suite-process.ts";
+import { SUITE_JUDGE, SUITE_VERDICT, suiteFork } from "../suite-process.ts";
 import { filesIn } from "./answer-files.ts";
 
 export { FAILED, PASSED, SUITE_MODULES } from "../suite-process.ts";
@@ -18,10 +18,13 @@ const OFFER = `def offer(package):
     sys.modules.update({package: root, package + ".main": main})
     return {}`;
 
+/** What runs before the arguments are read, where some of them are for `suite`. */
+export const BEFORE_CHECK = suiteFork(OFFER);
+
 export function checker(answer: string): string {
   return `import importlib.abc, importlib.util, json, sys
 
-${suiteProcess(OFFER)}
+${SUITE_JUDGE}
 
 ANSWER = json.loads(${JSON.stringify(JSON.stringify(filesIn(answer) ?? {}))})
 

@@ -234,7 +234,7 @@ function python(spec: Spec): string {
     "            else:",
     `                cache[key] = dict(value=rest[1], born=now, used=now, uses=1, ends=${life}, pinned=False)`,
     `            while sum(${weight} for e in cache.values()) > ${spec.capacity}:`,
-    "                others = [(k, e) for k, e in cache.items() if k != key and not e['pinned']]",
+    `                others = [(k, e) for k, e in cache.items() if k != key${spec.hasPins ? " and not e['pinned']" : ""}]`,
     "                if others:",
     `                    del cache[min(others, key=lambda one: (lambda e: ${key})(one[1]))[0]]`,
     "                else:",

@@ -93,7 +93,8 @@ The first argument is the expression, the second the list of the versions as tex
   python: `
 def key(version):
     numbers, _, suffix = version.partition("-")
-    return [int(n) for n in numbers.split(".")] + [int(suffix or 10 ** 6)]
+    return [int(n) for n in numbers.split(".")] #!suffix
+    return [int(n) for n in numbers.split(".")] + [int(suffix or 10 ** 6)] #?suffix
 
 def holds(condition, version):
     sign = "" if condition[0].isdigit() else condition[0]

@@ -6,7 +6,7 @@ import { numbered } from "../prose.ts";
 import { KINDS, kindOf, type Subject } from "../subjects/index.ts";
 import type { Style } from "../subjects/subject.ts";
 import { covering, drawMutants, type Probe, probesOf, type Ranked, RARE, shareOf, weightKilled } from "./mutants.ts";
-import { FAILED, PASSED, runner, SUITE_MODULES, VERDICT } from "./runner.ts";
+import { BEFORE_CALL, FAILED, PASSED, runner, SUITE_MODULES, VERDICT } from "./runner.ts";
 import { overfitted, suiteOf } from "./suite.ts";
 
 interface Instance {
@@ -101,6 +101,7 @@ function examOf(instance: Instance): Exam {
     language: "python",
     modules: SUITE_MODULES,
     program: (answer) => runner(answer, kind.name(subject)),
+    beforeCall: BEFORE_CALL,
     functionName: VERDICT,
     tests: [
       ...rights.map((source) => ({ input: [[source]], output: PASSED })),

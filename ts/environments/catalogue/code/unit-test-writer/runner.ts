@@ -1,5 +1,5 @@
 /** The program that runs an untrusted suite against an implementation. */
-import { SUITE_VERDICT, suiteProcess } from "../suite-process.ts";
+import { SUITE_JUDGE, SUITE_VERDICT, suiteFork } from "../suite-process.ts";
 
 export { FAILED, PASSED, SUITE_MODULES } from "../suite-process.ts";
 export const VERDICT = "verdict_of_the_suite";
@@ -27,12 +27,14 @@ const OFFER = `def offer(offered):
         return {name: lambda *values, **named: call(0, None, values, named)}
     return {name: type(name, (), {"__init__": begin, **{key: method_of(key) for key in methods}})}`;
 
+export const BEFORE_CALL = suiteFork(OFFER);
+
 /**
  * Runs the suite on one implementation. Nothing here says whether it is a right one: both kinds are printed in drawn styles, and only the process that
  * grades knows which verdict is expected.
  */
 export function runner(suite: string, name: string): string {
-  return `${suiteProcess(OFFER)}
+  return `${SUITE_JUDGE}
 
 SUITE = ${JSON.stringify(suite)}
 NAME = "${name}"
