@@ -77,6 +77,12 @@ export interface Renderer {
     reply: ChatMessage,
     options?: Pick<RenderOptions, "tools">,
   ): Uint32Array;
+  /** The same, but the reply is tokenized off the JavaScript thread. */
+  renderReplyAsync(
+    messages: readonly ChatMessage[],
+    reply: ChatMessage,
+    options?: Pick<RenderOptions, "tools">,
+  ): Promise<Uint32Array>;
   /**
    * `promptIds` and `completionIds` verbatim, then the new messages and the beginning of the next assistant turn; null when that cannot be
    * done exactly. New messages are those of users, tools and systems.
@@ -208,7 +214,12 @@ export function createRenderer(
     withTemplateKwargs: (kwargs) =>
       createRenderer(tokenizer, family, chatTemplate, { ...options, templateKwargs: kwargs }),
     withSpecialTokens: () => createRenderer(tokenizer, family, chatTemplate, { ...options, showsSpecialTokens: true }),
-    renderReply: (messages, reply, asked = {}) => replyTokens(form, messages, reply, toolsOf("renderReply", asked)),
+    renderReply: (messages, reply, asked = {}) =>
+      replyTokens(form, tokenizer.encode(replyText(form, messages, reply, toolsOf("renderReply", asked)))),
+    renderReplyAsync: async (messages, reply, asked = {}) => {
+      const tools = toolsOf("renderReplyAsync", asked);
+      return replyTokens(form, await tokenizer.encodeAsync(replyText(form, messages, reply, tools)));
+    },
     bridgeToNextTurn(promptIds, completionIds, newMessages, asked = {}) {
       const tools = toolsOf("bridgeToNextTurn", asked);
       const behind = bridgeText(form, { promptIds, completionIds, newMessages, tools });
@@ -245,22 +256,28 @@ function stopIdsOf(tokenizer: Tokenizer, family: Family, close: number | null): 
   return new Set(ids.filter((id) => id !== null));
 }
 
-/** The tokens of a reply behind the conversation, up to the one that closes the turn. */
-function replyTokens(
-  { tokenizer, stopIds, text }: Form,
+/** What the template writes for a reply behind the conversation. */
+function replyText(
+  { text }: Form,
   messages: readonly ChatMessage[],
   reply: ChatMessage,
   tools: readonly unknown[] | null,
-): Uint32Array {
+): string {
   const before = text(messages, tools, true);
   const after = text([...messages, reply], tools, false);
-  const ids = after.startsWith(before) ? tokenizer.encode(after.slice(before.length)) : null;
-  const end = ids?.findIndex((id) => stopIds.has(id)) ?? -1;
-  if (ids === null || end < 0) {
-    const reason = ids === null ? "changes what stands before a reply" : "writes no token that ends a reply";
-    throw new PrlError("PRL_TEMPLATE", `the chat template ${reason}, so it cannot be learnt`);
-  }
+  if (!after.startsWith(before)) throw notLearnable("changes what stands before a reply");
+  return after.slice(before.length);
+}
+
+/** The tokens of a reply up to the one that closes the turn. `ids`: those of `replyText`. */
+function replyTokens({ stopIds }: Form, ids: Uint32Array): Uint32Array {
+  const end = ids.findIndex((id) => stopIds.has(id));
+  if (end < 0) throw notLearnable("writes no token that ends a reply");
   return ids.subarray(0, end + 1);
+}
+
+function notLearnable(reason: string): PrlError {
+  return new PrlError("PRL_TEMPLATE", `the chat template ${reason}, so it cannot be learnt`);
 }
 
 interface Turn {

@@ -15,11 +15,11 @@ beforeAll(async () => {
   [tokenizer, renderer] = await Promise.all([loadTokenizer(MODEL), loadRenderer(MODEL)]);
 });
 
-const samples = (demonstration: Demonstration, seqLen = 4096) =>
+const samples = async (demonstration: Demonstration, seqLen = 4096) =>
   demonstrationSamples(demonstration, { tokenizer, renderer, seqLen });
 
 /** The texts that carry loss. */
-function learnt({ tokenIds, ceWeights = new Float32Array(0) }: ReturnType<typeof samples>[number]): string[] {
+function learnt({ tokenIds, ceWeights = new Float32Array(0) }: Awaited<ReturnType<typeof samples>>[number]): string[] {
   const texts: number[][] = [];
   tokenIds.forEach((id, index) => {
     if (ceWeights[index] !== 1) return;
@@ -33,16 +33,16 @@ const user = (content: string): Message => ({ role: "user", content });
 const assistant = (content: string): Message => ({ role: "assistant", content });
 
 describe("demonstrationSamples", () => {
-  it("learns the completion of a pair and the end of the sequence", () => {
-    const [sample, ...others] = samples({ prompt: "a: ", completion: "b" });
+  it("learns the completion of a pair and the end of the sequence", async () => {
+    const [sample, ...others] = await samples({ prompt: "a: ", completion: "b" });
     expect(others).toEqual([]);
     expect(sample && learnt(sample)).toEqual(["b<|im_end|>"]);
     expect(tokenizer.decode(sample?.tokenIds ?? [])).toBe("a: b<|im_end|>");
   });
 
-  it("learns every reply of a conversation, and has the tokens of the template", () => {
+  it("learns every reply of a conversation, and has the tokens of the template", async () => {
     const messages = [user("one"), assistant("two"), user("three"), assistant("four")];
-    const [sample, ...others] = samples({ messages });
+    const [sample, ...others] = await samples({ messages });
     expect(others).toEqual([]);
     expect(sample && learnt(sample)).toEqual(["two<|im_end|>", "four<|im_end|>"]);
     const whole = renderer.render(messages, { addGenerationPrompt: false });
@@ -50,10 +50,10 @@ describe("demonstrationSamples", () => {
     expect([...(sample?.tokenIds ?? [])]).toEqual([...whole].slice(0, -1));
   });
 
-  it("begins a sample where a turn cannot extend the one before", () => {
-    const unbridged = { ...renderer, bridgeToNextTurn: () => null };
+  it("begins a sample where a turn cannot extend the one before", async () => {
+    const unbridged = { ...renderer, bridgeToNextTurnAsync: async () => Promise.resolve(null) };
     const messages = [user("one"), assistant("two"), user("three"), assistant("four")];
-    const found = demonstrationSamples({ messages }, { tokenizer, renderer: unbridged, seqLen: 4096 });
+    const found = await demonstrationSamples({ messages }, { tokenizer, renderer: unbridged, seqLen: 4096 });
     expect(found.map(learnt)).toEqual([["two<|im_end|>"], ["four<|im_end|>"]]);
   });
 
@@ -61,7 +61,7 @@ describe("demonstrationSamples", () => {
     const environment = (await loadEnvironment("tool-lookup")).configure({ questions: ["sum"] });
     const [demonstration] = environment.demonstrations(1);
     if (demonstration === undefined) throw new Error("no demonstration");
-    const [sample] = samples(demonstration);
+    const [sample] = await samples(demonstration);
     const [first, second, answer] = sample === undefined ? [] : learnt(sample);
     expect(first).toMatch(
       /^<tool_call>\n\{"name": "get_manager", "arguments": \{"name":"\w+"\}\}\n<\/tool_call><\|im_end\|>$/u,
@@ -74,7 +74,7 @@ describe("demonstrationSamples", () => {
     expect(answer).toMatch(/^\\boxed\{\d+\}<\|im_end\|>$/u);
   });
 
-  it("learns the messages of the roles that are asked for, with the token that closes each", () => {
+  it("learns the messages of the roles that are asked for, with the token that closes each", async () => {
     const messages: Message[] = [
       { role: "system", content: "be kind" },
       user("one"),
@@ -83,23 +83,23 @@ describe("demonstrationSamples", () => {
       assistant("four"),
       user("five"),
     ];
-    const of = (roles: Partial<Record<Message["role"], boolean>>) => {
+    const of = async (roles: Partial<Record<Message["role"], boolean>>) => {
       const all = { system: false, user: false, tool: false, assistant: false, ...roles };
-      const found = demonstrationSamples({ messages }, { tokenizer, renderer, seqLen: 4096, roles: all });
+      const found = await demonstrationSamples({ messages }, { tokenizer, renderer, seqLen: 4096, roles: all });
       return found.flatMap((sample) => learnt(sample));
     };
-    expect(of({ assistant: true })).toEqual(["two<|im_end|>", "four<|im_end|>"]);
-    expect(of({ user: true })).toEqual(["one<|im_end|>", "five<|im_end|>"]);
-    expect(of({ system: true })).toEqual(["be kind<|im_end|>"]);
-    expect(of({ tool: true }).join("")).toContain("three");
-    expect(of({ tool: true }).join("")).not.toContain("four");
-    const every = of({ system: true, user: true, assistant: true });
+    expect(await of({ assistant: true })).toEqual(["two<|im_end|>", "four<|im_end|>"]);
+    expect(await of({ user: true })).toEqual(["one<|im_end|>", "five<|im_end|>"]);
+    expect(await of({ system: true })).toEqual(["be kind<|im_end|>"]);
+    expect((await of({ tool: true })).join("")).toContain("three");
+    expect((await of({ tool: true })).join("")).not.toContain("four");
+    const every = await of({ system: true, user: true, assistant: true });
     expect(every).toEqual(["be kind", "one", "two", "four", "five"].map((text) => `${text}<|im_end|>`));
   });
 
-  it("only reads the messages before the first that is learnt", () => {
+  it("only reads the messages before the first that is learnt", async () => {
     const messages = [user("one"), assistant("two"), user("three"), assistant("four")];
-    const [sample, ...others] = demonstrationSamples(
+    const [sample, ...others] = await demonstrationSamples(
       { messages, learntFrom: 3 },
       { tokenizer, renderer, seqLen: 4096 },
     );
@@ -107,18 +107,34 @@ describe("demonstrationSamples", () => {
     expect(sample && learnt(sample)).toEqual(["four<|im_end|>"]);
   });
 
-  it("refuses demonstrations that are too long or teach nothing", () => {
+  it("refuses demonstrations that are too long or teach nothing", async () => {
     const refused = expect.objectContaining({ code: "PRL_PACKING_INPUT" });
-    expect(() => samples({ prompt: "aaaa", completion: "b" }, 5)).toThrow(refused);
-    expect(() => samples({ messages: [user("hello")] })).toThrow(refused);
+    await expect(samples({ prompt: "aaaa", completion: "b" }, 5)).rejects.toThrow(refused);
+    await expect(samples({ messages: [user("hello")] })).rejects.toThrow(refused);
   });
 
-  it("refuses a template that rewrites the messages before a reply", () => {
+  it("tokenizes nothing on the JavaScript thread, and joins ids however many", async () => {
+    const refused = (): never => {
+      throw new Error("a demonstration was tokenized on the JavaScript thread");
+    };
+    const thread = { encode: refused, render: refused, renderReply: refused, bridgeToNextTurn: refused };
+    const own = { tokenizer: { ...tokenizer, ...thread }, renderer: { ...renderer, ...thread }, seqLen: 4096 };
+    const messages = [user("one"), assistant("two"), user("three"), assistant("four")];
+    const [sample] = await demonstrationSamples({ messages }, own);
+    expect(sample && learnt(sample)).toEqual(["two<|im_end|>", "four<|im_end|>"]);
+    const [long] = await demonstrationSamples(
+      { prompt: "a: ", completion: "b ".repeat(200_000) },
+      { ...own, seqLen: 1e6 },
+    );
+    expect(long?.tokenIds.length).toBeGreaterThan(200_000);
+  });
+
+  it("refuses a template that rewrites the messages before a reply", async () => {
     const counting = `{{- messages | length -}}{%- for m in messages -%}{{- m.content + '<|im_end|>' -}}{%- endfor -%}`;
     const other = createRenderer(tokenizer, FAMILIES.chatml, counting);
-    expect(() => other.renderReply([user("one")], assistant("two"))).toThrow(
-      expect.objectContaining({ code: "PRL_TEMPLATE" }),
-    );
+    const refused = expect.objectContaining({ code: "PRL_TEMPLATE" });
+    expect(() => other.renderReply([user("one")], assistant("two"))).toThrow(refused);
+    await expect(other.renderReplyAsync([user("one")], assistant("two"))).rejects.toThrow(refused);
   });
 });
 

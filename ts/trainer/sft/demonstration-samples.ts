@@ -3,20 +3,21 @@
  *
  * In a pair the completion and the end-of-sequence token after it carry loss; in a conversation every message whose role is in the
  * mask, and the token that closes it. A turn extends the tokens of the turn before where a rollout's would, else it begins a new
- * sample, in which nothing is learnt again.
+ * sample, in which nothing is learnt again. Texts become tokens off the JavaScript thread: a demonstration may be long.
  */
 import type { DemonstrationConversation, DemonstrationPair } from "../../environments/index.ts";
 import type { Message } from "../../message.ts";
 import { PrlError } from "../../errors.ts";
 import type { Sample } from "../../native/index.ts";
 import type { Renderer, Tokenizer } from "../../renderers/index.ts";
+import { joinedIds } from "../../renderers/internal.ts";
 
 /** The roles whose messages carry loss. */
 export type LearntRoles = Readonly<Record<Message["role"], boolean>>;
 
 export interface DemonstrationEncoding {
-  tokenizer: Pick<Tokenizer, "encode" | "eosTokenId">;
-  renderer: Pick<Renderer, "render" | "renderReply" | "bridgeToNextTurn" | "stopTokenIds">;
+  tokenizer: Pick<Tokenizer, "encodeAsync" | "eosTokenId">;
+  renderer: Pick<Renderer, "renderAsync" | "renderReplyAsync" | "bridgeToNextTurnAsync" | "stopTokenIds">;
   /** Most tokens of a sample. */
   seqLen: number;
   /** Default: the assistant's alone. */
@@ -44,19 +45,22 @@ const ASSISTANT: LearntRoles = { system: false, user: false, tool: false, assist
 const STAND_IN = "\uE0F3";
 
 /** Errors: PRL_PACKING_INPUT for one that is too long or teaches nothing, PRL_TEMPLATE. */
-export function demonstrationSamples(demonstration: DemonstrationToLearn, encoding: DemonstrationEncoding): Sample[] {
-  return encodeDemonstration(demonstration, encoding).samples;
+export async function demonstrationSamples(
+  demonstration: DemonstrationToLearn,
+  encoding: DemonstrationEncoding,
+): Promise<Sample[]> {
+  return (await encodeDemonstration(demonstration, encoding)).samples;
 }
 
 /** The same, with what was cut. */
-export function encodeDemonstration(
+export async function encodeDemonstration(
   demonstration: DemonstrationToLearn,
   encoding: DemonstrationEncoding,
-): EncodedDemonstration {
+): Promise<EncodedDemonstration> {
   const turns =
     "messages" in demonstration
-      ? conversationTokens(demonstration, encoding)
-      : [pairTokens(demonstration, encoding.tokenizer)];
+      ? await conversationTokens(demonstration, encoding)
+      : [await pairTokens(demonstration, encoding.tokenizer)];
   if (turns.length === 0)
     throw new PrlError("PRL_PACKING_INPUT", "a demonstration has no message to learn: see data.loss_mask");
   const encoded: EncodedDemonstration = { samples: [], cut: 0, cutTokens: 0, leftOut: 0 };
@@ -84,32 +88,34 @@ interface LearntTokens {
   readonly learnt: readonly Span[];
 }
 
-function pairTokens(
+async function pairTokens(
   { prompt, completion }: DemonstrationPair,
   tokenizer: DemonstrationEncoding["tokenizer"],
-): LearntTokens {
-  const promptIds = tokenizer.encode(prompt);
+): Promise<LearntTokens> {
+  const promptIds = await tokenizer.encodeAsync(prompt);
   const eos = tokenizer.eosTokenId === null ? [] : [tokenizer.eosTokenId];
-  const tokenIds = Uint32Array.from([...promptIds, ...tokenizer.encode(completion), ...eos]);
+  const tokenIds = joinedIds(promptIds, await tokenizer.encodeAsync(completion), Uint32Array.from(eos));
   return { tokenIds, learnt: [[Math.max(1, promptIds.length), tokenIds.length]] };
 }
 
-function conversationTokens(
+async function conversationTokens(
   { messages, tools, learntFrom = 0 }: Extract<DemonstrationToLearn, { messages: unknown }>,
   { renderer, roles = ASSISTANT }: DemonstrationEncoding,
-): LearntTokens[] {
+): Promise<LearntTokens[]> {
   const options = tools === undefined ? {} : { tools };
   const samples: { tokenIds: Uint32Array; learnt: Span[] }[] = [];
   let previous: { promptIds: Uint32Array; completionIds: Uint32Array; end: number } | null = null;
   const isLearnt = ({ role }: Message, index: number): boolean => index >= learntFrom && roles[role];
 
   /** The prompt in front of message `end`, the messages since the last reply replaced by `fresh`. */
-  const promptTo = (fresh: readonly Message[]): { ids: Uint32Array; isBridged: boolean } => {
+  const promptTo = async (fresh: readonly Message[]): Promise<{ ids: Uint32Array; isBridged: boolean }> => {
     const start = previous?.end ?? 0;
     const bridged =
-      previous === null ? null : renderer.bridgeToNextTurn(previous.promptIds, previous.completionIds, fresh, options);
+      previous === null
+        ? null
+        : await renderer.bridgeToNextTurnAsync(previous.promptIds, previous.completionIds, fresh, options);
     if (bridged !== null) return { ids: bridged, isBridged: true };
-    return { ids: renderer.render([...messages.slice(0, start), ...fresh], options), isBridged: false };
+    return { ids: await renderer.renderAsync([...messages.slice(0, start), ...fresh], options), isBridged: false };
   };
 
   for (let index = 0; index <= messages.length; index++) {
@@ -119,14 +125,18 @@ function conversationTokens(
     const fresh = messages.slice(start, index);
     const learntFresh = fresh.flatMap((one, offset) => (isLearnt(one, start + offset) ? [offset] : []));
     if (message === undefined && learntFresh.length === 0) break; // Nothing behind the last reply is learnt.
-    const { ids: promptIds, isBridged } = promptTo(fresh);
-    const learnt = learntFresh.map((offset): Span => {
+    const { ids: promptIds, isBridged } = await promptTo(fresh);
+    const learnt: Span[] = [];
+    for (const offset of learntFresh) {
       const replaced = fresh.map((one, at) => (at === offset ? { ...one, content: STAND_IN } : one));
-      return closed(changedTokens(promptIds, promptTo(replaced).ids), promptIds, renderer.stopTokenIds);
-    });
+      const changed = changedTokens(promptIds, (await promptTo(replaced)).ids);
+      learnt.push(closed(changed, promptIds, renderer.stopTokenIds));
+    }
     const completionIds: Uint32Array =
-      message === undefined ? new Uint32Array(0) : renderer.renderReply(messages.slice(0, index), message, options);
-    let tokenIds = Uint32Array.from([...promptIds, ...completionIds]);
+      message === undefined
+        ? new Uint32Array(0)
+        : await renderer.renderReplyAsync(messages.slice(0, index), message, options);
+    let tokenIds = joinedIds(promptIds, completionIds);
     if (message === undefined) tokenIds = tokenIds.subarray(0, learnt.at(-1)?.[1]);
     else if (isLearnt(message, index)) learnt.push([promptIds.length, tokenIds.length]);
     const last = samples.at(-1);

@@ -106,7 +106,7 @@ export async function openSftData(
         const { value, done } = await stream.next();
         if (done === true) throw new PrlError("PRL_ENVIRONMENT_INVALID", "the demonstrations of the environment ended");
         advance(position, value);
-        const encoded = encodeAt(value, settings);
+        const encoded = await encodeAt(value, settings);
         for (const key of ["cut", "cutTokens", "leftOut"] as const) total[key] += encoded[key];
         samples.push(...encoded.samples);
         epoch = value.epoch;
@@ -244,12 +244,12 @@ async function* rowStream(
 }
 
 /** As `encodeDemonstration`; errors name the place. */
-export function encodeAt(
+export async function encodeAt(
   { demonstration, at }: Pick<Taken, "demonstration" | "at">,
   settings: DemonstrationEncoding,
-): EncodedDemonstration {
+): Promise<EncodedDemonstration> {
   try {
-    return encodeDemonstration(demonstration, settings);
+    return await encodeDemonstration(demonstration, settings);
   } catch (cause) {
     if (!(cause instanceof PrlError) || at === "") throw cause;
     throw new PrlError(cause.code, `${at}: ${cause.message}`, { cause: cause.cause });

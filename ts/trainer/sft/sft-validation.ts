@@ -35,7 +35,7 @@ export async function validate(
     if (val.share !== null && !isHeldOut(row, val.share)) continue;
     if (found.rows === val.limit) break;
     found.rows++;
-    const { samples, cut, leftOut } = encodeAt({ demonstration: row, at }, settings);
+    const { samples, cut, leftOut } = await encodeAt({ demonstration: row, at }, settings);
     found.cut += cut;
     found.leftOut += leftOut;
     for (const sample of samples) {

@@ -58,6 +58,11 @@ export const TEXT: OptionTable = {
     call: (more) => renderer.renderReply(user, { role: "assistant", content: "b" }, more),
     wrong: { addGenerationPrompt: true },
   },
+  "Renderer.renderReplyAsync": {
+    ...CHAT,
+    call: (more) => renderer.renderReplyAsync(user, { role: "assistant", content: "b" }, more),
+    wrong: { addGenerationPrompt: true },
+  },
   "Renderer.bridgeToNextTurn": {
     ...CHAT,
     call: (more) => renderer.bridgeToNextTurn(ids, ids, user, more),

@@ -43,11 +43,11 @@ export const pairwiseSuite = witnessRow<Problem>({
   },
   prompts: [
     (one) =>
-      `${text(one)}\n\nGive at most ${one.most} configurations (one value for each option) so that every pair of values of two different options that may occur together occurs in at least one of them. One configuration per line, values in the order of the options, separated by spaces.`,
+      `${text(one)}\n\nGive at most ${one.most} configurations (one value for each option) so that every pair of values of two different options that may occur together occurs in at least one of them, and no configuration holds an excluded pair. One configuration per line, values in the order of the options, separated by spaces.`,
     (one) =>
       `Pairwise testing with a budget of ${one.most} runs.\n${text(one)}\n\nCover all allowed pairs of values of any two options. Each line of the answer is a run: a value of every option, in order, with spaces between. No run may hold an excluded pair.`,
     (one) =>
-      `Not all combinations can be tested; ${one.most} must do.\n\n${text(one)}\n\nChoose them so that for any two options every permitted pair of values appears. Write the combinations as lines "value value ..." in the order in which the options are listed.`,
+      `Not all combinations can be tested; ${one.most} must do.\n\n${text(one)}\n\nChoose them so that for any two options every permitted pair of values appears, and none that is excluded. Write the combinations as lines "value value ..." in the order in which the options are listed.`,
     (one) =>
       `Build a covering array of strength 2 with no more than ${one.most} rows for\n\n${text(one)}\n\nRows are lines with one value per option, separated by spaces, in the given order. Rows with an excluded pair are not valid.`,
   ],

@@ -41,6 +41,8 @@ const SUBJECTS: readonly (readonly [isMore: boolean, required: string, promised:
   [false, "an outage ends within # days", "service is restored in # days or less"],
   [true, "staff get # hours of training a year", "training amounts to # hours yearly"],
 ];
+/** Of what is asked. Promises are up to six below it, and clauses that were replaced another nine. */
+const LEAST = 20;
 const SITES = ["Norvik", "Sudaro", "Estal", "Ovest"];
 
 export const requirementCoverage = fieldRow<Given>({
@@ -70,7 +72,7 @@ function draw(rng: Rng, level: Level): Given {
     const free = range(SITES.length).filter((site) => !(used.get(subject) ?? []).includes(site));
     const sites = sample(free, 2, rng).toSorted((a, b) => a - b);
     used.set(subject, [...(used.get(subject) ?? []), ...sites]);
-    return { verdict, subject, sites, value: between(rng, 10, 60) };
+    return { verdict, subject, sites, value: between(rng, LEAST, 60) };
   });
   const drawn = wanted.flatMap(({ verdict, subject, sites, value }): Clause[] => {
     const isMore = at(SUBJECTS, subject)[0];

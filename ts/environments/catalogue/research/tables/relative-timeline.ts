@@ -32,12 +32,12 @@ export const relativeTimeline = fieldRow<Given>({
     `the ${events.length} names of the towns from the first to the last visit, separated by commas`,
   wordings: [
     (one, rng) =>
-      `A travelling court visited towns, each once and for a day. From its letters:\n${shown(one, rng)}\n\nAll months have 30 days. In which order did it visit the towns?`,
-    (one, rng) => `Order the visits in time (a month has 30 days here, a week 7):\n${shown(one, rng)}`,
+      `A travelling court visited towns, each once and for a day, all in one year. From its letters:\n${shown(one, rng)}\n\nAll months have 30 days. In which order did it visit the towns?`,
+    (one, rng) => `Order these visits of one year in time (a month has 30 days here, a week 7):\n${shown(one, rng)}`,
     (one, rng) =>
-      `When was the king in which town? Reconstruct the sequence of his visits from these sentences. Every month is taken as 30 days.\n${shown(one, rng)}`,
+      `When was the king in which town? Reconstruct the sequence of his visits in one year from these sentences. Every month is taken as 30 days.\n${shown(one, rng)}`,
     (one, rng) =>
-      `Scraps of a chronicle, mixed up:\n${shown(one, rng)}\n\nWith months of 30 days, list the towns by the day of the visit, earliest first.`,
+      `Scraps of the chronicle of one year, mixed up:\n${shown(one, rng)}\n\nWith months of 30 days, list the towns by the day of the visit, earliest first.`,
   ],
 });
 

@@ -156,7 +156,7 @@ function claims({ names, columns, claims: all }: Given): string {
   const text = (claim: Claim): string => {
     switch (claim.kind) {
       case "largest":
-        return `In ${at(columns, claim.column)} no shop sold as many as ${at(names, claim.row)}.`;
+        return `In ${at(columns, claim.column)} no other shop sold as many as ${at(names, claim.row)}.`;
       case "change": {
         const moved = claim.by === 0 ? "sold as many" : `sold ${Math.abs(claim.by)} ${claim.by > 0 ? "more" : "fewer"}`;
         return `${at(names, claim.row)} ${moved} in ${at(columns, claim.to)} ${claim.by === 0 ? "as" : "than"} in ${at(columns, claim.from)}.`;
@@ -166,9 +166,9 @@ function claims({ names, columns, claims: all }: Given): string {
       case "sum":
         return `${claim.rows.map((row) => at(names, row)).join(", ")} sold ${claim.value} in all in ${at(columns, claim.column)}.`;
       case "rises":
-        return `From one month to the next the sales of ${at(names, claim.row)} grew ${claim.times} times.`;
+        return `The sales of ${at(names, claim.row)} were higher than in the month before in exactly ${claim.times} of the months.`;
       case "lead":
-        return `${at(names, claim.row)} sold more than ${at(names, claim.other)} in ${claim.columns} of the months.`;
+        return `${at(names, claim.row)} sold more than ${at(names, claim.other)} in exactly ${claim.columns} of the months.`;
     }
   };
   return numbered(all.map(text), "S");

@@ -41,10 +41,8 @@ export const scheduleSlackReading = fieldRow<Given>({
   wordings: [
     (one) => `Notes about a project:\n${notes(one)}\n${questions(one)}`,
     (one) => `${questions(one)}\n\nWhat is known about the jobs:\n${notes(one)}`,
-    (one) =>
-      `The site manager's papers, in no order:\n${notes(one)}\n\nEvery job starts as soon as it may. ${questions(one)}`,
-    (one) =>
-      `Any number of jobs can go on at the same time.\n${notes(one)}\n\nPlan by the critical path. ${questions(one)}`,
+    (one) => `The site manager's papers, in no order:\n${notes(one)}\n\n${questions(one)}`,
+    (one) => `A plan for the critical path method:\n${notes(one)}\n\n${questions(one)}`,
   ],
 });
 
@@ -127,5 +125,5 @@ function notes({ jobs, marks }: Given): string {
 }
 
 function questions({ marks, late, delay, loose }: Given): string {
-  return `Wanted: end, the days until all is done; critical, all jobs without any slack; slack, by how many days ${at(marks, loose)} alone can be late without moving the end; late, the days until all is done if ${at(marks, late)} takes ${delay} days more than planned.`;
+  return `Any number of jobs can go on at the same time, and every job starts as soon as it may. Wanted: end, the days until all is done; critical, all jobs without any slack; slack, by how many days ${at(marks, loose)} alone can be late without moving the end; late, the days until all is done if ${at(marks, late)} takes ${delay} days more than planned.`;
 }
