@@ -25,8 +25,10 @@ import { IS_LONG } from "../../../support/form.ts";
 
 /** Instances of each level: few in every run, 50 in the long one. */
 const PER_LEVEL = IS_LONG ? 50 : 6;
-/** Of rows whose generators take a second or more for one: together they took a third of the time of all rows of code. */
-const PER_LEVEL_OF_SLOW = IS_LONG ? 50 : 3;
+/** Of rows with programs: no bound rests on many of their instances, and most of their time goes into the generators. */
+const PER_LEVEL_OF_PROGRAMS = IS_LONG ? 50 : 4;
+/** Of those whose generators take a second or more for one: together they took a third of the time of all rows of code. */
+const PER_LEVEL_OF_SLOW = IS_LONG ? 50 : 2;
 const SLOW: ReadonlySet<string> = new Set([
   "code/repo-feature",
   "code/repo-issue-fix",
@@ -61,7 +63,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
   const reports: RowReport[] = [];
   const sandboxes = new SandboxSource();
   const inspect = async (id: string, row: AnyRow): Promise<RowReport> => {
-    const options = { perLevel: SLOW.has(id) ? PER_LEVEL_OF_SLOW : PER_LEVEL, seed: 1 };
+    const options = { perLevel: PER_LEVEL, seed: 1 };
     if (isWorldRow(row)) return inspectWorld(id, row, { ...options, perLevel: PER_LEVEL_OF_WORLDS });
     if (isBoxRow(row)) {
       const scripts = {
@@ -75,6 +77,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
     }
     if (!isProgramRow(row)) return inspectRow(id, row, options);
     const programs = {
+      perLevel: SLOW.has(id) ? PER_LEVEL_OF_SLOW : PER_LEVEL_OF_PROGRAMS,
       scored: SCORED,
       scoredLevels: SCORED_LEVELS,
       foreign: FOREIGN,
