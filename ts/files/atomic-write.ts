@@ -128,8 +128,8 @@ export async function moveFile(from: string, to: string): Promise<void> {
   await syncDirectory(dirname(to));
 }
 
-/** Makes a rename in `directory` durable. Some file systems refuse to sync directories; there this does nothing. */
-async function syncDirectory(directory: string): Promise<void> {
+/** Makes the names in `directory` durable. Some file systems refuse to sync directories; there this does nothing. */
+export async function syncDirectory(directory: string): Promise<void> {
   try {
     const handle = await open(directory, "r");
     try {

@@ -8,14 +8,16 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 import { PrlError } from "../errors.ts";
+import { syncDirectory } from "./atomic-write.ts";
 
 /**
  * Makes `path`, which may exist already.
  *
  * @param within a folder that contains `path` and that must exist
+ * @returns the folders that were missing
  * @throws PrlError `PRL_IO` naming the folder that cannot be made
  */
-export function makeFolder(path: string, within?: string): void {
+export function makeFolder(path: string, within?: string): string[] {
   const root = within === undefined ? undefined : resolve(within);
   const missing: string[] = [];
   for (let folder = resolve(path); !isThere(folder); folder = dirname(folder)) {
@@ -23,6 +25,12 @@ export function makeFolder(path: string, within?: string): void {
     missing.unshift(folder);
   }
   for (const folder of missing) make(folder);
+  return missing;
+}
+
+/** The same, and the names of the folders that it makes survive a power cut: what is synced in a folder is lost with the folder's name. */
+export async function makeDurableFolder(path: string, within?: string): Promise<void> {
+  for (const folder of makeFolder(path, within)) await syncDirectory(dirname(folder));
 }
 
 function isThere(folder: string): boolean {

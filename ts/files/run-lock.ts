@@ -12,7 +12,7 @@ import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
 import { isMissing } from "./file-presence.ts";
-import { makeFolder } from "./make-folder.ts";
+import { makeDurableFolder } from "./make-folder.ts";
 import { atomicWriteJson } from "./atomic-write.ts";
 
 const lockSchema = z.object({
@@ -64,7 +64,7 @@ export async function takeLock(runDir: string): Promise<void> {
   if (held.has(runDir)) throw locked(runDir, process.pid);
   held.add(runDir);
   try {
-    makeFolder(join(runDir, "run"));
+    await makeDurableFolder(join(runDir, "run"));
     await contend(runDir);
   } catch (error) {
     await releaseLock(runDir);

@@ -6,13 +6,14 @@
  * both. A checkpoint exists when its manifest does: whole or absent, never half. A resume first compares every file with its digest.
  * A half of an earlier attempt is overwritten: only halves of one attempt are joined.
  */
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
 import { ifThere, isThere } from "../files/file-presence.ts";
 import { atomicWriteJson } from "../files/atomic-write.ts";
+import { makeDurableFolder } from "../files/make-folder.ts";
 import { digestFile } from "../native/index.ts";
 import { waitForFile } from "./rollouts.ts";
 
@@ -82,7 +83,7 @@ export async function prepareHalf(
   // Removes the manifest that an earlier attempt may have left for this step.
   await rm(join(checkpointDir(root, step), MANIFEST_FILE), { force: true });
   await rm(dir, { recursive: true, force: true });
-  await mkdir(dir, { recursive: true });
+  await makeDurableFolder(dir);
   await write(dir);
   const names = (await readdir(dir)).toSorted();
   const files = await Promise.all(names.map(async (file) => ({ file, ...(await digestFile(join(dir, file))) })));

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { listenForRollouts, openSpool, writeBatch, type TransportOptions } from "../native/index.ts";
 import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
 import { ifThere } from "../files/file-presence.ts";
-import { makeFolder } from "../files/make-folder.ts";
+import { makeDurableFolder } from "../files/make-folder.ts";
 
 /** A process of a run. */
 export interface RunProcess {
@@ -31,7 +31,7 @@ export function grpcRolloutSender(
     async send(step, batches, envNames, commit) {
       for (const [rank, batch] of batches.entries()) {
         const path = join(root, `step_${step}`, `rank_${rank}.safetensors`);
-        makeFolder(dirname(path), runDir);
+        await makeDurableFolder(dirname(path), runDir);
         await writeBatch(path, batch, { runId, attempt, step, rank, envNames: [...envNames] });
       }
       await commit?.();

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
 import { moveFile } from "../files/atomic-write.ts";
 import { ifThere, isThere } from "../files/file-presence.ts";
-import { makeFolder } from "../files/make-folder.ts";
+import { makeDurableFolder } from "../files/make-folder.ts";
 import { readBatch, writeBatch, type Batch, type BatchKey, type PackedBatch } from "../native/index.ts";
 
 /** The orchestrator's end. */
@@ -78,7 +78,7 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
   const file = (step: number, rank: number) => batchFile(runDir, step, rank);
   return {
     async send(step, batches, envNames, commit) {
-      makeFolder(rolloutsDir(runDir, step), runDir);
+      await makeDurableFolder(rolloutsDir(runDir, step), runDir);
       const staged = commit !== undefined;
       for (const [rank, batch] of batches.entries()) {
         const path = staged ? stagedFile(runDir, step, rank) : file(step, rank);

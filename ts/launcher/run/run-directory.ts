@@ -9,7 +9,7 @@ import { readdir, rm, symlink } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 
 import { PrlError } from "../../errors.ts";
-import { makeFolder } from "../../files/make-folder.ts";
+import { makeDurableFolder, makeFolder } from "../../files/make-folder.ts";
 import { assertUnlocked, isLockFile, releaseLock, takeLock } from "../../files/run-lock.ts";
 
 /** Everything that the name and the place of a run directory depend on. */
@@ -88,7 +88,7 @@ export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory
   return whileHeld(path, async () => {
     if (place.clean) await emptyDirectory(path, hold);
     else await refuseWhatIsThere(path);
-    makeFolder(join(path, "configs"));
+    await makeDurableFolder(join(path, "configs"));
     return { name, path, attempt: 1, isHeld: hold };
   });
 }

@@ -8,7 +8,7 @@
  */
 import { join } from "node:path";
 import { atomicWriteFile } from "../../files/atomic-write.ts";
-import { makeFolder } from "../../files/make-folder.ts";
+import { makeDurableFolder } from "../../files/make-folder.ts";
 import { rolloutsDir, type RolloutSender } from "../../transports/index.ts";
 import type { AssembledBatch, AssembledBatches } from "../checkpoint/assembled-batches.ts";
 import { plus, progressOf } from "../checkpoint/progress.ts";
@@ -127,7 +127,7 @@ export class BatchAssembler {
     assembled.progress = total;
     staleness.advance();
     const dir = rolloutsDir(runDir, step);
-    makeFolder(dir, runDir);
+    await makeDurableFolder(dir, runDir);
     await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.traceAdvantages));
     const seconds = () => (performance.now() - startedAt) / 1000;
     const waitedForPolicy = this.#waitedForPolicy;

@@ -19,7 +19,7 @@ use crate::weights::description::Description;
 use crate::weights::landing::{Landed, Landing};
 use crate::weights::node::{Pulled, Wanted, blocking};
 use crate::weights::shelf::Shelf;
-use crate::weights::sources::Sources;
+use crate::weights::sources::{Sources, Window};
 use crate::weights::stream::{self, ChunkReceiver};
 use crate::{Address, Credentials, Times, TransportError, link};
 
@@ -45,6 +45,14 @@ enum Left {
     Wrong(String),
 }
 
+/// What is next in a chain.
+enum Next {
+    /// The version is in the root.
+    Here(Pulled),
+    /// The version that was found builds on one that must come first.
+    Base { exact: Wanted, base: Wanted },
+}
+
 pub(crate) struct Pull {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) sources: Vec<Address>,
@@ -66,46 +74,52 @@ impl Pull {
                     "the version builds on more than {MAX_CHAIN} others"
                 )));
             }
-            let here = match self.here(next).await? {
-                Some(here) => here,
-                None => {
-                    let manifest = match self.describe(next).await {
-                        Ok(description) => description.manifest,
-                        Err(TransportError::Version(_)) if chain.len() > 1 => {
-                            chain.truncate(1);
-                            chain[0].full = true;
-                            continue;
-                        }
-                        Err(error) => return Err(error),
-                    };
-                    let exact = next.exactly(manifest.version, &manifest.digest);
-                    if let Some(base) = &manifest.base {
-                        // The sources have the base now or never.
-                        let base = Wanted {
-                            wait: Some(Duration::ZERO),
-                            full: false,
-                            ..next.exactly(base.version, &base.digest)
-                        };
-                        if !self.holds(&base).await? {
-                            // Name the version exactly: another one may become the newest while the base is pulled.
-                            if let Some(last) = chain.last_mut() {
-                                *last = exact;
-                            }
-                            chain.push(base);
-                            continue;
-                        }
+            let here = match self.next(next).await {
+                Ok(Next::Here(here)) => here,
+                Ok(Next::Base { exact, base }) => {
+                    // Name the version exactly: another one may become the newest while the base is pulled.
+                    if let Some(last) = chain.last_mut() {
+                        *last = exact;
                     }
-                    // A request for the newest version shows only now which one that is.
-                    match self.here(&exact).await? {
-                        Some(here) => here,
-                        None => self.land(&exact).await?,
-                    }
+                    chain.push(base);
+                    continue;
                 }
+                Err(TransportError::Version(_)) if chain.len() > 1 => {
+                    chain.truncate(1);
+                    chain[0].full = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
             chain.pop();
             if chain.is_empty() {
                 return Ok(here);
             }
+        }
+    }
+
+    /// Pulls one version, unless it lacks its base.
+    async fn next(&self, wanted: &Wanted) -> Result<Next, TransportError> {
+        if let Some(here) = self.here(wanted).await? {
+            return Ok(Next::Here(here));
+        }
+        let manifest = self.describe(wanted).await?.manifest;
+        let exact = wanted.exactly(manifest.version, &manifest.digest);
+        if let Some(base) = &manifest.base {
+            // The sources have the base now or never.
+            let base = Wanted {
+                wait: Some(Duration::ZERO),
+                full: false,
+                ..wanted.exactly(base.version, &base.digest)
+            };
+            if !self.holds(&base).await? {
+                return Ok(Next::Base { exact, base });
+            }
+        }
+        // A request for the newest version shows only now which one that is.
+        match self.here(&exact).await? {
+            Some(here) => Ok(Next::Here(here)),
+            None => self.land(&exact).await.map(Next::Here),
         }
     }
 
@@ -203,6 +217,8 @@ impl Pull {
         let mut patience = Patience::new(self.times);
         let mut landing = None;
         let mut gains = Gains::default();
+        let mut came = Instant::now();
+        let wait = wanted.wait.unwrap_or(self.times.patience);
         loop {
             let Some((index, address)) = sources.pick().map(|(index, address)| (index, address.clone())) else {
                 return Err(TransportError::Closed);
@@ -214,6 +230,7 @@ impl Pull {
                 && current.received() > before
             {
                 sources.gave();
+                came = Instant::now();
                 if gains.count(current.description().id, current.received()) {
                     patience.progress();
                 }
@@ -243,8 +260,15 @@ impl Pull {
                     reason
                 }
                 Err(Fault::Final(error)) => return Err(error),
-                Err(Fault::Passing(reason) | Fault::Absent(reason)) => {
+                Err(Fault::Passing(reason)) => {
                     sources.failed(index);
+                    reason
+                }
+                Err(Fault::Absent(reason)) => {
+                    // Retention may remove a version everywhere while it is pulled.
+                    if sources.lacks(index) && came.elapsed() >= wait {
+                        return Err(TransportError::Version(reason));
+                    }
                     reason
                 }
             };
@@ -427,35 +451,6 @@ impl Gains {
         let is_more = received > gain.most;
         gain.most = gain.most.max(received);
         is_more
-    }
-}
-
-/// Measures the rate of a source in windows of time.
-struct Window {
-    length: Duration,
-    since: Instant,
-    bytes: usize,
-}
-
-impl Window {
-    fn new(length: Duration) -> Self {
-        Self {
-            length,
-            since: Instant::now(),
-            bytes: 0,
-        }
-    }
-
-    /// Bytes per second, at the end of each window.
-    fn count(&mut self, bytes: usize) -> Option<f64> {
-        self.bytes += bytes;
-        let elapsed = self.since.elapsed();
-        if elapsed < self.length {
-            return None;
-        }
-        let rate = self.bytes as f64 / elapsed.as_secs_f64();
-        *self = Self::new(self.length);
-        Some(rate)
     }
 }
 

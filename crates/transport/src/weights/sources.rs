@@ -1,5 +1,7 @@
 //! Chooses the node to pull from: in the given order, leaving nodes that fail or are slow while others may be better.
 
+use std::time::{Duration, Instant};
+
 use crate::Address;
 
 /// Slower than this (bytes per second), a source is left for one that is not known to be slow.
@@ -22,6 +24,8 @@ struct Source {
     standing: Standing,
     /// How often it failed since bytes came, from whatever source.
     fruitless: u32,
+    /// Since bytes came, from whatever source, its last answer was that it does not have the version.
+    lacks: bool,
 }
 
 /// The sources of one pull. Nothing is remembered from one pull to the next, so one that recovered is used again.
@@ -41,6 +45,7 @@ impl Sources {
                     address: address.clone(),
                     standing: Standing::Untried,
                     fruitless: 0,
+                    lacks: false,
                 })
                 .collect(),
             failures: 0,
@@ -68,11 +73,20 @@ impl Sources {
     pub(crate) fn gave(&mut self) {
         for source in &mut self.list {
             source.fruitless = 0;
+            source.lacks = false;
         }
+    }
+
+    /// Records that a source does not have the version; returns whether that is so of all.
+    pub(crate) fn lacks(&mut self, index: usize) -> bool {
+        self.failed(index);
+        self.list[index].lacks = true;
+        self.list.iter().all(|source| source.lacks)
     }
 
     pub(crate) fn failed(&mut self, index: usize) {
         self.failures += 1;
+        self.list[index].lacks = false;
         self.list[index].standing = Standing::Failed(self.failures);
         self.list[index].fruitless += 1;
     }
@@ -111,6 +125,35 @@ impl Sources {
             .map(|source| source.address.to_string())
             .collect::<Vec<_>>()
             .join(", ")
+    }
+}
+
+/// Measures the rate of a source in windows of time.
+pub(crate) struct Window {
+    length: Duration,
+    since: Instant,
+    bytes: usize,
+}
+
+impl Window {
+    pub(crate) fn new(length: Duration) -> Self {
+        Self {
+            length,
+            since: Instant::now(),
+            bytes: 0,
+        }
+    }
+
+    /// Bytes per second, at the end of each window.
+    pub(crate) fn count(&mut self, bytes: usize) -> Option<f64> {
+        self.bytes += bytes;
+        let elapsed = self.since.elapsed();
+        if elapsed < self.length {
+            return None;
+        }
+        let rate = self.bytes as f64 / elapsed.as_secs_f64();
+        *self = Self::new(self.length);
+        Some(rate)
     }
 }
 
@@ -159,6 +202,17 @@ mod tests {
         sources.failed(1);
         assert!(!sources.measured(0, 1.0));
         assert_eq!(picked(&sources), 0);
+    }
+
+    #[test]
+    fn a_version_is_lacking_when_that_is_the_last_answer_of_every_source() {
+        let mut sources = sources(2);
+        assert!(!sources.lacks(0));
+        sources.failed(0);
+        assert!(!sources.lacks(1), "the other one may have it again");
+        assert!(sources.lacks(0));
+        sources.gave();
+        assert!(!sources.lacks(0));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::sync::Mutex;
 use memmap2::MmapMut;
 
 use super::Checkpoint;
-use crate::files::TensorView;
+use crate::files::{SafetensorsFile, TensorView};
 use crate::{Dtype, WeightsError, parallel};
 
 /// Tensors begin at multiples of this many bytes: a cache line, the widest vector register.
@@ -68,7 +68,11 @@ impl LoadedWeights {
     }
 
     fn read_into(memory: Option<MmapMut>, directory: &Path, threads: usize) -> Result<Self, WeightsError> {
-        let checkpoint = Checkpoint::open(directory)?;
+        Self::of_checkpoint(&Checkpoint::open(directory)?, memory, threads)
+    }
+
+    fn of_checkpoint(checkpoint: &Checkpoint, memory: Option<MmapMut>, threads: usize) -> Result<Self, WeightsError> {
+        let directory = checkpoint.directory();
         let mut tensors = BTreeMap::new();
         let mut sources = Vec::new();
         let mut length = 0usize;
@@ -96,11 +100,8 @@ impl LoadedWeights {
             Some(memory) => memory,
             None => MmapMut::map_anon(length.max(1)).map_err(WeightsError::io("get memory for", directory))?,
         };
-        let files: Vec<File> = checkpoint
-            .files()
-            .iter()
-            .map(|file| File::open(file.path()).map_err(WeightsError::io("open", file.path())))
-            .collect::<Result<_, _>>()?;
+        let files = checkpoint.files().iter().map(SafetensorsFile::reopen);
+        let files: Vec<File> = files.collect::<Result<_, _>>()?;
         let pieces = divide(&mut memory, &sources);
         let pieces: Vec<_> = pieces.into_iter().map(|piece| Mutex::new(Some(piece))).collect();
         parallel::map(pieces.len(), parallel::thread_count(threads), |index| {
@@ -179,4 +180,35 @@ fn divide<'a>(memory: &'a mut [u8], sources: &[(usize, u64, usize, usize)]) -> V
         (rest, position) = (after, start + bytes);
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TensorToWrite, WriteOptions, write_safetensors};
+
+    #[test]
+    fn bytes_of_a_file_that_was_replaced_are_not_read_by_the_header_of_the_old_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("model.safetensors");
+        let write = |value: u8| {
+            let tensor = TensorToWrite {
+                name: "a",
+                dtype: Dtype::U8,
+                shape: &[8],
+                data: &[value; 8],
+            };
+            write_safetensors(&path, &[tensor], &[], WriteOptions::default()).unwrap();
+        };
+        write(1);
+        let opened = Checkpoint::open(directory.path()).unwrap();
+        let loaded = LoadedWeights::of_checkpoint(&opened, None, 1).unwrap();
+        assert_eq!(loaded.tensor("a").unwrap().data, [1; 8]);
+        write(2);
+        let error = LoadedWeights::of_checkpoint(&opened, None, 1).unwrap_err();
+        assert_eq!(error.code(), "PRL_WEIGHTS_IO");
+        assert!(error.to_string().contains("model.safetensors"), "{error}");
+        let loaded = LoadedWeights::read(directory.path(), 1).unwrap();
+        assert_eq!(loaded.tensor("a").unwrap().data, [2; 8]);
+    }
 }

@@ -14,6 +14,7 @@ pub(crate) mod written;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use memmap2::{MmapMut, MmapOptions};
@@ -33,6 +34,8 @@ pub struct SafetensorsFile {
     path: PathBuf,
     map: MmapMut,
     header: Header,
+    /// Device and inode.
+    identity: (u64, u64),
 }
 
 /// One tensor of a file or buffer, borrowed from it.
@@ -68,9 +71,23 @@ impl SafetensorsFile {
         let header = parse(&map).map_err(|error| error.in_file(path))?;
         Ok(Self {
             path: path.to_path_buf(),
+            identity: identity(&file).map_err(WeightsError::io("open", path))?,
             map,
             header,
         })
+    }
+
+    /// Opens the same file again, to read from it without the map.
+    ///
+    /// # Errors
+    /// [`WeightsError::Io`] when it cannot be opened, or when another file has taken its place: the header would not be of its bytes.
+    pub(crate) fn reopen(&self) -> Result<File, WeightsError> {
+        let file = File::open(&self.path).map_err(WeightsError::io("open", &self.path))?;
+        if identity(&file).map_err(WeightsError::io("open", &self.path))? == self.identity {
+            return Ok(file);
+        }
+        let reason = "another file took its place while it was opened: load the weights again";
+        Err(WeightsError::io("read", &self.path)(io::Error::other(reason)))
     }
 
     /// The path it was opened with.
@@ -112,4 +129,10 @@ impl SafetensorsFile {
     pub fn bytes(&self) -> &[u8] {
         &self.map
     }
+}
+
+/// What tells an open file from any other.
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    let kind = file.metadata()?;
+    Ok((kind.dev(), kind.ino()))
 }

@@ -65,7 +65,8 @@ fn lock(directory: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> R
     Ok(is_at(&opened, directory)?.then_some(opened))
 }
 
-fn is_at(opened: &File, directory: &Path) -> Result<bool, WeightsError> {
+/// Whether a directory that is open is the one at this path.
+pub(super) fn is_at(opened: &File, directory: &Path) -> Result<bool, WeightsError> {
     let held = opened.metadata().map_err(WeightsError::io("open", directory))?;
     match fs::metadata(directory) {
         Ok(found) => Ok((found.dev(), found.ino()) == (held.dev(), held.ino())),

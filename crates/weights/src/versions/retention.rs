@@ -1,11 +1,11 @@
 //! Retention: removes old versions.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::lease::lock_unread;
+use super::lease::{is_at, lock_unread};
 use super::{free_path, published_versions, version_directory};
 use crate::WeightsError;
 use crate::files::durable::parent_directory;
@@ -50,12 +50,21 @@ pub fn retain_versions(root: &Path, keep: usize) -> Result<Vec<u64>, WeightsErro
 /// # Errors
 /// [`WeightsError::Io`] when the system refuses.
 pub fn remove_version(directory: &Path) -> Result<bool, WeightsError> {
-    let Some(_lock) = lock_unread(directory)? else {
-        return Ok(false);
-    };
+    match lock_unread(directory)? {
+        Some(lock) => remove_locked(directory, &lock),
+        None => Ok(false),
+    }
+}
+
+fn remove_locked(directory: &Path, lock: &File) -> Result<bool, WeightsError> {
     let name = directory.file_name().unwrap_or_default().display();
     let removed = free_path(parent_directory(directory), &format!("{REMOVED}{name}"));
     fs::rename(directory, &removed).map_err(WeightsError::io("remove", directory))?;
+    // A version that took the place after the lock was taken may have readers, so it goes back.
+    if !is_at(lock, &removed)? {
+        fs::rename(&removed, directory).map_err(WeightsError::io("put back", directory))?;
+        return Ok(false);
+    }
     fs::remove_dir_all(&removed).map_err(WeightsError::io("remove", &removed))?;
     Ok(true)
 }
@@ -123,5 +132,18 @@ mod tests {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(left, ["step_1"]);
+    }
+    #[test]
+    fn a_version_that_takes_the_place_of_a_locked_one_stays_whole() {
+        let root = tempfile::tempdir().unwrap();
+        publish(root.path(), 1);
+        let place = version_directory(root.path(), 1);
+        let lock = lock_unread(&place).unwrap().unwrap();
+        fs::rename(&place, root.path().join("aside")).unwrap();
+        publish(root.path(), 1);
+        assert!(!remove_locked(&place, &lock).unwrap());
+        assert_eq!(read_manifest(&place).unwrap().version, 1);
+        assert!(remove_version(&place).unwrap());
+        assert!(published_versions(root.path()).unwrap().is_empty());
     }
 }
