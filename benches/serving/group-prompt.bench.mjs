@@ -1,12 +1,9 @@
 // The processor time of eight sequences that share a prompt of 2,048 tokens, by turns with that of eight sequences with as long prompts that
 // differ from the first token on. A model of 100 million parameters; each sequence samples 32 tokens.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { loadModel } from "prl-lm/engine";
 import { useTwoCores } from "../measurement/cores.mjs";
 import { report, threads } from "../measurement/report.mjs";
-import { makeModel } from "./shaped-model.mjs";
+import { withModels } from "./shaped-model.mjs";
 
 const SEQUENCES = 8;
 const PROMPT = 2_048;
@@ -14,10 +11,7 @@ const COMPLETION = 32;
 const ROUNDS = 3;
 
 useTwoCores();
-const root = mkdtempSync(join(tmpdir(), "prl-bench-"));
-try {
-  const dir = join(root, "model");
-  await makeModel("100m", dir);
+await withModels([{ shape: "100m" }], async ([dir]) => {
   const model = await loadModel(dir, { threads, kvCacheBytes: 1024 * 1024 * 1024 });
   let prompts = 0;
   // Another first token each time, so that the cache knows none of the prompts.
@@ -40,9 +34,7 @@ try {
     ours: Math.min(...shared),
     rivals,
   });
-} finally {
-  rmSync(root, { recursive: true });
-}
+});
 
 /** The processor time of all sequences, prompts included. */
 async function cpuSeconds(model, prompts) {

@@ -3,13 +3,11 @@
 // the tokens that the bare engine samples for the same seed.
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { Agent } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { useTwoCores } from "../measurement/cores.mjs";
 import { report, threads } from "../measurement/report.mjs";
-import { makeModel } from "./shaped-model.mjs";
+import { withModels } from "./shaped-model.mjs";
 import { streamTokens } from "./token-stream.mjs";
 
 const CLIENTS = 256;
@@ -18,18 +16,14 @@ const COMPLETION = 64;
 const ROUNDS = 2;
 
 useTwoCores();
-const root = mkdtempSync(join(tmpdir(), "prl-bench-"));
-const modelDir = join(root, "model");
 const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
 try {
-  await makeModel("12m", modelDir);
-  await measure();
+  await withModels([{ shape: "12m" }], ([dir]) => measure(dir));
 } finally {
   agent.destroy();
-  rmSync(root, { recursive: true });
 }
 
-async function measure() {
+async function measure(modelDir) {
   const server = fork(join(import.meta.dirname, "serving-server.mjs"), [modelDir, String(threads)]);
   const call = async (command, more = {}) => {
     const answer = once(server, "message");

@@ -1,13 +1,11 @@
 // How long `prl inference` takes from its start to the first token of a stream: the model of configs/small-chat, and one of 100 million parameters.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { randomCheckpoint } from "prl-lm/engine";
 import { useTwoCores } from "../measurement/cores.mjs";
 import { middle, report, threads } from "../measurement/report.mjs";
-import { makeModel } from "./shaped-model.mjs";
+import { withModels } from "./shaped-model.mjs";
 import { streamTokens } from "./token-stream.mjs";
 
 const STARTS = 5;
@@ -19,11 +17,9 @@ const DEADLINE_MS = 60_000;
 const BODY = { token_ids: [72, 105], sampling_params: { max_tokens: 4, seed: 1, ignore_eos: true } };
 
 useTwoCores();
-const root = mkdtempSync(join(tmpdir(), "prl-bench-"));
-try {
-  const [small, large] = ["small-chat", "100m"].map((name) => join(root, name));
+await withModels([{ shape: "100m" }], async ([large]) => {
+  const small = join(dirname(large), "small-chat");
   await randomCheckpoint(SMALL_CHAT, small, 1);
-  await makeModel("100m", large);
   for (const [name, dir] of Object.entries({ "small-chat": small, "100m": large })) {
     // The first start fills the page cache, and the cache of compiled code.
     await secondsToToken(dir);
@@ -33,9 +29,7 @@ try {
     report({ name: `start-${name}-best`, ...lower, ours: Math.min(...seconds) });
     report({ name: `start-${name}-middle`, ...lower, ours: middle(seconds) });
   }
-} finally {
-  rmSync(root, { recursive: true });
-}
+});
 
 async function secondsToToken(dir) {
   const startedAt = performance.now();

@@ -1,14 +1,12 @@
 // Other weights for a model of 100 million parameters while it samples 4 sequences: how long the call takes, and how long a sequence waits
 // for its next token at most. By turns with a plain copy of the same bytes from the page cache into new memory, and with sampling alone.
-import { mkdtempSync, rmSync } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { loadModel } from "prl-lm/engine";
 import { useTwoCores } from "../measurement/cores.mjs";
 import { middle, report, threads } from "../measurement/report.mjs";
-import { makeModel } from "./shaped-model.mjs";
+import { withModels } from "./shaped-model.mjs";
 
 const SEQUENCES = 4;
 const PROMPT = 16;
@@ -17,10 +15,8 @@ const ROUNDS = 5;
 const ALONE_MS = 1_000;
 
 useTwoCores();
-const root = mkdtempSync(join(tmpdir(), "prl-bench-"));
-try {
-  const versions = ["one", "two"].map((name) => join(root, name));
-  for (const [seed, dir] of versions.entries()) await makeModel("100m", dir, { seed });
+const models = [0, 1].map((seed) => ({ shape: "100m", seed }));
+await withModels(models, async (versions) => {
   const model = await loadModel(versions[0], { threads, prefixCache: false });
   const rounds = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push(await measured(model, versions[(round + 1) % 2]));
@@ -35,9 +31,7 @@ try {
     });
   lower("swap-call", "took", ["copy"]);
   lower("swap-longest-gap", "gap", ["alone", "copy"]);
-} finally {
-  rmSync(root, { recursive: true });
-}
+});
 
 /** Milliseconds that each took, and the longest that a sequence waited for a token meanwhile. */
 async function measured(model, next) {

@@ -3,12 +3,10 @@
 // does one step without a warm-up: minutes. No completion ends early. The tokenizer of TRL writes a token as its number, ours is not needed.
 // A try: PRL_BENCH_SHAPE=12m (another of benches/shapes), PRL_BENCH_LENGTHS=64,32 (prompt, completion), PRL_BENCH_ROUNDS=1.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { useTwoCores } from "../measurement/cores.mjs";
 import { report, rival, threads } from "../measurement/report.mjs";
-import { makeModel } from "../serving/shaped-model.mjs";
+import { withModels } from "../serving/shaped-model.mjs";
 
 const { PRL_BENCH_SHAPE = "qwen3-0.6b", PRL_BENCH_LENGTHS = "512,512", PRL_BENCH_ROUNDS = "2" } = process.env;
 const GROUP = 8;
@@ -19,10 +17,7 @@ const DEADLINE_MS = 30 * 60_000;
 const GIB = 2 ** 30;
 
 useTwoCores();
-const root = mkdtempSync(join(tmpdir(), "prl-bench-"));
-try {
-  const model = join(root, "model");
-  await makeModel(PRL_BENCH_SHAPE, model, { dtype: "bfloat16" });
+await withModels([{ shape: PRL_BENCH_SHAPE, dtype: "bfloat16" }], ([model]) => {
   const sizes = { model, threads, prompt: PROMPT, completion: COMPLETION, group: GROUP, rank: RANK };
   const rounds = Array.from({ length: Number(PRL_BENCH_ROUNDS) }, () => ({ trl: byTrl(sizes), ours: byPrl(sizes) }));
   const ours = bestOf(rounds.map((round) => round.ours));
@@ -38,9 +33,7 @@ try {
   report({ name: "lora-step", unit: "s", better: "lower", ours: ours.step, rivals: { TRL: trl?.step } });
   const peak = { ours: ours.peak / GIB, rivals: { TRL: trl && trl.peak / GIB } };
   report({ name: "lora-memory", unit: "GiB at the most", better: "lower", ...peak });
-} finally {
-  rmSync(root, { recursive: true });
-}
+});
 
 /** Seconds of the step and its two parts, and the most memory that the process held, in bytes. */
 function byPrl(sizes) {

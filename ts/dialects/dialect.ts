@@ -4,6 +4,7 @@
  * A dialect is pure: bodies in, bodies out. It knows no connection, no rollout and no model.
  */
 import { type ErrorCode, PrlError } from "../errors.ts";
+import { exactJson } from "../exact-json.ts";
 import type { Message, TextFormat } from "../message.ts";
 import type { SoFar } from "./reply-progress.ts";
 
@@ -95,8 +96,9 @@ export interface StreamWriter {
 
 export interface Dialect {
   readonly name: "chat completions" | "responses" | "messages";
-  /** Errors: PRL_AGENT_REQUEST (malformed), PRL_AGENT_UNSUPPORTED (named). */
+  /** `body`: from `parseExact`. Errors: PRL_AGENT_REQUEST (malformed), PRL_AGENT_UNSUPPORTED (named). */
   read(body: unknown): AgentRequest;
+  /** For `exactJson`. */
   answer(reply: AgentReply): unknown;
   stream(head: ReplyHead, request: AgentRequest): StreamWriter;
   error(problem: Problem): unknown;
@@ -157,7 +159,7 @@ export function eventText(events: readonly StreamEvent[]): string {
   return events
     .map(({ event, data }) => {
       const name = event === undefined ? "" : `event: ${event}\n`;
-      return `${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+      return `${name}data: ${typeof data === "string" ? data : exactJson(data)}\n\n`;
     })
     .join("");
 }

@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 
+import { exactJson, parseExact } from "../exact-json.ts";
 import { ReplyGrowth } from "../renderers/internal.ts";
 import type { Message, ToolCall } from "../message.ts";
 import { parseBody } from "./chat-completions.ts";
@@ -123,7 +124,7 @@ function toReply(blocks: readonly Block[], field: string): Message {
     if (one.type === "text" && one.text !== undefined) text += one.text;
     else if (one.type === "thinking") thinking = (thinking ?? "") + (one.thinking ?? "");
     else if (one.type === "tool_use" && one.id !== undefined && one.name !== undefined) {
-      const raw = JSON.stringify(one.input ?? {});
+      const raw = exactJson(one.input ?? {});
       calls.push({ id: one.id, type: "function", function: { name: one.name, arguments: raw } });
     } else if (one.type !== "redacted_thinking")
       throw unsupported(`${field}[${index}]`, `blocks of type "${one.type}"`);
@@ -169,7 +170,7 @@ function blocksOf({ id, message }: AgentReply): Record<string, unknown>[] {
       type: "tool_use",
       id: call.id,
       name: call.function.name,
-      input: JSON.parse(call.function.arguments) as unknown,
+      input: parseExact(call.function.arguments),
     })),
   ];
 }

@@ -13,6 +13,7 @@ import { fastify, type FastifyInstance } from "fastify";
 
 import { Slots } from "../async/slots.ts";
 import { PrlError } from "../errors.ts";
+import { exactJson } from "../exact-json.ts";
 import { WITHOUT_SCHEMAS } from "../server-options.ts";
 import type { Model } from "../native/index.ts";
 import {
@@ -122,6 +123,7 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   acceptEmptyJson(app);
   refuseStandingBodies(app, context.deadlines.bodyMs);
   app.setErrorHandler((error, _request, reply) => sendError(reply, error));
+  app.setReplySerializer(exactJson);
   app.addHook("onRequest", apiKeyGuard(context));
   app.setNotFoundHandler((request, reply) =>
     sendError(reply, new HttpError(404, "PRL_INFERENCE_REQUEST", `no endpoint ${request.method} ${request.url}`)),

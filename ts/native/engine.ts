@@ -250,7 +250,7 @@ async function openEngine(
 
 /**
  * Writes a checkpoint with random weights: config.json of `configDir`, Hugging Face's initialisation (normal with the config's
- * initializer_range, norms 1, biases 0), the tokenizer files copied. The same seed gives the same bytes.
+ * initializer_range, norms 1, biases 0), the tokenizer files copied. In bfloat16 when config.json names that, else in float32. The same seed gives the same bytes.
  */
 export async function randomCheckpoint(configDir: string, outDir: string, seed: number): Promise<void> {
   const { randomCheckpoint: write } = addon();

@@ -14,6 +14,7 @@ export {
   type ModelInfo,
   type TokenRanking,
 } from "./engine.ts";
+export { schemaJson } from "./formats/schema-json.ts";
 export { statedDtype, weightDtype, type BaseDtype, type WeightDtype, type WeightDtypeChoice } from "./weight-dtype.ts";
 export {
   type LoraOptions,

@@ -56,7 +56,7 @@ export interface TrainerOptions {
   };
   /**
    * Factor of the loss that balances the experts (`load_balancing_loss_func` of transformers), reported as `router_aux_loss` and no part of
-   * `loss`. Default 0: none.
+   * `loss`. Each call of `forwardBackward` has the whole factor: n calls for one step take an n-th of it. Default 0: none.
    */
   routerAuxLossCoef?: number;
   /** The routers of mixtures of experts stay as they are. Default false. */

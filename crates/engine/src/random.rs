@@ -11,12 +11,15 @@ use crate::train::SavedWeights;
 
 /// Writes a model of `config_dir/config.json` with random weights into `out_dir`, with the tokenizer files of `config_dir`.
 ///
-/// Matrices and embeddings are normal with standard deviation `initializer_range`, norms 1, biases 0.
+/// Matrices and embeddings are normal with standard deviation `initializer_range`, norms 1, biases 0. They are written in bfloat16 when the
+/// config.json names that, else in f32, so that a random model has the format of the checkpoint in whose place it stands.
 ///
 /// # Errors
 /// As [`ModelConfig::from_dir`] and [`crate::Trainer::save`].
 pub fn random_checkpoint(config_dir: &Path, out_dir: &Path, seed: u64) -> Result<SavedWeights, EngineError> {
     let config = ModelConfig::from_dir(config_dir)?;
+    let stated = config.stated_dtype();
+    let config = config.kept_as(stated);
     let layout = Layout::new(&config);
     let mut flat = vec![0f32; layout.total];
     for slot in &layout.slots {

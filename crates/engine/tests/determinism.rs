@@ -5,6 +5,7 @@ mod support;
 use prl_engine::{
     ActivationPolicy, CachedSequence, EngineError, Model, OptimConfig, Trainer, TrainerOptions, random_checkpoint,
 };
+use prl_weights::{Checkpoint, Dtype};
 use support::{CONFIGS, Columns, QWEN3, bits, compute, tiers, write_model};
 
 fn open(folder: &std::path::Path, threads: usize, tier: prl_engine::Tier, activations: ActivationPolicy) -> Trainer {
@@ -151,6 +152,75 @@ fn a_random_checkpoint_is_a_function_of_its_seed() {
     let first = digest(first);
     assert_eq!(first, digest(again));
     assert_ne!(first, digest(other));
+}
+
+/// The numbers of a checkpoint's tensors as f32, with their format.
+fn tensors(folder: &std::path::Path) -> Vec<(String, Dtype, Vec<u32>)> {
+    let checkpoint = Checkpoint::open(folder).expect("the model opens");
+    let read = |name: &str| {
+        let tensor = checkpoint.tensor(name).expect("the tensor is there");
+        let values = match tensor.dtype {
+            Dtype::F32 => tensor
+                .data
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|b| u32::from_le_bytes(*b))
+                .collect(),
+            Dtype::BF16 => {
+                let halves = tensor.data.as_chunks::<2>().0;
+                halves.iter().map(|b| u32::from(u16::from_le_bytes(*b)) << 16).collect()
+            }
+            other => panic!("{name} is {other:?}"),
+        };
+        (name.to_owned(), tensor.dtype, values)
+    };
+    checkpoint.names().map(read).collect()
+}
+
+/// To the nearest, to the even one of two.
+fn as_bf16(bits: u32) -> u32 {
+    (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff_0000
+}
+
+#[test]
+fn a_random_checkpoint_has_the_format_that_its_config_states() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = |name: &str, keys: &[(&str, &str)]| {
+        let (config, model) = (folder.path().join(format!("{name}-config")), folder.path().join(name));
+        let mut json: serde_json::Value = serde_json::from_str(QWEN3).expect("it parses");
+        keys.iter().for_each(|(key, value)| json[key] = (*value).into());
+        std::fs::create_dir(&config).expect("a folder");
+        std::fs::write(config.join("config.json"), json.to_string()).expect("the config is written");
+        random_checkpoint(&config, &model, 1).expect("it is written");
+        let text = std::fs::read_to_string(model.join("config.json")).expect("a config");
+        let json: serde_json::Value = serde_json::from_str(&text).expect("it parses");
+        let stated = ["dtype", "torch_dtype"].map(|key| json[key].as_str().map(str::to_owned));
+        (tensors(&model), stated.into_iter().flatten().collect::<Vec<String>>())
+    };
+    let (plain, stated) = written("plain", &[]);
+    assert!(plain.iter().all(|(_, dtype, _)| *dtype == Dtype::F32));
+    assert_eq!(stated, ["float32"]);
+    assert_eq!(written("single", &[("torch_dtype", "float32")]).0, plain);
+    // The engine writes no f16; f32 has all of its numbers.
+    assert_eq!(
+        written("f16", &[("dtype", "float16")]),
+        (plain.clone(), vec!["float32".to_owned()])
+    );
+
+    let rounded = |(name, _, bits): &(String, Dtype, Vec<u32>)| {
+        (
+            name.clone(),
+            Dtype::BF16,
+            bits.iter().map(|&bits| as_bf16(bits)).collect(),
+        )
+    };
+    let expected: Vec<(String, Dtype, Vec<u32>)> = plain.iter().map(rounded).collect();
+    for key in ["dtype", "torch_dtype"] {
+        let (half, stated) = written(key, &[(key, "bfloat16")]);
+        assert_eq!(half, expected);
+        assert_eq!(stated, ["bfloat16"]);
+    }
 }
 
 /// More sequences than are computed at a time, so that the prompt is both shared and computed again.

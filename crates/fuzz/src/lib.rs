@@ -14,7 +14,8 @@ mod mutator;
 mod shape;
 mod target;
 
-pub use heap::{Heap, peak_of};
+pub use heap::{heap, peak_of};
 pub use mutator::Mutator;
+pub use prl_test_heap::Heap;
 pub use shape::shape;
 pub use target::Target;

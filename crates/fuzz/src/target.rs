@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::death::{die, under_way};
 use crate::folder::{Folder, hash};
-use crate::heap::{measure, turn};
 use crate::mutator::Mutator;
 use crate::shape::shape;
+use prl_test_heap::{Measured, measure, turn};
 
 /// How long a target runs in the long form.
 const LONG: Duration = Duration::from_secs(600);
@@ -193,7 +193,9 @@ impl Run {
     fn try_one(&mut self, input: &[u8], parse: &mut impl FnMut(&[u8]) -> String) -> String {
         self.watch.send(()).expect("the watch");
         self.folder.begin(input).expect("the file of the input under way");
-        let (answer, peak) = measure(|| catch_unwind(AssertUnwindSafe(|| shape(&parse(input)))));
+        let Measured {
+            value: answer, peak, ..
+        } = measure(|| catch_unwind(AssertUnwindSafe(|| shape(&parse(input)))));
         let bound = self.heap.fixed + self.heap.per_byte * input.len();
         match answer {
             Err(_) => {

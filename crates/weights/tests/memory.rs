@@ -1,8 +1,6 @@
 //! Publishing and applying sparse versions need little memory, however large the weights are. The allocator counts it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use prl_test_heap::{Heap, Measured, measure, turn};
 use prl_weights::{
     Dtype, Encoding, PublisherOptions, Staged, TensorToWrite, WeightPublisher, WeightReceiver, write_checkpoint,
 };
@@ -12,40 +10,12 @@ const MAX_EXTRA_BYTES: usize = 16 << 20;
 const ELEMENTS: usize = 24 << 20;
 const TENSORS: usize = 6;
 
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator; counting touches no memory of its callers.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// The most that `work` held at once beyond what was held before.
-fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
-    let before = HELD.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    let value = work();
-    (value, PEAK.load(Ordering::Relaxed) - before)
-}
+static HEAP: Heap = Heap::counting();
 
 #[test]
 fn publishing_and_applying_hold_a_fraction_of_a_shard() {
+    let _turn = turn();
     let root = tempfile::tempdir().unwrap();
     let state = tempfile::tempdir().unwrap();
     let options = PublisherOptions {
@@ -75,15 +45,27 @@ fn publishing_and_applying_hold_a_fraction_of_a_shard() {
                 data,
             })
             .collect();
-        let (written, writing) = peak_of(|| write_checkpoint(&staged, &tensors, u64::MAX).unwrap());
+        let Measured {
+            value: written,
+            peak: writing,
+            ..
+        } = measure(|| write_checkpoint(&staged, &tensors, u64::MAX).unwrap());
         let staged = Staged {
             digest: written.digest,
             shards: written.shards,
         };
-        let (published, publishing) = peak_of(|| publisher.publish(version, staged, None, false).unwrap());
+        let Measured {
+            value: published,
+            peak: publishing,
+            ..
+        } = measure(|| publisher.publish(version, staged, None, false).unwrap());
         let expected = if version == 0 { Encoding::Full } else { Encoding::Sparse };
         assert_eq!(published.manifest.encoding, expected);
-        let (received, applying) = peak_of(|| receiver.receive(version).unwrap());
+        let Measured {
+            value: received,
+            peak: applying,
+            ..
+        } = measure(|| receiver.receive(version).unwrap());
         received.manifest.verify_version(&received.directory).unwrap();
         for (what, bytes) in [("writing", writing), ("publishing", publishing), ("applying", applying)] {
             assert!(bytes < MAX_EXTRA_BYTES, "{what} version {version} held {bytes} bytes");

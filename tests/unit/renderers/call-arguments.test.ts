@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { exactJson, parseExact } from "../../../ts/exact-json.ts";
+import { exactJson, holdsInfinity, parseExact, rounded } from "../../../ts/exact-json.ts";
 import { argumentsText } from "../../../ts/renderers/internal.ts";
 import { readXmlCall, withTypes } from "../../../ts/renderers/replies/xml-call.ts";
 
@@ -20,6 +20,23 @@ describe("exact JSON", () => {
       }),
     );
     expect(parseExact(`[1e30, 1.5, "${ID}\\" ${ID}"]`)).toEqual([1e30, 1.5, `${ID}" ${ID}`]);
+  });
+
+  it("finds numbers beyond the largest double, and rounds as JSON.parse does", () => {
+    expect([`[{"a": 1e999}]`, "-1e999", "9".repeat(400)].map((text) => holdsInfinity(JSON.parse(text)))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(holdsInfinity(parseExact(`{"a": ["1e999", 1e308, ${ID}, null]}`))).toBe(false);
+    const text = `{"a": [${ID}, 1.5], "b": "${ID}"}`;
+    expect(rounded(parseExact(text))).toEqual(JSON.parse(text));
+  });
+
+  it("reads a digit of a text as a text, and mends nothing in what has no large number", () => {
+    const marked = `{"a": "\uE0F5\uF8E2${ID}"}`;
+    for (const text of [marked, `{"a": "\\ue0f5\\uF8E2${ID}"}`, `["\\uE0f5\\uf8e2x", ${ID}]`])
+      expect(exactJson(parseExact(text))).toBe(JSON.stringify(JSON.parse(text)));
   });
 });
 

@@ -317,6 +317,9 @@ describe("parse", () => {
       ["unclosed_block", null],
     ]);
     expect(calls.toolCalls[0]?.arguments).toEqual({ x: "a</b>" });
+    // Its arguments would be written as null.
+    const infinite = parse("qwen2.5", '<tool_call>\n{"name": "f", "arguments": {"x": [1e999]}}\n</tool_call>');
+    expect(infinite.toolCalls).toMatchObject([{ status: "invalid_json", name: "f", arguments: null }]);
   });
 
   it.each(["qwen2.5", "qwen3", "chatml"])(

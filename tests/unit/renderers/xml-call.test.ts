@@ -66,7 +66,7 @@ describe("a call in elements", () => {
         other: "3",
       }),
     ).toEqual({ text: "1", count: 2, share: 2.5, is: true, list: [1], table: { a: 1 }, maybe: null, other: 3 });
-    const texts = { count: "2.5", share: "many", is: "yes", list: "{}", table: "[]", maybe: "said", more: "4" };
+    const texts = { count: "2.5", share: "1e999", is: "yes", list: "{}", table: "[]", maybe: "said", more: "4" };
     expect(typed(texts)).toEqual(texts);
     expect(withTypes(readXmlCall(written("g", [["count", "2"]])), tools).arguments).toEqual({ count: "2" });
     const json = { status: "ok", name: "f", arguments: { count: "2" }, raw: '{"name": "f"}' } as const;

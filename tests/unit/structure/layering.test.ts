@@ -96,3 +96,50 @@ describe("the layering of ts/", () => {
     expect(others.map(({ file }) => relative(TS, file))).toEqual([]);
   });
 });
+
+/** Crates that only tests link. */
+const TEST_CRATES = new Set(["fuzz", "test-heap"]);
+const ROOT = resolve(TS, "..");
+
+/** The crates of this workspace that a folder's crate links when it is built, without those of its tests. */
+function linked(folder: string): string[] {
+  const manifest = readFileSync(join(ROOT, folder, "Cargo.toml"), "utf8");
+  const table = manifest.split(/^\[dependencies\]$/mu)[1]?.split(/^\[/mu)[0] ?? "";
+  return [...table.matchAll(/^prl-([a-z-]+)(?:\.workspace)? =/gmu)].map((match) => match[1] ?? "").toSorted();
+}
+
+/** The arrows of the last diagram of ARCHITECTURE.md, by the crate where they begin. */
+function drawn(): Map<string, string[]> {
+  const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+  const [, diagram = ""] = /## Layering[\s\S]*?```mermaid\nflowchart TD\n([\s\S]*?)```/u.exec(text) ?? [];
+  const labels = new Map(
+    [...diagram.matchAll(/(\w+)\["([a-z-]+)[^"]*"\]/gu)].map(([, id = "", name = ""]) => [id, name]),
+  );
+  const nameOf = (node: string): string => {
+    const id = node.trim().replace(/\[.*$/u, "");
+    return labels.get(id) ?? id;
+  };
+  const arrows = diagram
+    .trim()
+    .split("\n")
+    .map((line) => line.split("-->"));
+  return new Map(arrows.map(([from = "", to = ""]) => [nameOf(from), to.split("&").map(nameOf).toSorted()]));
+}
+
+describe("the layering of the crates", () => {
+  const crates = readdirSync(join(ROOT, "crates"));
+  const programs = [...crates.filter((crate) => !TEST_CRATES.has(crate)), "native"];
+  const folderOf = (crate: string) => (crate === "native" ? crate : `crates/${crate}`);
+
+  test("is the one that ARCHITECTURE.md draws, and no program links what is for tests", () => {
+    const found = programs.map((crate) => [crate, linked(folderOf(crate))] as const);
+    const withArrows = found.filter(([, others]) => others.length > 0);
+    expect(Object.fromEntries(withArrows)).toEqual(Object.fromEntries(drawn()));
+    expect(withArrows.flatMap(([, others]) => others).filter((crate) => TEST_CRATES.has(crate))).toEqual([]);
+  });
+
+  test("crates for tests link none but each other", () => {
+    const found = [...TEST_CRATES].map((crate) => [crate, linked(folderOf(crate))]);
+    expect(Object.fromEntries(found)).toEqual({ fuzz: ["test-heap"], "test-heap": [] });
+  });
+});

@@ -12,6 +12,7 @@ import type { AddressInfo } from "node:net";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
+import { exactJson, parseExact, rounded } from "../../exact-json.ts";
 import { checkOptions, number, only } from "../../options.ts";
 import {
   type AgentRequest,
@@ -168,7 +169,7 @@ export class InterceptionServer {
     const body = await this.#readBody(request, response, session);
     // The rollout may have ended while the body came, and takes no turn while it is scored.
     this.#sessionOf(request);
-    const asked = dialect.read(parseJson(body));
+    const asked = withRoundedNumbers(dialect.read(parseJson(body)));
     if (isCount) {
       sendJson(response, 200, { input_tokens: await session.countTokens(asked) });
       return;
@@ -295,10 +296,15 @@ function statusOf(error: unknown): number {
 
 function parseJson(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString("utf8"));
+    return parseExact(body.toString("utf8"));
   } catch (cause) {
     throw new PrlError("PRL_AGENT_REQUEST", "body: it is no JSON", { cause });
   }
+}
+
+/** Rounds numbers of what becomes a part of the rollout's record, which is plain JSON; arguments of calls are texts. */
+function withRoundedNumbers(asked: AgentRequest): AgentRequest {
+  return { ...asked, tools: rounded(asked.tools), format: rounded(asked.format) };
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
@@ -310,5 +316,5 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
   // The rest of a body that is too large is not read, so the connection is closed.
   const rest = status === 413 ? { connection: "close" } : {};
   response.writeHead(status, { "content-type": "application/json", ...retry, ...rest });
-  response.end(JSON.stringify(body));
+  response.end(exactJson(body));
 }

@@ -1,4 +1,5 @@
 /** Answers of the Responses API that later requests continue from or read again, in memory. The oldest make place for new ones. */
+import { exactJson } from "../../exact-json.ts";
 import type { Message } from "../../message.ts";
 
 export interface StoredResponse {
@@ -21,7 +22,7 @@ export class StoredResponses {
 
   /** A conversation counts with each response that has it: it stays in memory as long as the last of them, even if the others are gone. */
   keep(id: string, stored: StoredResponse): void {
-    const characters = JSON.stringify(stored).length;
+    const characters = exactJson(stored).length;
     this.remove(id);
     this.#kept.set(id, { stored, characters });
     this.#characters += characters;

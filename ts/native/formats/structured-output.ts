@@ -9,9 +9,11 @@ import { z } from "zod";
 
 import { Slots } from "../../async/slots.ts";
 import { PrlError } from "../../errors.ts";
+import { exactJson } from "../../exact-json.ts";
 import { checkOptions, only } from "../../options.ts";
 import { addon } from "../addon.ts";
 import { nativeAsync } from "../errors.ts";
+import { schemaJson } from "./schema-json.ts";
 
 /**
  * Exactly one of `jsonSchema`, `regex`, `choice`, `grammar` and `structuralTag`. A completion that ends by an end-of-sequence or stop token without a text matches it;
@@ -98,7 +100,7 @@ export class Formats {
   /** Errors: PRL_ENGINE_INPUT, PRL_GRAMMAR_INVALID, PRL_GRAMMAR_TOO_LARGE, PRL_GRAMMAR_EMPTY, PRL_TOKENIZER. */
   async compile(output: StructuredOutput): Promise<NativeGrammar> {
     checkOptions(CODE, "structuredOutput", structuredOutputSchema, output);
-    const name = JSON.stringify(output);
+    const name = exactJson(output);
     const kept = this.#compiled.get(name);
     this.#compiled.delete(name);
     const compiled = kept ?? this.#compile(output);
@@ -145,7 +147,7 @@ export class Formats {
 }
 
 function jsonOf(field: string, value: object | boolean): string {
-  const json: unknown = JSON.stringify(value);
+  const json: unknown = schemaJson(value);
   if (typeof json === "string") return json;
   throw new PrlError(CODE, `structuredOutput: ${field} is no JSON`);
 }

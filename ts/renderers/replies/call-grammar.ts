@@ -2,6 +2,7 @@
  * The grammar of a forced tool call behind its beginning (`callBeginning`), in the dialect of Lark that the engine compiles: the arguments
  * match the function's schema, and the call is closed as the reader of replies expects it.
  */
+import { schemaJson } from "../../native/index.ts";
 import type { Family } from "../families.ts";
 
 /** A function as a tool of OpenAI's chat API describes it. */
@@ -35,7 +36,7 @@ export function callGrammar(
     const end = toolCalls === "tagged" ? ['"}"', '"\\n"?', close] : ['"}"'];
     return [
       `call${at}: ${[...head, '" "?', `arguments${at}`, ...end].join(" ")}`,
-      `arguments${at}: %json ${JSON.stringify({ type: "object", ...parameters })}`,
+      `arguments${at}: %json ${schemaJson({ type: "object", ...parameters })}`,
     ];
   });
   return [`start: ${called.map((_, at) => `call${at}`).join(" | ")}`, ...rules].join("\n");
@@ -60,7 +61,7 @@ function xmlRules(at: number, chosen: string | null, parameters: Schema, close: 
       if (choices !== null) return [`${rule}: ${open} ${value} ${literal("\n</parameter>\n")}`, `${value}: ${choices}`];
       if (isText(fieldsOf(schema)))
         return [`${rule}: ${open} ${value}`, `${value}[suffix=${literal("\n</parameter>\n")}]: /(?s:.*)/`];
-      return [`${rule}: ${open} ${value} ${literal("\n</parameter>\n")}`, `${value}: %json ${JSON.stringify(schema)}`];
+      return [`${rule}: ${open} ${value} ${literal("\n</parameter>\n")}`, `${value}: %json ${schemaJson(schema)}`];
     }),
   ];
 }

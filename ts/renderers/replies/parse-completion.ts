@@ -3,6 +3,7 @@
  *
  * Thinking comes first: a tool call inside it is not one.
  */
+import { holdsInfinity } from "../../exact-json.ts";
 import type { Family } from "../families.ts";
 import { type Codec, type Piece, splitTokens } from "./pieces.ts";
 import { piecesBefore, type StoppedBy } from "./stop-strings.ts";
@@ -127,7 +128,7 @@ function readCall(body: string, key: "arguments" | "parameters"): ParsedToolCall
   }
   const fields = value as Record<string, unknown>;
   const given = fields[key] ?? fields[key === "arguments" ? "parameters" : "arguments"] ?? {};
-  const isObject = typeof given === "object" && !Array.isArray(given);
+  const isObject = typeof given === "object" && !Array.isArray(given) && !holdsInfinity(given);
   const status = isObject ? "ok" : "invalid_json";
   return { status, name: value.name, arguments: isObject ? (given as Record<string, unknown>) : null, raw };
 }

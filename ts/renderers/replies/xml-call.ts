@@ -3,6 +3,7 @@
  *
  * The text does not show an argument's type: the function's schema does.
  */
+import { holdsInfinity } from "../../exact-json.ts";
 import type { ParsedToolCall } from "./parse-completion.ts";
 
 const FUNCTION = /^<function=([^>\n]*)>([\s\S]*?)<\/function>$/u;
@@ -73,6 +74,7 @@ function valueAs(type: unknown, text: string, parse: (json: string) => unknown):
   } catch {
     return undefined;
   }
+  if (holdsInfinity(value)) return undefined;
   if (typeof value === "bigint") return type === "integer" || type === "number" ? value : undefined;
   const own = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   const isSame = own === type || (type === "integer" && Number.isInteger(value));

@@ -40,7 +40,27 @@ pub(crate) struct Pass<'a> {
     pub(crate) adapted: Adapted<'a>,
 }
 
-impl Pass<'_> {
+impl<'a> Pass<'a> {
+    /// A pass in which a query sees all keys up to its own, and every row is put out: no experts, no adapters.
+    pub(crate) fn plain(compute: &'a Compute, config: &'a ModelConfig, rope: &'a RopeTable, rows: &'a Rows) -> Self {
+        Self {
+            compute,
+            config,
+            rope,
+            rows,
+            window: usize::MAX,
+            moe: None,
+            replay: None,
+            balance: None,
+            outputs: None,
+            adapted: Adapted {
+                segments: &[],
+                layer: 0,
+                dropout: None,
+            },
+        }
+    }
+
     /// The number of rows that the layer puts out.
     pub(crate) fn output_rows(&self) -> usize {
         self.outputs.map_or(self.rows.len(), <[usize]>::len)

@@ -249,20 +249,14 @@ impl Model {
         self.check_tier(compute);
         let rope = self.rope.up_to(rows.longest);
         let pass = |layer: usize| Pass {
-            compute,
-            config: &self.config,
-            rope: &rope,
-            rows,
             window: self.config.window(layer),
             moe: self.config.moe(layer),
-            replay: None,
-            balance: None,
-            outputs: None,
             adapted: Adapted {
                 segments,
                 layer,
                 dropout: None,
             },
+            ..Pass::plain(compute, &self.config, &rope, rows)
         };
         let Scratch {
             acts,

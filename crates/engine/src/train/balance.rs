@@ -2,8 +2,14 @@
 //!
 //! Over all R rows of the layers with a router, with E experts of which c_e pairs of a row and an expert chose e, and p the router's
 //! probabilities: loss = E * sum_e (c_e / R) (sum_rows p_e / R), which is the experts of a token when all are used alike. The choice has no
-//! gradient: d loss / d p_e of a row = E c_e / R^2. A bin's loss counts by its share of the batch's rows. Rows that the model need not compute
-//! are not counted, and rows that sequences share are counted once.
+//! gradient: d loss / d p_e of a row = E c_e / R^2. Rows that the model need not compute are not counted, and rows that sequences share are
+//! counted once.
+//!
+//! R and c are those of a bin. The loss of a call is the mean of its bins' losses, each by its rows, so that it depends on how the call is cut
+//! into bins: as in transformers, where each forward pass has its own loss, and as in Megatron-LM's `aux_loss`. The loss over all bins at once
+//! (arXiv:2501.11873) takes the c of all bins before the first backward pass, which is one more forward pass of the whole batch; it is not
+//! implemented. A run's step is one call. Gradients of several calls add up, and each call has the whole factor: a caller that makes n
+//! calls for a step opens the trainer with an n-th of it.
 
 use crate::config::Moe;
 use crate::model::experts::Routing;

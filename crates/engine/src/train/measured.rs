@@ -12,7 +12,6 @@ use crate::kernels::pack::Packed;
 use crate::model::attend::attend_rows;
 use crate::model::cache::LayerStore;
 use crate::model::layer::{Pass, for_rows};
-use crate::model::lora::Adapted;
 use crate::model::rope::{Rope, RopeTable};
 use crate::model::rows::{Packing, Rows};
 
@@ -61,7 +60,7 @@ impl<'a> Attention<'a> {
                 unsafe { writer.write(self.rows.slots[row], keys, values) };
             }
         });
-        let pass = pass(self.compute, self.config, &self.rope, &self.rows);
+        let pass = Pass::plain(self.compute, self.config, &self.rope, &self.rows);
         attend_rows(pass, &self.store, &self.turned, &mut self.attended);
         &self.attended
     }
@@ -73,28 +72,9 @@ impl<'a> Attention<'a> {
             qkv: &self.qkv,
             grad_attended: &self.attended,
         };
-        let pass = pass(self.compute, self.config, &self.rope, &self.rows);
+        let pass = Pass::plain(self.compute, self.config, &self.rope, &self.rows);
         attention_backward(pass, around, &mut self.grad_qkv, &mut Buffer::default());
         &self.grad_qkv
-    }
-}
-
-fn pass<'a>(compute: &'a Compute, config: &'a ModelConfig, rope: &'a RopeTable, rows: &'a Rows) -> Pass<'a> {
-    Pass {
-        compute,
-        config,
-        rope,
-        rows,
-        window: usize::MAX,
-        moe: None,
-        replay: None,
-        balance: None,
-        outputs: None,
-        adapted: Adapted {
-            segments: &[],
-            layer: 0,
-            dropout: None,
-        },
     }
 }
 

@@ -117,7 +117,8 @@ impl OptimConfig {
 /// How the routers of mixtures of experts are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RouterOptions {
-    /// Factor of the loss that balances the experts (transformers' `router_aux_loss_coef`); 0 for none.
+    /// Factor of the loss that balances the experts (transformers' `router_aux_loss_coef`); 0 for none. Each call of
+    /// [`crate::Trainer::forward_backward`] has the whole factor: n calls for one step take an n-th of it.
     pub aux_loss_coef: f64,
     /// The routers' weights stay as they are: they have no gradient and do not decay.
     pub frozen: bool,

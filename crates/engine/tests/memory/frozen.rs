@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::adapters::{lora, options};
 use crate::support::{Columns, bits, compute, write_model};
-use crate::{alone, counted, held};
 use prl_engine::{Compute, Model, Tier, Trainer, TrainerOptions, WeightDtype};
+use prl_test_heap::{Measured, held, measure, turn};
 
 /// Eight layers, so that one is a small part of all numbers. No array has pages apart from the allocator's.
 const LAYERS: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 96, "hidden_size": 64,
@@ -33,7 +33,7 @@ fn open(dir: &Path, dtype: WeightDtype, compute: &Arc<Compute>) -> Trainer {
 
 #[test]
 fn frozen_weights_are_held_once_and_are_flat_a_part_at_a_time() {
-    let _alone = alone();
+    let _turn = turn();
     let dir = tempfile::tempdir().expect("a folder");
     write_model(dir.path(), LAYERS, 3);
     let dir = dir.path();
@@ -49,7 +49,11 @@ fn frozen_weights_are_held_once_and_are_flat_a_part_at_a_time() {
         drop(open(dir, dtype, &pool));
 
         let nothing = held();
-        let (model, loaded, most) = counted(|| load(dir, dtype, &pool));
+        let Measured {
+            value: model,
+            left: loaded,
+            peak: most,
+        } = measure(|| load(dir, dtype, &pool));
         let numbers = 8 * LAYER + 2 * EMBEDDING;
         assert!(loaded >= bytes * numbers, "{loaded} bytes of {numbers} numbers");
         assert!(
@@ -58,12 +62,20 @@ fn frozen_weights_are_held_once_and_are_flat_a_part_at_a_time() {
         );
         drop(model);
 
-        let (trainer, trained, most) = counted(|| open(dir, dtype, &pool));
+        let Measured {
+            value: trainer,
+            left: trained,
+            peak: most,
+        } = measure(|| open(dir, dtype, &pool));
         assert!(
             most <= trained + 4 * LAYER + DESCRIPTIONS,
             "{most} bytes at the most, {trained} held"
         );
-        let (shared, more, _) = counted(|| trainer.frozen_model().expect("its weights are frozen"));
+        let Measured {
+            value: shared,
+            left: more,
+            ..
+        } = measure(|| trainer.frozen_model().expect("its weights are frozen"));
         assert!(
             more < loaded / 100,
             "{more} bytes beside the {loaded} of a loaded model"

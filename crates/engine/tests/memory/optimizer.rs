@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::support::{Columns, QWEN2, compute, write_model};
-use crate::{alone, held};
 use prl_engine::{OptimConfig, OptimMethod, Tier, Trainer, TrainerOptions, WeightDtype};
+use prl_test_heap::{held, turn};
 
 /// What a trainer holds after two steps, with the number of its parameters.
 fn held_after_two_steps(dir: &Path, method: OptimMethod, state_dtype: WeightDtype) -> (usize, usize) {
@@ -37,7 +37,7 @@ fn held_after_two_steps(dir: &Path, method: OptimMethod, state_dtype: WeightDtyp
 
 #[test]
 fn moments_in_bfloat16_take_half() {
-    let _alone = alone();
+    let _turn = turn();
     let dir = tempfile::tempdir().unwrap();
     write_model(dir.path(), QWEN2, 3);
     let sgd = OptimMethod::Sgd {

@@ -1,6 +1,6 @@
 //! What the crates read that others wrote. The daemon's images are fuzzed beside their reader, which is not public.
 
-use prl_fuzz::Heap;
+use prl_fuzz::{Heap, heap};
 
 mod batches;
 mod configs;
@@ -10,7 +10,7 @@ mod tokenizers;
 mod weights;
 
 #[global_allocator]
-static HEAP: Heap = Heap;
+static HEAP: Heap = heap();
 
 /// The answer of a reader: `ok` with what it found, or its error.
 fn answer<T, E: std::fmt::Display>(result: Result<T, E>, found: impl FnOnce(T) -> String) -> String {

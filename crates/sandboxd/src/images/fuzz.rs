@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Cursor, Write};
 use std::path::Path;
 
-use prl_fuzz::{Heap, Target};
+use prl_fuzz::{Heap, Target, heap};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
@@ -13,7 +13,7 @@ use super::layer::Root;
 use super::oci;
 
 #[global_allocator]
-static HEAP: Heap = Heap;
+static HEAP: Heap = heap();
 
 /// What an image may unpack to here.
 const MOST_BYTES: u64 = 1 << 20;

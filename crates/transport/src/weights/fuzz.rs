@@ -1,7 +1,7 @@
 //! Hostile messages of another node. `crates/fuzz` says what fails.
 
 use bytes::Bytes;
-use prl_fuzz::{Heap, Target};
+use prl_fuzz::{Heap, Target, heap};
 use prost::Message;
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use super::wire::Messages;
 use crate::pb;
 
 #[global_allocator]
-static HEAP: Heap = Heap;
+static HEAP: Heap = heap();
 
 fn description() -> pb::Version {
     let shard = json!({ "file": "model.safetensors", "bytes": 1, "digest": "0000000000000007" });

@@ -117,6 +117,30 @@ describe("streams are sent as they are sampled, calls at their end", () => {
     });
   });
 
+  it("messages have the digits of large numbers, which come back into one branch", async () => {
+    const id = "1234567890123456789";
+    const written = `<tool_call>\n{"name": "add", "arguments": {"a": ${id}}}\n</tool_call>${END}`;
+    const { client } = policy([written, `Done.${END}`]);
+    const { trace, branches } = await runAgent({ server, client }, async ({ url, key }) => {
+      const say = async (more: string): Promise<string> => {
+        const schema = `{"type": "object", "properties": {"a": {"type": "integer", "maximum": ${id}}}}`;
+        const body = `{"model": "m", "max_tokens": 99, "tools": [{"name": "add", "input_schema": ${schema}}],
+          "messages": [{"role": "user", "content": "hi"}${more}]}`;
+        const headers = { "content-type": "application/json", "x-api-key": key };
+        return (await fetch(`${url}/v1/messages`, { method: "POST", headers, body })).text();
+      };
+      const first = await say("");
+      expect(first).toContain(`"input":{"a":${id}}`);
+      const [, callId = ""] = /"id":"(call_\w+|toolu_\w+|[^"]+)","name":"add"/u.exec(first) ?? [];
+      const use = `{"type": "tool_use", "id": "${callId}", "name": "add", "input": {"a": ${id}}}`;
+      const result = `{"type": "tool_result", "tool_use_id": "${callId}", "content": "2"}`;
+      const turns = `, {"role": "assistant", "content": [${use}]}, {"role": "user", "content": [${result}]}`;
+      expect(await say(turns)).toContain("Done.");
+    });
+    expect(branches).toHaveLength(1);
+    expect(trace?.metrics).not.toHaveProperty("rerendered_turns");
+  });
+
   it("a reply that fails half-way is an error of the stream, and no turn of the trace", async () => {
     const failing: PolicyClient = {
       async generate(request) {

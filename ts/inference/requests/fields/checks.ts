@@ -1,4 +1,5 @@
 /** Checks of the fields of a request, one for each type: a wrong value is refused by the name of its field. */
+import { exactJson } from "../../../exact-json.ts";
 import { badRequest } from "../../errors.ts";
 
 export type Fields = Record<string, unknown>;
@@ -51,6 +52,6 @@ export function isTokenId(value: unknown, vocabSize: number): value is number {
 const SHOWN_CHARACTERS = 60;
 
 export function shown(value: unknown): string {
-  const json = value === undefined ? "nothing" : JSON.stringify(value);
+  const json = value === undefined ? "nothing" : exactJson(value);
   return json.length <= SHOWN_CHARACTERS ? json : `${json.slice(0, SHOWN_CHARACTERS)}...`;
 }

@@ -297,7 +297,6 @@ mod tests {
     use crate::config::WeightDtype;
     use crate::isa::Tier;
     use crate::kernels::gemm::test_operands::numbers;
-    use crate::model::lora::Adapted;
     use crate::model::rope::Rope;
     use crate::model::rows::Packing;
 
@@ -318,22 +317,7 @@ mod tests {
                 .for_each(|row| round(Tier::Portable, &mut row[q + kv..]));
         }
         let rope = Rope::new(config).up_to(rows.longest);
-        let pass = Pass {
-            compute,
-            config,
-            rope: &rope,
-            rows: &rows,
-            window: usize::MAX,
-            moe: None,
-            replay: None,
-            balance: None,
-            outputs: None,
-            adapted: Adapted {
-                segments: &[],
-                layer: 0,
-                dropout: None,
-            },
-        };
+        let pass = Pass::plain(compute, config, &rope, &rows);
         let around = Around {
             turned: &turned,
             qkv: &qkv,

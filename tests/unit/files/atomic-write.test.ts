@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
-import { atomicWriteFile, atomicWriteJson } from "../../../ts/monitors/index.ts";
+import { atomicWriteFile, atomicWriteJson, createFile } from "../../../ts/files/atomic-write.ts";
 import { MODULE_LOADER, modulePath } from "../../support/compiled.ts";
 
 /** A user without rights. */
@@ -66,6 +66,22 @@ describe("atomicWriteFile", () => {
     expect(await readdir(dir)).toEqual(["occupied"]);
   });
 
+  it("keeps the old file, and removes its temporary one, when the pieces end early", async () => {
+    const path = join(dir, "summary.json");
+    await writeFile(path, "old");
+    const seen: string[][] = [];
+    async function* pieces(): AsyncGenerator<string> {
+      yield "new";
+      seen.push(await readdir(dir));
+      throw new TypeError("no more pieces");
+    }
+    const cause = expect.any(TypeError) as unknown;
+    await expect(atomicWriteFile(path, pieces())).rejects.toMatchObject({ code: "PRL_IO", cause });
+    expect(seen).toEqual([[expect.stringMatching(/^\.summary\.json\..+\.tmp$/u), "summary.json"]]);
+    expect(await readdir(dir)).toEqual(["summary.json"]);
+    expect(await readFile(path, "utf8")).toBe("old");
+  });
+
   // Only root may take another user's rights, and it may read every directory.
   it.skipIf(process.geteuid?.() !== 0)("names a directory that one may write to and not read", async () => {
     await chown(dir, NOBODY, NOBODY);
@@ -84,5 +100,14 @@ describe("atomicWriteFile", () => {
 
   it("reports a directory that is not there", async () => {
     await expect(atomicWriteFile(join(dir, "none", "x"), "new")).rejects.toMatchObject({ code: "PRL_IO" });
+  });
+});
+
+describe("createFile", () => {
+  it("makes a file once and leaves nothing beside it", async () => {
+    const path = join(dir, "token");
+    expect([await createFile(path, "first"), await createFile(path, "second")]).toEqual([true, false]);
+    expect(await readFile(path, "utf8")).toBe("first");
+    expect(await readdir(dir)).toEqual(["token"]);
   });
 });
