@@ -378,7 +378,7 @@ def everything():
     expect(results[0]?.run?.stdout.toString()).toMatch(/^\n[0-9a-f]{32} \[\]\n$/u);
   });
 
-  test("what runs before a call finds the arguments unread, and the function finds it", async () => {
+  test("Python that runs before a call finds the arguments unread, and the function finds its names", async () => {
     const beforeCall = "import sys\n\nUNREAD = sys.stdin.buffer.peek()[:8].decode()\n";
     const code = "import __main__\ndef f(x): return [__main__.UNREAD, x]";
     const tests = [{ input: [7], output: ['{"name":', 7] }];
