@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
-import { ownArgument } from "../../../../ts/config/schema/inference/own-arguments.ts";
+import { reservedArgument } from "../../../../ts/config/schema/inference/reserved-arguments.ts";
 
 const parse = (inference: Record<string, unknown>, more: Record<string, unknown> = {}) => {
   const { orchestrator = {}, model = {}, ...others } = more as Record<string, object>;
@@ -105,7 +105,7 @@ describe("inference.backend", () => {
       "inference.vllm.extra_args.3: -q: the run sets it: use inference.vllm.quantization",
       "inference.vllm.extra_args.5: --no-enable-prefix-caching: the run sets it: use inference.prefix_cache",
     ]);
-    expect(ownArgument("--logprobs-mode")).toBe("the run sets it, and works with no other value");
-    expect(ownArgument("--api-key=secret")).toContain("inference.vllm.api_key_var");
+    expect(reservedArgument("--logprobs-mode")).toBe("the run sets it, and works with no other value");
+    expect(reservedArgument("--api-key=secret")).toContain("inference.vllm.api_key_var");
   });
 });

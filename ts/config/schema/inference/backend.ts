@@ -5,7 +5,7 @@ import type { Problem } from "../problem.ts";
 import type { LoraBlock } from "../trainer/lora.ts";
 import type { weightBroadcastBlock } from "../transports.ts";
 import { type inferenceBlock, MOST_WAITING } from "./inference.ts";
-import { ownArgument } from "./own-arguments.ts";
+import { reservedArgument } from "./reserved-arguments.ts";
 import { type VllmBlock, vllmBlock } from "./vllm.ts";
 
 type Inference = z.output<typeof inferenceBlock>;
@@ -76,7 +76,7 @@ function* vllmProblems(
     yield { path: ["orchestrator", "client", "base_url"], message };
   }
   for (const [index, argument] of vllm.extra_args.entries()) {
-    const advice = ownArgument(argument);
+    const advice = reservedArgument(argument);
     if (advice !== null) yield { path: ["inference", "vllm", "extra_args", index], message: `${argument}: ${advice}` };
   }
 }

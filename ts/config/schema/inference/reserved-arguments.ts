@@ -38,7 +38,7 @@ const SHORT: Readonly<Record<string, string>> = {
 };
 
 /** What to do in place of giving this argument; null for one that may be given. */
-export function ownArgument(argument: string): string | null {
+export function reservedArgument(argument: string): string | null {
   if (!argument.startsWith("-") || /^-[\d.]/u.test(argument)) return null;
   const written = argument.replace(/=.*$/su, "").replace(/^-+/u, "").replaceAll("_", "-").replace(/^no-/u, "");
   const name = SHORT[written] ?? written;
