@@ -25,9 +25,7 @@ import { IS_LONG } from "../../../support/form.ts";
 
 /** Instances of each level: few in every run, 50 in the long one. */
 const PER_LEVEL = IS_LONG ? 50 : 6;
-/** Of rows with programs: no bound rests on many of their instances, and most of their time goes into the generators. */
-const PER_LEVEL_OF_PROGRAMS = IS_LONG ? 50 : 4;
-/** Of those whose generators take a second or more for one: together they took a third of the time of all rows of code. */
+/** Of rows whose generators take a second or more for one: together they took a third of the time of all rows of code. */
 const PER_LEVEL_OF_SLOW = IS_LONG ? 50 : 2;
 const SLOW: ReadonlySet<string> = new Set([
   "code/repo-feature",
@@ -77,7 +75,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
     }
     if (!isProgramRow(row)) return inspectRow(id, row, options);
     const programs = {
-      perLevel: SLOW.has(id) ? PER_LEVEL_OF_SLOW : PER_LEVEL_OF_PROGRAMS,
+      perLevel: SLOW.has(id) ? PER_LEVEL_OF_SLOW : PER_LEVEL,
       scored: SCORED,
       scoredLevels: SCORED_LEVELS,
       foreign: FOREIGN,
