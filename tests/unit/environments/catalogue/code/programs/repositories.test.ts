@@ -9,6 +9,7 @@ import { repoIssueFix } from "../../../../../../ts/environments/catalogue/code/r
 import type { Instance as Issue } from "../../../../../../ts/environments/catalogue/code/repo-issue-fix/draw.ts";
 import { filesIn, filesText } from "../../../../../../ts/environments/catalogue/code/repositories/answer-files.ts";
 import {
+  BEFORE_CHECK,
   CHECK,
   checker,
   FAILED,
@@ -109,7 +110,7 @@ describe("generated projects", () => {
     const verdictOf = (suite: string): string => {
       const call = `print(${CHECK}("suite", ${JSON.stringify(domainOf(project).pkg)}, json.load(sys.stdin), []))`;
       const answer = filesText({ "tests/test_issue.py": suite, "tests/__init__.py": "", "tests/notes.md": "Notes" });
-      return execFileSync(PYTHON, ["-c", `${checker(answer)}\n${call}`], {
+      return execFileSync(PYTHON, ["-c", `${BEFORE_CHECK}\n${checker(answer)}\n${call}`], {
         input: JSON.stringify(codeOf(project)),
         encoding: "utf8",
       }).trim();
