@@ -98,10 +98,16 @@ function run(environment: ReturnType<typeof duel>, client: PolicyClient) {
 describe("agents", () => {
   it("take no turn while the others are scored: a call that the rollout does not wait for is in no trace", async () => {
     const calls: (() => void)[] = [];
+    let bothCame = (): void => undefined;
+    const both = new Promise<void>((resolve) => (bothCame = resolve));
     const inner = policy();
     const client: PolicyClient = {
       async generate(request) {
-        if (request.tokenIds.length > 100) await new Promise<void>((resolve) => calls.push(resolve));
+        if (request.tokenIds.length > 100)
+          await new Promise<void>((resolve) => {
+            calls.push(resolve);
+            if (calls.length === 2) bothCame();
+          });
         return inner.generate(request);
       },
     };
@@ -118,6 +124,8 @@ describe("agents", () => {
           agent(name)
             .sample(late)
             .catch(() => undefined);
+        // Their prompts become tokens on another thread.
+        await both;
       },
       rewards: {
         turns: async ({ trace }) => {
