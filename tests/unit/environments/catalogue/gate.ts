@@ -26,7 +26,7 @@ import { IS_LONG } from "../../../support/form.ts";
 /** Instances of each level: few in every run, 50 in the long one. */
 const PER_LEVEL = IS_LONG ? 50 : 6;
 /** Of rows whose generators take a second or more for one: together they took a third of the time of all rows of code. */
-const PER_LEVEL_OF_SLOW = IS_LONG ? 50 : 2;
+const PER_LEVEL_OF_SLOW = IS_LONG ? 50 : 3;
 const SLOW: ReadonlySet<string> = new Set([
   "code/repo-feature",
   "code/repo-issue-fix",
