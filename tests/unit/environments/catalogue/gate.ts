@@ -40,9 +40,9 @@ const PER_LEVEL_OF_WORLDS = IS_LONG ? 50 : 4;
 /** Instances of each of these levels whose programs run in sandboxes, and instances in all on which programs without the skill run. */
 const SCORED = IS_LONG ? 50 : 1;
 const SCORED_LEVELS: readonly Level[] = IS_LONG ? LEVELS : [1, 5];
-const CHEATED = IS_LONG ? 10 : 1;
-/** Instances of each level on which the gold program of another one runs: their mean is bounded, so that few are enough. */
-const FOREIGN = IS_LONG ? 10 : 1;
+const CHEATED = IS_LONG ? 20 : 1;
+/** Instances of each level on which the gold program of another one runs. */
+const FOREIGN = IS_LONG ? 50 : 1;
 /** Near misses of an instance, and programs without the skill, that run there. Rows share most of the latter, which attack the harness. */
 const MISSES = IS_LONG ? 3 : 1;
 const CHEATS = IS_LONG ? 20 : 2;
