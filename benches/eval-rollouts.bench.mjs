@@ -11,6 +11,7 @@ import { report, rival } from "./measurement/report.mjs";
 const ROLLOUTS = 4_000;
 const ROUNDS = 3;
 const here = join(import.meta.dirname, "eval-rollouts");
+/** @type {(core: number, args: string[]) => [string, string[]]} */
 const onCore = (core, args) =>
   spawnSync("taskset", ["-c", "0", "true"]).status === 0
     ? ["taskset", ["-c", String(core), process.execPath, ...args]]

@@ -41,9 +41,12 @@ const manifest = (name) => ({
 /** The archive of a package. */
 function archiveOf(name) {
   writeFileSync(join(source, "package.json"), JSON.stringify(manifest(name)));
-  const [{ filename }] = JSON.parse(
-    execFileSync("npm", ["pack", "--json", "--ignore-scripts"], { cwd: source, stdio: "pipe" }),
-  );
+  const packed = execFileSync("npm", ["pack", "--json", "--ignore-scripts"], {
+    cwd: source,
+    encoding: "utf8",
+    stdio: "pipe",
+  });
+  const [{ filename }] = JSON.parse(packed);
   return readFileSync(join(source, filename));
 }
 

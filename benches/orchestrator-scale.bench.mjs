@@ -31,7 +31,9 @@ const LAG = { p99: "event_loop_lag/p99", max: "event_loop_lag/max" };
 
 const pinned = spawnSync("taskset", ["-acp", "0,1", String(process.pid)]).status === 0;
 if (!pinned) console.log("orchestrator-scale: taskset is not there, all cores are used");
+/** @type {[number, number]} */
 const PACED = [400, 1900];
+/** @type {[number, number]} */
 const FLAT_OUT = [100, 300];
 const runDir = mkdtempSync(join(tmpdir(), "prl-bench-"));
 try {

@@ -10,7 +10,9 @@ const args = process.argv.slice(2);
 const firstOption = args.findIndex((arg) => arg.startsWith("--"));
 const names = firstOption < 0 ? args : args.slice(0, firstOption);
 const options = firstOption < 0 ? [] : args.slice(firstOption);
-const files = readdirSync(import.meta.dirname, { recursive: true }).filter((file) => file.endsWith(".bench.mjs"));
+const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" }).filter((file) =>
+  file.endsWith(".bench.mjs"),
+);
 const nameOf = (file) => basename(file).replace(/(\.long)?\.bench\.mjs$/, "");
 const wanted = files.filter((file) => (names.length === 0 ? !file.includes(".long.") : names.includes(nameOf(file))));
 let failed = false;

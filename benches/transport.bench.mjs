@@ -32,8 +32,8 @@ async function weights() {
   for (let i = 0; i < SHARD_BYTES; i += 4) bytes.writeUInt32LE(Math.imul(i, 0x9e3779b1) >>> 0, i);
   writeFileSync(join(version, "model.safetensors"), bytes);
   const shards = [{ file: "model.safetensors", bytes: SHARD_BYTES, digest: digest(bytes) }];
-  const manifest = { format: "prl-weights", version: 1, digest: digest("1"), base: null, encoding: "full", shards };
-  await writeManifest(version, { ...manifest, canary: null });
+  const about = { format: "prl-weights", version: 1, digest: digest("1"), base: null };
+  await writeManifest(version, { ...about, encoding: "full", shards, canary: null });
   const publisher = openWeightNode(join(dir, "weights"), options);
   const source = await publisher.listen("127.0.0.1:0");
   let round = 0;

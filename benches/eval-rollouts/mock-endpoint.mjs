@@ -21,5 +21,8 @@ const server = createServer((request, response) => {
   });
 });
 server.keepAliveTimeout = 120_000;
-server.listen({ port: 0, host: "127.0.0.1", backlog: 8192 }, () => console.log(server.address().port));
+server.listen({ port: 0, host: "127.0.0.1", backlog: 8192 }, () => {
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  console.log(port);
+});
 process.stdin.resume().on("end", () => process.exit(0));

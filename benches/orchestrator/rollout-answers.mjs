@@ -15,7 +15,9 @@ const columns = {
   versionSpans: Uint32Array.of(0, 0xffffffff, PROMPT, 0),
   branchOffsets: Uint32Array.of(0, PROMPT + tokens),
 };
-const blob = encodeEpisode({ episode: {}, columns: [columns] }).subarray(ALIGNMENT);
+// Its episode is replaced in each answer.
+const episode = /** @type {any} */ ({});
+const blob = encodeEpisode({ episode, columns: [columns] }).subarray(ALIGNMENT);
 const text = "abcdefghijklmnopqrstuvwxyz".repeat(Math.ceil(tokens / 26)).slice(0, tokens);
 
 function episodeOf({ episode_id: id, env, task, group_id: group, run }) {
@@ -73,4 +75,7 @@ function tasksOf(url) {
 }
 
 server.keepAliveTimeout = 60_000;
-server.listen(0, "127.0.0.1", 4096, () => process.stdout.write(`http://127.0.0.1:${server.address().port}\n`));
+server.listen(0, "127.0.0.1", 4096, () => {
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  process.stdout.write(`http://127.0.0.1:${port}\n`);
+});

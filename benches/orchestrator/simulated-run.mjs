@@ -6,7 +6,12 @@ import { rlConfigSchema } from "../../dist/config/schema/rl.js";
 import { EngineFleet, runOrchestrator } from "../../dist/orchestrator/index.js";
 import { filesystemRollouts, writeHalf } from "../../dist/transports/index.js";
 
-/** `onStep(step)` is called when a batch is with the trainer; `engine` is the address that env workers get. */
+/**
+ * `engine` is the address that env workers get.
+ *
+ * @param {{ runDir: string, config: object, engine: string, workers: any, onStep?: (step: number) => void }} options `onStep` is called when a batch is
+ *   with the trainer.
+ */
 export async function simulatedRun({ runDir, config: input, engine, workers, onStep = () => {} }) {
   const config = rlConfigSchema.parse(input);
   const files = filesystemRollouts(runDir, "bench", 1);
@@ -25,6 +30,9 @@ export async function simulatedRun({ runDir, config: input, engine, workers, onS
     promptLogprobs: async () => new Float32Array(0),
     health: async () => holding,
     load: async () => [],
+    sleep: async () => {},
+    wakeUp: async () => {},
+    isSleeping: async () => false,
   };
   const quiet = { log() {}, event() {}, close() {} };
   const placed = {
@@ -41,21 +49,22 @@ export async function simulatedRun({ runDir, config: input, engine, workers, onS
     engines: new EngineFleet([placed], { maxMeanAbs: 0, metrics: quiet }),
     workers,
     rollouts: {
-      async send(step, batches, envNames) {
-        await files.send(step, batches, envNames);
+      async send(step, batches, envNames, commit) {
+        await files.send(step, batches, envNames, commit);
         published.add(step);
         // The last step always has a checkpoint; the trainer's half of it is empty here.
         if (step === config.max_steps) await writeHalf(checkpoints, step, "trainer", async () => undefined);
         onStep(step);
       },
+      recover: async (committed) => files.recover(committed),
       close: async () => {},
     },
     weights: {
       async receive(version, { signal }) {
         while (!published.has(version)) await delay(5, undefined, { signal });
-        const about = { format: "prl-weights", version, digest: String(version), base: null, encoding: "full" };
+        const about = { format: "prl-weights", version, digest: String(version), base: null };
         return {
-          manifest: { ...about, shards: [], canary: null },
+          manifest: { ...about, encoding: "full", shards: [], canary: null },
           source: { dir: runDir },
           acknowledge: async () => {},
           release: async () => {},

@@ -8,7 +8,10 @@ const EOS = 257;
 const tokenIds = Array.from({ length: TOKENS }, (_, t) => (t === TOKENS - 1 ? EOS : 97 + (t % 26)));
 const content = tokenIds.map((_, t) => ({ logprob: -t / TOKENS }));
 const server = createServer((request, response) => void answer(request, response));
-server.listen(0, "127.0.0.1", () => process.stdout.write(`http://127.0.0.1:${server.address().port}\n`));
+server.listen(0, "127.0.0.1", () => {
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  process.stdout.write(`http://127.0.0.1:${port}\n`);
+});
 
 async function answer(request, response) {
   request.resume();

@@ -1,8 +1,15 @@
 // A client of the generate endpoint that reads a stream.
 import { request as httpRequest } from "node:http";
 
-/** All tokens of a streamed answer; `onTokens` is called as soon as some arrive. */
-export function streamTokens(url, body, { agent, onTokens = () => undefined } = {}) {
+/**
+ * All tokens of a streamed answer; `onTokens` is called as soon as some arrive.
+ *
+ * @param {string} url
+ * @param {object} body
+ * @param {{ agent?: import("node:http").Agent, onTokens?: () => void }} options
+ */
+export function streamTokens(url, body, options = {}) {
+  const { agent, onTokens = () => undefined } = options;
   return new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json" };
     const sent = httpRequest(`${url}/inference/v1/generate`, { method: "POST", agent, headers }, (response) => {
