@@ -6,15 +6,15 @@
 use std::arch::x86_64::{
     __m128bh, __m128i, __m256, __m512, __m512bh, __m512i, _MM_HINT_T0, _mm_prefetch, _mm_storeu_si128,
     _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtneps_pbh,
-    _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm512_cvtne2ps_pbh, _mm512_loadu_ps, _mm512_loadu_si512,
-    _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps, _mm512_permutexvar_epi16, _mm512_setzero_ps, _mm512_setzero_si512,
-    _mm512_shuffle_i32x4, _mm512_storeu_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
-    _mm512_unpacklo_epi64,
+    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_maskz_loadu_epi16, _mm256_maskz_loadu_ps, _mm512_castsi256_si512,
+    _mm512_cvtne2ps_pbh, _mm512_inserti64x4, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mask_storeu_epi32,
+    _mm512_maskz_loadu_ps, _mm512_permutexvar_epi16, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_shuffle_i32x4,
+    _mm512_storeu_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 use std::ops::Range;
 
-use super::element::Element;
+use super::element::{Bf16, Element};
 
 /// Two bfloat16 numbers; the one with the lower k is in the low half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -218,6 +218,14 @@ fn four_pairs(values: &[f32]) -> __m128i {
 #[inline]
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
 pub(crate) fn sixteen_pairs(even: __m512, odd: __m512) -> __m512i {
+    // SAFETY: both are 512 bits, of which any are a value.
+    in_turn(unsafe { std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(odd, even)) })
+}
+
+/// The numbers of the lower half and those of the upper one in turn.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+fn in_turn(halves: __m512i) -> __m512i {
     /// The even numbers are the lower 16 of 32, the odd ones the upper.
     static ORDER: [u16; 2 * VECTOR] = {
         let mut order = [0; 2 * VECTOR];
@@ -229,11 +237,29 @@ pub(crate) fn sixteen_pairs(even: __m512, odd: __m512) -> __m512i {
         }
         order
     };
-    // SAFETY: all are 512 bits, of which any are a value.
-    unsafe {
-        let narrow = std::mem::transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(odd, even));
-        _mm512_permutexvar_epi16(_mm512_loadu_si512(ORDER.as_ptr().cast()), narrow)
-    }
+    // SAFETY: the order is 512 bits.
+    let order = unsafe { _mm512_loadu_si512(ORDER.as_ptr().cast()) };
+    _mm512_permutexvar_epi16(order, halves)
+}
+
+/// The first sixteen numbers of each, zeros where there are fewer, as pairs.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
+pub(crate) fn interleaved(even: &[Bf16], odd: &[Bf16]) -> __m512i {
+    let sixteen = |values: &[Bf16]| {
+        if values.len() >= VECTOR {
+            // SAFETY: there are sixteen numbers of 16 bits.
+            unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
+        } else {
+            let mask = ((1u32 << values.len()) - 1) as u16;
+            // SAFETY: the mask leaves out what is behind the end.
+            unsafe { _mm256_maskz_loadu_epi16(mask, values.as_ptr().cast()) }
+        }
+    };
+    in_turn(_mm512_inserti64x4::<1>(
+        _mm512_castsi256_si512(sixteen(even)),
+        sixteen(odd),
+    ))
 }
 
 /// The columns of four rows of four.

@@ -10,6 +10,8 @@ use crate::isa::Tier;
 use crate::kernels::amx::attend as amx;
 use crate::kernels::attention::{Kept, Keys, MOST_ROWS, Tile, padded, row_stride};
 use crate::kernels::buffer::{Buffer, Shared};
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::element::Bf16;
 use crate::kernels::transpose::transpose;
 
 /// Query rows of one task: enough that claiming the task costs little beside them, and in tiles that rounding the keys does.
@@ -62,9 +64,10 @@ pub(crate) fn attend_rows(pass: Pass<'_>, store: &LayerStore, turned: &[f32], ou
     let in_tiles = in_tiles(compute.tier(), config);
     let task_rows = if in_tiles { MOST_TASK_ROWS } else { TASK_ROWS };
     let mut units = Vec::new();
-    for (at, span) in rows.spans.iter().enumerate() {
-        let total = span.len * group;
-        for head in 0..config.num_kv_heads {
+    // Sequences of a group share the blocks of their prompt: a head of them, one sequence after the other, is read from a cache.
+    for head in 0..config.num_kv_heads {
+        for (at, span) in rows.spans.iter().enumerate() {
+            let total = span.len * group;
             for first in (0..total).step_by(task_rows) {
                 units.push(Unit {
                     span: at,
@@ -83,7 +86,7 @@ pub(crate) fn attend_rows(pass: Pass<'_>, store: &LayerStore, turned: &[f32], ou
             for unit in &units[range] {
                 match &store.blocks {
                     #[cfg(target_arch = "x86_64")]
-                    Blocks::F32(blocks) if in_tiles => {
+                    Blocks::Bf16(blocks) if in_tiles => {
                         attend_unit_in_tiles(pass, (blocks, turned), out, unit, &mut scratch.tiles);
                     }
                     Blocks::F32(blocks) => attend_unit(pass, (blocks, turned), out, unit, scratch),
@@ -98,7 +101,7 @@ pub(crate) fn attend_rows(pass: Pass<'_>, store: &LayerStore, turned: &[f32], ou
 #[cfg(target_arch = "x86_64")]
 fn attend_unit_in_tiles(
     pass: Pass<'_>,
-    (blocks, turned): (&BlocksOf<f32>, &[f32]),
+    (blocks, turned): (&BlocksOf<Bf16>, &[f32]),
     out: Shared<'_, f32>,
     unit: &Unit,
     scratch: &mut amx::Scratch,

@@ -73,10 +73,10 @@ pub(crate) struct BlocksOf<E: Number> {
     pub(crate) values: Buffer<E>,
 }
 
-/// Whether keys and values are rounded to bfloat16, and kept so: in AVX-512-BF16, where products round their other operand too. AMX rounds them where it
-/// multiplies them. Where weights are widened, a model has the bits of an f32 model with the same values, and keeps f32.
+/// Whether keys and values are rounded to bfloat16, and kept so: in AVX-512-BF16 and AMX, where products round their other operand too. Where weights are
+/// widened, a model has the bits of an f32 model with the same values, and keeps f32.
 pub(crate) fn keeps_bf16(config: &ModelConfig, tier: Tier) -> bool {
-    config.dtype == WeightDtype::Bf16 && tier == Tier::Avx512Bf16
+    config.dtype == WeightDtype::Bf16 && tier >= Tier::Avx512Bf16
 }
 
 impl KvCache {

@@ -1,7 +1,7 @@
 //! Causal attention of query rows over the keys of one sequence and one key-value head, in tiles of bfloat16 numbers.
 //!
-//! Queries, keys, values and the exponentials of the scores are rounded to bfloat16 where they are multiplied; scores, their maximum,
-//! exponentials and the sum of these are in f32, as in the kernel of the other tiers. A score is the chain over the head's width, an output the
+//! Keys and values are bfloat16 numbers. Queries and the exponentials of the scores are rounded to such where they are multiplied; scores, their
+//! maximum, exponentials and the sum of these are in f32, as in the kernel of the other tiers. A score is the chain over the head's width, an output the
 //! chain over the keys in groups of 32, counted from the sequence's start. Keys that a query does not see weigh 0, and those that no query of
 //! the call sees have values of 0, so the bits depend on the sequence alone.
 
@@ -11,7 +11,8 @@ use super::{SIDE, Sums, Tiles, place, tile_rows};
 use crate::isa::Tier;
 use crate::kernels::attention::{BLOCK_TOKENS, Keys, exponentials, first_key, padded};
 use crate::kernels::buffer::Buffer;
-use crate::kernels::pairs::{Pair, VECTOR, sixteen, sixteen_pairs, store};
+use crate::kernels::element::Bf16;
+use crate::kernels::pairs::{Pair, VECTOR, interleaved, store};
 use crate::kernels::{Lanes, tiered};
 
 /// Keys of a group: those of a row of a left tile, and the columns of two right tiles.
@@ -82,7 +83,7 @@ impl Groups {
 /// The tier is [`Tier::Amx`].
 pub(crate) unsafe fn attend<'a, 'q, F: Fn(usize) -> &'q [f32]>(
     queries: &Queries<'a, F>,
-    keys: &Keys<'_>,
+    keys: &Keys<'_, Bf16>,
     scratch: &'a mut Scratch,
 ) -> (usize, &'a [f32]) {
     let (rows, dim) = (queries.positions.len(), keys.head_dim);
@@ -179,7 +180,7 @@ fn divide_body<L: Lanes>(row: &mut [f32], by: f32) {
 
 /// Makes right tiles of the keys, `[group][pair of the head's width][key]`, and fetches the values meanwhile. What lies outside of the blocks that are seen becomes 0.
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
-fn pair_keys(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
+fn pair_keys(keys: &Keys<'_, Bf16>, groups: Groups, out: &mut [Pair]) {
     let size = keys.head_dim.div_ceil(GROUP) * SIDE * GROUP;
     for (at, out) in out.chunks_exact_mut(size).enumerate() {
         for half in 0..2 {
@@ -187,7 +188,7 @@ fn pair_keys(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
             let seen = (groups.first / BLOCK_TOKENS..=groups.last / BLOCK_TOKENS).contains(&at_block);
             let block = if seen { keys.key_block(at_block) } else { &[] };
             let values = if seen { keys.value_block(at_block) } else { &[] };
-            for line in values.chunks(VECTOR) {
+            for line in values.chunks(2 * VECTOR) {
                 _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
             }
             let mut rows = block.chunks(2 * BLOCK_TOKENS);
@@ -197,7 +198,7 @@ fn pair_keys(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
                     .unwrap_or_default()
                     .split_at_checked(BLOCK_TOKENS)
                     .unwrap_or_default();
-                store(sixteen_pairs(sixteen(even), sixteen(odd)), &mut out[half * VECTOR..]);
+                store(interleaved(even, odd), &mut out[half * VECTOR..]);
             }
         }
     }
@@ -205,7 +206,7 @@ fn pair_keys(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
 
 /// Makes right tiles of the values, `[32 columns][group][pair of keys][column]`. Keys that no row sees become 0.
 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512bf16")]
-fn pair_values(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
+fn pair_values(keys: &Keys<'_, Bf16>, groups: Groups, out: &mut [Pair]) {
     let width = padded(keys.head_dim);
     let size = groups.count * SIDE * GROUP;
     for at in 0..2 * groups.count {
@@ -221,8 +222,12 @@ fn pair_values(keys: &Keys<'_>, groups: Groups, out: &mut [Pair]) {
             let begin = (at * BLOCK_TOKENS / 2 + step) * GROUP;
             for (panel, out) in out.chunks_exact_mut(size).enumerate() {
                 for half in [0, VECTOR] {
-                    let part = |row: &[f32]| sixteen(row.get(panel * GROUP + half..).unwrap_or_default());
-                    store(sixteen_pairs(part(even), part(odd)), &mut out[begin + half..]);
+                    let from = panel * GROUP + half;
+                    let (even, odd) = (
+                        even.get(from..).unwrap_or_default(),
+                        odd.get(from..).unwrap_or_default(),
+                    );
+                    store(interleaved(even, odd), &mut out[begin + half..]);
                 }
             }
         }

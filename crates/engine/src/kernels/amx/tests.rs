@@ -30,20 +30,21 @@ struct Head {
 
 impl Head {
     /// Blocks in descending order, between blocks of numbers that no result may depend on.
-    fn stored(&self) -> (Vec<f32>, Vec<f32>, Vec<u32>) {
+    fn stored(&self) -> (Vec<Bf16>, Vec<Bf16>, Vec<u32>) {
         let (dim, width) = (self.dim, padded(self.dim));
         let length = self.keys.len() / dim;
         let blocks = length.div_ceil(BLOCK_TOKENS);
-        let mut keys = vec![f32::NAN; 2 * blocks * dim * BLOCK_TOKENS];
-        let mut values = vec![f32::NAN; 2 * blocks * width * BLOCK_TOKENS];
+        let not_a_number = Bf16::rounded(f32::NAN);
+        let mut keys = vec![not_a_number; 2 * blocks * dim * BLOCK_TOKENS];
+        let mut values = vec![not_a_number; 2 * blocks * width * BLOCK_TOKENS];
         let table: Vec<u32> = (0..blocks).map(|block| (2 * (blocks - block) - 1) as u32).collect();
         for token in 0..length {
             let (block, at) = (table[token / BLOCK_TOKENS] as usize, token % BLOCK_TOKENS);
             for d in 0..dim {
-                keys[(block * dim + d) * BLOCK_TOKENS + at] = self.keys[token * dim + d];
-                values[(block * BLOCK_TOKENS + at) * width + d] = self.values[token * dim + d];
+                keys[(block * dim + d) * BLOCK_TOKENS + at] = Bf16::rounded(self.keys[token * dim + d]);
+                values[(block * BLOCK_TOKENS + at) * width + d] = Bf16::rounded(self.values[token * dim + d]);
             }
-            values[(block * BLOCK_TOKENS + at) * width..][dim..width].fill(0.0);
+            values[(block * BLOCK_TOKENS + at) * width..][dim..width].fill(Bf16::default());
         }
         (keys, values, table)
     }
