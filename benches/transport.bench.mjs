@@ -63,6 +63,7 @@ async function batches() {
     set.add(RolloutSamples.parse(blob, 1), { advantage: 0.5, temperature: 1, envId: 0 });
   }
   const batch = await set.pack({ seqLen: 32_768 });
+  for (const name of ["trainer", "orchestrator"]) mkdirSync(join(dir, name));
   const receiver = await grpcRolloutReceiver(
     { runDir: join(dir, "trainer"), runId: "bench", attempt: 1 },
     "127.0.0.1:0",
