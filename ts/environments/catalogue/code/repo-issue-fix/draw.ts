@@ -23,7 +23,7 @@ export interface Instance {
   readonly favoured: string | null;
   /** Of the streams. */
   readonly seed: number;
-  /** Streams that the fault changes, and streams that it does not. */
+  /** Streams that the fault changes, and streams that it does not. Those that show the mutants are among them: no answer may bring one of these faults. */
   readonly siblings: readonly number[];
   readonly olds: readonly number[];
   /** Faults elsewhere on the way of the report, each of which a stream shows. */
@@ -91,9 +91,24 @@ export function make(rng: Rng, level: Level): Instance | null {
     level,
     favoured,
     seed,
-    siblings: changed.slice(0, MOST_SIBLINGS),
-    olds: olds.slice(0, OLDS),
+    ...hiddenStreams(changed, olds, mutants),
     ...mutants,
+  };
+}
+
+function hiddenStreams(
+  changed: readonly number[],
+  olds: readonly number[],
+  { shows }: Pick<Instance, "shows">,
+): Pick<Instance, "siblings" | "olds"> {
+  const showing = shows.map(({ stream }) => stream);
+  const [old, other] = [
+    showing.filter((index) => olds.includes(index)),
+    showing.filter((index) => !olds.includes(index)),
+  ];
+  return {
+    siblings: [...new Set([...other, ...changed])].slice(0, MOST_SIBLINGS),
+    olds: [...new Set([...old, ...olds])].slice(0, Math.max(OLDS, old.length)),
   };
 }
 

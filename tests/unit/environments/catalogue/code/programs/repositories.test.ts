@@ -6,7 +6,10 @@ import { ofSplit } from "../../../../../../ts/datasets/index.ts";
 import { repoFeature } from "../../../../../../ts/environments/catalogue/code/repo-feature/index.ts";
 import type { Instance as Wish } from "../../../../../../ts/environments/catalogue/code/repo-feature/draw.ts";
 import { repoIssueFix } from "../../../../../../ts/environments/catalogue/code/repo-issue-fix/index.ts";
-import type { Instance as Issue } from "../../../../../../ts/environments/catalogue/code/repo-issue-fix/draw.ts";
+import {
+  type Instance as Issue,
+  streamsOf,
+} from "../../../../../../ts/environments/catalogue/code/repo-issue-fix/draw.ts";
 import { filesIn, filesText } from "../../../../../../ts/environments/catalogue/code/repositories/answer-files.ts";
 import {
   BEFORE_CHECK,
@@ -15,7 +18,7 @@ import {
   FAILED,
   PASSED,
 } from "../../../../../../ts/environments/catalogue/code/repositories/checked.ts";
-import { versionOf } from "../../../../../../ts/environments/catalogue/code/repositories/observed.ts";
+import { firstDifference, versionOf } from "../../../../../../ts/environments/catalogue/code/repositories/observed.ts";
 import {
   codeOf,
   domainOf,
@@ -157,6 +160,22 @@ describe("repo-issue-fix", () => {
       );
       expect(wrong).toEqual([issue.report.length - 1]);
       expect(Math.min(issue.indirection, 5)).toBe(level);
+    }
+  });
+
+  test("hidden streams show each fault that a test has to catch", () => {
+    // The first ones had a fault that showed in none of the few streams that were hidden, so that an answer could bring it.
+    const seeds = IS_LONG ? range(120) : [6, 31, 50];
+    for (const seed of seeds) {
+      const issue = drawInstance(row, 1, createRng(seed)).instance as Issue;
+      const streams = streamsOf(issue);
+      const hidden = [...issue.olds, ...issue.siblings].map((index) => at(streams, index));
+      const right = versionOf(issue.project);
+      for (const mutant of issue.mutants) {
+        const wrong = versionOf(issue.project, [mutant]);
+        const shows = hidden.filter((stream) => firstDifference(right.answers(stream), wrong.answers(stream)) !== null);
+        expect(shows.length, `seed ${seed}: ${JSON.stringify(mutant)}`).toBeGreaterThan(0);
+      }
     }
   });
 
