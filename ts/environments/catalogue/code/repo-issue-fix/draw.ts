@@ -96,6 +96,7 @@ export function make(rng: Rng, level: Level): Instance | null {
   };
 }
 
+/** Streams that show a mutant come first, so that all of them are hidden tests. */
 function hiddenStreams(
   changed: readonly number[],
   olds: readonly number[],
