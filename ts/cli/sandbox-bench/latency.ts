@@ -220,7 +220,7 @@ export function quantiles(
       better: "lower",
       ours: at("ours"),
       rivals: Object.fromEntries(rivals.map((contender) => [contender, at(contender)])),
-      bars: percent === 50 ? bars.filter(({ of }) => samples.has(of)) : [],
+      bars: percent === 50 ? bars : [],
     });
   }
 }

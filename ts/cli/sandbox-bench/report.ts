@@ -6,7 +6,10 @@ import { join } from "node:path";
 
 import type { Output } from "../command.ts";
 
-/** A bound that one figure must reach; `of` is a rival of the same figure, or absent for a bound in the figure's own unit. */
+/**
+ * A bound that one figure must reach; `of` is a rival of the same figure, or null for a bound in the figure's own unit. It counts only where the rival
+ * is installed.
+ */
 export interface Bar {
   readonly of: string | null;
   /** Ours may be at most this many times the rival's (lower is better), or must be at least this many times (higher is better). */
@@ -48,7 +51,8 @@ export class Report {
     const beside = Object.entries(rivals).map(
       ([rival, value]) => `${rival} ${format(value)} (${ratioTo(value).toFixed(2)}x)`,
     );
-    const bars = figure.bars.map((bar) => ({ ...bar, ...judge(figure, bar) }));
+    const measured = figure.bars.filter(({ of }) => of === null || of in rivals);
+    const bars = measured.map((bar) => ({ ...bar, ...judge(figure, bar) }));
     const verdicts = bars.map(({ text, reached }) => `${reached ? "ok" : "MISSED"}: ${text}`);
     this.#out.write(`${[`${name} ${format(ours)} ${unit}`, ...beside, ...verdicts].join(" | ")}\n`);
     if (bars.some(({ reached }) => !reached)) this.missed.push(name);
