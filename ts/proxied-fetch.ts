@@ -36,8 +36,11 @@ export function proxiesOf(env: Readonly<Record<string, string | undefined>>): Pr
 /** As `fetch`, and PRL_CONFIG_ENVIRONMENT when a variable names no proxy. Hosts of this machine need no entry in NO_PROXY. */
 export async function proxiedFetch(proxies: Proxies, url: string | URL, init: RequestInit = {}): Promise<Response> {
   if (proxyFor(proxies, url) === null) return fetch(url, init);
-  const key = JSON.stringify(proxies);
-  const agent = agents.get(key) ?? (await agentOf(proxies));
+  const { hostname } = new URL(url);
+  // undici compares names and knows no ranges, and this machine has all addresses of 127.0.0.0/8.
+  const here = HERE.test(hostname) ? hostname : "";
+  const key = JSON.stringify([proxies, here]);
+  const agent = agents.get(key) ?? (await agentOf(proxies, here));
   agents.set(key, agent);
   // Node's fetch takes an agent of any version of undici; its types know one version.
   return fetch(url, { ...init, dispatcher: agent } as unknown as RequestInit);
@@ -46,7 +49,7 @@ export async function proxiedFetch(proxies: Proxies, url: string | URL, init: Re
 /** New connections to the server of `url`; null: no proxy is for it, as for this machine. Errors: PRL_CONFIG_ENVIRONMENT when a variable names no proxy. */
 export async function proxyAgent(proxies: Proxies, url: string): Promise<Dispatcher | null> {
   const isHere = HERE.test(new URL(url).hostname);
-  return isHere || proxyFor(proxies, url) === null ? null : agentOf(proxies);
+  return isHere || proxyFor(proxies, url) === null ? null : agentOf(proxies, "");
 }
 
 /** undici's agent would take the proxy of http for https, too. */
@@ -54,19 +57,20 @@ function proxyFor({ https, http }: Proxies, url: string | URL): Named | null {
   return new URL(url).protocol === "https:" ? https : http;
 }
 
-/** By their proxies: connections are kept as long as the process lives. */
+/** By their proxies and the name of this machine: connections are kept as long as the process lives. */
 const agents = new Map<string, Dispatcher>();
 const PROTOCOLS = ["http:", "https:", "socks5:", "socks:"];
 const LOCAL = "localhost,127.0.0.1,[::1]";
 const HERE = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/u;
 
-async function agentOf({ https, http, no }: Proxies): Promise<Dispatcher> {
+/** `here`: another name of this machine, or none. */
+async function agentOf({ https, http, no }: Proxies, here: string): Promise<Dispatcher> {
   const { EnvHttpProxyAgent } = await import("undici");
   return new EnvHttpProxyAgent({
     // An empty text is no proxy; undefined would be that of the process.
     httpsProxy: addressOf(https),
     httpProxy: addressOf(http),
-    noProxy: no === "*" ? no : `${no},${LOCAL}`,
+    noProxy: no === "*" ? no : `${no},${LOCAL},${here}`,
     // Proxies often allow tunnels to the port of https only.
     proxyTunnel: false,
   });

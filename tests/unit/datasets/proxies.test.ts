@@ -2,12 +2,13 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, request as ask, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { datasetFiles } from "../../../ts/datasets/dataset.ts";
 import { hubSettings } from "../../../ts/hub/settings.ts";
+import { proxiedFetch, proxiesOf } from "../../../ts/proxied-fetch.ts";
 import { mockHub, type MockHub } from "../../support/hub/mock-hub.ts";
 
 const FILES = { "main/train.jsonl": Buffer.from('{"text": "a"}\n'.repeat(100)) };
@@ -93,6 +94,20 @@ test.each([{ NO_PROXY: `other.example,.invalid` }, { NO_PROXY: "*" }, { no_proxy
 test("a hub of this machine is reached without it", async () => {
   await fetched({ HF_ENDPOINT: hub.url, HTTP_PROXY: address() });
   expect(seen).toEqual([]);
+});
+
+test.skipIf(platform() !== "linux").each(["127.0.0.2", "127.255.0.9"])("nor is one at %s", async (host) => {
+  const server = createServer((_request, response) => void response.end("direct"));
+  await new Promise<void>((done) => server.listen(0, host, done));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const response = await proxiedFetch(proxiesOf({ ALL_PROXY: address() }), `http://${host}:${port}/`);
+    expect(await response.text()).toBe("direct");
+    expect(seen).toEqual([]);
+  } finally {
+    server.closeAllConnections();
+    await new Promise<void>((done) => server.close(() => done()));
+  }
 });
 
 test("a variable that names no proxy is named, without its password", async () => {
