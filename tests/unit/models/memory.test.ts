@@ -152,14 +152,17 @@ describe.runIf(process.platform === "linux").each(["float32", "bfloat16"])("with
     const beside = { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS };
     await (await trained({ lora: { rank: 16 } })).close();
     const before = resident();
-    const trainer = await trained({ lora: { rank: 16 } });
-    const server = await loadModel(dir, { ...beside, weightsOf: trainer });
-    const more = await added(() => loadModel(dir, { ...beside, weightsOf: trainer }));
-    expect(more, `${more} bytes`).toBeLessThan(0.5 * weights);
-    await trainer.close();
-    await server.close();
+    // What the tests themselves hold changes by as much as half of the weights; what is left behind adds up.
+    for (let round = 0; round < 3; round++) {
+      const trainer = await trained({ lora: { rank: 16 } });
+      const server = await loadModel(dir, { ...beside, weightsOf: trainer });
+      const more = await added(() => loadModel(dir, { ...beside, weightsOf: trainer }));
+      expect(more, `${more} bytes`).toBeLessThan(0.5 * weights);
+      await trainer.close();
+      await server.close();
+    }
     const left = resident() - before;
-    expect(left, `${left} bytes`).toBeLessThan(0.5 * weights);
+    expect(left, `${left} bytes`).toBeLessThan(1.5 * weights);
   });
 
   test("of a server: weights", async () => {
