@@ -7,8 +7,8 @@ import { join } from "node:path";
 import type { Output } from "../command.ts";
 
 /**
- * A bound that one figure must reach; `of` is a rival of the same figure, or null for a bound in the figure's own unit. It counts only where the rival
- * is installed.
+ * A bound that one figure must reach; `of` is a rival of the same figure, or null for a bound in the figure's own unit. It is judged only where
+ * the rival was measured: some are not installed everywhere.
  */
 export interface Bar {
   readonly of: string | null;
@@ -51,11 +51,10 @@ export class Report {
     const beside = Object.entries(rivals).map(
       ([rival, value]) => `${rival} ${format(value)} (${ratioTo(value).toFixed(2)}x)`,
     );
-    const measured = figure.bars.filter(({ of }) => of === null || of in rivals);
-    const bars = measured.map((bar) => ({ ...bar, ...judge(figure, bar) }));
-    const verdicts = bars.map(({ text, reached }) => `${reached ? "ok" : "MISSED"}: ${text}`);
+    const bars = figure.bars.map((bar) => ({ ...bar, ...judge(figure, bar) }));
+    const verdicts = bars.map(({ text, reached }) => `${verdictOf(reached)}: ${text}`);
     this.#out.write(`${[`${name} ${format(ours)} ${unit}`, ...beside, ...verdicts].join(" | ")}\n`);
-    if (bars.some(({ reached }) => !reached)) this.missed.push(name);
+    if (bars.some(({ reached }) => reached === false)) this.missed.push(name);
     this.figures.push(figure);
     const ratios = Object.values(rivals).map(ratioTo);
     const ratio = ratios.length === 0 ? null : Math.min(...ratios);
@@ -66,12 +65,19 @@ export class Report {
   }
 }
 
-function judge({ better, ours, rivals, unit }: Figure, { of, factor }: Bar): { text: string; reached: boolean } {
-  const against = of === null ? 1 : (rivals[of] ?? Number.NaN);
-  const bound = against * factor;
+/** `reached` is null where the rival was not measured. */
+function judge({ better, ours, rivals, unit }: Figure, { of, factor }: Bar): { text: string; reached: boolean | null } {
+  const against = of === null ? 1 : rivals[of];
   const word = better === "lower" ? "at most" : "at least";
   const what = of === null ? `${format(factor)} ${unit}` : `${Number(factor.toPrecision(3))} x ${of}`;
+  if (against === undefined) return { text: `${word} ${what}`, reached: null };
+  const bound = against * factor;
   return { text: `${word} ${what}`, reached: better === "lower" ? ours <= bound : ours >= bound };
+}
+
+function verdictOf(reached: boolean | null): string {
+  if (reached === null) return "not judged";
+  return reached ? "ok" : "MISSED";
 }
 
 function format(value: number): string {

@@ -22,7 +22,7 @@ test("a bar counts where its rival was measured", () => {
   report.add({ ...figure, name: "alone", rivals: {}, bars: [{ of: null, factor: 99 }] });
   expect(report.missed).toEqual(["with"]);
   expect(lines).toEqual([
-    "without 100 runs/s | floor 120 (0.83x) | ok: at least 0.8 x floor\n",
+    "without 100 runs/s | floor 120 (0.83x) | not judged: at least 2.5 x bubblewrap | ok: at least 0.8 x floor\n",
     "with 100 runs/s | floor 120 (0.83x) | bubblewrap 50.0 (2.00x) | MISSED: at least 2.5 x bubblewrap | ok: at least 0.8 x floor\n",
     "alone 100 runs/s | ok: at least 99.0 runs/s\n",
   ]);
