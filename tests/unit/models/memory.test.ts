@@ -152,7 +152,8 @@ describe.runIf(process.platform === "linux").each(["float32", "bfloat16"])("with
     const beside = { threads: 2, maxNumSeqs: 1, maxModelLen: ROWS };
     await (await trained({ lora: { rank: 16 } })).close();
     const before = resident();
-    // What the tests themselves hold changes by as much as half of the weights; what is left behind adds up.
+    // What the tests themselves hold may change by as much as half of the weights in one round; weights that are left behind are there in all.
+    const left: number[] = [];
     for (let round = 0; round < 3; round++) {
       const trainer = await trained({ lora: { rank: 16 } });
       const server = await loadModel(dir, { ...beside, weightsOf: trainer });
@@ -160,9 +161,9 @@ describe.runIf(process.platform === "linux").each(["float32", "bfloat16"])("with
       expect(more, `${more} bytes`).toBeLessThan(0.5 * weights);
       await trainer.close();
       await server.close();
+      left.push(resident() - before);
     }
-    const left = resident() - before;
-    expect(left, `${left} bytes`).toBeLessThan(1.5 * weights);
+    expect(Math.min(...left), `${left.join(", ")} bytes`).toBeLessThan(0.5 * weights);
   });
 
   test("of a server: weights", async () => {
