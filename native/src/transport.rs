@@ -12,6 +12,7 @@ use prl_transport::{
 
 use crate::error::NativeError;
 use crate::numbers::whole;
+use crate::runtime::promise;
 
 /// What both ends of a connection need.
 #[napi(object, use_nullable = true)]
@@ -91,7 +92,7 @@ impl NativeRolloutReceiver {
         options: NativeTransportOptions,
     ) -> napi::Result<PromiseRaw<'_, NativeRolloutReceiver>> {
         let (credentials, times) = options.read()?;
-        env.spawn_future(async move {
+        promise(env, async move {
             let inbox = Inbox::new(inbox, run_id);
             let receiver = RolloutReceiver::listen(&listen, inbox, &credentials, times).await;
             Ok(Self {
@@ -109,7 +110,7 @@ impl NativeRolloutReceiver {
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let receiver = Arc::clone(&self.receiver);
-        env.spawn_future(async move {
+        promise(env, async move {
             receiver.close().await;
             Ok(())
         })
@@ -147,7 +148,9 @@ impl NativeRolloutSender {
     #[napi(catch_unwind)]
     pub fn deliver<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, u32>> {
         let sender = Arc::clone(&self.sender);
-        env.spawn_future(async move { Ok(sender.deliver().await.map_err(NativeError::from)? as u32) })
+        promise(env, async move {
+            Ok(sender.deliver().await.map_err(NativeError::from)? as u32)
+        })
     }
 
     /// Ends deliveries that are under way.
@@ -213,7 +216,7 @@ impl NativeWeightNode {
     #[napi(catch_unwind)]
     pub fn listen<'env>(&self, env: &'env Env, listen: String) -> napi::Result<PromiseRaw<'env, String>> {
         let node = Arc::clone(&self.node);
-        env.spawn_future(async move {
+        promise(env, async move {
             let address = node.listen(&listen).await.map_err(NativeError::from)?;
             Ok(address.to_string())
         })
@@ -229,7 +232,7 @@ impl NativeWeightNode {
     ) -> napi::Result<PromiseRaw<'env, String>> {
         let node = Arc::clone(&self.node);
         let wanted = wanted.read()?;
-        env.spawn_future(async move {
+        promise(env, async move {
             let sources = addresses(&sources).map_err(NativeError::from)?;
             let manifest = node.describe(&wanted, &sources).await.map_err(NativeError::from)?;
             let text = serde_json::to_string(&manifest);
@@ -247,7 +250,7 @@ impl NativeWeightNode {
     ) -> napi::Result<PromiseRaw<'env, NativePulledWeights>> {
         let node = Arc::clone(&self.node);
         let wanted = wanted.read()?;
-        env.spawn_future(async move {
+        promise(env, async move {
             let sources = addresses(&sources).map_err(NativeError::from)?;
             let pulled = node.pull(&wanted, &sources).await.map_err(NativeError::from)?;
             Ok(NativePulledWeights {
@@ -269,7 +272,7 @@ impl NativeWeightNode {
     ) -> napi::Result<PromiseRaw<'env, ()>> {
         let node = Arc::clone(&self.node);
         let version = whole("version", version)?;
-        env.spawn_future(async move {
+        promise(env, async move {
             let sources = addresses(&sources).map_err(NativeError::from)?;
             let answer = node.acknowledge(version, &digest, &sources).await;
             Ok(answer.map_err(NativeError::from)?)
@@ -286,7 +289,7 @@ impl NativeWeightNode {
     ) -> napi::Result<PromiseRaw<'env, ()>> {
         let node = Arc::clone(&self.node);
         let version = whole("version", version)?;
-        env.spawn_future(async move {
+        promise(env, async move {
             let heard = node.acknowledged(version, &digest).await;
             Ok(heard.map_err(NativeError::from)?)
         })
@@ -296,14 +299,16 @@ impl NativeWeightNode {
     #[napi(catch_unwind)]
     pub fn prune<'env>(&self, env: &'env Env, keep: u32) -> napi::Result<PromiseRaw<'env, ()>> {
         let node = Arc::clone(&self.node);
-        env.spawn_future(async move { Ok(node.prune(keep as usize).await.map_err(NativeError::from)?) })
+        promise(env, async move {
+            Ok(node.prune(keep as usize).await.map_err(NativeError::from)?)
+        })
     }
 
     /// Ends serving and pulling.
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let node = Arc::clone(&self.node);
-        env.spawn_future(async move {
+        promise(env, async move {
             node.close().await;
             Ok(())
         })

@@ -16,6 +16,7 @@ use super::process::{NativeProcessInfo, NativeSandboxProcess};
 use super::request::{NativeExecRequest, NativeStartRequest};
 use super::result::{NativeRunResult, isolation_name};
 use crate::error::NativeError;
+use crate::runtime::promise;
 
 /// A held sandbox as its daemon describes it.
 #[napi(object, use_nullable = true)]
@@ -125,7 +126,7 @@ impl NativeSandboxBox {
         let held = self.held.clone();
         let flight = self.cancels.enter(&request.key);
         let request = request.into();
-        env.spawn_future(async move {
+        promise(env, async move {
             let ended = held.exec(request, flight.token()).await;
             Ok(NativeRunResult::from(ended.map_err(NativeError::from)?))
         })
@@ -140,7 +141,7 @@ impl NativeSandboxBox {
     ) -> napi::Result<PromiseRaw<'env, NativeSandboxProcess>> {
         let (held, cancels) = (self.held.clone(), self.cancels.clone());
         let request = request.into();
-        env.spawn_future(async move {
+        promise(env, async move {
             let process = held.start(request).await.map_err(NativeError::from)?;
             Ok(NativeSandboxProcess::new(process, cancels))
         })
@@ -150,7 +151,7 @@ impl NativeSandboxBox {
     #[napi(catch_unwind)]
     pub fn processes<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Vec<NativeProcessInfo>>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let processes = held.processes().await.map_err(NativeError::from)?;
             let infos = processes.iter().map(|process| process.info().clone().into());
             Ok(infos.collect())
@@ -173,7 +174,7 @@ impl NativeSandboxBox {
         max_bytes: Option<f64>,
     ) -> napi::Result<PromiseRaw<'env, Buffer>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let read = held.read(&path, offset as u64, max_bytes.map(|bytes| bytes as u64));
             Ok(Buffer::from(read.await.map_err(NativeError::from)?))
         })
@@ -190,7 +191,7 @@ impl NativeSandboxBox {
     ) -> napi::Result<PromiseRaw<'env, NativeFileInfo>> {
         let held = self.held.clone();
         let content = content.to_vec().into();
-        env.spawn_future(async move {
+        promise(env, async move {
             let written = held.write(&path, content, mode).await;
             Ok(NativeFileInfo::from(written.map_err(NativeError::from)?))
         })
@@ -199,7 +200,9 @@ impl NativeSandboxBox {
     #[napi(catch_unwind)]
     pub fn stat<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, NativeFileInfo>> {
         let held = self.held.clone();
-        env.spawn_future(async move { Ok(NativeFileInfo::from(held.stat(&path).await.map_err(NativeError::from)?)) })
+        promise(env, async move {
+            Ok(NativeFileInfo::from(held.stat(&path).await.map_err(NativeError::from)?))
+        })
     }
 
     /// `depth` is the number of levels.
@@ -212,7 +215,7 @@ impl NativeSandboxBox {
         max_entries: Option<u32>,
     ) -> napi::Result<PromiseRaw<'env, NativeDirectory>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let listed = held.list_directory(&path, depth, max_entries).await;
             Ok(NativeDirectory::from(listed.map_err(NativeError::from)?))
         })
@@ -221,7 +224,7 @@ impl NativeSandboxBox {
     #[napi(catch_unwind)]
     pub fn make_directory<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, NativeFileInfo>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let made = held.make_directory(&path).await;
             Ok(NativeFileInfo::from(made.map_err(NativeError::from)?))
         })
@@ -235,7 +238,7 @@ impl NativeSandboxBox {
         to: String,
     ) -> napi::Result<PromiseRaw<'env, NativeFileInfo>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let renamed = held.rename(&from, &to).await;
             Ok(NativeFileInfo::from(renamed.map_err(NativeError::from)?))
         })
@@ -244,7 +247,9 @@ impl NativeSandboxBox {
     #[napi(catch_unwind)]
     pub fn remove<'env>(&self, env: &'env Env, path: String, recursive: bool) -> napi::Result<PromiseRaw<'env, ()>> {
         let held = self.held.clone();
-        env.spawn_future(async move { Ok(held.remove(&path, recursive).await.map_err(NativeError::from)?) })
+        promise(env, async move {
+            Ok(held.remove(&path, recursive).await.map_err(NativeError::from)?)
+        })
     }
 
     /// Watches a directory. The promise resolves when no later change can be missed.
@@ -256,7 +261,7 @@ impl NativeSandboxBox {
         recursive: bool,
     ) -> napi::Result<PromiseRaw<'env, NativeBoxWatch>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let watch = held.watch(&path, recursive).await.map_err(NativeError::from)?;
             Ok(NativeBoxWatch::new(watch))
         })
@@ -271,7 +276,7 @@ impl NativeSandboxBox {
         to: String,
     ) -> napi::Result<PromiseRaw<'env, NativeUploaded>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let uploaded = held.upload_directory(&PathBuf::from(from), &to).await;
             Ok(NativeUploaded::from(uploaded.map_err(NativeError::from)?))
         })
@@ -287,7 +292,7 @@ impl NativeSandboxBox {
         max_bytes: f64,
     ) -> napi::Result<PromiseRaw<'env, NativeUnpacked>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let unpacked = held
                 .download_directory(&from, &PathBuf::from(to), max_bytes as u64)
                 .await;
@@ -304,7 +309,7 @@ impl NativeSandboxBox {
         labels: HashMap<String, String>,
     ) -> napi::Result<PromiseRaw<'env, NativeSnapshot>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let snapshot = held.snapshot(&id, labels).await;
             Ok(NativeSnapshot::from(snapshot.map_err(NativeError::from)?))
         })
@@ -328,7 +333,7 @@ impl NativeSandboxBox {
         lifetime_ms: Option<f64>,
     ) -> napi::Result<PromiseRaw<'env, NativeBoxInfo>> {
         let held = self.held.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let lifetime = lifetime_ms.map(|ms| Duration::from_millis(ms as u64));
             let info = held.set_lifetime(lifetime).await.map_err(NativeError::from)?;
             Ok(NativeBoxInfo::new(String::new(), info))
@@ -339,6 +344,6 @@ impl NativeSandboxBox {
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let held = self.held.clone();
-        env.spawn_future(async move { Ok(held.close().await.map_err(NativeError::from)?) })
+        promise(env, async move { Ok(held.close().await.map_err(NativeError::from)?) })
     }
 }

@@ -11,6 +11,7 @@ use prl_sandbox_proto::watch_event::Kind as Change;
 use prl_sandbox_proto::{ArchiveReply, Directory, FileInfo, WatchEvent};
 
 use crate::error::NativeError;
+use crate::runtime::promise;
 
 /// A file, directory or link in a sandbox.
 #[napi(object, use_nullable = true)]
@@ -86,7 +87,7 @@ impl NativeBoxWatch {
     #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Option<NativeWatchEvent>>> {
         let (watch, closed) = (Arc::clone(&self.watch), self.closed.clone());
-        env.spawn_future(async move {
+        promise(env, async move {
             let mut watch = watch.lock().await;
             let next = closed.run_until_cancelled(watch.next()).await;
             let event = next.transpose().map_err(NativeError::from)?.flatten();

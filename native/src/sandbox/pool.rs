@@ -15,6 +15,7 @@ use super::request::{NativeCreateRequest, NativeRunRequest, NativeTestsRequest};
 use super::result::NativeRunResult;
 use super::test_run::{NativeTestsResult, collect};
 use crate::error::NativeError;
+use crate::runtime::promise;
 
 /// How to start an embedded daemon.
 #[napi(object, use_nullable = true)]
@@ -91,7 +92,7 @@ impl NativeSandboxPool {
     /// Starts a daemon that ends with the handle.
     #[napi(catch_unwind)]
     pub fn start(env: &Env, options: NativeSandboxStart) -> napi::Result<PromiseRaw<'_, NativeSandboxPool>> {
-        env.spawn_future(async move {
+        promise(env, async move {
             let options = DaemonOptions {
                 binary: PathBuf::from(options.binary),
                 args: options.args,
@@ -106,7 +107,7 @@ impl NativeSandboxPool {
     #[napi(catch_unwind)]
     pub fn connect(env: &Env, options: NativeSandboxConnect) -> napi::Result<PromiseRaw<'_, NativeSandboxPool>> {
         let (addresses, connect) = connect_options(options)?;
-        env.spawn_future(async move {
+        promise(env, async move {
             let client = Client::connect(addresses, connect).await.map_err(NativeError::from)?;
             Ok(Self::new(client))
         })
@@ -127,7 +128,7 @@ impl NativeSandboxPool {
         let request = request.into_proto()?;
         let client = self.client.clone();
         let flight = self.cancels.enter(&request.idempotency_key);
-        env.spawn_future(async move {
+        promise(env, async move {
             let ended = client.run_once(request, flight.token()).await;
             Ok(NativeRunResult::from(ended.map_err(NativeError::from)?))
         })
@@ -143,7 +144,7 @@ impl NativeSandboxPool {
         let cases = request.cases.len();
         let request = request.into_proto()?;
         let client = self.client.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let run = client
                 .run_tests(request, flight.token().clone())
                 .map_err(NativeError::from)?;
@@ -165,7 +166,7 @@ impl NativeSandboxPool {
     ) -> napi::Result<PromiseRaw<'env, NativeSandboxBox>> {
         let request = request.into_proto()?;
         let (client, cancels) = (self.client.clone(), self.cancels.clone());
-        env.spawn_future(async move {
+        promise(env, async move {
             let held = client.create(request).await.map_err(NativeError::from)?;
             Ok(NativeSandboxBox::new(held, cancels))
         })
@@ -175,7 +176,7 @@ impl NativeSandboxPool {
     #[napi(catch_unwind)]
     pub fn open<'env>(&self, env: &'env Env, id: String) -> napi::Result<PromiseRaw<'env, NativeSandboxBox>> {
         let (client, cancels) = (self.client.clone(), self.cancels.clone());
-        env.spawn_future(async move {
+        promise(env, async move {
             let held = client.open(&id).await.map_err(NativeError::from)?;
             Ok(NativeSandboxBox::new(held, cancels))
         })
@@ -189,7 +190,7 @@ impl NativeSandboxPool {
         labels: HashMap<String, String>,
     ) -> napi::Result<PromiseRaw<'env, Vec<NativeBoxInfo>>> {
         let client = self.client.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let boxes = client.list(labels).await.map_err(NativeError::from)?;
             let of = |(address, info)| NativeBoxInfo::new(address, info);
             Ok(boxes.into_iter().map(of).collect())
@@ -204,7 +205,9 @@ impl NativeSandboxPool {
         labels: HashMap<String, String>,
     ) -> napi::Result<PromiseRaw<'env, Vec<String>>> {
         let client = self.client.clone();
-        env.spawn_future(async move { Ok(client.close_all(labels).await.map_err(NativeError::from)?) })
+        promise(env, async move {
+            Ok(client.close_all(labels).await.map_err(NativeError::from)?)
+        })
     }
 
     /// The snapshots that have all of these labels.
@@ -215,7 +218,7 @@ impl NativeSandboxPool {
         labels: HashMap<String, String>,
     ) -> napi::Result<PromiseRaw<'env, Vec<NativeSnapshot>>> {
         let client = self.client.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let snapshots = client.snapshots(labels).await.map_err(NativeError::from)?;
             Ok(snapshots.into_iter().map(NativeSnapshot::from).collect())
         })
@@ -224,13 +227,15 @@ impl NativeSandboxPool {
     #[napi(catch_unwind)]
     pub fn delete_snapshot<'env>(&self, env: &'env Env, id: String) -> napi::Result<PromiseRaw<'env, ()>> {
         let client = self.client.clone();
-        env.spawn_future(async move { Ok(client.delete_snapshot(&id).await.map_err(NativeError::from)?) })
+        promise(env, async move {
+            Ok(client.delete_snapshot(&id).await.map_err(NativeError::from)?)
+        })
     }
 
     #[napi(catch_unwind)]
     pub fn capabilities<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Vec<NativeSandboxCapabilities>>> {
         let client = self.client.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let daemons = client.capabilities().await.map_err(NativeError::from)?;
             Ok(daemons.into_iter().map(NativeSandboxCapabilities::from).collect())
         })
@@ -239,7 +244,7 @@ impl NativeSandboxPool {
     #[napi(catch_unwind)]
     pub fn health<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Vec<NativeSandboxHealth>>> {
         let client = self.client.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             let daemons = client.health().await.map_err(NativeError::from)?;
             Ok(daemons.into_iter().map(NativeSandboxHealth::from).collect())
         })
@@ -249,7 +254,7 @@ impl NativeSandboxPool {
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let client = self.client.clone();
-        env.spawn_future(async move {
+        promise(env, async move {
             client.close().await;
             Ok(())
         })

@@ -12,6 +12,7 @@ use super::cancels::Cancels;
 use super::request::NativeRunLimits;
 use super::result::NativeRunResult;
 use crate::error::NativeError;
+use crate::runtime::promise;
 
 /// A process as its daemon describes it.
 #[napi(object, use_nullable = true)]
@@ -90,7 +91,7 @@ impl NativeSandboxProcess {
     ) -> napi::Result<PromiseRaw<'env, f64>> {
         let process = self.process.clone();
         let data = data.to_vec().into();
-        env.spawn_future(async move {
+        promise(env, async move {
             let accepted = process.input(offset as u64, data, end).await;
             Ok(accepted.map_err(NativeError::from)? as f64)
         })
@@ -100,14 +101,18 @@ impl NativeSandboxProcess {
     #[napi(catch_unwind)]
     pub fn signal<'env>(&self, env: &'env Env, signal: u32) -> napi::Result<PromiseRaw<'env, ()>> {
         let process = self.process.clone();
-        env.spawn_future(async move { Ok(process.signal(signal).await.map_err(NativeError::from)?) })
+        promise(env, async move {
+            Ok(process.signal(signal).await.map_err(NativeError::from)?)
+        })
     }
 
     /// Changes the size of the process's terminal, in characters.
     #[napi(catch_unwind)]
     pub fn resize<'env>(&self, env: &'env Env, rows: u32, columns: u32) -> napi::Result<PromiseRaw<'env, ()>> {
         let process = self.process.clone();
-        env.spawn_future(async move { Ok(process.resize(rows, columns).await.map_err(NativeError::from)?) })
+        promise(env, async move {
+            Ok(process.resize(rows, columns).await.map_err(NativeError::from)?)
+        })
     }
 
     /// Runs code in a process that is an interpreter.
@@ -121,7 +126,7 @@ impl NativeSandboxProcess {
     ) -> napi::Result<PromiseRaw<'env, NativeEvaluation>> {
         let process = self.process.clone();
         let flight = self.cancels.enter(&key);
-        env.spawn_future(async move {
+        promise(env, async move {
             let evaluated = process.evaluate(&code, limits.into(), flight.token()).await;
             Ok(NativeEvaluation::from(evaluated.map_err(NativeError::from)?))
         })
@@ -141,7 +146,7 @@ impl NativeProcessOutput {
     #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Option<NativeProcessEvent>>> {
         let (output, closed) = (Arc::clone(&self.output), self.closed.clone());
-        env.spawn_future(async move {
+        promise(env, async move {
             let mut output = output.lock().await;
             let next = closed.run_until_cancelled(output.next()).await;
             let event = next.transpose().map_err(NativeError::from)?.flatten();

@@ -165,13 +165,15 @@ fn attend_rows<L: Lanes, const R: usize>(
     let out = &mut out[..R * width];
     let mut column = 0;
     while column < width {
-        // As many columns at once as there are chains for the rows.
+        // As many columns at once as there are chains for the rows. The conditions are constants, so that what a tier never runs is not compiled for it.
         let left = (width - column) / LANES;
         column += LANES
-            * match (L::CHAINS / R).min(left) {
-                4.. => weighed.columns::<L, 4>(keys, width, column, out),
-                2 | 3 => weighed.columns::<L, 2>(keys, width, column, out),
-                _ => weighed.columns::<L, 1>(keys, width, column, out),
+            * if const { L::CHAINS / R >= 4 } && left >= 4 {
+                weighed.columns::<L, 4>(keys, width, column, out)
+            } else if const { L::CHAINS / R >= 2 } && left >= 2 {
+                weighed.columns::<L, 2>(keys, width, column, out)
+            } else {
+                weighed.columns::<L, 1>(keys, width, column, out)
             };
     }
 }
@@ -269,10 +271,12 @@ pub(crate) fn scores<'a, L: Lanes, const R: usize, E: Number>(
     while at < blocks {
         // As many blocks at once as there are chains for the rows.
         let left = blocks - at;
-        at += match (L::CHAINS / R).min(left) {
-            4.. => scores_of::<L, E, R, 4>((queries, scale), (at, blocks), &block, out),
-            2 | 3 => scores_of::<L, E, R, 2>((queries, scale), (at, blocks), &block, out),
-            _ => scores_of::<L, E, R, 1>((queries, scale), (at, blocks), &block, out),
+        at += if const { L::CHAINS / R >= 4 } && left >= 4 {
+            scores_of::<L, E, R, 4>((queries, scale), (at, blocks), &block, out)
+        } else if const { L::CHAINS / R >= 2 } && left >= 2 {
+            scores_of::<L, E, R, 2>((queries, scale), (at, blocks), &block, out)
+        } else {
+            scores_of::<L, E, R, 1>((queries, scale), (at, blocks), &block, out)
         };
     }
 }
