@@ -44,10 +44,11 @@ fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
 /// The value of a promise, as the function that makes the JavaScript value from it on the JavaScript thread.
 ///
 /// napi and tokio compile their code for a promise once for each type of future and of value. Here all promises share one type of each: with a type
-/// for each export, that code was half of the addon.
+/// for each export, that code was two fifths of the addon.
 struct Answer(Box<dyn FnOnce(sys::napi_env) -> napi::Result<sys::napi_value> + Send>);
 
 type BoxedAnswer = Pin<Box<dyn Future<Output = napi::Result<Answer>> + Send>>;
+type BlockingWork = Box<dyn FnOnce() -> Result<Answer, NativeError> + Send>;
 
 impl Answer {
     fn new<T: ToNapiValue + Send + 'static>(value: T) -> Self {
@@ -82,8 +83,7 @@ where
     Ok(typed(env, &env.spawn_future(off_thread(work))?))
 }
 
-type BlockingWork = Box<dyn FnOnce() -> Result<Answer, NativeError> + Send>;
-
+/// The answer of work that runs on a blocking thread.
 fn off_thread(work: BlockingWork) -> BoxedAnswer {
     Box::pin(async move {
         match napi::tokio::task::spawn_blocking(work).await {

@@ -132,7 +132,7 @@ fn backward_rows<L: Lanes, const R: usize>(
     let mut at = 0;
     while at < columns.vectors {
         // As many vectors at once as there are registers for their accumulators.
-        if L::CHAINS >= 8 && at + 1 < columns.vectors {
+        if const { L::CHAINS >= 8 } && at + 1 < columns.vectors {
             add_keys::<L, R, 2>((grad_weights, key_lines), &columns, at, grads.queries);
             add_rows::<L, R, 2>((grad_weights, tile.query_rows), &columns, at, grad_keys);
             add_rows::<L, R, 2>((weights, tile.grad_rows), &columns, at, grad_values);
