@@ -7,6 +7,7 @@
 
 mod counters;
 mod delegation;
+mod kill;
 mod layout;
 mod leftovers;
 mod quota;
@@ -333,20 +334,34 @@ impl Group {
         }
     }
 
-    /// Sets whether its processes run for a moment in each period only, and stand still in between. Changes nothing
-    /// where the kernel would stop them while they hold its locks (`quota::spares_locks`).
-    pub(crate) fn set_bursts(&self, bursts: bool) {
+    /// Sets whether its processes run for a moment in each period only, and stand still in between. Returns whether they
+    /// do: never where the kernel would stop them while they hold its locks (`quota::spares_locks`).
+    pub(crate) fn set_bursts(&self, bursts: bool) -> bool {
         let Some((version, directory)) = self.weight.as_ref().filter(|_| quota::spares_locks()) else {
-            return;
+            return false;
         };
         if self.bursts.swap(bursts, Ordering::Relaxed) == bursts {
-            return;
+            return bursts;
         }
         let usual = self.quota.as_ref().map(|(_, _, cpus)| *cpus);
         let cpus = if bursts { Some(quota::BURSTS) } else { usual };
         if let Err(error) = quota::set(*version, directory, cpus) {
             // This only makes its neighbours slower, or its end.
             tracing::warn!(%error, path = %directory.display(), "cannot set the bursts of a cgroup");
+        }
+        bursts
+    }
+
+    /// Begins to end the processes of a group that runs in bursts, all but init. Where init is in the same group, it would
+    /// wait for its turn among them to do that. `init`: its pid.
+    pub(crate) fn kill_in_bursts(&self, init: i32) {
+        let in_bursts = self.bursts.load(Ordering::Relaxed);
+        let Some((_, directory)) = self.pids.as_ref().filter(|_| in_bursts) else {
+            return;
+        };
+        if let Err(error) = kill::all_but(init, directory) {
+            // Init ends them, only later.
+            tracing::debug!(%error, path = %directory.display(), "cannot end the processes of a cgroup");
         }
     }
 

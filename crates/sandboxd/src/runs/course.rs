@@ -21,7 +21,9 @@ use crate::error::SandboxError;
 use crate::error::Unwritten;
 use crate::plan::RunLimits;
 
-/// How often the groups' counters are read while a program runs: at first, and later when it runs for long.
+/// How often the groups' counters are read while a program runs: in its first moments, in which a fork bomb grows to its
+/// limit; then; and later when it runs for long.
+const OBSERVE_AT_FIRST: Duration = Duration::from_millis(5);
 const OBSERVE_EVERY: Duration = Duration::from_millis(20);
 const OBSERVE_RARELY: Duration = Duration::from_millis(250);
 /// How often the CPU time of one exec is measured, once all execs of the sandbox together are over its limit.
@@ -70,7 +72,11 @@ impl Course {
     /// How long to wait before the counters are read again.
     fn pause(&self) -> Duration {
         let elapsed = self.started.map_or(Duration::ZERO, |started| started.elapsed());
-        (elapsed / 50).clamp(OBSERVE_EVERY, OBSERVE_RARELY)
+        if elapsed < OBSERVE_EVERY {
+            OBSERVE_AT_FIRST
+        } else {
+            (elapsed / 50).clamp(OBSERVE_EVERY, OBSERVE_RARELY)
+        }
     }
 
     /// Notes why the command was not executed: because of us, of its directory, or of the program.
@@ -277,16 +283,19 @@ impl<'a> Watch<'a> {
         let (before, limits) = (self.watched.before, self.watched.limits);
         let seen = self.watched.group.count();
         let used = Duration::from_nanos(seen.cpu_ns.unwrap_or(0).saturating_sub(before.cpu_ns.unwrap_or(0)));
+        let mut in_bursts = false;
         if Defence::PidsVerdict.stands() {
             self.forks.note(seen.refused_forks.unwrap_or(0), used);
             // Only CPU time that is counted shows when the bursts are over.
             if E::ALONE && seen.cpu_ns.is_some() {
-                self.watched.group.set_bursts(self.forks.frequent());
+                in_bursts = self.watched.group.set_bursts(self.forks.frequent());
             }
         }
         // A run in bursts waits most of the time, and others need its place.
         if E::ALONE && (used > SHORT || self.forks.frequent()) {
-            self.watched.group.set_yielding(true);
+            // Bursts have their full weight. They are short anyway, and with a lower one a process that holds a lock of
+            // the kernel would wait for its turn behind all those that want the lock.
+            self.watched.group.set_yielding(!in_bursts);
             exec.yields();
         }
         if seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands() {

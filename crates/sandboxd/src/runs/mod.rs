@@ -20,6 +20,7 @@ use prl_sandbox_guest::wire::{Event, Order};
 use prl_sandbox_proto::{Cause, Isolation, RunOnceResult};
 use tokio::sync::watch;
 
+use crate::cgroup::Group;
 use crate::counts::COUNTS;
 use crate::egress;
 use crate::error::SandboxError;
@@ -102,6 +103,7 @@ pub(crate) async fn execute(
         orders: &mut sandbox.orders,
         events: &mut sandbox.events,
         init: &sandbox.init,
+        group: &sandbox.group,
         slot,
     };
     let watched = Watched {
@@ -128,6 +130,7 @@ struct Alone<'a> {
     orders: &'a mut Orders,
     events: &'a mut Events,
     init: &'a Init,
+    group: &'a Group,
     slot: &'a mut Slot,
 }
 
@@ -140,6 +143,9 @@ impl Exec for Alone<'_> {
     }
 
     async fn kill(&mut self) {
+        if let Ok(init) = self.init.pid() {
+            self.group.kill_in_bursts(init);
+        }
         if self.orders.send(RUN, Order::KillAll(true), &[]).await.is_err() {
             self.init.kill();
         }
