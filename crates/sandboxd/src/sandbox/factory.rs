@@ -15,14 +15,14 @@ use prl_sandbox_guest::process;
 use prl_sandbox_guest::spawner;
 use prl_sandbox_guest::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use prl_sandbox_guest::users;
-use prl_sandbox_guest::wire::{Event, Order, Spawn, Spawned, SpawnerConfig, SpawnerReady};
+use prl_sandbox_guest::wire::{Event, Order, Spawn, SpawnerConfig, SpawnerReady};
 use prost::Message;
 use tokio::net::UnixStream;
 
 use crate::cgroup::{Groups, Layout};
 use crate::counts::{Birth, Kind};
 use crate::error::SandboxError;
-use crate::sandbox::{self, Init, Sandbox, Uid};
+use crate::sandbox::{self, Init, Sandbox, SpawnerLink, Uid};
 
 /// A set-up that takes longer than this hangs.
 const SETUP_DEADLINE: Duration = Duration::from_secs(20);
@@ -41,8 +41,7 @@ pub(crate) struct FactoryOptions {
 /// The spawner process and what is needed to make sandboxes with it.
 #[derive(Debug)]
 pub(crate) struct Factory {
-    /// Locked while an order and its answer are on the socket.
-    socket: Mutex<OwnedFd>,
+    spawner: SpawnerLink,
     groups: Arc<Groups>,
     /// How many sandboxes can be alive at a time, where each has a separate user.
     users: usize,
@@ -122,7 +121,7 @@ impl Factory {
             Vec::new()
         };
         Ok(Self {
-            socket: Mutex::new(ours),
+            spawner: SpawnerLink::new(ours),
             groups: Groups::new(layout),
             users: users.len(),
             free_uids: own_users.then(|| Arc::new(Mutex::new(users))),
@@ -139,8 +138,8 @@ impl Factory {
 
     /// Ends a spawner that is not needed.
     pub(crate) fn stop(self) {
-        let Self { socket, child, .. } = self;
-        drop(socket);
+        let Self { spawner, child, .. } = self;
+        drop(spawner);
         if let Err(error) = child.into_inner().unwrap_or_else(PoisonError::into_inner).wait() {
             tracing::error!(%error, "cannot wait for a spawner");
         }
@@ -154,7 +153,7 @@ impl Factory {
     /// Like `make`, with one more order for init before it is parked, so that it continues at once.
     pub(crate) async fn make_with(&self, image: u32, next: Option<(u64, Order)>) -> Result<Sandbox, SandboxError> {
         let birth = Birth::begin(Kind::Sandbox);
-        let mut sandbox = self.begin(image)?;
+        let mut sandbox = self.begin(image).await?;
         let parked = tokio::time::timeout(SETUP_DEADLINE, async {
             let shared = u32::try_from(sandbox.group.shared().count()).map_err(io::Error::other)?;
             let entrances = sandbox.group.entrances()?.iter().map(AsFd::as_fd);
@@ -190,7 +189,7 @@ impl Factory {
     }
 
     /// Makes the groups, the control socket and the process, which enters its groups first.
-    fn begin(&self, image: u32) -> Result<Sandbox, SandboxError> {
+    async fn begin(&self, image: u32) -> Result<Sandbox, SandboxError> {
         let setup = |step: &'static str| {
             move |source| SandboxError::Setup {
                 step: step.to_owned(),
@@ -210,7 +209,7 @@ impl Factory {
             interpreter: None,
             number,
         };
-        let (_, pidfd) = match self.order(&order, &[control_init.as_raw_fd()]) {
+        let (_, pidfd) = match self.order(order, vec![control_init]).await {
             Ok(spawned) => spawned,
             Err(error) => {
                 group.discard();
@@ -250,31 +249,9 @@ impl Factory {
         })
     }
 
-    /// Sends one order to the spawner and returns its answer. This is short, because the spawner only clones.
-    pub(crate) fn order(&self, spawn: &Spawn, fds: &[i32]) -> Result<(i32, OwnedFd), SandboxError> {
-        let gone = |error: io::Error| match error.raw_os_error() {
-            Some(libc::EMFILE) => SandboxError::Setup {
-                step: "take over what the spawner made".to_owned(),
-                source: error,
-            },
-            _ => SandboxError::Spawner(error.to_string()),
-        };
-        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
-        send_with_fds(socket.as_raw_fd(), &spawn.encode_to_vec(), fds).map_err(gone)?;
-        let mut buffer = [0; 256];
-        let (length, mut received) = receive_with_fds(socket.as_raw_fd(), &mut buffer).map_err(gone)?;
-        if length == 0 {
-            return Err(SandboxError::Spawner("it closed its socket".to_owned()));
-        }
-        let reply = Spawned::decode(buffer.get(..length).unwrap_or_default())
-            .map_err(|error| SandboxError::Protocol(error.to_string()))?;
-        match received.pop() {
-            Some(pidfd) if reply.pid > 0 => Ok((reply.pid, pidfd)),
-            _ => Err(SandboxError::Setup {
-                step: "clone".to_owned(),
-                source: io::Error::from_raw_os_error(reply.pid.wrapping_neg()),
-            }),
-        }
+    /// See `SpawnerLink::order`.
+    pub(crate) async fn order(&self, spawn: Spawn, descriptors: Vec<OwnedFd>) -> Result<(i32, OwnedFd), SandboxError> {
+        self.spawner.order(spawn, descriptors).await
     }
 
     /// Removes groups that wait for a sandbox: no sandbox will be made any more.

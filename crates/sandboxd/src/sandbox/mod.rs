@@ -4,6 +4,7 @@ mod factory;
 mod mux;
 mod packets;
 mod pipes;
+mod spawner_link;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -23,6 +24,7 @@ pub(crate) use factory::{Factory, FactoryOptions};
 pub(crate) use mux::{Exchange, Mux};
 pub(crate) use packets::Packets;
 pub(crate) use pipes::{Pipes, pipes};
+use spawner_link::SpawnerLink;
 
 /// Init makes a socket at once.
 const OPEN_DEADLINE: Duration = Duration::from_secs(10);

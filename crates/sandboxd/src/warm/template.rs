@@ -93,10 +93,9 @@ impl Template {
             }),
             ..Spawn::default()
         };
-        let fds = [&stdin_guest, &stdout_guest, &stderr_guest, &theirs].map(AsRawFd::as_raw_fd);
-        let (_, pidfd) = factory.order(&spawn, &fds).map_err(|error| error.chain())?;
+        let fds = vec![stdin_guest, stdout_guest, stderr_guest, theirs];
+        let (_, pidfd) = factory.order(spawn, fds).await.map_err(|error| error.chain())?;
         let life = Life(pidfd);
-        drop((stdin_guest, stdout_guest, stderr_guest, theirs));
         let ready = introduce(&socket, profile).await;
         let ready = ready.map_err(said)?.ok_or_else(|| last_words(&stderr))?;
         let mut fields = ready.split('\0').map(str::to_owned);
