@@ -7,8 +7,8 @@ use std::path::Path;
 
 use prl_sandbox_guest::sys::{check_long, pidfd_signal};
 
-/// Sends SIGKILL to every process of a group but one. A process whose fork is under way when the signal comes has no
-/// child any more.
+/// Sends SIGKILL to every process of a group but one. A process whose fork is under way when the signal comes gets
+/// no child.
 pub(super) fn all_but(spared: libc::pid_t, group: &Path) -> io::Result<()> {
     let others = members(group)?.into_iter().filter(|pid| *pid != spared);
     let opened: Vec<_> = others.filter_map(|pid| Some((pid, open(pid).ok()?))).collect();
