@@ -31,6 +31,8 @@ pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftover
 use prl_sandbox_guest::defence::Defence;
 pub(crate) use spares::Groups;
 
+use crate::log::Seldom;
+
 /// A group whose processes are dead can stay busy for a moment.
 const REMOVE_ATTEMPTS: u32 = 500;
 /// The weight of a group that yields is this part of an ordinary one.
@@ -50,6 +52,8 @@ const ROOMY: GroupLimits = GroupLimits {
     memory_bytes: 128 << 20,
     processes: 32,
 };
+
+static UNSET_BURSTS: Seldom = Seldom::new();
 
 /// The limits of a run.
 #[derive(Clone, Copy)]
@@ -340,26 +344,30 @@ impl Group {
         let Some((version, directory)) = self.weight.as_ref().filter(|_| quota::spares_locks()) else {
             return false;
         };
-        if self.bursts.swap(bursts, Ordering::Relaxed) == bursts {
+        if self.bursts.load(Ordering::Relaxed) == bursts {
             return bursts;
         }
         let usual = self.quota.as_ref().map(|(_, _, cpus)| *cpus);
         let cpus = if bursts { Some(quota::BURSTS) } else { usual };
         if let Err(error) = quota::set(*version, directory, cpus) {
-            // This only makes its neighbours slower, or its end.
-            tracing::warn!(%error, path = %directory.display(), "cannot set the bursts of a cgroup");
+            // This only makes its neighbours slower, or its end. The next call tries again.
+            if let Some(more) = UNSET_BURSTS.due() {
+                tracing::warn!(%error, path = %directory.display(), more, "cannot set the bursts of a cgroup");
+            }
+            return !bursts;
         }
+        self.bursts.store(bursts, Ordering::Relaxed);
         bursts
     }
 
     /// Begins to end the processes of a group that runs in bursts, all but init. Where init is in the same group, it would
-    /// wait for its turn among them to do that. `init`: its pid.
-    pub(crate) fn kill_in_bursts(&self, init: i32) {
+    /// wait for its turn among them to do that. `init`: reads its pid.
+    pub(crate) fn kill_in_bursts(&self, init: impl FnOnce() -> io::Result<i32>) {
         let in_bursts = self.bursts.load(Ordering::Relaxed);
         let Some((_, directory)) = self.pids.as_ref().filter(|_| in_bursts) else {
             return;
         };
-        if let Err(error) = kill::all_but(init, directory) {
+        if let Err(error) = init().and_then(|init| kill::all_but(init, directory)) {
             // Init ends them, only later.
             tracing::debug!(%error, path = %directory.display(), "cannot end the processes of a cgroup");
         }

@@ -206,6 +206,27 @@ fn bursts_leave_a_millisecond_of_each_period_and_end_at_the_configured_quota() {
     }
 }
 
+#[test]
+fn a_group_whose_quota_cannot_be_written_is_in_no_bursts() {
+    if !super::quota::spares_locks() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("directory");
+    let layout = Layout {
+        weight: Some((Version::V2, directory.path().to_owned())),
+        ..Layout::default()
+    };
+    let group = Group::create(&layout, "7").expect("a directory");
+    let file = directory.path().join("7/cpu.max");
+    std::fs::create_dir(&file).expect("a directory in the file's place");
+    assert!(!group.set_bursts(true));
+    std::fs::remove_dir(&file).expect("removed");
+    assert!(group.set_bursts(true), "the next call tries again");
+    std::fs::remove_file(&file).expect("removed");
+    std::fs::create_dir(&file).expect("a directory in the file's place");
+    assert!(group.set_bursts(false), "its quota is what it was");
+}
+
 /// Groups of an ended sandbox that reveal nothing about it.
 fn ended() -> (tempfile::TempDir, Arc<Groups>, Group) {
     let directory = tempfile::tempdir().expect("directory");

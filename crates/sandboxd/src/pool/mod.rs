@@ -11,9 +11,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 mod warm;
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -99,9 +99,11 @@ struct Found<T> {
     low: bool,
 }
 
-/// A place in the line. When it is dropped with a sandbox in it, that sandbox goes back: it was not used.
+/// A place in the line. When it is dropped with a sandbox in it, that sandbox goes back: it was not used. One with an
+/// image is destroyed, because none of these is parked.
 struct Place<M: Make> {
     pool: Arc<Pool<M>>,
+    image: u32,
     answer: oneshot::Receiver<Answer<M::Made>>,
 }
 
@@ -109,6 +111,10 @@ impl<M: Make> Drop for Place<M> {
     fn drop(&mut self) {
         self.answer.close();
         if let Ok(Ok(unused)) = self.answer.try_recv() {
+            if self.image > 0 {
+                tokio::spawn(unused.destroy());
+                return;
+            }
             let pool = Arc::clone(&self.pool);
             tokio::spawn(async move { pool.hand_out(Ok(unused), false).await });
         }
@@ -150,7 +156,7 @@ impl<M: Make> Pool<M> {
     /// Gives out a sandbox that was not used. A sandbox with an image is made only when it is asked for.
     pub(crate) async fn acquire(self: &Arc<Self>, image: u32) -> Answer<M::Made> {
         if image > 0 {
-            return self.maker.make(image).await;
+            return self.make_with_image(image).await;
         }
         let (found, answer) = {
             let mut state = self.lock();
@@ -165,11 +171,28 @@ impl<M: Make> Pool<M> {
             (found, answer)
         };
         let pool = Arc::clone(self);
-        let mut place = Place { pool, answer };
+        let mut place = Place { pool, image, answer };
         if let Some(sandbox) = self.look_after(found) {
             return Ok(sandbox);
         }
         self.fill();
+        (&mut place.answer).await.unwrap_or(Err(SandboxError::Draining))
+    }
+
+    /// A separate task makes it, because a set-up that ends with its caller leaves its groups behind.
+    async fn make_with_image(self: &Arc<Self>, image: u32) -> Answer<M::Made> {
+        let (sender, answer) = oneshot::channel();
+        let pool = Arc::clone(self);
+        let mut place = Place {
+            pool: Arc::clone(self),
+            image,
+            answer,
+        };
+        tokio::spawn(async move {
+            if let Err(Ok(unused)) = sender.send(pool.maker.make(image).await) {
+                unused.destroy().await;
+            }
+        });
         (&mut place.answer).await.unwrap_or(Err(SandboxError::Draining))
     }
 

@@ -13,6 +13,7 @@ use super::*;
 #[derive(Clone, Debug)]
 enum Step {
     Acquire,
+    AcquireWithImage,
     /// A caller that does not wait takes one.
     Take,
     /// A guest's run ends, or its sandbox dies: in both cases the sandbox is ended and never comes back.
@@ -33,6 +34,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => Just(Step::Acquire),
+        2 => Just(Step::AcquireWithImage),
         2 => Just(Step::Take),
         5 => any::<usize>().prop_map(Step::Release),
         2 => any::<usize>().prop_map(Step::Die),
@@ -49,9 +51,12 @@ fn step() -> impl Strategy<Value = Step> {
 struct World {
     next: AtomicUsize,
     alive: Mutex<BTreeSet<usize>>,
+    /// Without those with an image, which are made for their callers outside of the pool's bound.
     making: AtomicUsize,
     most_making: AtomicUsize,
     to_fail: AtomicUsize,
+    /// Set-ups that were begun and did not end.
+    half_made: AtomicUsize,
 }
 
 impl World {
@@ -82,13 +87,16 @@ struct Making(Arc<World>);
 impl Make for Making {
     type Made = Guest;
 
-    async fn make(&self, _image: u32) -> Answer<Guest> {
+    async fn make(&self, image: u32) -> Answer<Guest> {
         let world = &self.0;
-        let at_once = world.making.fetch_add(1, Ordering::Relaxed) + 1;
+        world.half_made.fetch_add(1, Ordering::Relaxed);
+        let counts = usize::from(image == 0);
+        let at_once = world.making.fetch_add(counts, Ordering::Relaxed) + counts;
         world.most_making.fetch_max(at_once, Ordering::Relaxed);
         let id = world.next.fetch_add(1, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(1 + id as u64 * 7 % 31)).await;
-        world.making.fetch_sub(1, Ordering::Relaxed);
+        world.making.fetch_sub(counts, Ordering::Relaxed);
+        world.half_made.fetch_sub(1, Ordering::Relaxed);
         let fails = world
             .to_fail
             .try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
@@ -119,9 +127,11 @@ struct Callers {
 impl Callers {
     async fn take(&mut self, step: &Step) {
         match step {
-            Step::Acquire => {
+            Step::Acquire | Step::AcquireWithImage => {
                 let pool = Arc::clone(&self.pool);
-                self.waiting.push(tokio::spawn(async move { pool.acquire(0).await }));
+                let image = u32::from(matches!(step, Step::AcquireWithImage));
+                self.waiting
+                    .push(tokio::spawn(async move { pool.acquire(image).await }));
             }
             Step::Take => {
                 let lives = self.pool.lock().idle.iter().any(Guest::lives);
@@ -251,6 +261,7 @@ proptest! {
             }
             tokio::time::sleep(LONG).await;
             assert!(world.alive().is_empty(), "left behind");
+            assert_eq!(world.half_made.load(Ordering::Relaxed), 0, "a set-up that ended with its caller leaves its groups");
         });
     }
 }

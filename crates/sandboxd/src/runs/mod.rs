@@ -143,9 +143,7 @@ impl Exec for Alone<'_> {
     }
 
     async fn kill(&mut self) {
-        if let Ok(init) = self.init.pid() {
-            self.group.kill_in_bursts(init);
-        }
+        self.group.kill_in_bursts(|| self.init.pid());
         if self.orders.send(RUN, Order::KillAll(true), &[]).await.is_err() {
             self.init.kill();
         }

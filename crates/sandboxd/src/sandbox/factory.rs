@@ -121,7 +121,7 @@ impl Factory {
             Vec::new()
         };
         Ok(Self {
-            spawner: SpawnerLink::new(ours),
+            spawner: SpawnerLink::new(ours, SETUP_DEADLINE).map_err(setup("spawner socket"))?,
             groups: Groups::new(layout),
             users: users.len(),
             free_uids: own_users.then(|| Arc::new(Mutex::new(users))),
@@ -249,9 +249,17 @@ impl Factory {
         })
     }
 
-    /// See `SpawnerLink::order`.
+    /// See `SpawnerLink::order`. A spawner whose link is broken is killed, because one that hangs does not see its socket
+    /// close; the daemon ends then (`watch`).
     pub(crate) async fn order(&self, spawn: Spawn, descriptors: Vec<OwnedFd>) -> Result<(i32, OwnedFd), SandboxError> {
-        self.spawner.order(spawn, descriptors).await
+        let answer = self.spawner.order(spawn, descriptors).await;
+        if let Err(SandboxError::Spawner(reason)) = &answer {
+            let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = child.kill() {
+                tracing::error!(%error, reason, "cannot kill a lost spawner");
+            }
+        }
+        answer
     }
 
     /// Removes groups that wait for a sandbox: no sandbox will be made any more.

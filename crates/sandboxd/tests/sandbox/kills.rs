@@ -16,6 +16,8 @@ use crate::support::{Client, Daemon, Outcome, cause, command, connect, describe,
 const LANES: usize = 12;
 /// How many answers there are before the load is well under way.
 const UNDER_WAY: usize = 40;
+/// How long a spawner may take for an answer.
+const HANGS: Duration = Duration::from_secs(20);
 
 fn kill(pid: u32, signal: i32) {
     // SAFETY: a process that this test's daemon started.
@@ -108,6 +110,36 @@ async fn the_spawner() -> Outcome {
     let status = daemon.ended().await?;
     assert_eq!(status.code(), Some(1), "it must say that it failed");
     check_reported_ends(&load.end().await);
+    settles(daemon.pid(), |found| found.is_empty()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_spawner_that_stands_still() -> Outcome {
+    let Some(mut daemon) = start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    quiet(&client, 1).await?;
+    kill(spawner(daemon.pid())?, libc::SIGSTOP);
+    let runs = (0..3).map(|_| {
+        let client = client.clone();
+        tokio::spawn(async move { client.clone().run_once(command(&["true"])).await })
+    });
+    let runs: Vec<_> = runs.collect();
+    tokio::time::sleep(HANGS).await;
+    let status = daemon.ended().await?;
+    assert_eq!(status.code(), Some(1), "it must say that it failed");
+    let mut ended = 0;
+    for run in runs {
+        // The parked sandbox has run its program; the others name the spawner, or their connection is gone.
+        if let Ok(answer) = run.await? {
+            let result = answer.into_inner();
+            let lost = cause(&result) == Cause::Infra && result.error_code == "PRL_SANDBOX_SPAWNER";
+            assert!(lost || cause(&result) == Cause::Exited, "{}", describe(&result));
+            ended += usize::from(!lost);
+        }
+    }
+    assert!(ended <= 1, "{ended} ran without a spawner");
     settles(daemon.pid(), |found| found.is_empty()).await
 }
 
