@@ -37,6 +37,7 @@ export const ERROR_CODES = {
   PRL_KUBERNETES: "kubectl is not there, or refused",
   PRL_SSH: "ssh is not there, or a host cannot be reached, refuses, or was lost",
   PRL_IO: "a file could not be read or written",
+  PRL_MEMORY: "the system gives a process no more memory",
   // ---- native addon and engine ----
   PRL_NATIVE_MISSING: "the native addon is not built",
   PRL_NATIVE_PANIC: "the native code panicked: a bug",
@@ -216,6 +217,14 @@ export function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   if (thrown.message !== "") return thrown.message;
   return "code" in thrown ? String(thrown.code) : thrown.name;
+}
+
+/** Whether the system had no more memory for this process, by what the error or one of its causes says. */
+export function lacksMemory(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("code" in error && (error.code === "PRL_MEMORY" || error.code === "ENOMEM")) return true;
+  // So V8 refuses a buffer; the error has no code.
+  return error.message === "Array buffer allocation failed" || lacksMemory(error.cause);
 }
 
 /** One line of text: the message and those of its causes. */

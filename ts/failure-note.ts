@@ -7,7 +7,7 @@ import { closeSync, constants, existsSync, openSync, renameSync, rmSync, writeFi
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-import { describeError, type ErrorDescription, explain, isErrorCode, PrlError } from "./errors.ts";
+import { describeError, type ErrorDescription, explain, isErrorCode, lacksMemory, PrlError } from "./errors.ts";
 import { ifThere } from "./files/file-presence.ts";
 import { makeFolder } from "./files/make-folder.ts";
 
@@ -42,13 +42,14 @@ export function writeFailureNotesTo(place: RunPlace): void {
   }
 }
 
-/** Writes a note of the error that ends this process, when it is part of a run. */
+/** Writes a note of the error that ends this process, when it is part of a run; PRL_MEMORY whatever it failed to do without memory. */
 export function noteFailure(error: unknown): void {
   if (notesPlace === null || !existsSync(notesPlace.runDir)) return;
   const path = notePath(notesPlace);
   try {
     makeFolder(join(notesPlace.runDir, "run"), notesPlace.runDir);
-    writeInPlace(`${path}.tmp`, JSON.stringify({ pid: process.pid, ...describeError(error) }));
+    const code = lacksMemory(error) ? { code: "PRL_MEMORY" } : {};
+    writeInPlace(`${path}.tmp`, JSON.stringify({ pid: process.pid, ...describeError(error), ...code }));
     renameSync(`${path}.tmp`, path);
   } catch (cause) {
     // A full disk may be the cause; the log and the exit code say the rest.

@@ -1,7 +1,8 @@
 //! Errors on their way to JavaScript, thrown, rejected or in an increment: the message is `[PRL_CODE] text`, and only `ts/native/errors.ts`
 //! reads it.
 
-use std::fmt;
+use std::error::Error;
+use std::{fmt, io};
 
 use prl_engine::EngineError;
 use prl_grammar::GrammarError;
@@ -24,6 +25,12 @@ impl NativeError {
         }
     }
 
+    /// `code`: that of the error, unless the system had no more memory. Then nothing that the error names is at fault.
+    fn of(code: &'static str, error: &(dyn Error + 'static)) -> Self {
+        let code = if lacks_memory(error) { "PRL_MEMORY" } else { code };
+        Self::new(code, with_sources(error))
+    }
+
     /// The same error with the name of the tensor that it is about.
     pub(crate) fn in_tensor(self, name: &str) -> Self {
         Self::new("PRL_WEIGHTS_TENSOR", format!("tensor {name}: {}", self.message))
@@ -32,37 +39,37 @@ impl NativeError {
 
 impl From<EngineError> for NativeError {
     fn from(error: EngineError) -> Self {
-        Self::new(error.code(), with_sources(&error))
+        Self::of(error.code(), &error)
     }
 }
 
 impl From<GrammarError> for NativeError {
     fn from(error: GrammarError) -> Self {
-        Self::new(error.code(), with_sources(&error))
+        Self::of(error.code(), &error)
     }
 }
 
 impl From<WeightsError> for NativeError {
     fn from(error: WeightsError) -> Self {
-        Self::new(error.code(), with_sources(&error))
+        Self::of(error.code(), &error)
     }
 }
 
 impl From<PackError> for NativeError {
     fn from(error: PackError) -> Self {
-        Self::new(error.code(), with_sources(&error))
+        Self::of(error.code(), &error)
     }
 }
 
 impl From<ClientError> for NativeError {
     fn from(error: ClientError) -> Self {
-        Self::new(error.code(), with_sources(&error))
+        Self::of(error.code(), &error)
     }
 }
 
 impl From<TransportError> for NativeError {
     fn from(error: TransportError) -> Self {
-        Self::new(error.code(), with_sources(&error))
+        Self::of(error.code(), &error)
     }
 }
 
@@ -79,7 +86,7 @@ impl From<NativeError> for napi::Error {
 }
 
 /// The message of an error, then those messages of its sources that it does not already contain.
-fn with_sources(error: &dyn std::error::Error) -> String {
+fn with_sources(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {
@@ -93,8 +100,26 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     text
 }
 
+fn lacks_memory(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if kind == Some(io::ErrorKind::OutOfMemory) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
 /// Codes that only this crate raises.
-const OWN_CODES: &[&str] = &["PRL_NATIVE_PANIC", "PRL_TOKENIZER", "PRL_OPTIM_UNKNOWN", "PRL_IO"];
+const OWN_CODES: &[&str] = &[
+    "PRL_NATIVE_PANIC",
+    "PRL_MEMORY",
+    "PRL_TOKENIZER",
+    "PRL_OPTIM_UNKNOWN",
+    "PRL_IO",
+];
 
 /// Every code that native code can raise. A test compares them with the sources and with the registry in `ts/errors.ts`.
 pub(crate) fn codes() -> Vec<String> {

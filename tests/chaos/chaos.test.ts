@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { FAULTS } from "../../ts/cli/chaos/catalogue.ts";
 import type { ChaosReport } from "../../ts/cli/chaos/report.ts";
-import { prl, workspace } from "../support/prl.ts";
+import { writeBoxedRun } from "../e2e/boxed-run.ts";
+import { prl, readJson, ROOT, workspace } from "../support/prl.ts";
 import { IS_LONG } from "../support/form.ts";
 
 const MODEL = join(import.meta.dirname, "../../configs/reverse-text/model");
@@ -32,30 +33,53 @@ beforeAll(async () => {
 });
 afterAll(() => place.remove());
 
-async function chaos(level: number, faults: string, count: number): Promise<ChaosReport> {
+/** `level`: `max_async_level` of the run. `outputs`: a folder for each chaos. */
+async function chaos(
+  faults: string,
+  count: number,
+  { level = 0, outputs = "outputs", config = "rl.toml", more = [] as readonly string[] },
+) {
   const args = ["--max-async-level", String(level), "--faults", faults, "--count", String(count), "--pause", "0.2"];
-  const more = ["--output-dir", `outputs-${level}`, "--seed", "7", "--json"];
+  const output = ["--output-dir", outputs, "--seed", "7", "--json"];
   const options = { cwd: place.dir, cache: place.cache, deadlineMs: DEADLINE_MS };
-  const { code, stdout, stderr } = await prl(["chaos", "rl.toml", ...args, ...more], options);
+  const { code, stdout, stderr } = await prl(["chaos", config, ...args, ...output, ...more], options);
   expect([code, stdout === "" ? stderr : ""], stdout + stderr).toEqual([0, ""]);
-  return JSON.parse(stdout) as ChaosReport;
+  const report = JSON.parse(stdout) as ChaosReport;
+  expect(report.violations).toEqual([]);
+  expect(report.injections).toBeGreaterThanOrEqual(count);
+  return report;
 }
 
-const everyKind = () =>
+/** `but`: kinds that are left out. */
+const everyKind = (...but: readonly string[]) =>
   FAULTS.map(({ name }) => name)
-    .filter((name) => !SLOW.includes(name))
+    .filter((name) => !SLOW.includes(name) && !but.includes(name))
     .join(",");
 
 describe("a run under faults", () => {
   test("comes at level 0 to the very result of an undisturbed one", TEST, async () => {
-    const report = await chaos(0, IS_LONG ? everyKind() : SHORT, IS_LONG ? 120 : 2);
-    expect(report.violations).toEqual([]);
-    expect(report.injections).toBeGreaterThanOrEqual(IS_LONG ? 120 : 2);
+    await chaos(IS_LONG ? everyKind() : SHORT, IS_LONG ? 120 : 2, { outputs: "level-0" });
   });
 
   test.runIf(IS_LONG)("keeps every invariant at level 1", TEST, async () => {
-    const report = await chaos(1, everyKind(), 120);
-    expect(report.violations).toEqual([]);
-    expect(report.injections).toBeGreaterThanOrEqual(120);
+    await chaos(everyKind(), 120, { level: 1, outputs: "level-1" });
+  });
+
+  test.runIf(IS_LONG)("loses its sandbox daemons, and nothing else", TEST, async () => {
+    const config = await writeBoxedRun(place.dir);
+    await chaos("kill-sandboxd", 6, { outputs: "boxed", config, more: ["--max-steps", "12"] });
+  });
+
+  // The small disk of `full-disk` is removed with its run, and has no room for a long one.
+  test.runIf(IS_LONG)("learns its task, however often one long run is disturbed", TEST, async () => {
+    const config = join(ROOT, "configs/reverse-text/rl.toml");
+    const more = ["--max-steps", "150", "--ckpt.interval", "5"];
+    const report = await chaos(everyKind("full-disk"), 110, { level: 1, outputs: "learns", config, more });
+    expect(report.rounds).toBe(1);
+    const summary = join(place.dir, "learns/chaos-7/round-1/summary.json");
+    const { sampled } = (await readJson<{ eval: { sampled: Record<"before" | "after", { reward: number }> } }>(summary))
+      .eval;
+    // As the example as it is shipped: see tests/e2e/learning/trained.test.ts.
+    expect(sampled.after.reward - sampled.before.reward).toBeGreaterThan(0.25);
   });
 });

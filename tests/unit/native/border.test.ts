@@ -1,6 +1,11 @@
 /** What crosses the border to native code: errors with our codes, numbers that fit or are refused. */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
+import { HAS_PRLIMIT } from "../../../ts/cli/chaos/faults/machine/limits.ts";
 import { PrlError } from "../../../ts/errors.ts";
 import {
   buildBatch,
@@ -14,6 +19,7 @@ import {
   writeBatch,
 } from "../../../ts/native/index.ts";
 import { fromNative } from "../../../ts/native/errors.ts";
+import { MODULE_LOADER, modulePath } from "../../support/compiled.ts";
 
 const napiError = (code: string, message: string) => Object.assign(new Error(message), { code });
 
@@ -129,3 +135,31 @@ test("a dimension above u32 keeps its size", () => {
   const bytes = encodeSafetensors({ x: { dtype: "F32", shape, data: new Uint8Array(0) } });
   expect(decodeSafetensors(bytes).tensor("x").shape).toEqual(shape);
 });
+
+test.runIf(HAS_PRLIMIT())(
+  "a file that the system gives no memory for is PRL_MEMORY, and can be opened later",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "prl-border-"));
+    try {
+      const path = join(folder, "large.safetensors");
+      const bytes = 256 * 1024 * 1024;
+      const header = JSON.stringify({ x: { dtype: "U8", shape: [bytes], data_offsets: [0, bytes] } });
+      const length = Buffer.alloc(8);
+      length.writeBigUInt64LE(BigInt(header.length));
+      await writeFile(path, Buffer.concat([length, Buffer.from(header)]));
+      await truncate(path, length.length + header.length + bytes);
+      const script = `
+      import { dataBytes, setSoftLimit } from ${JSON.stringify(modulePath("cli/chaos/faults/machine/limits.ts"))};
+      import { openSafetensors } from ${JSON.stringify(modulePath("native/index.ts"))};
+      const open = () => openSafetensors(${JSON.stringify(path)}).then((file) => file.names[0], ({ code }) => code);
+      setSoftLimit(process.pid, "data", await dataBytes(process.pid) + ${bytes / 2});
+      const scarce = await open();
+      setSoftLimit(process.pid, "data", "unlimited");
+      console.log(scarce, await open());`;
+      const node = [...MODULE_LOADER, "--input-type=module", "--eval", script];
+      expect(execFileSync(process.execPath, node, { encoding: "utf8", timeout: 60_000 }).trim()).toBe("PRL_MEMORY x");
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+);

@@ -14,6 +14,8 @@ import { parseObject } from "../runs/json-lines.ts";
 const OF_THE_MACHINE =
   /^(time|timing|perf|event_loop_lag|dispatcher|concurrency|inference|watcher|system)\/|timing|_ms|loop/u;
 
+const WARM_START = "sft";
+
 /** Lines of metrics without those that a later attempt voids. */
 export async function committedLines(runDir: string): Promise<{ lines: MetricsLine[]; malformed: number }> {
   const tail = new MetricsTail(join(runDir, METRICS_FILE));
@@ -30,7 +32,10 @@ function kindOf(line: MetricsLine): string {
   return `${line.component} ${line.step} ${isEvaluation ? "eval" : "step"}`;
 }
 
-/** What a run came to, as lines that are equal for equal runs: digests of batches and of the final weights, numbers of each step. */
+/**
+ * What a run came to, as lines that are equal for equal runs: digests of batches and of the final weights, numbers of each step. Without the steps of a
+ * warm start, which a later run takes from the cache: weights and batches depend on it.
+ */
 export async function resultOf(runDir: string, steps: number): Promise<ReadonlyMap<string, string>> {
   const result = new Map<string, string>();
   for (let step = 1; step <= steps; step++) result.set(`batch ${step}`, (await batchDigest(runDir, step)) ?? "missing");
@@ -41,7 +46,7 @@ export async function resultOf(runDir: string, steps: number): Promise<ReadonlyM
   const { lines } = await committedLines(runDir);
   for (const { time: _time, attempt: _attempt, component, step, ...values } of lines) {
     const kept = Object.entries(values).filter(([key]) => !OF_THE_MACHINE.test(key));
-    if (kept.length === 0) continue;
+    if (kept.length === 0 || component === WARM_START) continue;
     const key = `metrics of ${component} ${step}`;
     const texts = [result.get(key), JSON.stringify(kept.toSorted(([a], [b]) => (a < b ? -1 : 1)))];
     result.set(

@@ -1,6 +1,7 @@
 /** What a chaos found, by kind of fault: as data for `--json`, and as a table of text. */
 import { renderTable } from "../../monitors/index.ts";
 import type { Choice } from "./catalogue.ts";
+import type { Injection } from "./round.ts";
 import type { ChaosResult } from "./run-chaos.ts";
 
 export interface FaultReport {
@@ -8,7 +9,7 @@ export interface FaultReport {
   injections: number;
   /** Injections after which the launcher ended and the run was resumed. */
   resumed: number;
-  /** Median of the milliseconds from an injection to the trainer's next step in the same start of the launcher; null where there was none. */
+  /** Median of the milliseconds from an injection to the trainer's next step, resumes included; null where there was none. */
   median_lost_ms: number | null;
 }
 
@@ -18,6 +19,8 @@ export interface ChaosReport {
   rounds: number;
   /** Starts of the launcher, resumes included. */
   starts: number;
+  /** As `FaultReport.median_lost_ms`, over the injections of all kinds. */
+  median_lost_ms: number | null;
   faults: FaultReport[];
   left_out: { fault: string; reason: string }[];
   violations: readonly string[];
@@ -30,15 +33,11 @@ export function reportOf(seed: number, { faults, leftOut }: Choice, { rounds, vi
     injections: all.length,
     rounds: rounds.length,
     starts: rounds.reduce((sum, { starts }) => sum + starts, 0),
+    median_lost_ms: medianLost(all),
     faults: faults.map(({ name }) => {
       const own = all.filter(({ fault }) => fault === name);
-      const lost = own.flatMap(({ lostMs }) => lostMs ?? []);
-      return {
-        fault: name,
-        injections: own.length,
-        resumed: own.filter(({ resumed }) => resumed).length,
-        median_lost_ms: median(lost),
-      };
+      const resumed = own.filter((injection) => injection.resumed).length;
+      return { fault: name, injections: own.length, resumed, median_lost_ms: medianLost(own) };
     }),
     left_out: leftOut.map(({ fault, reason }) => ({ fault: fault.name, reason })),
     violations,
@@ -51,8 +50,9 @@ export function reportLines(report: ChaosReport): string[] {
     fault,
     String(injections),
     String(resumed),
-    lost === null ? "-" : `${(lost / 1000).toFixed(1)} s`,
+    seconds(lost),
   ]);
+  rows.push(["all", String(report.injections), String(resumedOf(report.faults)), seconds(report.median_lost_ms)]);
   const held = report.violations.length === 0;
   return [
     ...renderTable(["fault", "injections", "resumed", "next step after"], rows),
@@ -65,7 +65,15 @@ export function reportLines(report: ChaosReport): string[] {
   ];
 }
 
-function median(values: readonly number[]): number | null {
-  const sorted = values.toSorted((a, b) => a - b);
+function resumedOf(faults: readonly FaultReport[]): number {
+  return faults.reduce((sum, { resumed }) => sum + resumed, 0);
+}
+
+function seconds(ms: number | null): string {
+  return ms === null ? "-" : `${(ms / 1000).toFixed(1)} s`;
+}
+
+function medianLost(injections: readonly Injection[]): number | null {
+  const sorted = injections.flatMap(({ lostMs }) => lostMs ?? []).toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? null;
 }

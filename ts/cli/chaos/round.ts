@@ -51,7 +51,9 @@ export interface RoundOptions {
 export interface Injection {
   readonly fault: string;
   readonly what: string;
-  /** Milliseconds from the injection to the next step that the trainer noted; null when the run ended before. */
+  /** As `performance.now()`. */
+  readonly startedAt: number;
+  /** Milliseconds from the injection to the next step that the trainer noted, after a resume where one was needed; null when there was none. */
   lostMs: number | null;
   /** The launcher ended after it, and the run was resumed. */
   resumed: boolean;
@@ -137,6 +139,9 @@ async function disturb(run: LiveRun, options: RoundOptions, injections: Injectio
   const { rng, faults, meanPauseMs, note } = options;
   // Before its first step a run has nothing that could be lost.
   if (!(await run.stepped())) return;
+  // The injection after which the run was resumed has lost the time until now.
+  const last = injections.at(-1);
+  if (last !== undefined) last.lostMs ??= performance.now() - last.startedAt;
   while (injections.length < options.count && !run.signal.aborted) {
     if (!(await run.pause(rng.next() * 2 * meanPauseMs))) return;
     const fault = rng.pick(faults);
@@ -147,7 +152,7 @@ async function disturb(run: LiveRun, options: RoundOptions, injections: Injectio
       continue;
     }
     note(`${options.name}: ${fault.name}: ${what}`);
-    const injection: Injection = { fault: fault.name, what, lostMs: null, resumed: false };
+    const injection: Injection = { fault: fault.name, what, startedAt, lostMs: null, resumed: false };
     injections.push(injection);
     if (await run.stepped()) injection.lostMs = performance.now() - startedAt;
   }

@@ -42,7 +42,12 @@ export interface StateHoldersOptions {
  * Codes of a failure that is no fault of the process: another one that it started was killed, or it cannot take the place of a lost one and begins with the
  * others when all go back.
  */
-const LOSSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["PRL_PROCESS_DIED", "PRL_TRAIN_REPLAY"]);
+const LOSSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "PRL_PROCESS_DIED",
+  "PRL_TRAIN_REPLAY",
+  // The kernel may as well have killed it.
+  "PRL_MEMORY",
+]);
 /** A process that failed waits this long for a sibling that was lost, which is the likely cause. */
 const BLAME_MS = 200;
 const RESUME_ADVICE = "go on with --resume, from the newest checkpoint, or from step 0 when there is none yet";

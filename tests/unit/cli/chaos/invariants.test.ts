@@ -107,8 +107,10 @@ describe("the invariants of a run", () => {
     expect(await violations(dir, expected)).toEqual(["summary.json is missing, or no JSON object"]);
   });
 
-  test("name what differs from an undisturbed run, times of the machine apart", async () => {
+  test("name what differs from an undisturbed run, times of the machine and its warm start apart", async () => {
+    await appendFile(join(dir, "metrics.jsonl"), line("sft", 1, { "loss/mean": 5 }));
     const result = await resultOf(dir, STEPS);
+    await metrics([1, 2, 3].map((step) => trained(step) + assembled(step)).join(""));
     await appendFile(join(dir, "metrics.jsonl"), line("orchestrator", 2, { "time/step": 9, "system/memory": 8 }));
     expect(await violations(dir, { ...expected, result })).toEqual([]);
     const other = line("trainer", 2, { "loss/mean": 0.5 }, 2);

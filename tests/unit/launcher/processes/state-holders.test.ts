@@ -67,6 +67,10 @@ test("a trainer that has lost a process which it started takes the run back", as
   expect(await run(failing("PRL_PROCESS_DIED"))).toMatchObject([{ component: "trainer", exit: "exit code 1" }]);
 });
 
+test("a trainer that gets no more memory counts as killed", async () => {
+  expect(await run(failing("PRL_MEMORY"))).toMatchObject([{ component: "trainer", exit: "exit code 1" }]);
+});
+
 test("a trainer that cannot do the steps of a lost one again takes the run back", async () => {
   expect(await run(failing("PRL_TRAIN_REPLAY"))).toMatchObject([{ component: "trainer", exit: "exit code 1" }]);
 });
