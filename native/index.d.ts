@@ -1256,6 +1256,17 @@ export interface NativeStagedShard {
   digest: string
 }
 
+/** The native work of this process that has not got on for the longest time; null when none is under way. */
+export declare function nativeStandstill(): NativeStandstill | null
+
+/** Native work that does not get on. */
+export interface NativeStandstill {
+  /** What the work is: an export's path in the Rust sources, or words. */
+  work: string
+  /** Milliseconds since it last got on. */
+  ms: number
+}
+
 /** A process to start in a held sandbox. */
 export interface NativeStartRequest {
   exec: NativeExecRequest

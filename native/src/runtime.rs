@@ -80,13 +80,19 @@ where
     F: FnOnce() -> Result<T, NativeError> + Send + 'static,
 {
     let work: BlockingWork = Box::new(move || work().map(Answer::new));
-    Ok(typed(env, &env.spawn_future(off_thread(work))?))
+    Ok(typed(env, &env.spawn_future(off_thread(name_of::<F>(), work))?))
 }
 
-/// The answer of work that runs on a blocking thread.
-fn off_thread(work: BlockingWork) -> BoxedAnswer {
+/// The path of the export that this is the work of: that of the closure without its last part.
+fn name_of<F>() -> &'static str {
+    let path = std::any::type_name::<F>();
+    path.split("::{{closure}}").next().unwrap_or(path)
+}
+
+/// The answer of work that runs on a blocking thread and is watched there (`prl_progress`).
+fn off_thread(name: &'static str, work: BlockingWork) -> BoxedAnswer {
     Box::pin(async move {
-        match napi::tokio::task::spawn_blocking(work).await {
+        match napi::tokio::task::spawn_blocking(move || prl_progress::work(name, work)).await {
             Ok(result) => result.map_err(napi::Error::from),
             Err(join) => Err(NativeError::new("PRL_NATIVE_PANIC", join.to_string()).into()),
         }

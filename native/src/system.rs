@@ -56,3 +56,21 @@ pub fn raise_file_limit() -> napi::Result<NativeFileLimit> {
         hard: number(now.maximum),
     })
 }
+
+/// Native work that does not get on.
+#[napi(object, use_nullable = true)]
+pub struct NativeStandstill {
+    /// What the work is: an export's path in the Rust sources, or words.
+    pub work: String,
+    /// Milliseconds since it last got on.
+    pub ms: f64,
+}
+
+/// The native work of this process that has not got on for the longest time; null when none is under way.
+#[napi(catch_unwind)]
+pub fn native_standstill() -> Option<NativeStandstill> {
+    prl_progress::longest_standstill().map(|standstill| NativeStandstill {
+        work: standstill.name.to_owned(),
+        ms: standstill.lasts.as_secs_f64() * 1000.0,
+    })
+}

@@ -17,8 +17,8 @@ const DEADLINE_MS = IS_LONG ? 3_000_000 : 250_000;
 const TEST = { timeout: IS_LONG ? 3_600_000 : 600_000 };
 /** In the short form one kind of each sort, those that cost the least time. */
 const SHORT = "kill-trainer,kill-inference,kill-env-worker,engine-cut,engine-nan,flip-checkpoint";
-/** Half a minute each: a process that is silent for 30 s. */
-const SLOW = ["hang-trainer", "hang-env-worker"];
+/** Half a minute each, and more: a process that is silent for 30 s, or whose native work does not get on for ten times as long. */
+const SLOW = ["hang-trainer", "hang-env-worker", "hang-native"];
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeAll(async () => {
@@ -68,6 +68,11 @@ describe("a run under faults", () => {
   test.runIf(IS_LONG)("loses its sandbox daemons, and nothing else", TEST, async () => {
     const config = await writeBoxedRun(place.dir);
     await chaos("kill-sandboxd", 6, { outputs: "boxed", config, more: ["--max-steps", "12"] });
+  });
+
+  test.runIf(IS_LONG)("goes on after whole processes, or their native threads alone, have hung", TEST, async () => {
+    const more = ["--deployment.silence-timeout-s", "4"];
+    await chaos(SLOW.join(","), 6, { outputs: "hung", more });
   });
 
   // The small disk of `full-disk` is removed with its run, and has no room for a long one.

@@ -1,7 +1,7 @@
 /**
  * The child's end of the lifeline: a socket on fd 3 that ties a process of a run to its launcher.
  *
- * The child sends heartbeats, one byte each second; the launcher never sends anything: end of file or an error means that the launcher
+ * The child sends heartbeats, one line each second (`heartbeat.ts`); the launcher never sends anything: end of file or an error means that the launcher
  * is gone, and this process ends within `LAUNCHER_GONE_EXIT_MS`, whatever it is doing. A process without a launcher has no socket on fd
  * 3; then only the ready file is written. This code never keeps the process alive.
  */
@@ -9,6 +9,7 @@ import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 
 import { writeFailureNotesTo } from "../failure-note.ts";
+import { heartbeatLine, type Standstill } from "./heartbeat.ts";
 import { type ReadyInfo, readyFilePath, writeReadyFile } from "./ready-file.ts";
 
 /** The file descriptor that the launcher's socket pair is inherited on. */
@@ -21,7 +22,6 @@ export const TETHER = { variable: "PRL_TETHER_FD", fd: 4 } as const;
 export const HEARTBEAT_INTERVAL_MS = 1_000;
 /** After this long without its launcher a process ends itself; the promise to users is 10 s. */
 export const LAUNCHER_GONE_EXIT_MS = 8_000;
-const HEARTBEAT = ".";
 
 export interface JoinRunOptions {
   /** Process kind: `inference`, `env-worker`, `trainer`, `orchestrator`, `sft`. */
@@ -32,6 +32,8 @@ export interface JoinRunOptions {
   runDir: string;
   /** Called once when the launcher is gone. Unset: this process sends itself SIGTERM, so that its ordinary graceful stop runs. */
   onLauncherGone?: () => void;
+  /** The native work of this process that has not got on for the longest time; null when none is under way. */
+  standstill?: () => Standstill | null;
   /** Lifeline to use instead of fd 3; null for none. */
   fd?: number | null;
 }
@@ -79,8 +81,9 @@ export function joinRun(options: JoinRunOptions): RunMember {
     end?.unref();
   }
   if (socket !== null) {
-    socket.write(HEARTBEAT);
-    heartbeat = setInterval(() => socket.write(HEARTBEAT), HEARTBEAT_INTERVAL_MS);
+    const beat = (): void => void socket.write(heartbeatLine(options.standstill?.() ?? null));
+    beat();
+    heartbeat = setInterval(beat, HEARTBEAT_INTERVAL_MS);
     heartbeat.unref();
   }
 

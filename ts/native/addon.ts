@@ -9,6 +9,7 @@ import { cureForMissing, loadFailure } from "./missing-binary.ts";
 
 type Addon = typeof import("#native");
 
+const require = createRequire(import.meta.url);
 let loaded: Addon | undefined;
 
 /**
@@ -17,10 +18,9 @@ let loaded: Addon | undefined;
  */
 export function addon(): Addon {
   if (loaded !== undefined) return loaded;
-  const specifier = process.env["PRL_NATIVE_ADDON"] ?? "#native";
   try {
     // The load is synchronous, because packing, losses and codecs are; the generated loader is an ES module without await.
-    loaded = createRequire(import.meta.url)(specifier) as Addon;
+    loaded = require(specifier()) as Addon;
     return loaded;
   } catch (cause) {
     const cure = cureForMissing("the native addon", cause);
@@ -28,4 +28,18 @@ export function addon(): Addon {
       cause: loadFailure(cause),
     });
   }
+}
+
+/** The native addon, when a call has needed it. */
+export function loadedAddon(): Addon | undefined {
+  return loaded;
+}
+
+/** The file that loads the addon, for a program that is no part of prl. */
+export function addonPath(): string {
+  return require.resolve(specifier());
+}
+
+function specifier(): string {
+  return process.env["PRL_NATIVE_ADDON"] ?? "#native";
 }

@@ -81,7 +81,8 @@ export { policyLoss, type LossCounts, type PolicyLoss, type PolicyLossInputs } f
 export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/custom-loss.ts";
 export { ARCHITECTURES, checkArchitecture } from "./architectures.ts";
 export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
-export { addonInfo, raiseFileLimit, type AddonInfo } from "./system.ts";
+export { addonPath } from "./addon.ts";
+export { addonInfo, nativeStandstill, raiseFileLimit, type AddonInfo } from "./system.ts";
 export { connectSandboxPool, startSandboxPool } from "./sandbox/index.ts";
 export type * from "./sandbox/index.ts";
 export { native, nativeAsync } from "./errors.ts";

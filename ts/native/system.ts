@@ -1,6 +1,6 @@
 /** Questions to the operating system that only native code can ask, and facts about the addon. */
 
-import { addon } from "./addon.ts";
+import { addon, loadedAddon } from "./addon.ts";
 import { nativeAsync } from "./errors.ts";
 
 export interface AddonInfo {
@@ -20,4 +20,9 @@ export async function addonInfo(): Promise<AddonInfo> {
 export async function raiseFileLimit(): Promise<{ soft: number; hard: number }> {
   const native = addon();
   return nativeAsync(async () => native.raiseFileLimit());
+}
+
+/** The native work of this process that has not got on for the longest time; null when none is under way, and when the addon was not loaded yet. */
+export function nativeStandstill(): { work: string; ms: number } | null {
+  return loadedAddon()?.nativeStandstill() ?? null;
 }

@@ -96,6 +96,7 @@ impl Pool {
     pub(crate) fn run(&self, count: usize, task: &(dyn Fn(usize) + Sync)) {
         if count <= 1 || self.threads.is_empty() || IN_TASK.get() {
             (0..count).for_each(task);
+            prl_progress::made();
             return;
         }
         let _caller = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,6 +132,7 @@ impl Pool {
         // SAFETY: `state` is 0 again: no worker is inside.
         unsafe { *shared.job.get() = None };
         let worker_panicked = shared.panicked.swap(false, Ordering::AcqRel);
+        prl_progress::made();
         if let Err(panic) = outcome {
             resume_unwind(panic);
         }

@@ -40,6 +40,7 @@ pub fn digest_file(path: &Path) -> Result<(String, u64), WeightsError> {
         }
         hasher.update(&chunk[..count]);
         length += count as u64;
+        prl_progress::made();
     }
 }
 

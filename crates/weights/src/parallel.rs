@@ -27,11 +27,14 @@ pub(crate) fn map<T: Send, E: Send>(
 ) -> Result<Vec<T>, E> {
     let threads = threads.min(count);
     if threads <= 1 {
-        return (0..count).map(work).collect();
+        return (0..count)
+            .map(|index| work(index).inspect(|_| prl_progress::made()))
+            .collect();
     }
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let failure = Mutex::new(None);
+    let share = prl_progress::share();
     let run = || {
         let mut done = Vec::new();
         while !failed.load(Ordering::Relaxed) {
@@ -39,8 +42,11 @@ pub(crate) fn map<T: Send, E: Send>(
             if index >= count {
                 break;
             }
-            match work(index) {
-                Ok(value) => done.push((index, value)),
+            match share.part(|| work(index)) {
+                Ok(value) => {
+                    share.part(prl_progress::made);
+                    done.push((index, value));
+                }
                 Err(error) => {
                     failed.store(true, Ordering::Relaxed);
                     failure.lock().expect("no thread panics with it").get_or_insert(error);

@@ -12,6 +12,7 @@ import { fault as clockJump } from "./faults/inside/clock-jump.ts";
 import { fault as envBlocks } from "./faults/inside/env-blocks.ts";
 import { fault as envExits } from "./faults/inside/env-exits.ts";
 import { fault as envThrows } from "./faults/inside/env-throws.ts";
+import { fault as hangNative } from "./faults/inside/hang-native.ts";
 import { fault as failingDisk } from "./faults/inside/failing-disk.ts";
 import { fault as slowDisk } from "./faults/inside/slow-disk.ts";
 import { fault as envLeaks } from "./faults/machine/env-leaks.ts";
@@ -59,6 +60,7 @@ export const FAULTS: readonly Fault[] = [
   pauseEnvWorker,
   hangTrainer,
   hangEnvWorker,
+  hangNative,
   engineCut,
   engineLostRequest,
   engineDelay,

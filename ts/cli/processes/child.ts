@@ -11,6 +11,7 @@ import {
   showMetrics,
   writeTensorBoard,
 } from "../../monitors/index.ts";
+import { nativeStandstill } from "../../native/index.ts";
 import { type CommandIo, type CommandOption, EXIT } from "../command.ts";
 import { numberOption, onlyOptions } from "../arguments/args.ts";
 import { RULES } from "../arguments/option-rule.ts";
@@ -64,7 +65,7 @@ export async function joinAsChild<Config>(
   read: (path: string) => Promise<Config>,
 ): Promise<ChildInput<Config>> {
   const { runDir, index, configPath } = options;
-  const member = joinRun({ component, index, runDir });
+  const member = joinRun({ component, index, runDir, standstill: nativeStandstill });
   return { ...options, member, config: await read(configPath) };
 }
 

@@ -2,7 +2,7 @@
  * One process of a run from the launcher's side: starts it, watches it, ends it.
  *
  * It leads a new process group, so the terminal's Ctrl-C does not reach it, and a signal to the group reaches the processes that it started. Its
- * output goes to a file. Its lifeline is a socket pair inherited as fd 3: it sends a byte once a second, and it ends when this process is gone.
+ * output goes to a file. Its lifeline is a socket pair inherited as fd 3: it sends a line once a second, and it ends when this process is gone.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 
 import { messageOf, PrlError } from "../../errors.ts";
-import { LIFELINE_FD } from "../../monitors/index.ts";
+import { HeartbeatReader, LIFELINE_FD, type Standstill } from "../../monitors/index.ts";
 
 export interface ChildSpec {
   /** `trainer`, `inference`, ... */
@@ -54,6 +54,7 @@ export class RunChild {
   readonly exited: Promise<ChildExit>;
   /** When the last heartbeat came, or the start; on the clock of `performance.now()`. */
   lastHeartbeat = performance.now();
+  readonly #heartbeats = new HeartbeatReader();
   readonly #process: ChildProcess;
   #exit: ChildExit | null = null;
   #reason: string | undefined;
@@ -91,8 +92,9 @@ export class RunChild {
       });
     });
     const lifeline = this.#process.stdio[LIFELINE_FD] as Readable | null | undefined;
-    lifeline?.on("data", () => {
+    lifeline?.setEncoding("utf8").on("data", (text: string) => {
       this.lastHeartbeat = performance.now();
+      this.#heartbeats.push(text);
     });
     // The child's side of the socket breaks when it dies; its exit reports that.
     lifeline?.on("error", () => lifeline.destroy());
@@ -100,6 +102,11 @@ export class RunChild {
 
   get pid(): number | undefined {
     return this.#process.pid;
+  }
+
+  /** Its native work that does not get on, by its heartbeats (`HeartbeatReader.standstill`). */
+  get standstill(): Standstill | null {
+    return this.#heartbeats.standstill;
   }
 
   /** How it ended; null while it runs. */

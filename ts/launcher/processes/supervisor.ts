@@ -20,6 +20,8 @@ export interface SupervisorTimes {
   startMs: number;
   /** A child that is ready and without a heartbeat for this long has failed. */
   heartbeatTimeoutMs: number;
+  /** A child whose native work has not got on for this long has failed. */
+  standstillMs: number;
   /** How long children have after SIGTERM. */
   graceMs: number;
   /** How long after SIGKILL a child may take to be gone. */
@@ -29,6 +31,7 @@ export interface SupervisorTimes {
 export const SUPERVISOR_TIMES: SupervisorTimes = {
   startMs: 180_000,
   heartbeatTimeoutMs: 30_000,
+  standstillMs: 300_000,
   graceMs: 6_000,
   killMs: 3_000,
 };
@@ -37,6 +40,8 @@ const READY_POLL_MS = 25;
 /** The most likely cause of silence, besides a machine that stands still. */
 const BLOCKED =
   "a function of your own may block it (spawnSync, execSync, a native module): it has to return, or to wait asynchronously";
+/** The same of native work. */
+const STUCK = "a disk may not answer; if all disks do, it is a fault of prl: please report it";
 /** The same for a child that was never ready. */
 const NEVER_STARTED = "the machine may be overloaded, or a module that it imports does not return";
 /** A child that ended with an exit code waits this long for a sibling that died of a signal, which is the likely cause. */
@@ -215,6 +220,13 @@ export class Supervisor {
     for (const child of this.#running()) {
       if (stoodStill) child.lastHeartbeat = now;
       else if (now - child.lastHeartbeat > this.#times.heartbeatTimeoutMs) void this.#seeToSilent(child);
+      else if (child.standstill !== null && child.standstill.ms > this.#times.standstillMs) {
+        const { work, ms } = child.standstill;
+        void this.#endHanging(
+          child,
+          `has native work (${work}) that has not got on for ${Math.round(ms / 1000)} s; ${STUCK}`,
+        );
+      }
     }
   }
 
@@ -227,12 +239,16 @@ export class Supervisor {
       const silence = isReady
         ? `gave no sign of life for ${seconds} s; ${BLOCKED}`
         : `gave no sign of life for ${seconds} s while it started; ${NEVER_STARTED}`;
-      // `onExit` handles its end like any other.
-      if (child.onExit !== undefined) child.kill(silence);
-      else this.#failed.reject(await this.#death(child, silence));
+      await this.#endHanging(child, silence);
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  async #endHanging(child: RunChild, why: string): Promise<void> {
+    // `onExit` handles its end like any other.
+    if (child.onExit !== undefined) child.kill(why);
+    else this.#failed.reject(await this.#death(child, why));
   }
 
   /** Whether this process, not an earlier one in its place, has written its ready file. */

@@ -12,6 +12,8 @@ import { type MetricsLine, MetricsTail, readRunLoad, type RunLoad } from "../../
 import { Supervisor, SUPERVISOR_TIMES } from "../processes/supervisor.ts";
 
 const POLL_INTERVAL_MS = 100;
+/** Native work may go so many times as long as a main loop without a sign: one large file may be synced to a slow disk. */
+const STANDSTILL_SILENCES = 10;
 /** The run's load, and whether its directory is in its place, are checked once in this many polls. */
 const POLLS_PER_LOOK = 5;
 
@@ -37,7 +39,8 @@ export interface StageOptions {
  */
 export async function runStage<T>(options: StageOptions, body: (supervisor: Supervisor) => Promise<T>): Promise<T> {
   const { heartbeatTimeoutMs } = SUPERVISOR_TIMES;
-  const times = { ...SUPERVISOR_TIMES, heartbeatTimeoutMs: options.silenceMs ?? heartbeatTimeoutMs };
+  const silenceMs = options.silenceMs ?? heartbeatTimeoutMs;
+  const times = { ...SUPERVISOR_TIMES, heartbeatTimeoutMs: silenceMs, standstillMs: STANDSTILL_SILENCES * silenceMs };
   const supervisor = new Supervisor(options.runDir, times);
   options.onSupervisor?.(supervisor);
   const following = new AbortController();

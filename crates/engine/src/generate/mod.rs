@@ -33,7 +33,7 @@ pub use request::{
 pub use scoring::{RankedScores, Scoring};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -52,6 +52,8 @@ use worker::{Command, Reply, Worker};
 const DEFAULT_KV_BYTES: usize = 256 << 20;
 /// How long a call waits for a dead thread to say why it died.
 const END_REPORT_DEADLINE: Duration = Duration::from_secs(10);
+/// A caller that waits for the thread says so often that it does not count as hanging.
+const STILL_WAITS: Duration = Duration::from_secs(1);
 
 /// A running generator. All methods take `&self` and may be called from any thread; dropping it closes it.
 pub struct Generator {
@@ -293,9 +295,15 @@ impl Generator {
     fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, EngineError> {
         let (reply, answer) = channel();
         self.send(command(reply))?;
-        match answer.recv() {
-            Ok(result) => result,
-            Err(_) => Err(self.mailbox.why_ended(Instant::now() + END_REPORT_DEADLINE)),
+        loop {
+            match answer.recv_timeout(STILL_WAITS) {
+                Ok(result) => return result,
+                // A pause waits until requests have ended. The thread that they run on is watched itself.
+                Err(RecvTimeoutError::Timeout) => prl_progress::made(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.mailbox.why_ended(Instant::now() + END_REPORT_DEADLINE));
+                }
+            }
         }
     }
 }

@@ -137,7 +137,7 @@ impl Worker {
                     Ok(Command::Close) | Err(TryRecvError::Disconnected) => return self.abort_where(|_| true),
                     Ok(command) => {
                         let scores = matches!(command, Command::Score { .. } | Command::ScoreRanked { .. });
-                        self.obey(command);
+                        prl_progress::work("a command to the generator", || self.obey(command));
                         // A scoring lasts as long as a step or more: however many wait, the sequences have a step between two.
                         if scores {
                             break;
@@ -149,7 +149,7 @@ impl Worker {
             }
             self.finish_draining();
             if !matches!(self.flow, Flow::Paused) && self.has_work() {
-                self.step();
+                prl_progress::work("a step of generation", || self.step());
                 self.finish_draining();
             }
         }

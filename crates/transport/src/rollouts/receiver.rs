@@ -213,7 +213,7 @@ async fn append(mut incoming: Incoming, chunk: Chunk) -> Result<Incoming, Status
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TransportError> + Send + 'static,
 ) -> Result<T, Status> {
-    match spawn_blocking(work).await {
+    match spawn_blocking(move || prl_progress::work("files of batches", work)).await {
         Ok(result) => result.map_err(|error| error.to_status()),
         Err(join) => Err(Status::internal(join.to_string())),
     }

@@ -244,7 +244,7 @@ impl Drop for WeightNode {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TransportError> + Send + 'static,
 ) -> Result<T, TransportError> {
-    match spawn_blocking(work).await {
+    match spawn_blocking(move || prl_progress::work("files of weights", work)).await {
         Ok(result) => result,
         Err(join) => std::panic::resume_unwind(join.into_panic()),
     }

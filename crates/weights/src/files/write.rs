@@ -100,10 +100,14 @@ pub(crate) fn write_digesting(
         if digesting == Digesting::InLine {
             return digest_file_of(&header, tensors, |chunk| writer.write_all(chunk));
         }
+        let share = prl_progress::share();
         thread::scope(|scope| {
-            let digesting = scope.spawn(|| digest_file_of(&header, tensors, |_| Ok(())));
+            let digesting = scope.spawn(|| share.part(|| digest_file_of(&header, tensors, |_| Ok(()))));
             for tensor in tensors {
-                writer.write_all(tensor.data)?;
+                for stretch in tensor.data.chunks(WRITE_BYTES) {
+                    writer.write_all(stretch)?;
+                    prl_progress::made();
+                }
             }
             digesting
                 .join()
@@ -142,6 +146,7 @@ fn digest_file_of(
                 whole.update(chunk);
             }
             hand_on(stretch)?;
+            prl_progress::made();
         }
         digests.push(whole.finish());
     }

@@ -155,6 +155,7 @@ fn apply_tensor(
         output
             .write_all_at(chunk, (offset + start) as u64)
             .map_err(WeightsError::io("write new weights from", base.path()))?;
+        prl_progress::made();
     }
     let last = chain.last().expect("there is something to apply");
     let (SparseRecord { digest, .. }, file, _) = last.tensor(&info.name).expect("each version was asked for it");

@@ -162,6 +162,21 @@ describe("Supervisor", () => {
     await supervisor.stop();
   });
 
+  it("fails a child whose native work does not get on, although its main loop does", async () => {
+    const times = { ...SUPERVISOR_TIMES, standstillMs: 3_000, graceMs: 100 };
+    const supervisor = new Supervisor(runDir, times);
+    const works = (component: string, standstill: string) =>
+      `${JOIN} const began = Date.now();
+        const member = joinRun({ component: "${component}", index: 0, runDir: process.argv[2], standstill: () => (${standstill}) });
+        await member.ready(); setInterval(() => {}, 1000);`;
+    const ms = "ms: Date.now() - began";
+    const busy = supervisor.start(await spec("inference", works("inference", `{ work: "steps", ms: 2_000 }`)));
+    supervisor.start(await spec("trainer", works("trainer", `{ work: "step", ${ms} }`), true));
+    await expect(supervisor.failure).rejects.toThrow(/trainer-0 has native work \(step\) that has not got on for 3 s/u);
+    expect(busy.exit).toBeNull();
+    await supervisor.stop();
+  });
+
   it("does not count the time to start as silence, however loaded the machine is, but does not wait for ever", async () => {
     const times = { ...SUPERVISOR_TIMES, heartbeatTimeoutMs: 2_500, graceMs: 100 };
     const slow = `await new Promise((resolve) => setTimeout(resolve, 4_000));\n${member("trainer")}`;

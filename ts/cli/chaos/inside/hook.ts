@@ -3,11 +3,11 @@
  * disk that is slow or fails.
  *
  * Node imports it before the program (`NODE_OPTIONS`), in every process of a run that `prl chaos` disturbs with such faults. It knows nothing of
- * prl. Without CHAOS_ORDERS, and in worker threads, it does nothing. An order that cannot be read is an error of the process, as it should be.
+ * prl but what an order names. Without CHAOS_ORDERS, and in worker threads, it does nothing. An order that cannot be read is an error of the process, as it should be.
  */
 import { readFileSync } from "node:fs";
 import files from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
+import { createRequire, syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
 
@@ -25,7 +25,13 @@ export type InsideOrder =
   /** Calls of `node:fs/promises` take longer, for a while. */
   | { readonly what: "slow disk"; readonly byMs: number; readonly forMs: number }
   /** Calls of `node:fs/promises` that write fail, for a while. */
-  | { readonly what: "failing disk"; readonly forMs: number };
+  | { readonly what: "failing disk"; readonly forMs: number }
+  /** Threads of the native addon open a file and wait for ever, as one of a disk that does not answer: a named pipe without a writer. */
+  | { readonly what: "native hangs"; readonly addon: string; readonly pipe: string; readonly threads: number };
+
+interface Addon {
+  digestFile(path: string): Promise<unknown>;
+}
 
 const LEAK_MIB = 16;
 const MIB = 1024 * 1024;
@@ -58,6 +64,11 @@ function obey(order: InsideOrder): void {
       return changeFiles(order.forMs, () =>
         Promise.reject(Object.assign(new Error("EIO: i/o error, write"), { code: "EIO", errno: -5 })),
       );
+    case "native hangs": {
+      const addon = createRequire(order.addon)(order.addon) as Addon;
+      for (let i = 0; i < order.threads; i++) void addon.digestFile(order.pipe);
+      return;
+    }
   }
 }
 

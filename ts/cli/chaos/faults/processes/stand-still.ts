@@ -37,13 +37,14 @@ export function hanging(component: Component, words: Pick<Fault, "breaks" | "sav
     async inject(run, rng) {
       const victim = await run.signalOne(component, "SIGSTOP", rng);
       if (victim === null) return null;
-      await gone(run, component, victim.pid);
+      await gone(run, component, victim.pid, NOTICED_MS);
       return `SIGSTOP for ${victim.name} (pid ${victim.pid})`;
     },
   };
 }
 
-async function gone(run: LiveRun, component: Component, pid: number): Promise<void> {
+/** Waits until a process is gone, or the time is over. */
+export async function gone(run: LiveRun, component: Component, pid: number, withinMs: number): Promise<void> {
   const isGone = async () => ((await run.processes(component)).some((one) => one.pid === pid) ? null : true);
-  await run.until(isGone, NOTICED_MS);
+  await run.until(isGone, withinMs);
 }
