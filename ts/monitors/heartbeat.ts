@@ -19,7 +19,8 @@ const LINE = /^(?<ms>\d{1,15}) (?<work>.+)$/u;
 
 export function heartbeatLine(standstill: Standstill | null): string {
   if (standstill === null || standstill.ms < LEAST_MS) return "\n";
-  const work = standstill.work.replaceAll(/\s/gu, " ").slice(0, LONGEST_LINE / 2);
+  // Of the visible characters of ASCII a byte is one, so that lines can be cut anywhere on their way.
+  const work = standstill.work.replaceAll(/[^\u0021-\u007e]/gu, " ").slice(0, LONGEST_LINE / 2);
   return `${Math.round(standstill.ms)} ${work}\n`;
 }
 

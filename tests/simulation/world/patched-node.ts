@@ -229,7 +229,7 @@ function startChild(world: World, program: Program, args: readonly string[], par
     async (process) => {
       setInterval(() => {
         if (parent.state === "dead") process.stopping.abort("SIGTERM");
-        world.schedule(world.delay(0, 3), parent, () => void lifeline.emit("data", "."));
+        world.schedule(world.delay(0, 3), parent, () => void lifeline.emit("data", Buffer.from("\n")));
       }, HEARTBEAT_MS);
       return program(args, process);
     },

@@ -92,9 +92,9 @@ export class RunChild {
       });
     });
     const lifeline = this.#process.stdio[LIFELINE_FD] as Readable | null | undefined;
-    lifeline?.setEncoding("utf8").on("data", (text: string) => {
+    lifeline?.on("data", (bytes: Uint8Array) => {
       this.lastHeartbeat = performance.now();
-      this.#heartbeats.push(text);
+      this.#heartbeats.push(Buffer.from(bytes).toString("latin1"));
     });
     // The child's side of the socket breaks when it dies; its exit reports that.
     lifeline?.on("error", () => lifeline.destroy());

@@ -61,7 +61,8 @@ async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise
   const { config, warmStart } = prepared;
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
-  const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
+  const disk = stayingOnDisk(config, prepared.directory);
+  const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources, disk };
   return launch(prepared, kind, options, async (session, model, begun, recovery) => {
     const dirs = await resolveModelDirs(config, {
       model,
@@ -81,6 +82,15 @@ async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise
       session.enter("stopping");
     });
   });
+}
+
+function stayingOnDisk(config: RlConfig, { path, name }: RunDirectory): NonNullable<SessionOptions["disk"]> {
+  const { interval, keep_last: keptLast } = config.ckpt;
+  const root = checkpointRoot(config, path, name);
+  return {
+    keptBatches: config.rollout_transport.keep,
+    checkpoints: interval === null || keptLast !== null ? null : { root, interval },
+  };
 }
 
 /** The folder of the warm start, from the cache or trained now. */
@@ -227,7 +237,7 @@ async function warnOfFileLimit(session: RunSession): Promise<void> {
 
 type SessionKind = Pick<
   SessionOptions,
-  "startStep" | "maxSteps" | "sftSteps" | "supervised" | "evaluationSources" | "silenceMs"
+  "startStep" | "maxSteps" | "sftSteps" | "supervised" | "evaluationSources" | "silenceMs" | "disk"
 >;
 
 async function openSession(

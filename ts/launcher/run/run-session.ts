@@ -25,6 +25,7 @@ import {
 } from "../../monitors/index.ts";
 import type { LogLimits } from "../../files/rotated-log.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
+import { DiskForecast, type DiskForecastOptions } from "./disk-forecast.ts";
 import { LogRotation } from "../processes/log-rotation.ts";
 import { MemoryPeak } from "../processes/memory-peak.ts";
 import { REPLACEABLE_COMPONENTS } from "../processes/rl-processes.ts";
@@ -56,6 +57,8 @@ export interface SessionOptions {
   prometheusPort: number | null;
   /** `StageOptions.silenceMs` of the run's stages. */
   silenceMs?: number;
+  /** What of the run stays on its disk; unset: that is not worked out. */
+  disk?: Pick<DiskForecastOptions, "keptBatches" | "checkpoints">;
 }
 
 const COMPONENT = "launcher";
@@ -93,6 +96,7 @@ export class RunSession {
   readonly #memory: MemoryPeak;
   readonly #watch: DirectoryWatch;
   readonly #rotation: LogRotation;
+  readonly #disk: DiskForecast | null;
   readonly #onAbort = (): void => {
     try {
       this.note("Stopping every process of the run");
@@ -154,6 +158,8 @@ export class RunSession {
     const backends = () => this.#childPids(({ component }) => component === "trainer" || component === "inference");
     this.#memory = new MemoryPeak(() => [process.pid, ...this.#childPids()], backends);
     const onFailure = (error: unknown): void => this.note(`Warning: ${explain(error)}`);
+    const { disk, directory } = options;
+    this.#disk = disk === undefined ? null : new DiskForecast({ ...disk, runDir: directory.path, maxSteps });
     this.#rotation = new LogRotation(() => this.#logs, options.logLimits, onFailure);
     this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
@@ -347,6 +353,9 @@ export class RunSession {
     this.#options.onEvent(event);
     const failure = this.#progress.add(event);
     if (failure !== null) this.note(`Warning: ${explain(failure)}`);
-    if (event.type === "step") this.#warnOfSmallBatch(event.step);
+    if (event.type !== "step") return;
+    this.#warnOfSmallBatch(event.step);
+    const forecast = this.#disk?.take(event.step.step) ?? null;
+    if (forecast !== null) this.note(forecast);
   }
 }
