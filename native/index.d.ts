@@ -363,6 +363,9 @@ export declare function encodeSafetensors(tensors: Array<NativeNamedTensor>, met
 /** The cost model for a config.json. */
 export declare function flopModel(config: string): NativeFlopModel
 
+/** Sets the soft limit of core dumps of this process, and of those that it starts from now on, to 0. */
+export declare function forbidCoreDumps(): void
+
 /** Writes a model's folder with an adapter added to its weights. */
 export declare function mergeAdapter(base: string, adapter: string, out: string): Promise<NativeSavedWeights>
 

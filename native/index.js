@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeBoxWatch, NativeEngine, NativeGrammar, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeVocabulary, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, buildBatchAsync, diffWeights, digest, digestFile, encodeSafetensors, flopModel, mergeAdapter, nativeStandstill, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeBoxWatch, NativeEngine, NativeGrammar, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeVocabulary, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, buildBatchAsync, diffWeights, digest, digestFile, encodeSafetensors, flopModel, forbidCoreDumps, mergeAdapter, nativeStandstill, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
 export { NativeBoxWatch }
 export { NativeEngine }
 export { NativeGrammar }
@@ -803,6 +803,7 @@ export { digest }
 export { digestFile }
 export { encodeSafetensors }
 export { flopModel }
+export { forbidCoreDumps }
 export { mergeAdapter }
 export { nativeStandstill }
 export { packSequences }

@@ -57,6 +57,17 @@ pub fn raise_file_limit() -> napi::Result<NativeFileLimit> {
     })
 }
 
+/// Sets the soft limit of core dumps of this process, and of those that it starts from now on, to 0.
+#[napi(catch_unwind)]
+pub fn forbid_core_dumps() -> napi::Result<()> {
+    let limit = Rlimit {
+        current: Some(0),
+        maximum: getrlimit(Resource::Core).maximum,
+    };
+    let forbidden = setrlimit(Resource::Core, limit);
+    forbidden.map_err(|error| NativeError::new("PRL_IO", format!("cannot forbid core dumps: {error}")).into())
+}
+
 /// Native work that does not get on.
 #[napi(object, use_nullable = true)]
 pub struct NativeStandstill {

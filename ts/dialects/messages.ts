@@ -25,6 +25,7 @@ import {
   unsupported,
 } from "./dialect.ts";
 import type { SoFar } from "./reply-progress.ts";
+import { formatOf } from "./required-format.ts";
 
 const block = z.looseObject({
   type: z.string(),
@@ -50,6 +51,7 @@ const body = z.looseObject({
       disable_parallel_tool_use: z.boolean().nullish(),
     })
     .nullish(),
+  output_config: z.looseObject({ format: z.looseObject({ type: z.string() }).nullish() }).nullish(),
   stream: z.boolean().nullish(),
 });
 
@@ -60,6 +62,7 @@ function read(value: unknown): AgentRequest {
   const { tools, tool_choice: choice } = request;
   const system = request.system ?? null;
   const { messages, begun } = splitBegun(request.messages);
+  const format = request.output_config?.format;
   const isForced = choice?.type === "any" || choice?.type === "tool";
   if (choice?.type === "tool" && choice.name === undefined) throw malformed("tool_choice.name", "is missing");
   return {
@@ -82,7 +85,7 @@ function read(value: unknown): AgentRequest {
     stop: stopsOf("stop_sequences", request["stop_sequences"]),
     toolChoice: isForced ? forcedCall("tool_choice", choice.name ?? null, tools ?? []) : null,
     begun,
-    format: null,
+    format: formatOf("output_config.format", format, format?.["schema"]),
   };
 }
 

@@ -38,7 +38,7 @@ export function requiredFormat(request: Readonly<Record<string, unknown>>, schem
   return format ?? null;
 }
 
-/** The format of the reply, in both of OpenAI's dialects. */
+/** The format of the reply, in all dialects. */
 export function formatOf(
   field: string,
   format: { readonly type: string } | null | undefined,

@@ -33,6 +33,14 @@ export async function makeDurableFolder(path: string, within?: string): Promise<
   for (const folder of makeFolder(path, within)) await syncDirectory(dirname(folder));
 }
 
+/** Makes a folder that other users cannot look into, and the missing ones above it; one that is there stays as it is. */
+export async function makePrivateFolder(path: string): Promise<void> {
+  await makeDurableFolder(dirname(resolve(path)));
+  if (isThere(path)) return;
+  make(path, 0o700);
+  await syncDirectory(dirname(resolve(path)));
+}
+
 function isThere(folder: string): boolean {
   try {
     return statSync(folder, { throwIfNoEntry: false }) !== undefined;
@@ -41,9 +49,9 @@ function isThere(folder: string): boolean {
   }
 }
 
-function make(folder: string): void {
+function make(folder: string, mode = 0o777): void {
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode });
   } catch (cause) {
     // Another process may be faster.
     const isMade = cause instanceof Error && "code" in cause && cause.code === "EEXIST" && isThere(folder);

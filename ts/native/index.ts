@@ -82,7 +82,7 @@ export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/cu
 export { ARCHITECTURES, checkArchitecture } from "./architectures.ts";
 export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
 export { addonPath } from "./addon.ts";
-export { addonInfo, nativeStandstill, raiseFileLimit, type AddonInfo } from "./system.ts";
+export { addonInfo, forbidCoreDumps, nativeStandstill, raiseFileLimit, type AddonInfo } from "./system.ts";
 export { connectSandboxPool, startSandboxPool } from "./sandbox/index.ts";
 export type * from "./sandbox/index.ts";
 export { native, nativeAsync } from "./errors.ts";

@@ -22,6 +22,12 @@ export async function raiseFileLimit(): Promise<{ soft: number; hard: number }> 
   return nativeAsync(async () => native.raiseFileLimit());
 }
 
+/** Forbids core dumps of this process and of those that it starts from now on: they would hold its keys. */
+export async function forbidCoreDumps(): Promise<void> {
+  const native = addon();
+  return nativeAsync(async () => native.forbidCoreDumps());
+}
+
 /** The native work of this process that has not got on for the longest time; null when none is under way, and when the addon was not loaded yet. */
 export function nativeStandstill(): { work: string; ms: number } | null {
   return loadedAddon()?.nativeStandstill() ?? null;

@@ -304,10 +304,22 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
     });
   }
   try {
-    return schema.parse(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    const format = asRecord(value)["format"];
+    if (typeof format === "string" && format !== FORMAT)
+      throw new PrlError(
+        "PRL_CHECKPOINT_CORRUPT",
+        `${path} has the format ${JSON.stringify(format)}, and this prl reads ${FORMAT}: resume with the version of prl that wrote it`,
+      );
+    return schema.parse(value);
   } catch (cause) {
+    if (cause instanceof PrlError) throw cause;
     throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} is malformed`, { cause });
   }
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 async function digestOf(path: string): Promise<{ digest: string; bytes: number }> {

@@ -138,6 +138,37 @@ fn bfloat16_is_read_as_the_f32_of_the_same_value() {
 }
 
 #[test]
+fn float16_is_read_as_the_f32_of_the_same_value() {
+    let mut folder = Folder::new(QWEN2);
+    let mut bits = Vec::new();
+    for tensor in &mut folder.tensors {
+        // Whole multiples of 2^-10 below 2: a float16 holds each, with the exponent and the upper bits of its fraction.
+        let halves: Vec<u16> = (0..tensor.data.len() / 4)
+            .map(|index| {
+                let sign = u16::try_from(index % 2).unwrap() << 15;
+                sign | (0x3000 + u16::try_from(index * 37 % 0x0c00).unwrap())
+            })
+            .collect();
+        tensor.data = halves
+            .iter()
+            .flat_map(|half| {
+                let wide = (u32::from(half & 0x8000) << 16) | ((u32::from(half & 0x7fff) << 13) + (112 << 23));
+                wide.to_le_bytes()
+            })
+            .collect();
+        bits.push(halves);
+    }
+    folder.write(u64::MAX);
+    let wide = folder.logits().expect("it loads");
+    for (tensor, halves) in folder.tensors.iter_mut().zip(bits) {
+        tensor.dtype = Dtype::F16;
+        tensor.data = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+    }
+    folder.write(u64::MAX);
+    assert_eq!(folder.logits().expect("it loads"), wide);
+}
+
+#[test]
 fn a_tied_head_may_be_stored_once_under_either_name_or_twice_alike_but_not_twice_with_other_values() {
     let mut folder = Folder::new(QWEN3);
     let once = folder.logits().expect("it loads");

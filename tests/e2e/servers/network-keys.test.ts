@@ -31,14 +31,14 @@ interface Ready {
   url: string;
 }
 
-/** The ready file of the run's server, as soon as it is there. */
-async function readyServer(name: string, finished: Promise<unknown>): Promise<Ready> {
+/** The ready file of a process of the run, as soon as it is there. */
+async function readyProcess(name: string, process: string, finished: Promise<unknown>): Promise<Ready> {
   let isOver = false;
   void finished.then(() => (isOver = true));
   for (;;) {
-    const ready = await readJson<Ready>(join(runDir(name), "run/inference-0.json")).catch(() => null);
+    const ready = await readJson<Ready>(join(runDir(name), `run/${process}.json`)).catch(() => null);
     if (ready !== null) return ready;
-    if (isOver) throw new Error("the run ended before its server was ready");
+    if (isOver) throw new Error(`the run ended before ${process} was ready`);
     await sleep(20);
   }
 }
@@ -49,10 +49,13 @@ test.skipIf(process.platform !== "linux")(
   async () => {
     expect((await call(...args("closed"))).code).toBe(0);
     const run = start(args("open", "--inference.server.host", "0.0.0.0"), { cwd: place.dir, cache: place.cache });
-    const { pid, url } = await readyServer("open", run.finished);
+    const { pid, url } = await readyProcess("open", "inference-0", run.finished);
     const key = await keyOf(pid);
     expect(key).toMatch(/^[0-9a-f]{64}$/u);
     const shown = await argumentsWith(key ?? "");
+    // Code of environments gets no key.
+    const worker = await readyProcess("open", "env-worker-0", run.finished);
+    expect(await keyOf(worker.pid)).toBeNull();
     for (const path of ROUTES) {
       const headers = { "content-type": "application/json", authorization: "Bearer EMPTY" };
       for (const method of ["GET", "POST"]) {

@@ -96,6 +96,15 @@ test("installed by folder or archive, its id works everywhere, and the run's rec
   expect(JSON.parse(linked.stdout)).toMatchObject({
     installed: [{ name: "loud", version: "0.1.0", origin: { kind: "package", name: "@owner/loud" } }],
   });
+  const needy = join(place.dir, "needy");
+  await mkdir(needy);
+  const prlKeys = { environment: "./index.js", needs: { secrets: ["EXAMPLE_KEY"] } };
+  const manifest = { name: "@owner/needy", version: "1.0.0", type: "module", prl: prlKeys };
+  await writeFile(join(needy, "package.json"), JSON.stringify(manifest));
+  await writeFile(join(needy, "index.js"), "export default {};");
+  const unanswered = await there("env", "install", "../needy");
+  expect([unanswered.code, unanswered.stderr]).toEqual([2, expect.stringContaining("EXAMPLE_KEY")]);
+  expect(await there("env", "install", "../needy", "--yes")).toMatchObject({ code: 0 });
   await promisify(execFile)("npm", ["pack", "--ignore-scripts", "--pack-destination", project], { cwd: dir });
   const packed = await there("env", "install", "owner-loud-0.1.0.tgz");
   expect([packed.code, packed.stdout]).toEqual([0, expect.stringContaining("package @owner/loud 0.1.0 in ")]);

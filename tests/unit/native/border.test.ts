@@ -163,3 +163,17 @@ test.runIf(HAS_PRLIMIT())(
     }
   },
 );
+
+test.runIf(HAS_PRLIMIT())("core dumps are forbidden for this process and its children", () => {
+  const script = `
+    import { execFileSync } from "node:child_process";
+    import { forbidCoreDumps } from ${JSON.stringify(modulePath("native/index.ts"))};
+    const soft = () => execFileSync("sh", ["-c", "ulimit -S -c"], { encoding: "utf8" }).trim();
+    execFileSync("prlimit", ["--pid", String(process.pid), "--core=" + execFileSync("sh", ["-c", "ulimit -H -c"], { encoding: "utf8" }).trim() + ":"]);
+    const before = soft();
+    await forbidCoreDumps();
+    console.log(before, soft());`;
+  const node = [...MODULE_LOADER, "--input-type=module", "--eval", script];
+  const [before, after] = execFileSync(process.execPath, node, { encoding: "utf8", timeout: 60_000 }).trim().split(" ");
+  expect([before === "", after]).toEqual([false, "0"]);
+});

@@ -35,7 +35,7 @@ export const command: Command = {
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (isBench(args)) return (await import("../bench/run.ts")).benchRun(args, io);
   const { files, overrides, options } = parseConfigArguments("rl", args, OPTIONS);
-  const resume = resumeRequest(options.get("--resume"));
+  const resume = resumeRequest(options);
   const loaded = await loadConfig(files, overrides, { kind: "rl", env: io.env, cwd: io.cwd });
   const how = { resume, dryRun: options.has("--dry-run") };
   const [onSlurm, onKubernetes] = [options.has(SLURM_OPTION.flag), options.has(KUBERNETES_OPTION.flag)];

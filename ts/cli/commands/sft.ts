@@ -42,7 +42,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   checkOptions(CHILD_OPTIONS, options);
   const childConfig = options.get("--config");
   if (childConfig !== undefined) return runChild(childConfig, options, io);
-  const resume = resumeRequest(options.get("--resume"));
+  const resume = resumeRequest(options);
   const loaded = await loadConfig(files, overrides, { kind: "sft", env: io.env, cwd: io.cwd });
   if (options.has("--dry-run")) {
     const { directory, warnings } = await prepareSft(loaded.config, {

@@ -28,7 +28,7 @@ export async function launcherArguments(
   const { config } = await loadConfig(files, overrides, { kind: "rl", env, cwd });
   const asked = options.get(ATTEMPT.flag);
   const index = Number(options.get(INDEX.flag) ?? "0");
-  const request = resumeRequest(options.get(RESUME_OPTION.flag));
+  const request = resumeRequest(options);
   const part = { component, index, runDir, request, attempt: asked === undefined ? null : Number(asked) };
   const note = (text: string) => stderr.write(`prl: ${text}\n`);
   const { configPath, attempt } = await prepareStandalone(part, config, { signal, hurry, note });

@@ -17,10 +17,14 @@ export const RESUME_OPTION = {
 export const RUN_OPTIONS = [
   { flag: "--dry-run", summary: "Write the resolved config to configs/ of the run directory and stop" },
   RESUME_OPTION,
+  { flag: "--ckpt.resume-step", value: "<step>", summary: "The same as --resume <step>" },
 ] as const;
 
-/** What `--resume` asks for; undefined without it. */
-export function resumeRequest(value: string | undefined): ResumeRequest | undefined {
+/** What `--resume` or `--ckpt.resume-step` asks for; undefined without them. Errors: PRL_CLI_USAGE for both, or for what is no step. */
+export function resumeRequest(options: ReadonlyMap<string, string>): ResumeRequest | undefined {
+  const [step, value = step] = [options.get("--ckpt.resume-step"), options.get("--resume")];
+  if (step !== undefined && value !== step)
+    throw new PrlError("PRL_CLI_USAGE", "--resume and --ckpt.resume-step say the same: give one of them");
   if (value === undefined || value === "latest") return value;
   if (/^[1-9]\d*$/.test(value)) return Number(value);
   throw new PrlError(

@@ -39,6 +39,8 @@ export interface EnvWorker {
 const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 const STOP_DEADLINE_MS = 5_000;
 
+const KEYS = ["PRL_ENV_WORKER_TOKEN", "PRL_TRANSPORT_TOKEN"];
+
 interface Source {
   readonly name: string;
   readonly split: Split;
@@ -47,7 +49,7 @@ interface Source {
 }
 
 /**
- * Loads tokenizer and environments and listens. `env`: where the token is.
+ * Loads tokenizer and environments and listens. `env`: where the token is. Code of an environment finds no key of the run in `process.env`.
  * Errors: those of loading and of `openDoor`, PRL_ENV_WORKER_ADDRESS for an address that is taken, PRL_CONFIG_INVALID for two sources of one name and split.
  */
 export async function startEnvWorker(
@@ -55,6 +57,7 @@ export async function startEnvWorker(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<EnvWorker> {
   const door = await openDoor(config.listen, env);
+  for (const key of KEYS) delete process.env[key];
   const sandboxes = sandboxSource(sandboxBlock.parse(config.sandbox ?? {}));
   const [tokenizer, renderer, vocabSize, sources] = await Promise.all([
     loadTokenizer(config.model_dir),

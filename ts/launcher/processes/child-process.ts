@@ -19,8 +19,8 @@ export interface ChildSpec {
   index: number;
   command: string;
   args: readonly string[];
-  /** Variables that it gets beside those of this process. */
-  env?: Readonly<Record<string, string>>;
+  /** Variables that it gets beside those of this process; undefined: one of these that it does not get. */
+  env?: Readonly<Record<string, string | undefined>>;
   /** Folder for its log file. */
   logs: string;
   /** True: it ends with exit code 0 when its part is done. False: every exit before `stop` is a failure. */

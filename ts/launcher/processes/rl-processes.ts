@@ -44,6 +44,8 @@ const SANDBOX_SOCKET = "sandboxd.sock";
 export const REPLACEABLE_COMPONENTS = [INFERENCE, ENV_WORKER, SANDBOXD] as const;
 
 /** Commands of processes whose command has another name. */
+/** Of processes that run code of environments or programs, and need no key of the run: a rollout brings that of its server. */
+const WITHOUT_KEYS = { PRL_TRANSPORT_TOKEN: undefined, PRL_ENV_WORKER_TOKEN: undefined };
 const COMMAND_OF: Readonly<Record<string, string>> = { [ENV_WORKER]: "env-server" };
 
 /**
@@ -120,7 +122,7 @@ export async function runRlProcesses(supervisor: Supervisor, run: RlRun, events:
   const fleets = fleetSizes(config, socket !== null).map((size) => {
     const spec = (index: number): ChildSpec => ({
       ...childSpec(base, { component: size.component, index, configPath: paths[size.component], finishes: false }),
-      env,
+      env: size.component === INFERENCE ? env : WITHOUT_KEYS,
     });
     const { note, onRestart } = events;
     return new Fleet(supervisor, {

@@ -31,6 +31,7 @@ import { runStage, untilInterrupted } from "./stage.ts";
 import type { RunSummary } from "./summary.ts";
 import { ensureWarmStart, sftProcess } from "../processes/warm-start.ts";
 import { makeFolder } from "../../files/make-folder.ts";
+import { forbidCoreDumps } from "../../native/index.ts";
 
 /** Aborting `signal` interrupts the run; a string as its reason is named in the error. */
 export interface LaunchOptions extends Omit<PrepareOptions, "hold" | "onDownload"> {
@@ -179,6 +180,7 @@ async function launch(
     for (const warning of warnings) session.note(`Warning: ${warning}`);
     for (const note of notes) session.note(note);
     await warnOfFileLimit(session);
+    if (process.env["PRL_DEBUG"] !== "1") await forbidCoreDumps();
     const model = await untilInterrupted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
     noteDamage(session, model.damage, "base model");
     session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);

@@ -9,7 +9,7 @@ import { readdir, rm, symlink } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 
 import { PrlError } from "../../errors.ts";
-import { makeDurableFolder, makeFolder } from "../../files/make-folder.ts";
+import { makeDurableFolder, makeFolder, makePrivateFolder } from "../../files/make-folder.ts";
 import { assertUnlocked, isLockFile, releaseLock, takeLock } from "../../files/run-lock.ts";
 
 /** Everything that the name and the place of a run directory depend on. */
@@ -84,6 +84,8 @@ export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory
   if (place.clean) assertInside(path, outputDir);
   await listIfThere(path);
   const hold = place.hold ?? false;
+  // Prompts, replies and configs are for this user alone.
+  await makePrivateFolder(path);
   if (hold) await takeLock(path);
   return whileHeld(path, async () => {
     if (place.clean) await emptyDirectory(path, hold);

@@ -205,8 +205,13 @@ async function ordersOf(plan: HostPlan, sources: OrderSources): Promise<[Part, P
     const { name, component, command, index, kind, runDir, host } = part;
     const owner = owners.get(name);
     const follow = owner === undefined ? {} : await receivedBytes(path, owner);
-    const isWorkers = plan.hasRemoteWorkers && (component === "env-worker" || component === "orchestrator");
-    const tokens = { PRL_TRANSPORT_TOKEN: key, ...(isWorkers && { PRL_ENV_WORKER_TOKEN: workerToken }) };
+    const isWorker = component === "env-worker";
+    const callsWorkers = plan.hasRemoteWorkers && component === "orchestrator";
+    // Code of environments gets no key of the run.
+    const tokens = {
+      ...(!isWorker && { PRL_TRANSPORT_TOKEN: key }),
+      ...((isWorker || callsWorkers) && { PRL_ENV_WORKER_TOKEN: workerToken }),
+    };
     const env = { ...host.env, ...tokens };
     const log = logLimits(part.config.log);
     const place = { do: "part", protocol: PROTOCOL, name, component, command, index, kind, runDir, log } as const;

@@ -302,7 +302,7 @@ describe("formats", () => {
   const response_format = { type: "json_schema" as const, json_schema: { name: "x", schema } };
 
   it("are refused, unless they are only to be checked: misses are counted and sent unchanged", async () => {
-    const texts = ['{"a": 1}', '{"a": "no"}', "nothing"].map((text) => text + END);
+    const texts = ['{"a": 1}', '{"a": "no"}', "nothing", "neither"].map((text) => text + END);
     const { client, prompts } = policy(texts);
     const { trace } = await runAgent(
       { server, client },
@@ -320,10 +320,17 @@ describe("formats", () => {
           text: { format: { type: "json_object" } },
         });
         expect(said.output_text).toBe("nothing");
+        const message = await anthropic(way).messages.create({
+          model: "m",
+          max_tokens: 99,
+          messages: [HI],
+          output_config: { format: { type: "json_schema", schema } },
+        });
+        expect(message.content).toMatchObject([{ type: "text", text: "neither" }]);
       },
       { formats: "checked" },
     );
-    expect(trace?.metrics["format_misses"]).toBe(2);
+    expect(trace?.metrics["format_misses"]).toBe(3);
   });
 
   it("reach the engine where they are enforced and no tool is offered", async () => {

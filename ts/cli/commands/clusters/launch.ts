@@ -41,7 +41,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     );
   }
   const { files, overrides, options } = parseConfigArguments("rl", rest, [RESUME_OPTION]);
-  const resume = resumeRequest(options.get(RESUME_OPTION.flag));
+  const resume = resumeRequest(options);
   const { hosts, provenance: hostsProvenance } = await readHostsFile(file, io.cwd);
   const { config, provenance } = await loadConfig(files, overrides, { kind: "rl", env: io.env, cwd: io.cwd });
   const title = config.run.name ?? config.orchestrator.train.source.map((source) => source.name).join(", ");

@@ -11,7 +11,7 @@ import type { CommandIo } from "../../../command.ts";
  * @throws PrlError `PRL_CLI_USAGE` when the answer is no
  */
 export async function acceptNeeds(
-  packages: readonly StagedPackage[],
+  packages: readonly Pick<StagedPackage, "name" | "version" | "needs">[],
   isAccepted: boolean,
   io: CommandIo,
 ): Promise<void> {

@@ -10,9 +10,11 @@ import {
   checkPackage,
   contentDigest,
   type EnvironmentPackage,
+  manifestOf,
   npm,
   type NpmOptions,
   packageIn,
+  packageNeeds,
   packageSeenFrom,
   projectOf,
   registryArguments,
@@ -56,14 +58,22 @@ export async function installPackages(
   const options = npmOptions(args, io);
   const folders = named.flatMap((one) => (isFolder(one) ? [one.path] : []));
   for (const folder of folders) checkPackage(folder);
-  const linked = folders.map((folder) => packageIn(folder).name);
+  const local = folders.map((folder) => {
+    const { name, version, dir } = packageIn(folder);
+    return { name, version, needs: packageNeeds(manifestOf(dir)) };
+  });
+  const linked = local.map(({ name }) => name);
+  const isAccepted = args.options.has("--yes");
   const fetched = named.filter((one) => !isFolder(one));
   const registries = [...new Set(named.flatMap((one) => registriesOf(one, options)))];
-  if (fetched.length === 0) return install({ specs: folders, registries, linked, staged: [] }, options);
+  if (fetched.length === 0) {
+    await acceptNeeds(local, isAccepted, io);
+    return install({ specs: folders, registries, linked, staged: [] }, options);
+  }
   const staging = { ...options, allowsUnsigned: args.options.has("--unsigned") };
   return withStaged([...registries, ...fetched.map(npmSpec)], staging, async ({ packages: staged, signatures }) => {
     if (signatures.signed > 0) io.stderr.write(`${signatures.signed} packages are signed by their registry\n`);
-    await acceptNeeds(staged, args.options.has("--yes"), io);
+    await acceptNeeds([...local, ...staged], isAccepted, io);
     const specs = [...folders, ...fetched.map((one) => pinned(one, staged))];
     return install({ specs, registries, linked, staged }, options);
   });
