@@ -27,4 +27,4 @@ export { type DownloadProgress, type PulledModel, pullModel, type PullOptions } 
 export { type Experts, expertsOf, modelShape, type ModelShape, type Sizes, sizesOf } from "./sizes/shape.ts";
 export { DEFAULT_DEVICE, type Device, DEVICES, reportedDevice } from "./sizes/devices.ts";
 export { type StepTokens, trainingOperations } from "./sizes/operations.ts";
-export type { Refusal, Support } from "./support.ts";
+export { type Refusal, type Support, supportOf } from "./support.ts";

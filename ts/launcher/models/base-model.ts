@@ -14,6 +14,8 @@ import {
   modelText,
   previewModel,
   type PullOptions,
+  type Support,
+  supportOf,
 } from "../../models/index.ts";
 import { formatBytes } from "../../monitors/index.ts";
 import { checkArchitecture, openSafetensors, randomCheckpoint } from "../../native/index.ts";
@@ -53,6 +55,8 @@ export interface ModelCheck {
   readonly key?: KeyPath;
   /** What may be downloaded; null: nothing, the check is all that is wanted. */
   readonly pull: PullOptions | null;
+  /** What the embedded engine is to do with it; none of it where the trainer is torch and inference is vLLM. */
+  readonly engine: readonly (keyof Support)[];
 }
 
 /**
@@ -69,9 +73,9 @@ export async function checkModel(name: string, check: ModelCheck): Promise<strin
   try {
     const found = await locateModel(name);
     if (found.dir === null && pull === null) {
-      return `${placeOf(key, provenance)}: ${await checkOnHub(found.reference)}`;
+      return `${placeOf(key, provenance)}: ${await checkOnHub(found.reference, check.engine)}`;
     }
-    await checkFolder(found.dir ?? (await ensureModel(name, pull ?? {})).dir, name);
+    await checkFolder(found.dir ?? (await ensureModel(name, pull ?? {})).dir, name, check.engine);
     return null;
   } catch (cause) {
     if (!(cause instanceof PrlError) || cause.code === "PRL_NATIVE_MISSING") throw cause;
@@ -81,14 +85,25 @@ export async function checkModel(name: string, check: ModelCheck): Promise<strin
   }
 }
 
-async function checkOnHub(reference: ModelReference): Promise<string> {
+async function checkOnHub(reference: ModelReference, engine: ModelCheck["engine"]): Promise<string> {
   const { bytes, files, config } = await previewModel(reference);
   const place = `config.json of the model ${reference.name}`;
   checkArchitecture(parseModelConfig(config, place), place);
+  await checkEngine(config, `the model ${reference.name}`, engine);
   return `${modelText(reference)} is not in the cache: a run downloads ${files} files, ${formatBytes(bytes)}`;
 }
 
-async function checkFolder(folder: string, name: string): Promise<void> {
+/** Asks the engine whether it can do this with models of such a config.json. */
+async function checkEngine(text: string, place: string, engine: ModelCheck["engine"]): Promise<void> {
+  if (engine.length === 0) return;
+  const support = await supportOf(text);
+  for (const what of engine) {
+    const refusal = support[what];
+    if (refusal !== null) throw new PrlError(refusal.code, `${place}: ${refusal.reason}`);
+  }
+}
+
+async function checkFolder(folder: string, name: string, engine: ModelCheck["engine"]): Promise<void> {
   const entries = await modelFiles(folder, name);
   // The engine refuses it too, but only when the trainer opens the model (crates/engine/src/companions.rs).
   if (entries.includes("chat_templates")) {
@@ -97,8 +112,11 @@ async function checkFolder(folder: string, name: string): Promise<void> {
       `${folder} has a folder chat_templates, and named chat templates cannot be saved with a trained model; write the one to train with to chat_template.jinja and remove the folder`,
     );
   }
-  const config = await readModelConfig(join(folder, "config.json"));
-  checkArchitecture(config, join(folder, "config.json"));
+  const path = join(folder, "config.json");
+  const text = await readModelConfig(path);
+  const config = parseModelConfig(text, path);
+  checkArchitecture(config, path);
+  await checkEngine(text, folder, engine);
   const { vocab_size: rows } = config;
   const tokenizer = await loadTokenizer(folder);
   if (typeof rows === "number" && tokenizer.vocabSize > rows) {
@@ -112,14 +130,12 @@ async function checkFolder(folder: string, name: string): Promise<void> {
   }
 }
 
-async function readModelConfig(path: string): Promise<Readonly<Record<string, unknown>>> {
-  let text: string;
+async function readModelConfig(path: string): Promise<string> {
   try {
-    text = await readFile(path, "utf8");
+    return await readFile(path, "utf8");
   } catch (cause) {
     throw new PrlError("PRL_CONFIG_FILE", `${path} cannot be read`, { cause });
   }
-  return parseModelConfig(text, path);
 }
 
 function parseModelConfig(text: string, path: string): Readonly<Record<string, unknown>> {

@@ -21,6 +21,7 @@ import { makeFolder } from "../../files/make-folder.ts";
 import { assertSameData, readSftPosition } from "../../trainer/supervised.ts";
 import { refuseCheckpoints } from "../../transports/index.ts";
 import type { DownloadProgress, PullOptions } from "../../models/index.ts";
+import { samplesElsewhere } from "../processes/cores.ts";
 import { checkModel } from "../models/base-model.ts";
 import { checkInferenceBackend } from "../checks/inference-backend.ts";
 import { checkGpuShare } from "../checks/gpu-share.ts";
@@ -98,7 +99,10 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   const code = { provenance, signal: options.signal };
   const { warmStart, environments, absent } = await interruptible(options, async () => {
     const sources = await checkRlEnvironments(config, code);
-    const check = { provenance, pull: pullOf(options) };
+    const trains = config.trainer.backend === "engine";
+    const serves = config.inference.backend === "engine" && !samplesElsewhere(config);
+    const engine = [...(trains ? (["train"] as const) : []), ...(serves ? (["serve"] as const) : [])];
+    const check = { provenance, pull: pullOf(options), engine };
     const model = await checkModel(config.model.name, check);
     const reference = referenceOf(config.trainer.loss);
     const isOther = reference !== null && reference !== START_REFERENCE;
@@ -199,7 +203,11 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
       remarks.push((await checkInferenceBackend(evaluated, provenance)).warning);
       sources.push(...(await checkEvaluations(["eval"], evaluated, code)));
     }
-    const model = await checkModel(config.model.name, { provenance, pull: pullOf(options) });
+    const model = await checkModel(config.model.name, {
+      provenance,
+      pull: pullOf(options),
+      engine: config.backend === "engine" ? ["train"] : [],
+    });
     await checkTrainerParallel({ trainer: config, models: [config.model.name] }, [], provenance);
     if (evaluated !== null) {
       if (model === null) await checkEngineMemory(evaluated, provenance, ["eval"]);

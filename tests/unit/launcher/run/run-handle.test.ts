@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { loadConfig, rl, type RunEvent } from "../../../../ts/index.ts";
+import { encodeSafetensors } from "../../../../ts/native/index.ts";
 
 const MODEL = join(import.meta.dirname, "../../../../configs/reverse-text/model");
 
@@ -35,19 +36,28 @@ describe("rl", () => {
     await expect(drain(run)).rejects.toMatchObject({ code: "PRL_RUN_EXISTS" });
   });
 
-  it("gives the summary of a failed run, on disk too, and throws its error to an iterator", async () => {
+  it("makes no directory for a model that the engine refuses", async () => {
     const file = join(dir, "model", "config.json");
     const model = JSON.parse(await readFile(file, "utf8")) as object;
     await writeFile(file, JSON.stringify({ ...model, logit_scale: 3 }));
+    const run = rl(await config());
+    await expect(run.result).rejects.toMatchObject({ code: "PRL_ENGINE_CONFIG_UNSUPPORTED" });
+    await expect(readdir(join(dir, "out"))).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("gives the summary of a failed run, on disk too, and throws its error to an iterator", async () => {
+    // Only who loads the weights finds out that they are of another model.
+    const tensor = { dtype: "F32", shape: [1], data: new Uint8Array(4) };
+    await writeFile(join(dir, "model", "model.safetensors"), encodeSafetensors({ x: tensor }));
     const events: RunEvent[] = [];
     const run = rl(await config(), { onEvent: (event) => events.push(event) });
-    await expect(drain(run)).rejects.toThrow(/logit_scale/);
+    await expect(drain(run)).rejects.toThrow(/tensor/);
     const summary = await run.result;
     expect(summary).toMatchObject({
       status: "failed",
       run: "r",
       steps: 0,
-      error: { code: "PRL_ENGINE_CONFIG_UNSUPPORTED" },
+      error: { code: "PRL_ENGINE_WEIGHTS" },
     });
     expect(JSON.parse(await readFile(join(dir, "out", "r", "summary.json"), "utf8"))).toEqual(summary);
     expect(events[0]).toMatchObject({ type: "started", maxSteps: 2 });
