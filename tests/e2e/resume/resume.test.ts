@@ -68,8 +68,11 @@ describe("prl rl --resume", () => {
     const from = Array.from({ length: STEPS - 1 }, (_, i) => i + 1).filter(
       (step) => IS_LONG || step === 1 || step === STEPS - 1,
     );
-    for (const step of from) {
-      const run = await prl(argsOf("whole", "--resume", String(step)), options());
+    // Every second time on another number of inference servers and env workers, which the other flag asks for.
+    const others = ["--inference.replicas", "2", "--orchestrator.env-workers", "2"];
+    for (const [index, step] of from.entries()) {
+      const asked = index % 2 === 0 ? ["--resume", String(step)] : ["--ckpt.resume-step", String(step), ...others];
+      const run = await prl(argsOf("whole", ...asked), options());
       expect(run.stdout + run.stderr).toContain(`from the checkpoint of step ${step}`);
       expect(run.code).toBe(0);
       expect(await historyOf("whole")).toEqual(whole);
