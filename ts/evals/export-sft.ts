@@ -5,11 +5,12 @@
  * only read. Traces that cannot be exactly represented as rows are left out and counted by reason. Held-out evaluations of a training
  * run are not read.
  */
-import { open, readdir, rename, rm } from "node:fs/promises";
+import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { EpisodeTrace } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
+import { moveFile } from "../files/atomic-write.ts";
 import { textLines } from "../files/text-lines.ts";
 import { readEpisode } from "./read-episode.ts";
 
@@ -76,7 +77,7 @@ export async function exportSft(dir: string, out: string, options: ExportOptions
     } finally {
       await file.close();
     }
-    await rename(temporary, out);
+    await moveFile(temporary, out);
   } catch (cause) {
     await rm(temporary, { force: true });
     if (cause instanceof PrlError || signal?.aborted === true) throw cause;

@@ -1,17 +1,9 @@
-/** Files of the cache that several processes may write: they are whole or absent, and one process makes each. */
-import { randomBytes } from "node:crypto";
-import { mkdir, open, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+/** Files of the cache that several processes may want to make: one process makes each. */
+import { mkdir, open, rm, stat, utimes } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ifThere } from "../files/file-presence.ts";
-
-/** Writes beside the file and renames. */
-export async function writeWhole(path: string, content: string): Promise<void> {
-  const unfinished = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
-  await writeFile(unfinished, content);
-  await rename(unfinished, path);
-}
 
 /** How often a holder shows that it is alive. */
 const HEARTBEAT_MS = 2_000;

@@ -5,10 +5,11 @@
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm, stat, symlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rm, stat, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 
 import { PrlError } from "../errors.ts";
+import { moveFile } from "../files/atomic-write.ts";
 import { ifThere } from "../files/file-presence.ts";
 import { exclusively } from "./cache-file.ts";
 import { type HubFile, type HubSnapshot, repositoryRoot, repositoryText } from "./repository.ts";
@@ -110,7 +111,7 @@ async function fetchBlob(
       throw new PrlError("PRL_HUB_DIGEST", `${what}: twice other bytes came than its ${file.digest.kind} digest says`);
     }
   }
-  await rename(fetched.path, blob);
+  await moveFile(fetched.path, blob);
 }
 
 /** Continues the download from the existing bytes until all have arrived. */

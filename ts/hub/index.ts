@@ -1,5 +1,5 @@
 /** Repositories of the Hugging Face hub: what files they have, and their download into a cache. */
-export { exclusively, writeWhole } from "./cache-file.ts";
+export { exclusively } from "./cache-file.ts";
 export { blobPath, download, fileUrl, isWhole, unfinishedPath } from "./download.ts";
 export {
   commitOf,

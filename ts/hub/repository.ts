@@ -9,7 +9,7 @@ import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
-import { writeWhole } from "./cache-file.ts";
+import { atomicWriteFile } from "../files/atomic-write.ts";
 import { requestJson } from "./request.ts";
 import type { HubSettings, RepositoryKind } from "./settings.ts";
 
@@ -78,7 +78,7 @@ export async function openSnapshot(
   if (settings.offline) throw offline(repository, revision);
   const files = await listFiles(settings, repository, commit, signal);
   await mkdir(dirname(listed), { recursive: true });
-  await writeWhole(listed, JSON.stringify(files));
+  await atomicWriteFile(listed, JSON.stringify(files));
   return { repository, commit, files };
 }
 
@@ -96,7 +96,7 @@ async function cachedCommit(
   if (settings.offline) throw offline(repository, revision);
   const commit = await commitOf(settings, repository, revision, signal);
   await mkdir(dirname(path), { recursive: true });
-  await writeWhole(path, commit);
+  await atomicWriteFile(path, commit);
   return commit;
 }
 

@@ -8,14 +8,14 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { cacheDir } from "../../config/index.ts";
 import { canonicalJson } from "../../canonical-json.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 import { ifThere, isMissing, isThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { atomicWriteJson } from "../../files/atomic-write.ts";
+import { atomicWriteJson, syncDirectory, syncFolder } from "../../files/atomic-write.ts";
 
 const KEY_HEX_DIGITS = 32;
 const DIGESTS_FILE = ".digests.json";
@@ -86,6 +86,7 @@ export async function cached(
   try {
     await make(unfinished);
     await atomicWriteJson(join(unfinished, DIGESTS_FILE), await folderKey(unfinished, isContent));
+    await syncFolder(unfinished);
     return { path, hit: await putInPlace(unfinished, path), damage };
   } finally {
     await rm(unfinished, { recursive: true, force: true });
@@ -97,6 +98,7 @@ async function putInPlace(unfinished: string, path: string): Promise<boolean> {
   for (let isRetry = false; ; isRetry = true) {
     try {
       await rename(unfinished, path);
+      await syncDirectory(dirname(path));
       return false;
     } catch (cause) {
       // A folder that is not empty, or a file, cannot be renamed over.
