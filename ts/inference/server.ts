@@ -107,6 +107,8 @@ const KEEP_ALIVE_MS = 75_000;
 const LAST_ANSWERS_MS = 1_000;
 /** Bytes of a token id in JSON, with separators and slack. */
 const BODY_BYTES_PER_TOKEN = 16;
+/** Far more than clients that get anything done; each takes some tens of kilobytes. Requests among them beyond `max_waiting` are refused. */
+const MOST_CONNECTIONS = 8_192;
 const LEAST_BODY_LIMIT_BYTES = 1024 * 1024;
 
 /** A server over `model`; call `listen` to start it. */
@@ -120,6 +122,7 @@ export async function createInferenceServer(model: Model, options: InferenceServ
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: true,
   });
+  app.server.maxConnections = MOST_CONNECTIONS;
   acceptEmptyJson(app);
   refuseStandingBodies(app, context.deadlines.bodyMs);
   app.setErrorHandler((error, _request, reply) => sendError(reply, error));

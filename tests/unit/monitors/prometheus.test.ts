@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openMetrics, type ShownMetrics, showMetrics } from "../../../ts/monitors/index.ts";
 
 async function shown(port = 0): Promise<{ runDir: string; metrics: ShownMetrics }> {
@@ -53,6 +54,20 @@ describe("the Prometheus endpoint of a process", () => {
     metrics.close();
     await rm(runDir, { recursive: true });
     expect(text).toContain('prl_attempt{component="launcher",run="r"} 2');
+  });
+
+  test("has room for 64 connections, and closes those beyond", async () => {
+    const { metrics } = await shown();
+    const { hostname, port } = new URL(metrics.url);
+    const sockets = Array.from({ length: 65 }, () => connect(Number(port), hostname));
+    onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+    const closed = sockets.map(
+      (socket) => new Promise<string>((resolve) => socket.on("close", () => resolve("closed"))),
+    );
+    for (const socket of sockets) socket.on("error", () => undefined);
+    expect(await Promise.race(closed)).toBe("closed");
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(async () => expect((await fetch(metrics.url)).status).toBe(200), 10_000);
   });
 
   test("answers only GET /metrics, only on this machine, and not when closed", async () => {

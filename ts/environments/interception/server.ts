@@ -78,6 +78,9 @@ const POLICY = { id: "policy", object: "model", created: 0, owned_by: "prl" };
 const COUNT_TOKENS = "/messages/count_tokens";
 const SSE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
 
+/** Of all agents of an env worker. What their requests hold is bounded by `BodyRoom`. */
+const MOST_CONNECTIONS = 4_096;
+
 export class InterceptionServer {
   readonly #server: Server;
   readonly #sessions = new Map<string, InterceptionSession>();
@@ -99,6 +102,7 @@ export class InterceptionServer {
       response.once("finish", () => this.#endWhenLate(request));
       void this.#handle(request, response);
     });
+    this.#server.maxConnections = MOST_CONNECTIONS;
     // The server must not keep alive a program that waits for nothing else.
     this.#server.unref();
   }

@@ -97,6 +97,9 @@ export async function showMetrics(metrics: Metrics, options: PrometheusOptions):
   };
 }
 
+/** A scraper has one. */
+const MOST_CONNECTIONS = 64;
+
 /** Listens; the server does not keep the process alive. */
 async function listen(registry: Registry, port: number): Promise<Server> {
   const server = createServer((request, response) => {
@@ -109,6 +112,7 @@ async function listen(registry: Registry, port: number): Promise<Server> {
       (error: unknown) => response.writeHead(500, { "content-type": "text/plain" }).end(`${String(error)}\n`),
     );
   });
+  server.maxConnections = MOST_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => {
       reject(new PrlError("PRL_IO", `cannot listen on ${HOST}:${port} for monitors.prometheus`, { cause }));

@@ -17,6 +17,7 @@ const PACKAGE = "verdaccio";
 const INSTALL = "npm install verdaccio@6";
 const MOST_USERS = 1000;
 const MOST_BODY = "100mb";
+const MOST_CONNECTIONS = 1_024;
 /** For connections that are open when the hub is closed. */
 const CLOSE_MS = 5000;
 
@@ -58,6 +59,7 @@ export async function startHub(options: HubOptions, name: string = PACKAGE): Pro
   const url = (): string => urlOf(server.address() as AddressInfo);
   const index = await readHub(options.storage);
   addRoutes(server, { index, isPrivate: options.isPrivate, searches: options.uplink === null, url });
+  server.maxConnections = MOST_CONNECTIONS;
   await new Promise<void>((done, fail) => {
     server.once("error", (cause) => {
       const place = `${options.host}:${options.port}`;
