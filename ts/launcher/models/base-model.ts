@@ -116,9 +116,9 @@ async function checkFolder(folder: string, name: string, engine: ModelCheck["eng
   const text = await readModelConfig(path);
   const config = parseModelConfig(text, path);
   checkArchitecture(config, path);
-  await checkEngine(text, folder, engine);
   const { vocab_size: rows } = config;
   const tokenizer = await loadTokenizer(folder);
+  await checkEngine(text, folder, engine);
   if (typeof rows === "number" && tokenizer.vocabSize > rows) {
     throw new PrlError(
       "PRL_ENGINE_CONFIG",

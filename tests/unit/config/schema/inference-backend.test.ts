@@ -107,5 +107,6 @@ describe("inference.backend", () => {
     ]);
     expect(reservedArgument("--logprobs-mode")).toBe("the run sets it, and works with no other value");
     expect(reservedArgument("--api-key=secret")).toContain("inference.vllm.api_key_var");
+    expect(reservedArgument("--max_lora_rank=64")).toContain("model.lora.rank");
   });
 });

@@ -19,6 +19,8 @@ const BY_KEY: Readonly<Record<string, string>> = {
   "enable-return-routed-experts": "trainer.enable_router_replay",
   "enforce-eager": "inference.vllm.enforce_eager",
   seed: "seed",
+  "enable-lora": "model.lora",
+  "max-lora-rank": "model.lora.rank",
 };
 /** The run needs their values as they are. */
 const NEEDED: ReadonlySet<string> = new Set([
