@@ -3,16 +3,16 @@
 //!
 //! A piece of work is what one thread does between the begin and the end of `work`; helpers that it starts join it by `share`.
 //! It gets on whenever one of them calls `made`. A loop that can take long has to call `made` in each round, so that the time
-//! between two calls stays far below the minutes after which work counts as hanging. Calls cost some tens of nanoseconds.
+//! between two calls stays far below the minutes after which work counts as hanging. A call counts; it reads no clock, because
+//! a step of generation makes some hundred. Who asks for standstills reads the clock, and has to ask about once a second.
 //!
 //! This crate decides nothing: it does not know how long is too long.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// All work that is under way.
 static UNDER_WAY: Mutex<Vec<Arc<Work>>> = Mutex::new(Vec::new());
 
@@ -23,8 +23,22 @@ thread_local! {
 #[derive(Debug)]
 struct Work {
     name: &'static str,
-    /// When it last got on: nanoseconds since `BEGIN`.
-    last_ns: AtomicU64,
+    /// How often it got on.
+    count: AtomicU64,
+    /// The count that was seen last, and when it was first seen.
+    seen: Mutex<(u64, Instant)>,
+}
+
+impl Work {
+    /// How long the count has been what it is, as far as it was looked at.
+    fn lasts(&self, now: Instant) -> Duration {
+        let count = self.count.load(Ordering::Relaxed);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.0 != count {
+            *seen = (count, now);
+        }
+        now.saturating_duration_since(seen.1)
+    }
 }
 
 /// Work that does not get on.
@@ -32,7 +46,7 @@ struct Work {
 pub struct Standstill {
     /// The name that the work was begun with.
     pub name: &'static str,
-    /// How long ago it last got on.
+    /// How long ago it was last seen to get on.
     pub lasts: Duration,
 }
 
@@ -43,7 +57,8 @@ pub fn work<T>(name: &'static str, body: impl FnOnce() -> T) -> T {
     }
     let piece = Arc::new(Work {
         name,
-        last_ns: AtomicU64::new(now_ns()),
+        count: AtomicU64::new(0),
+        seen: Mutex::new((0, Instant::now())),
     });
     under_way().push(Arc::clone(&piece));
     let _watched = Watched(Arc::clone(&piece));
@@ -54,7 +69,7 @@ pub fn work<T>(name: &'static str, body: impl FnOnce() -> T) -> T {
 pub fn made() {
     CURRENT.with_borrow(|current| {
         if let Some(work) = current {
-            work.last_ns.store(now_ns(), Ordering::Relaxed);
+            work.count.fetch_add(1, Ordering::Relaxed);
         }
     });
 }
@@ -79,22 +94,18 @@ impl Share {
 /// The work that has not got on for the longest time; `None` when none is under way.
 #[must_use]
 pub fn longest_standstill() -> Option<Standstill> {
-    let now = now_ns();
+    let now = Instant::now();
     under_way()
         .iter()
         .map(|work| Standstill {
             name: work.name,
-            lasts: Duration::from_nanos(now.saturating_sub(work.last_ns.load(Ordering::Relaxed))),
+            lasts: work.lasts(now),
         })
         .max_by_key(|standstill| standstill.lasts)
 }
 
 fn under_way() -> MutexGuard<'static, Vec<Arc<Work>>> {
     UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn now_ns() -> u64 {
-    u64::try_from(BEGIN.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Runs `body` with this as the work of the thread, then puts the work before it back.
@@ -128,9 +139,8 @@ mod tests {
 
     /// How long the work of this name has not got on.
     fn standstill(name: &str) -> Option<Duration> {
-        let now = now_ns();
         let found = under_way().iter().find(|work| work.name == name).cloned();
-        found.map(|work| Duration::from_nanos(now - work.last_ns.load(Ordering::Relaxed)))
+        found.map(|work| work.lasts(Instant::now()))
     }
 
     #[test]
