@@ -22,14 +22,15 @@ export const RUN_OPTIONS = [
 
 /** What `--resume` or `--ckpt.resume-step` asks for; undefined without them. Errors: PRL_CLI_USAGE for both, or for what is no step. */
 export function resumeRequest(options: ReadonlyMap<string, string>): ResumeRequest | undefined {
-  const [step, value = step] = [options.get("--ckpt.resume-step"), options.get("--resume")];
-  if (step !== undefined && value !== step)
+  const [resume, step] = [options.get("--resume"), options.get("--ckpt.resume-step")];
+  if (resume !== undefined && step !== undefined)
     throw new PrlError("PRL_CLI_USAGE", "--resume and --ckpt.resume-step say the same: give one of them");
+  const value = resume ?? step;
   if (value === undefined || value === "latest") return value;
   if (/^[1-9]\d*$/.test(value)) return Number(value);
   throw new PrlError(
     "PRL_CLI_USAGE",
-    `--resume takes the step of a checkpoint, not "${value}"; without one it takes the newest`,
+    `--resume and --ckpt.resume-step take the step of a checkpoint, not "${value}"; --resume without one takes the newest`,
   );
 }
 
