@@ -1,6 +1,7 @@
 /**
  * Whole runs under seeded faults, by `prl chaos` as a user starts it. The long form injects every kind that this machine can, several times
- * each, at level 0 (compared with an undisturbed run bit by bit) and at level 1 (the invariants).
+ * each, at level 0 (compared with an undisturbed run bit by bit) and at level 1 (the invariants), and has one long run with more than a hundred
+ * faults, which still learns.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -222,10 +222,8 @@ export class Supervisor {
       else if (now - child.lastHeartbeat > this.#times.heartbeatTimeoutMs) void this.#seeToSilent(child);
       else if (child.standstill !== null && child.standstill.ms > this.#times.standstillMs) {
         const { work, ms } = child.standstill;
-        void this.#endHanging(
-          child,
-          `has native work (${work}) that has not got on for ${Math.round(ms / 1000)} s; ${STUCK}`,
-        );
+        const why = `has native work (${work}) that has not got on for ${Math.round(ms / 1000)} s; ${STUCK}`;
+        this.#endHanging(child, why).catch((error: unknown) => this.fail(error));
       }
     }
   }

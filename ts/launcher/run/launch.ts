@@ -86,11 +86,13 @@ async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise
 }
 
 function stayingOnDisk(config: RlConfig, { path, name }: RunDirectory): NonNullable<SessionOptions["disk"]> {
-  const { interval, keep_last: keptLast } = config.ckpt;
-  const root = checkpointRoot(config, path, name);
+  const { interval, keep_last: newest, keep_interval: forGood, path: elsewhere } = config.ckpt;
+  const every = newest === null ? interval : forGood;
   return {
     keptBatches: config.rollout_transport.keep,
-    checkpoints: interval === null || keptLast !== null ? null : { root, interval },
+    // A folder for the checkpoints of all runs may be on another disk.
+    checkpoints:
+      every === null || elsewhere !== null ? null : { root: checkpointRoot(config, path, name), interval: every },
   };
 }
 
