@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -37,6 +37,17 @@ async function save(step: number, { attempt = 1, only }: { attempt?: number; onl
 const stepsThere = async () => (await readdir(root)).map((name) => Number(name.slice(5))).toSorted((a, b) => a - b);
 
 describe("checkpoints", () => {
+  test("one of another format is named, with what can read it", async () => {
+    await save(10);
+    const path = join(root, "step_10", "manifest.json");
+    const manifest = JSON.parse(await readFile(path, "utf8")) as object;
+    await writeFile(path, JSON.stringify({ ...manifest, format: "prl.checkpoint.9", more: 1 }));
+    await expect(findCheckpoint(root, 10)).rejects.toMatchObject({
+      code: "PRL_CHECKPOINT_CORRUPT",
+      message: expect.stringMatching(/format "prl\.checkpoint\.9".*reads prl\.checkpoint\.1: resume with the version/u),
+    });
+  });
+
   test("the newest whole one is found; torn and damaged ones are passed over with a reason", async () => {
     expect(await findCheckpoint(root)).toBeNull();
     for (const step of [10, 20, 30, 40]) await save(step);
