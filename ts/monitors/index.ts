@@ -1,7 +1,7 @@
 /** Observation of runs: the lifeline of processes, metrics and events, progress, plots, tables. */
 export { atomicWriteFile, atomicWriteJson } from "../files/atomic-write.ts";
 export { HeartbeatReader, type Standstill } from "./heartbeat.ts";
-export { HEARTBEAT_INTERVAL_MS, joinRun, LIFELINE_FD, TETHER } from "./lifeline.ts";
+export { END_REQUEST, HEARTBEAT_INTERVAL_MS, joinRun, LIFELINE_FD, TETHER } from "./lifeline.ts";
 export type { JoinRunOptions, RunMember } from "./lifeline.ts";
 export { readReadyFile, readyFilePath } from "./ready-file.ts";
 export type { ReadyFile, ReadyInfo } from "./ready-file.ts";

@@ -1,13 +1,14 @@
 /**
  * The child's end of the lifeline: a socket on fd 3 that ties a process of a run to its launcher.
  *
- * The child sends heartbeats, one line each second (`heartbeat.ts`); the launcher never sends anything: end of file or an error means that the launcher
- * is gone, and this process ends within `LAUNCHER_GONE_EXIT_MS`, whatever it is doing. A process without a launcher has no socket on fd
- * 3; then only the ready file is written. This code never keeps the process alive.
+ * The child sends heartbeats, one line each second (`heartbeat.ts`). The launcher sends at most one thing, `END_REQUEST`: the process is to end with a
+ * checkpoint. End of file or an error means that the launcher is gone, and this process ends within `LAUNCHER_GONE_EXIT_MS`, whatever it is doing. A
+ * process without a launcher has no socket on fd 3; then only the ready file is written. This code never keeps the process alive.
  */
 import { fstatSync } from "node:fs";
 import { Socket } from "node:net";
 
+import { PrlError } from "../errors.ts";
 import { writeFailureNotesTo } from "../failure-note.ts";
 import { heartbeatLine, type Standstill } from "./heartbeat.ts";
 import { type ReadyInfo, readyFilePath, writeReadyFile } from "./ready-file.ts";
@@ -20,6 +21,8 @@ export const LIFELINE_FD = 3;
  */
 export const TETHER = { variable: "PRL_TETHER_FD", fd: 4 } as const;
 export const HEARTBEAT_INTERVAL_MS = 1_000;
+/** The launcher sends this to the processes that hold the run's state: they make a checkpoint together, and end. */
+export const END_REQUEST = "end\n";
 /** After this long without its launcher a process ends itself; the promise to users is 10 s. */
 export const LAUNCHER_GONE_EXIT_MS = 8_000;
 
@@ -43,6 +46,8 @@ export interface RunMember {
   readonly supervised: boolean;
   /** Aborted when the launcher is gone. */
   readonly launcherGone: AbortSignal;
+  /** Aborted when the launcher asks for an end with a checkpoint; other processes than those that hold the run's state are never asked. */
+  readonly endAsked: AbortSignal;
   /** Publishes `run/<component>-<index>.json` atomically: from now on others may use this process. */
   ready(info?: ReadyInfo): Promise<void>;
   /** Ends the heartbeats; for a process that goes on after its part in the run. */
@@ -53,6 +58,7 @@ export interface RunMember {
 export function joinRun(options: JoinRunOptions): RunMember {
   writeFailureNotesTo(options);
   const gone = new AbortController();
+  const asked = new AbortController();
   const fd = options.fd === undefined ? LIFELINE_FD : options.fd;
   const socket = fd !== null && isSocket(fd) ? new Socket({ fd, readable: true, writable: true }) : null;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -81,6 +87,7 @@ export function joinRun(options: JoinRunOptions): RunMember {
     end?.unref();
   }
   if (socket !== null) {
+    socket.once("data", () => asked.abort(new PrlError("PRL_RUN_INTERRUPTED", "the launcher ends the run")));
     const beat = (): void => void socket.write(heartbeatLine(options.standstill?.() ?? null));
     beat();
     heartbeat = setInterval(beat, HEARTBEAT_INTERVAL_MS);
@@ -90,6 +97,7 @@ export function joinRun(options: JoinRunOptions): RunMember {
   return {
     supervised: socket !== null,
     launcherGone: gone.signal,
+    endAsked: asked.signal,
     async ready(info = {}) {
       await writeReadyFile(readyFilePath(options.runDir, options.component, options.index), info);
     },

@@ -6,7 +6,13 @@
  */
 import type { RlConfig } from "../config/index.ts";
 import { type LoopLag, type Metrics, type RunLoad, watchLoopLag } from "../monitors/index.ts";
-import type { CheckpointRules, CheckpointWriter, RolloutSender, WeightFollower } from "../transports/index.ts";
+import type {
+  CheckpointRules,
+  CheckpointWriter,
+  OrchestratorStop,
+  RolloutSender,
+  WeightFollower,
+} from "../transports/index.ts";
 import { BatchAssembler } from "./batch/batch-assembler.ts";
 import { BatchBuilder } from "./batch/batch-builder.ts";
 import { BatchQueue } from "./batch/batch-queue.ts";
@@ -64,6 +70,8 @@ export interface OrchestratorJob {
   /** Ranks that batches are packed for; default: one rank. */
   trainRanks?: TrainRanks;
   metrics: Metrics;
+  /** A request to end with a checkpoint. Absent: there is none. */
+  stop?: OrchestratorStop;
   signal: AbortSignal;
 }
 
@@ -73,12 +81,15 @@ export interface OrchestratorParts {
   builder: BatchBuilder;
   checkpoints: CheckpointSaver;
   dispatcher: GroupDispatcher;
+  evaluations: Evaluations;
   follower: PolicyFollower;
   lag: LoopLag;
   lifecycle: Lifecycle;
   limit: DispatchLimit;
   load: () => RunLoad;
   log: StepLog;
+  pool: GroupPool;
+  runState: RunState;
 }
 
 /** @param fail called with an error that ends the run */
@@ -114,7 +125,8 @@ export function connectParts(job: OrchestratorJob, fail: (error: unknown) => voi
     await turns.toTrainer(step, { engines: job.engines, commit: commits, signal });
   };
   const { rollouts } = job;
-  const assembler = new BatchAssembler({ ...records, commit, handOver, log, pool, rollouts, runDir, signal });
+  const endAsked = job.stop?.asked;
+  const assembler = new BatchAssembler({ ...records, commit, endAsked, handOver, log, pool, rollouts, runDir, signal });
   const follower = new PolicyFollower({
     begunWith: job.resume?.step ?? 0,
     checkpoints,
@@ -126,11 +138,28 @@ export function connectParts(job: OrchestratorJob, fail: (error: unknown) => voi
     runDir,
     watcher,
     snapshot: (version) => runState.checkpoint(version),
-    onVersion: (version) => (runState.version = pool.version = version),
+    onVersion(version) {
+      // The state for its checkpoint is taken before groups are opened under it.
+      runState.version = version;
+      pool.version = version;
+    },
     onFailure: fail,
   });
   const load = () => loadOf({ staleness, watcher, budget, queue, lifecycle, limit });
-  return { assembler, builder, checkpoints, dispatcher, follower, lag, lifecycle, limit, load, log };
+  const parts = {
+    assembler,
+    builder,
+    checkpoints,
+    dispatcher,
+    evaluations,
+    follower,
+    lag,
+    lifecycle,
+    limit,
+    load,
+    log,
+  };
+  return { ...parts, pool, runState };
 }
 
 /** The state of tasks, groups and batches, as the checkpoint left it. */

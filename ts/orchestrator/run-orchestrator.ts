@@ -5,6 +5,7 @@
  * `orchestrator-parts.ts` connects the parts. Steps and versions count as in ARCHITECTURE.md, "Steps, versions and staleness".
  */
 import { setMaxListeners } from "node:events";
+import { untilAborted } from "../async/deadline.ts";
 import { PrlError } from "../errors.ts";
 import { routedWorkers } from "./engines/routed-workers.ts";
 import { NO_LINES } from "./metrics/logged-lines.ts";
@@ -50,7 +51,23 @@ class OrchestratorRun {
     this.#parts = connectParts(job, fail);
   }
 
+  /** Runs to the end of training, or until the launcher asks for an end with a checkpoint. */
   async run(): Promise<void> {
+    const asked = this.#job.stop?.asked;
+    const trained = this.#train();
+    if (asked === undefined) return trained;
+    trained.catch(this.#fail);
+    const isTrained = await untilAborted(trained, asked).then(
+      () => true,
+      (error: unknown) => {
+        if (!asked.aborted) throw error;
+        return false;
+      },
+    );
+    if (!isTrained) await this.#endWithCheckpoint();
+  }
+
+  async #train(): Promise<void> {
     const { config, signal } = this.#job;
     const { assembler, builder, follower, limit, load } = this.#parts;
     signal.throwIfAborted();
@@ -63,6 +80,24 @@ class OrchestratorRun {
     follower.follow();
     await assembler.run(config.max_steps ?? Infinity);
     await follower.finish();
+  }
+
+  /**
+   * Ships nothing more, cancels what is being sampled, and saves the checkpoint of the step at which the trainer stops. Evaluations of earlier versions end
+   * first, because a run that goes on from there does not make them again.
+   */
+  async #endWithCheckpoint(): Promise<void> {
+    const { resume, signal, stop } = this.#job;
+    const { assembler, checkpoints, evaluations, follower, pool, runState } = this.#parts;
+    if (stop === undefined) return;
+    runState.hold(await assembler.settled());
+    pool.dropSurplus();
+    const step = await stop.trainerStep(signal);
+    if (step <= (resume?.step ?? 0)) return;
+    await follower.followed(step - 1, signal);
+    await evaluations.endedBefore(step);
+    checkpoints.save(runState.checkpoint(step));
+    await checkpoints.saved;
   }
 
   /** Ends what an earlier process of the attempt has begun. */

@@ -21,7 +21,8 @@ const HALVES = ["trainer", "orchestrator"] as const;
 export type CheckpointHalf = (typeof HALVES)[number];
 
 const HALF_FILE = "half.json";
-const MANIFEST_FILE = "manifest.json";
+/** Written last: the checkpoint exists when it does. */
+export const MANIFEST_FILE = "manifest.json";
 const FORMAT = "prl.checkpoint.1";
 const STEP = /^step_(\d+)$/;
 

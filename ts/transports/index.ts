@@ -38,6 +38,7 @@ export {
   untilServersTurn,
   writeGpuTurn,
 } from "./gpu-turn.ts";
+export { type OrchestratorStop, orchestratorStop, type TrainerStop, trainerStop } from "./stop-checkpoint.ts";
 export { pruneRollouts } from "./rollout-retention.ts";
 export {
   filesystemWeights,

@@ -101,6 +101,28 @@ describe("prl rl --resume", () => {
     });
   });
 
+  test("goes on from the step at which a signal has stopped it, as if nothing had happened", async () => {
+    expect((await prl(argsOf("whole"), options())).code).toBe(0);
+    const whole = await historyOf("whole");
+    // The second run takes the warm start from the cache.
+    for (const key of whole.metrics.keys()) if (key.startsWith("sft ")) whole.metrics.delete(key);
+    // Checkpoints at an interval are off, so that the only one is that of the stop.
+    const args = (...more: string[]) => argsOf("stopped", "--ckpt.interval", "None", ...more);
+    const { child, finished } = start(args(), options());
+    const trained = new Promise<void>((resolve) => {
+      child.stdout?.on("data", (chunk) => String(chunk).includes("Step 2/") && resolve());
+    });
+    await Promise.race([trained, finished]);
+    child.kill("SIGINT");
+    const stopped = await finished;
+    expect(stopped.stdout).toMatch(/ended where it was: --resume goes on from the checkpoint of step [234]/);
+    expect(stopped.code).toBe(130);
+    const resumed = await prl(args("--resume"), options());
+    expect(resumed.stdout).toMatch(/from the checkpoint of step [234]/);
+    expect(resumed.code).toBe(0);
+    expect(await historyOf("stopped")).toEqual(whole);
+  });
+
   test("passes over a damaged checkpoint, and refuses another model, reference or data", async () => {
     const args = ["rl", SYNC, "--max-steps", "2", "--ckpt.interval", "1", "--orchestrator.eval", "None"];
     expect((await prl([...args, "--run.name", "mine"], options())).code).toBe(0);

@@ -46,6 +46,26 @@ async function outcome(name: string) {
 }
 
 describe("prl sft --resume", () => {
+  test("goes on from the step at which a signal has stopped it", { timeout: 300_000 }, async () => {
+    const args = (name: string, ...more: string[]) => [config, "--max-steps", "60", "--run.name", name, ...more];
+    const config = await rowsConfig();
+    expect((await prl(["sft", ...args("whole")], options())).code).toBe(0);
+    const { child, finished } = start(["sft", ...args("stopped")], options());
+    const begun = new Promise<void>((resolve) => {
+      child.stdout?.on("data", (chunk) => String(chunk).includes("SFT step") && resolve());
+    });
+    await Promise.race([begun, finished]);
+    child.kill("SIGTERM");
+    const stopped = await finished;
+    expect(stopped.stdout).toMatch(/ended where it was: --resume goes on from the checkpoint of step \d+/);
+    expect(stopped.code).toBe(143);
+    const resumed = await prl(["sft", ...args("stopped", "--resume")], options());
+    const at = /goes on from the checkpoint of step (\d+)/.exec(stopped.stdout)?.[1];
+    expect(resumed.stdout).toContain(`from the checkpoint of step ${at}`);
+    expect(resumed.code).toBe(0);
+    expect(await outcome("stopped")).toEqual(await outcome("whole"));
+  });
+
   test.each(["rows over several epochs, validated", ...(IS_LONG ? ["demonstrations of an environment"] : [])])(
     "%s: ends as the undisturbed run, from each checkpoint",
     { timeout: 300_000 },

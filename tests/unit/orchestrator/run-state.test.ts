@@ -5,17 +5,49 @@ import { AssembledBatches } from "../../../ts/orchestrator/checkpoint/assembled-
 import { noProgress } from "../../../ts/orchestrator/checkpoint/progress.ts";
 import { RunState } from "../../../ts/orchestrator/checkpoint/run-state.ts";
 
-test("batches that are trained are forgotten, however rare checkpoints are", () => {
-  const assembled = new AssembledBatches();
-  const state = new RunState({
+const FRESH = { opened: 0, pending: [] as never[] };
+
+/** What a pool and the tasks say is of now; the state of a checkpoint may be of earlier. */
+function stateOf(assembled: AssembledBatches, now: { opened: number; pending: never[] } = FRESH): RunState {
+  return new RunState({
     assembled,
     budget: { stateAfter: () => ({ units: 0, rollouts: 0 }) },
     checkpoints: { written: Promise.resolve() },
-    pool: { snapshot: () => ({ opened: 0, pending: [] }) },
+    pool: { snapshot: () => ({ ...now }) },
     tasks: { state: { drawn: 0, sources: {} }, pending: [] },
     version: 0,
     place: null,
   });
+}
+
+test("the checkpoint of the current version has the state from before groups were opened under it", () => {
+  const now = { ...FRESH };
+  const assembled = new AssembledBatches();
+  const state = stateOf(assembled, now);
+  now.opened = 4;
+  assembled.add(1, []);
+  state.version = 1;
+  now.opened = 6;
+  assembled.add(2, []);
+  expect(state.checkpoint(1)).toMatchObject({ step: 1, opened: 4 });
+  expect(state.checkpoint(2)).toMatchObject({ step: 2, opened: 6 });
+});
+
+test("states that are held do not follow what happens later", () => {
+  const now = { ...FRESH };
+  const assembled = new AssembledBatches();
+  const state = stateOf(assembled, now);
+  for (const step of [1, 2]) assembled.add(step, []);
+  now.opened = 8;
+  state.hold(2);
+  now.opened = 0;
+  expect([0, 1, 2].map((version) => state.checkpoint(version).opened)).toEqual([8, 8, 8]);
+  expect(state.checkpoint(2).step).toBe(2);
+});
+
+test("batches that are trained are forgotten, however rare checkpoints are", () => {
+  const assembled = new AssembledBatches();
+  const state = stateOf(assembled);
   for (let step = 1; step <= 100; step++) {
     assembled.add(step, []).progress = { ...noProgress(), tasks: step };
     if (step > 2) state.version = step - 2;

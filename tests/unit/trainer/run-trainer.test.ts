@@ -16,7 +16,7 @@ import {
   type Sample,
 } from "../../../ts/native/index.ts";
 import { runTrainer, type TrainerJob } from "../../../ts/trainer/index.ts";
-import { filesystemRollouts, filesystemWeights } from "../../../ts/transports/index.ts";
+import { filesystemRollouts, filesystemWeights, newestWholeHalf } from "../../../ts/transports/index.ts";
 import { publishVersion } from "../../integration/inference/tiny-model.ts";
 
 let root: string;
@@ -58,17 +58,17 @@ async function batchOf(dir: string, version: number): Promise<Batch[]> {
 /** Files go both ways, so that a test can be what is at the other end. */
 interface Job extends TrainerJob {
   runDir: string;
-  stop: AbortController;
+  abort: AbortController;
   rollouts: ReturnType<typeof filesystemRollouts>;
   weights: ReturnType<typeof filesystemWeights>;
 }
 
 async function jobIn(name: string): Promise<Job> {
   const runDir = await mkdtemp(join(root, name));
-  const stop = new AbortController();
+  const abort = new AbortController();
   return {
     runDir,
-    stop,
+    abort,
     modelDir,
     baseDir: modelDir,
     config,
@@ -79,7 +79,7 @@ async function jobIn(name: string): Promise<Job> {
     rollouts: filesystemRollouts(runDir, "run", 1),
     weights: filesystemWeights(runDir, { keep: 3 }),
     metrics: openMetrics(runDir, "trainer", 1),
-    signal: stop.signal,
+    signal: abort.signal,
     onReady: async () => undefined,
   };
 }
@@ -240,7 +240,7 @@ describe("the trainer", () => {
       const job = await jobIn(name);
       const { trainer } = rlConfigSchema.parse({ ...base, trainer: { ...base.trainer, loss } });
       const training = runTrainer({ ...job, config: trainer, referenceDir });
-      training.catch((error: unknown) => job.stop.abort(error));
+      training.catch((error: unknown) => job.abort.abort(error));
       const options = { deadlineMs: 20_000, signal: job.signal };
       const digests: string[] = [];
       const feed = async () => {
@@ -308,7 +308,7 @@ describe("the trainer", () => {
       const job = await jobIn("adapter");
       const { trainer, model } = parsed;
       const training = runTrainer({ ...job, config: { ...trainer, model }, referenceDir });
-      training.catch((error: unknown) => job.stop.abort(error));
+      training.catch((error: unknown) => job.abort.abort(error));
       const digests: string[] = [];
       for (const version of [0, 1, 2]) {
         const { manifest } = await job.weights.receive(version, { deadlineMs: 20_000, signal: job.signal });
@@ -328,12 +328,40 @@ describe("the trainer", () => {
 
   test("stops while it waits for a batch, and publishes nothing more", async () => {
     const job = await jobIn("stop");
-    const training = runTrainer({ ...job, maxSteps: null, onReady: async () => job.stop.abort(new Error("stop")) });
+    const training = runTrainer({ ...job, maxSteps: null, onReady: async () => job.abort.abort(new Error("stop")) });
     await expect(training).rejects.toBeDefined();
     await job.rollouts.send(1, await batchOf(modelDir, 0), ["b"]);
     await expect(
       job.weights.receive(1, { deadlineMs: 50, signal: new AbortController().signal }),
     ).rejects.toMatchObject({ code: "PRL_DEADLINE" });
+  });
+
+  test("asked to end with a checkpoint it ends its step, writes its half, and says where it stopped", async () => {
+    const job = await jobIn("asked");
+    const asked = new AbortController();
+    const stopped: number[] = [];
+    const stop = { asked: asked.signal, stoppedAt: async (step: number) => void stopped.push(step) };
+    const rare = { ...rules, recovery_interval: 100, interval: null };
+    const checkpoints = { root: join(job.runDir, "checkpoints"), run: "run", attempt: 1, rules: rare };
+    await job.rollouts.send(1, await batchOf(modelDir, 0), ["b"]);
+    await job.rollouts.send(2, await batchOf(modelDir, 0), ["b"]);
+    // The request comes while the first step is under way: its batch has been taken.
+    const onTrained = async () => asked.abort(new Error("asked"));
+    await runTrainer({ ...job, maxSteps: null, checkpoints, stop, onTrained });
+    expect(stopped).toEqual([1]);
+    expect(await newestWholeHalf(checkpoints, "trainer", { after: 0, upTo: 9 })).toBe(1);
+    const lines = (await readFile(join(job.runDir, "metrics.jsonl"), "utf8")).trim().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { step: number }).step)).toEqual([1]);
+  });
+
+  test("asked before its first step it has no half to write", async () => {
+    const job = await jobIn("early");
+    const asked = new AbortController();
+    const stopped: number[] = [];
+    const stop = { asked: asked.signal, stoppedAt: async (step: number) => void stopped.push(step) };
+    await runTrainer({ ...job, maxSteps: null, stop, onReady: async () => asked.abort(new Error("asked")) });
+    expect(stopped).toEqual([0]);
+    await expect(readFile(join(job.runDir, "checkpoints"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   test("ends with the transport's error when a version cannot be published", async () => {

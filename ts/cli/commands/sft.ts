@@ -81,7 +81,7 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
   const publisher = isEvaluated ? await SftPublisher.open(runDir, config, startStep) : undefined;
   try {
-    await runSft({ ...jobOf(input), metrics, signal, publisher });
+    await runSft({ ...jobOf(input), metrics, endAsked: member.endAsked, signal, publisher });
   } catch (error) {
     if (signal.aborted) return stopExit(io.signal.reason);
     throw error;

@@ -20,6 +20,11 @@ export const ckptBlockOf = (recoveryInterval: number) =>
         .boolean()
         .default(true)
         .describe("Write a checkpoint while the trainer waits for the next batch; false: before it waits"),
+      stop_deadline_s: z
+        .number()
+        .nonnegative()
+        .default(10)
+        .describe("Time that a run which is stopped has for a last checkpoint (seconds); 0: it makes none"),
       path: folderPath(
         "Folder for the checkpoints of all runs, with a folder for each run; unset: checkpoints/ of the run directory",
       )

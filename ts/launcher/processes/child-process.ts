@@ -8,10 +8,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import type { Duplex } from "node:stream";
 
 import { messageOf, PrlError } from "../../errors.ts";
-import { HeartbeatReader, LIFELINE_FD, type Standstill } from "../../monitors/index.ts";
+import { END_REQUEST, HeartbeatReader, LIFELINE_FD, type Standstill } from "../../monitors/index.ts";
 
 export interface ChildSpec {
   /** `trainer`, `inference`, ... */
@@ -25,6 +25,8 @@ export interface ChildSpec {
   logs: string;
   /** True: it ends with exit code 0 when its part is done. False: every exit before `stop` is a failure. */
   finishes: boolean;
+  /** It holds the run's state, and can end with a checkpoint (`askToEnd`), together with the others that can. Default: no. */
+  checkpoints?: boolean;
   /** Advice for the error's message, asked for when its end fails the run. */
   advice?: () => string;
   /** Called when it ends before `stop`: true when the end is handled and does not fail the run. Unset: the end is a failure. */
@@ -48,6 +50,7 @@ export class RunChild {
   readonly name: string;
   readonly logPath: string;
   readonly finishes: boolean;
+  readonly checkpoints: boolean;
   readonly onExit: ChildSpec["onExit"];
   readonly advice: ChildSpec["advice"];
   /** Resolves when the process has ended or could not be started. */
@@ -64,6 +67,7 @@ export class RunChild {
     this.index = spec.index;
     this.name = `${spec.component}-${spec.index}`;
     this.finishes = spec.finishes;
+    this.checkpoints = spec.checkpoints ?? false;
     this.onExit = spec.onExit;
     this.advice = spec.advice;
     this.logPath = join(spec.logs, `${this.name}.log`);
@@ -91,7 +95,7 @@ export class RunChild {
         if (this.#process.pid === undefined) settle({ code: null, signal: null });
       });
     });
-    const lifeline = this.#process.stdio[LIFELINE_FD] as Readable | null | undefined;
+    const lifeline = this.#lifeline;
     lifeline?.on("data", (bytes: Uint8Array) => {
       this.lastHeartbeat = performance.now();
       this.#heartbeats.push(Buffer.from(bytes).toString("latin1"));
@@ -112,6 +116,15 @@ export class RunChild {
   /** How it ended; null while it runs. */
   get exit(): ChildExit | null {
     return this.#exit;
+  }
+
+  /** Asks it to end with a checkpoint. */
+  askToEnd(): void {
+    this.#lifeline?.write(END_REQUEST);
+  }
+
+  get #lifeline(): Duplex | null | undefined {
+    return this.#process.stdio[LIFELINE_FD] as Duplex | null | undefined;
   }
 
   /** Signals its whole process group; a group that is gone is no error. */

@@ -63,12 +63,14 @@ export interface RunProcess {
   configPath: string;
   /** It ends by itself when its work is done. */
   finishes: boolean;
+  /** As in `ChildSpec`. */
+  checkpoints?: boolean;
 }
 
 /** How `prl <component>` is started as a process of the run. */
 export function childSpec(
   run: Pick<RunAttempt, "runDir" | "logs" | "attempt">,
-  { component, index, configPath, finishes }: RunProcess,
+  { component, index, configPath, finishes, checkpoints = false }: RunProcess,
 ): ChildSpec {
   const self = selfCommand();
   const place = ["--run-dir", run.runDir, "--index", String(index), "--attempt", String(run.attempt)];
@@ -80,6 +82,7 @@ export function childSpec(
     args: [...(NODE_OPTIONS_OF[component] ?? []), ...self.args, COMMAND_OF[component] ?? component, ...args],
     logs: run.logs,
     finishes,
+    checkpoints,
   };
 }
 
@@ -176,7 +179,14 @@ function stateHolders(
   env: Readonly<Record<string, string>>,
 ): ChildSpec[] {
   const part = (component: "trainer" | "orchestrator") =>
-    childSpec(base, { component, index: 0, configPath: paths[component], finishes: true });
+    childSpec(base, {
+      component,
+      index: 0,
+      configPath: paths[component],
+      finishes: true,
+      // Beside a learner the orchestrator evaluates, and holds no state.
+      checkpoints: learner === undefined,
+    });
   return [learner?.process ?? part("trainer"), part("orchestrator")].map((spec) => ({ ...spec, env }));
 }
 

@@ -136,6 +136,35 @@ export class Supervisor {
     if (exit.code !== 0) await this.failure;
   }
 
+  /**
+   * Asks the processes that hold the run's state to end with a checkpoint; from now on nothing is started again. True when all of them have ended in time,
+   * with 0. `onAsked` is called when they are asked: not when there are none, or one of them is not at work.
+   */
+  async endWithCheckpoint(limitMs: number, onAsked: () => void): Promise<boolean> {
+    this.#stopping = true;
+    const holders = this.#children.filter(({ checkpoints }) => checkpoints);
+    const running = holders.filter(({ exit }) => exit === null);
+    const areReady = await Promise.all(running.map((child) => this.#isReady(child)));
+    const places = new Set(holders.map(({ name }) => name)).size;
+    if (places === 0 || running.length < places || areReady.includes(false)) return false;
+    onAsked();
+    for (const child of running) child.askToEnd();
+    const ended = running.map(async ({ exited }) => {
+      const { code } = await exited;
+      if (code !== 0) throw new PrlError("PRL_PROCESS_DIED", "a process has ended without the checkpoint");
+    });
+    const timer = new AbortController();
+    const isMade = await Promise.race([
+      Promise.all(ended).then(
+        () => true,
+        () => false,
+      ),
+      sleep(limitMs, timer.signal).then(() => false),
+    ]);
+    timer.abort();
+    return isMade;
+  }
+
   /** Ends every child that still runs; resolves when all are gone. Later calls do nothing. */
   async stop(): Promise<void> {
     this.#stopping = true;

@@ -72,7 +72,7 @@ export async function sftProcess(config: SftConfig, run: RunAttempt, sft: SftSta
     config,
   };
   const configPath = await writeConfig(run.runDir, "sft", child);
-  return childSpec(run, { component: "sft", index: 0, configPath, finishes: true });
+  return childSpec(run, { component: "sft", index: 0, configPath, finishes: true, checkpoints: checkpoints !== null });
 }
 
 /** The checkpoint folder of a warm start; it is trained when the cache does not have it. */

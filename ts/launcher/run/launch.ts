@@ -30,6 +30,7 @@ import { RunSession, type SessionOptions } from "./run-session.ts";
 import { runStage, untilInterrupted } from "./stage.ts";
 import type { RunSummary } from "./summary.ts";
 import { ensureWarmStart, sftProcess } from "../processes/warm-start.ts";
+import { newestJoined } from "../../transports/index.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { forbidCoreDumps } from "../../native/index.ts";
 
@@ -253,6 +254,10 @@ async function openSession(
   return RunSession.open({
     ...kind,
     prometheusPort: launcherPrometheusPort(config),
+    lastCheckpoint: {
+      seconds: config.ckpt.stop_deadline_s,
+      newest: () => newestJoined(checkpointRoot(config, directory.path, directory.name)),
+    },
     logLimits: logLimits(config.log),
     directory,
     signal: options.signal ?? new AbortController().signal,

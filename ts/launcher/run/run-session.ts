@@ -57,6 +57,8 @@ export interface SessionOptions {
   prometheusPort: number | null;
   /** `StageOptions.silenceMs` of the run's stages. */
   silenceMs?: number;
+  /** Seconds that the last checkpoint of an interrupted run may take, 0: it makes none; and the step of its newest one. */
+  lastCheckpoint?: { seconds: number; newest: () => Promise<number> };
   /** What of the run stays on its disk; unset: that is not worked out. */
   disk?: Pick<DiskForecastOptions, "keptBatches" | "checkpoints">;
 }
@@ -179,7 +181,9 @@ export class RunSession {
     return this.#feed.history;
   }
 
+  /** No phase follows the stopping. */
   enter(phase: RunPhase): void {
+    if (this.#phase?.name === "stopping") return;
     const now = performance.now();
     if (this.#phase !== null) this.#addSeconds(this.#phase.name, (now - this.#phase.since) / 1000);
     this.#phase = { name: phase, since: now };
@@ -230,8 +234,23 @@ export class RunSession {
       },
       signal: this.#options.signal,
       hurry: this.#options.hurry,
+      ...this.#lastCheckpoint(),
       ...(this.#options.silenceMs !== undefined && { silenceMs: this.#options.silenceMs }),
     };
+  }
+
+  #lastCheckpoint(): Pick<StageOptions, "lastCheckpoint"> {
+    const { seconds, newest } = this.#options.lastCheckpoint ?? { seconds: 0, newest: async () => 0 };
+    if (seconds === 0) return {};
+    const onEnd = async (isMade: boolean): Promise<void> => {
+      const step = await newest();
+      const from = step === 0 ? "from step 0" : `from the checkpoint of step ${step}`;
+      const late = `Warning: no checkpoint was made within ${seconds} s (ckpt.stop_deadline_s)`;
+      this.note(`${isMade ? "The run has ended where it was" : late}: --resume goes on ${from}`);
+    };
+    const onAsked = (): void =>
+      this.note(`A checkpoint is made first, within ${seconds} s; a second signal stops at once`);
+    return { lastCheckpoint: { limitMs: seconds * 1000, onAsked, onEnd } };
   }
 
   /** The cause of the run's end: `error`, or that its directory is gone, which may have caused `error`. */

@@ -32,6 +32,17 @@ export interface StageOptions {
   silenceMs?: number;
   /** When it is aborted, processes that are being stopped are killed at once. */
   hurry?: AbortSignal;
+  /** The last checkpoint of a run that is interrupted. Absent: it makes none. */
+  lastCheckpoint?: LastCheckpoint;
+}
+
+export interface LastCheckpoint {
+  /** How long it may take. */
+  limitMs: number;
+  /** Called when the processes are asked for it. */
+  onAsked: () => void;
+  /** Called with whether they have made it. */
+  onEnd: (isMade: boolean) => Promise<void>;
 }
 
 /**
@@ -52,6 +63,9 @@ export async function runStage<T>(options: StageOptions, body: (supervisor: Supe
     return await untilInterrupted(options.signal, () =>
       Promise.race([body(supervisor), supervisor.failure, never(followed)]),
     );
+  } catch (error) {
+    if (options.signal.aborted) await endWithCheckpoint(options, supervisor);
+    throw error;
   } finally {
     try {
       await supervisor.stop();
@@ -62,6 +76,17 @@ export async function runStage<T>(options: StageOptions, body: (supervisor: Supe
       await followed;
     }
   }
+}
+
+async function endWithCheckpoint({ hurry, lastCheckpoint }: StageOptions, supervisor: Supervisor): Promise<void> {
+  if (lastCheckpoint === undefined || hurry?.aborted === true) return;
+  const { limitMs, onAsked, onEnd } = lastCheckpoint;
+  let isAsked = false;
+  const isMade = await supervisor.endWithCheckpoint(limitMs, () => {
+    isAsked = true;
+    onAsked();
+  });
+  if (isAsked) await onEnd(isMade);
 }
 
 /**

@@ -38,6 +38,8 @@ export interface BatchAssemblerOptions {
   rollouts: Pick<RolloutSender, "send">;
   runDir: string;
   signal: AbortSignal;
+  /** Aborted: the run ends with a checkpoint, and nothing is shipped any more. Absent: it never does. */
+  endAsked?: AbortSignal | undefined;
   staleness: Staleness;
   starvation: Starvation;
   tasks: Pick<TrainTasks, "learn">;
@@ -54,9 +56,14 @@ export class BatchAssembler {
   /** Seconds since the last step in which nothing but a new version could help. */
   #waitedForPolicy = 0;
   #isWaiting = false;
+  #shipping: Promise<void> = Promise.resolve();
+  /** Aborted when nothing new may be begun. */
+  readonly #ending: AbortSignal;
 
   constructor(options: BatchAssemblerOptions) {
     this.#options = options;
+    const { endAsked, signal } = options;
+    this.#ending = endAsked === undefined ? signal : AbortSignal.any([signal, endAsked]);
   }
 
   /** It waits for a completed group or a new version, and does nothing by itself before that. */
@@ -64,42 +71,55 @@ export class BatchAssembler {
     return this.#isWaiting;
   }
 
-  /** Makes the batches up to this step. */
+  /** Resolves to the step of the newest batch when no batch is on its way to the trainer. After `endAsked` none will be. */
+  async settled(): Promise<number> {
+    await this.#shipping;
+    return this.#options.staleness.step - 1;
+  }
+
+  /** Makes the batches up to this step, or until the run is to end with a checkpoint. */
   async run(lastStep: number): Promise<void> {
-    const { pool, staleness } = this.#options;
-    while (staleness.step <= lastStep) await this.#trainStep();
-    pool.dropSurplus();
+    const { endAsked, pool, staleness } = this.#options;
+    const isAsked = (): boolean => endAsked?.aborted === true;
+    while (staleness.step <= lastStep && !isAsked()) await this.#trainStep();
+    if (!isAsked()) pool.dropSurplus();
   }
 
   async #trainStep(): Promise<void> {
-    const { builder, tasks } = this.#options;
+    const { builder, endAsked, tasks } = this.#options;
     const startedAt = performance.now();
     for (;;) {
       const collected = await this.#collect();
+      if (collected === null) return;
       tasks.learn();
       const packedFrom = performance.now();
       const batch = await builder.build(collected.groups);
       collected.assembled.baselines = builder.baselines;
       const packSeconds = (performance.now() - packedFrom) / 1000;
-      if (batch.samples > 0) return this.#ship(collected, batch, { startedAt, packSeconds });
+      if (endAsked?.aborted === true) return;
+      if (batch.samples > 0) {
+        this.#shipping = this.#ship(collected, batch, { startedAt, packSeconds });
+        return this.#shipping;
+      }
       await this.#drop(collected);
     }
   }
 
   /**
-   * Waits for a batch's worth of completed groups that are fresh enough. It needs no deadline because everything that it can wait for
+   * Waits for a batch's worth of completed groups that are fresh enough; null when the run is to end with a checkpoint. It needs no deadline because everything that it can wait for
    * has one: a rollout, a page of tasks, the next weights.
    */
-  async #collect(): Promise<Collected> {
-    const { assembled, pool, signal, staleness } = this.#options;
+  async #collect(): Promise<Collected | null> {
+    const { assembled, endAsked, pool, signal, staleness } = this.#options;
     for (;;) {
       signal.throwIfAborted();
+      if (endAsked?.aborted === true) return null;
       const groups = pool.takeBatch();
       if (groups !== undefined) return { groups, assembled: assembled.add(staleness.step, groups) };
       const { needsVersion } = pool;
       const waitedFrom = performance.now();
       this.#isWaiting = true;
-      await pool.nextChange(LONGEST_WAIT_MS, signal);
+      await pool.nextChange(LONGEST_WAIT_MS, this.#ending);
       this.#isWaiting = false;
       if (needsVersion) this.#waitedForPolicy += (performance.now() - waitedFrom) / 1000;
     }

@@ -24,6 +24,8 @@ export interface RunStateOptions {
 export class RunState {
   readonly #options: RunStateOptions;
   #version: number;
+  /** The state for the checkpoint of the current version, as it was when groups could be opened under it, and those that `hold` has added. */
+  #held: ReadonlyMap<number, OrchestratorState> = new Map();
 
   constructor(options: RunStateOptions) {
     this.#options = options;
@@ -34,10 +36,24 @@ export class RunState {
   set version(version: number) {
     this.#version = version;
     this.#options.assembled.forget(version);
+    this.#held = new Map([[version, this.#stateAt(version)]]);
+  }
+
+  /**
+   * Nothing is dispatched any more, and the batch of the step `shipped` is the newest: keeps the states for checkpoints up to that of this batch, because
+   * what is under way is cancelled next.
+   */
+  hold(shipped: number): void {
+    const versions = Array.from({ length: shipped - this.#version + 1 }, (_, i) => this.#version + i);
+    this.#held = new Map(versions.map((version) => [version, this.checkpoint(version)]));
   }
 
   /** For the checkpoint of a version, before anything is dispatched under it. */
   checkpoint(version: number): OrchestratorState {
+    return this.#held.get(version) ?? this.#stateAt(version);
+  }
+
+  #stateAt(version: number): OrchestratorState {
     const { assembled, budget, pool, tasks } = this.#options;
     const { after, ahead } = assembled.at(version);
     const { opened, pending } = pool.snapshot(ahead.flatMap(({ groups }) => groups));

@@ -14,6 +14,8 @@ export class Evaluations {
   ended: Promise<void> = Promise.resolve();
   readonly #options: EvaluationsOptions;
   #queued = 0;
+  /** By version: the evaluations beside the run that were begun and may not have ended. */
+  readonly #underWay = new Map<number, Promise<void>>();
 
   constructor(options: EvaluationsOptions) {
     this.#options = options;
@@ -36,9 +38,18 @@ export class Evaluations {
   async whenDue(version: number): Promise<void> {
     const { eval: evaluation } = this.#options.config.orchestrator;
     if (evaluation === null || evaluation.interval === null || version % evaluation.interval !== 0) return;
-    this.ended = this.ended.then(() => this.#evaluate(version));
+    this.ended = this.ended.then(async () => {
+      await this.#evaluate(version);
+      this.#underWay.delete(version);
+    });
+    this.#underWay.set(version, this.ended);
     this.ended.catch(this.#options.onFailure);
     if (evaluation.hold_weights) await this.ended;
+  }
+
+  /** Resolves when those of earlier versions that were begun have ended; rejects when one failed. */
+  async endedBefore(version: number): Promise<void> {
+    await Promise.all([...this.#underWay].filter(([begun]) => begun < version).map(([, ended]) => ended));
   }
 
   metrics(): Record<string, number> {

@@ -4,7 +4,7 @@
  * Steps count from 1; batch `s` trains v(s-1) into v(s). The weights that it starts from, v0 or those of a checkpoint, are published before
  * it waits for the first batch. A step whose loss or gradient is not finite changes nothing and is counted; too many in a row end the run. A trainer that
  * takes the place of a lost one does the steps since a checkpoint again (`replay.ts`). One that shares its GPU with the inference servers takes it in its
- * turn only, and has left it before a version is visible, because that ends the turn.
+ * turn only, and has left it before a version is visible, because that ends the turn. One that is asked to end with a checkpoint ends the step that it is at.
  * It knows the batch and weight formats (ARCHITECTURE.md) and no algorithm beyond the loss.
  */
 
@@ -21,6 +21,7 @@ import {
   prepareHalf,
   type ReceivedBatch,
   type RolloutReceiver,
+  type TrainerStop,
   type TrainerTurn,
   type WeightSender,
 } from "../../transports/index.ts";
@@ -68,6 +69,8 @@ export interface TrainerJob {
   signal: AbortSignal;
   /** It shares its GPU with the inference servers. Null or absent: it does not. */
   turn?: TrainerTurn | null;
+  /** A request to end with a checkpoint. Absent: there is none. */
+  stop?: TrainerStop;
   /** Opens what computes the steps. Default: the backend that the config names. */
   open?: (job: BackendJob) => Promise<TrainerBackend>;
   /** Called when a step is trained and its weights are published. */
@@ -84,9 +87,10 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   const run = new TrainerRun(job, trainer, base);
   const train = async () => {
     await run.begin();
-    for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) await run.step(step);
+    let trained = job.startStep;
+    while (trained < (job.maxSteps ?? Infinity) && (await run.step(trained + 1))) trained += 1;
     await run.saving;
-    await job.weights.delivered(job.signal);
+    await run.end(trained);
   };
   await withEnds(train, [
     () => run.saving,
@@ -106,6 +110,8 @@ class TrainerRun {
   /** Of steps that earlier processes have logged, nothing is written. */
   readonly #metrics: Metrics;
   readonly #steps: TrainSteps<StepBatch>;
+  /** Aborted when nothing new may be begun. */
+  readonly #ending: AbortSignal;
 
   constructor(job: TrainerJob, trainer: TrainerBackend, base: BaseWeights) {
     this.#job = job;
@@ -114,6 +120,7 @@ class TrainerRun {
     this.#canaryIds = canaryTokenIds(trainer.vocabSize, job.config.seq_len);
     this.#metrics = metricsAfter(job.earlier?.logged ?? null, job.metrics);
     this.#steps = new TrainSteps(trainer, this.#metrics);
+    this.#ending = job.stop === undefined ? job.signal : AbortSignal.any([job.signal, job.stop.asked]);
   }
 
   /** Publishes the version that it starts from, if that is not visible, and says that the trainer is ready. */
@@ -125,11 +132,15 @@ class TrainerRun {
     await this.#job.onReady({ isa, dtype, version: earlier?.published.version ?? startStep });
   }
 
-  async step(step: number): Promise<void> {
-    const { checkpoints, config, maxSteps, turn = null, signal } = this.#job;
+  /** False when the request to end with a checkpoint came before the batch. */
+  async step(step: number): Promise<boolean> {
+    const { checkpoints, config, maxSteps, turn = null } = this.#job;
     const startedAt = performance.now();
-    await turn?.wait(step, signal);
-    const batches = await this.#receive(step);
+    const batches = await this.#unlessAsked(this.#isPublished(step), async (signal) => {
+      await turn?.wait(step, signal);
+      return this.#receive(step, signal);
+    });
+    if (batches === null) return false;
     checkReplay(batches, config.enable_router_replay, step);
     const receivedAt = performance.now();
     const lr = learningRate(step, config.optim.lr, config.scheduler, maxSteps);
@@ -162,6 +173,33 @@ class TrainerRun {
       ...(checkpoints === null ? {} : await checkpointDisk(checkpoints.root)),
     });
     if (half !== null) await this.#finishHalf(half.finish);
+    return true;
+  }
+
+  /** Waits until the last version has arrived; or, on the request for it, makes this half of a checkpoint of `step`, the newest, and waits for the other. */
+  async end(step: number): Promise<void> {
+    const { stop, turn = null, signal, weights } = this.#job;
+    const delivered = await this.#unlessAsked(false, async (ending) => {
+      ending.throwIfAborted();
+      await weights.delivered(ending);
+      return true;
+    });
+    if (delivered !== null || stop === undefined) return;
+    const half = await this.#prepareHalf(step, turn === null && step > 0);
+    if (half !== null) await this.#finishHalf(half.finish);
+    await this.saving;
+    await stop.stoppedAt(step, signal);
+  }
+
+  /** Null when the request to end with a checkpoint came first. What is `doneAgain` is not ended by it: its step was passed already. */
+  async #unlessAsked<T>(doneAgain: boolean, work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+    const { signal, stop } = this.#job;
+    try {
+      return await work(doneAgain ? signal : this.#ending);
+    } catch (error) {
+      if (doneAgain || signal.aborted || stop?.asked.aborted !== true) throw error;
+      return null;
+    }
   }
 
   /** An earlier process of the attempt has made the version visible. */
@@ -170,8 +208,8 @@ class TrainerRun {
     return earlier !== undefined && version <= earlier.published.version;
   }
 
-  async #receive(step: number): Promise<ReceivedBatch[]> {
-    const { rollouts, signal } = this.#job;
+  async #receive(step: number, signal: AbortSignal): Promise<ReceivedBatch[]> {
+    const { rollouts } = this.#job;
     const isDoneAgain = this.#isPublished(step);
     const wait = { deadlineMs: isDoneAgain ? REPLAY_DEADLINE_MS : BATCH_DEADLINE_MS, signal };
     const ranks = Array.from({ length: this.#trainer.ranks }, (_, rank) => rank);
@@ -207,11 +245,11 @@ class TrainerRun {
     if (this.#job.turn) await this.#trainer.offload?.();
   }
 
-  /** Begins to write the half of a checkpoint that is due; null when none is, or when it is there. */
-  async #prepareHalf(step: number): Promise<PreparedHalf | null> {
+  /** Begins to write the half of a checkpoint that is due; null when none is, or when it is there. On the request to end with one it is due now. */
+  async #prepareHalf(step: number, isLast = this.#job.stop?.asked.aborted === true): Promise<PreparedHalf | null> {
     const { checkpoints, maxSteps } = this.#job;
-    if (checkpoints === null || !isCheckpointStep(step, checkpoints.rules, maxSteps)) return null;
-    if (this.#isPublished(step) && (await isWritten(checkpoints, step))) return null;
+    if (checkpoints === null || !(isLast || isCheckpointStep(step, checkpoints.rules, maxSteps))) return null;
+    if ((isLast || this.#isPublished(step)) && (await isWritten(checkpoints, step))) return null;
     const finish = prepareHalf(checkpoints, step, "trainer", async (dir) => {
       await this.#trainer.saveCheckpoint(dir);
       await writeBaseWeights(dir, this.#base);

@@ -8,7 +8,7 @@ import type { SftConfig } from "../../config/index.ts";
 import { withEnds } from "../../async/with-ends.ts";
 import { PrlError } from "../../errors.ts";
 import type { Metrics } from "../../monitors/index.ts";
-import { buildBatchAsync, packSequences } from "../../native/index.ts";
+import { type Batch, buildBatchAsync, packSequences, type Sample } from "../../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
 import { type BackendJob, traceDirOf } from "../backend/backend.ts";
 import { openBackend } from "../backend/open-backend.ts";
@@ -39,6 +39,8 @@ export interface SftJob {
   /** The checkpoint whose weights `modelDir` holds; absent: step 1 comes first. */
   start?: SftStart | undefined;
   metrics: Metrics;
+  /** Aborted: the training ends with a checkpoint after the step that it is at. Absent: it is never asked to. */
+  endAsked?: AbortSignal;
   signal: AbortSignal;
 }
 
@@ -48,6 +50,8 @@ export interface SftResult {
   loss: number;
   /** Tokens trained on, prompts included. */
   tokens: number;
+  /** It has ended with a checkpoint before its last step. */
+  isStopped: boolean;
 }
 
 /** Trains `config.max_steps` steps and writes a Hugging Face folder. */
@@ -59,7 +63,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
   const trainer = await openBackend(backendJob(job));
   const { ranks } = trainer;
   const startStep = job.start?.step ?? 0;
-  const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0 };
+  const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0, isStopped: false };
   const saver = job.checkpoints === undefined ? null : new SftSaver(job.checkpoints, metrics, signal);
   const steps = new TrainSteps(trainer, metrics);
   let data: SftData | null = null;
@@ -73,13 +77,8 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       signal.throwIfAborted();
       const startedAt = performance.now();
       const { samples, counts } = await data.next(config.data.batch_size);
-      const plan = packSequences(
-        samples.map((sample) => sample.tokenIds.length),
-        { seqLen: binTokens, ranks },
-      );
       const layout = { seqLen: binTokens, padTokenId: tokenizer.padTokenId ?? 0, ranks };
-      const batches = await buildBatchAsync(samples, plan, layout);
-      if (plan.length === 0) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
+      const batches = await batchesOf(samples, layout, step);
       const tokens = batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
       const lr = learningRate(step, config.optim.lr, config.scheduler, config.max_steps);
       const readAt = performance.now();
@@ -96,7 +95,10 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       const publishedFrom = performance.now();
       await job.publisher?.afterStep(step, trainer, signal);
       const publishedAt = performance.now();
-      await saver?.prepare(step, config.max_steps, trainer, { ...data.position });
+      const isAsked = saver !== null && job.endAsked?.aborted === true && step < config.max_steps;
+      // A run that goes on from the checkpoint evaluates this version, and no earlier one.
+      if (isAsked) await job.publisher?.evaluatedBefore(step, signal);
+      await saver?.prepare(step, isAsked ? step : config.max_steps, trainer, { ...data.position });
       const savedAt = performance.now();
       metrics.log(step, {
         ...trainMetrics(stepMetrics, []),
@@ -120,12 +122,31 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       result.steps = step;
       result.loss = loss;
       result.tokens += tokens;
+      if (isAsked) {
+        await saver.saved;
+        return { ...result, isStopped: true };
+      }
     }
     await saver?.saved;
     await trainer.save(outDir);
     return result;
   };
   return withEnds(train, [async () => saver?.saved, () => trainer.close(), async () => data?.close()]);
+}
+
+interface Layout {
+  /** Tokens of a bin. */
+  seqLen: number;
+  padTokenId: number;
+  ranks: number;
+}
+
+/** The batch of each rank. Errors: PRL_PACKING_INPUT without samples. */
+async function batchesOf(samples: readonly Sample[], layout: Layout, step: number): Promise<Batch[]> {
+  if (samples.length === 0) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
+  const lengths = samples.map((sample) => sample.tokenIds.length);
+  const { seqLen, ranks } = layout;
+  return buildBatchAsync(samples, packSequences(lengths, { seqLen, ranks }), layout);
 }
 
 function backendJob({ modelDir, baseDir, config, start }: SftJob): BackendJob {

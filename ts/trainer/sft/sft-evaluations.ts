@@ -62,6 +62,11 @@ export class SftPublisher {
     if (this.#config.eval?.hold_weights === true) await this.#evaluated(signal);
   }
 
+  /** Resolves when no evaluation of an earlier version is under way. Errors: PRL_DEADLINE, the signal's reason. */
+  async evaluatedBefore(step: number, signal: AbortSignal): Promise<void> {
+    if (this.#newest !== null && this.#newest < step) await this.#evaluated(signal);
+  }
+
   async close(): Promise<void> {
     await this.#weights.close();
   }

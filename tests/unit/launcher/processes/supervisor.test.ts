@@ -56,6 +56,62 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   }
 }
 
+/** A child that ends with this code when it is asked to end with a checkpoint; null: it never does. */
+const holder = (component: string, code: number | null): string => `${member(component)}
+  // The request may come before this line.
+  const end = () => ${code === null ? "undefined" : `process.exit(${code})`};
+  if (member.endAsked.aborted) end();
+  member.endAsked.addEventListener("abort", end);`;
+
+describe("Supervisor.endWithCheckpoint", () => {
+  it.each([
+    ["all end with 0", [0, 0], PATIENCE_MS, true],
+    ["one fails", [0, 1], PATIENCE_MS, false],
+    ["one takes too long", [0, null], 300, false],
+  ] as const)("says whether the checkpoint was made: %s", async (_what, codes, limitMs, isMade) => {
+    const supervisor = new Supervisor(runDir);
+    let wasAsked = 0;
+    try {
+      const children = [];
+      for (const [index, code] of codes.entries())
+        children.push(
+          supervisor.start({ ...(await spec(`holder${index}`, holder(`holder${index}`, code))), checkpoints: true }),
+        );
+      // One that holds no state is not asked, and goes on.
+      const other = supervisor.start(await spec("other", holder("other", 0)));
+      await supervisor.ready([...children, other], PATIENCE_MS);
+      expect(await supervisor.endWithCheckpoint(limitMs, () => (wasAsked += 1))).toBe(isMade);
+      expect(wasAsked).toBe(1);
+      expect(other.exit).toBeNull();
+      const late = await spec("late", "");
+      expect(() => supervisor.start(late)).toThrow(expect.objectContaining({ code: "PRL_RUN_INTERRUPTED" }));
+    } finally {
+      await supervisor.stop();
+    }
+  });
+
+  it("asks none when one of them is not ready, has ended, or there are none", async () => {
+    const supervisor = new Supervisor(runDir);
+    const fail = (): never => {
+      throw new Error("it must not be asked");
+    };
+    try {
+      expect(await supervisor.endWithCheckpoint(PATIENCE_MS, fail)).toBe(false);
+    } finally {
+      await supervisor.stop();
+    }
+    const second = new Supervisor(runDir);
+    try {
+      const ready = second.start({ ...(await spec("ready", holder("ready", 0))), checkpoints: true });
+      second.start({ ...(await spec("slow", "setInterval(() => {}, 1000)")), checkpoints: true });
+      await second.ready([ready], PATIENCE_MS);
+      expect(await second.endWithCheckpoint(PATIENCE_MS, fail)).toBe(false);
+    } finally {
+      await second.stop();
+    }
+  });
+});
+
 describe("Supervisor", () => {
   it("waits for ready files and stops running children", async () => {
     const supervisor = new Supervisor(runDir);

@@ -31,7 +31,7 @@ import {
   runEvaluations,
   runOrchestrator,
 } from "../../../orchestrator/index.ts";
-import { openOrchestratorTransports } from "../../../transports/index.ts";
+import { openOrchestratorTransports, orchestratorStop } from "../../../transports/index.ts";
 import { BENCH_OPTION, isBench } from "../../bench/option.ts";
 import { CHILD_OPTIONS, type ChildInput, openChildMetrics, untilStopped } from "../../processes/child.ts";
 import { beginTurns } from "../../processes/gpu-turns.ts";
@@ -178,6 +178,7 @@ async function doRun(
     snapshots: input.member.supervised,
     logged,
     checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
+    stop: orchestratorStop(runDir, { attempt }, input.member.endAsked),
     rollouts,
     turns,
     trainRanks: { ranks: batchRanks(config.trainer), cost },

@@ -9,6 +9,7 @@ import { PROFILE_FOLDER, runTrainer, takeOver, type TakenOver, untilAdopted } fr
 import {
   openTrainerTransports,
   pruneRollouts,
+  trainerStop,
   trainerTurn,
   type TrainerTransports,
   type WeightSender,
@@ -84,6 +85,7 @@ async function train(input: Input, taken: TakenOver | null, metrics: Metrics, si
     metrics,
     signal,
     turn,
+    stop: trainerStop(runDir, checkpointsOf(input), member.endAsked),
     onTrained: (step) => pruneRollouts(runDir, step, config.rollout_transport.keep, config.checkpoints),
     onReady: (info) => member.ready({ ...info, ...addresses }),
   });
