@@ -19,7 +19,7 @@ async function run(script: string, ...args: string[]): Promise<string[]> {
 }
 
 test("a custom loop learns, on tokens that sampler and trainer agree upon", async () => {
-  const lines = await run("own-loop.mjs", "10");
+  const lines = await run("custom-loop.mjs", "10");
   expect(lines).toHaveLength(10);
   const rewards = lines.map((line) => Number(/reward ([\d.]+)/.exec(line)?.[1]));
   expect(Math.min(...rewards.slice(-2))).toBeGreaterThan(Math.max(...rewards.slice(0, 2)));

@@ -1,9 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-
-const ROOT = resolve(import.meta.dirname, "../../..");
+import { codeOf, readerOf, ROOT, textFiles } from "./passages.ts";
 
 type Allowance = readonly [file: string, part: string, reason: string];
 
@@ -30,43 +28,12 @@ const ALLOWED: readonly Allowance[] = [
   ["native/src/sandbox/request.rs", "sandbox | nobody", "the names of two users"],
   ["native/index.d.ts", "sandbox | nobody", "the names of two users"],
   ["tests/unit/verify/ifbench.test.ts", "She told", "a reply that is checked"],
+  ["tests/fixtures/make/benchmarks/ifbench.py", "She told", "a reply that is checked"],
   ["tests/unit/verify/verify-text.test.ts", "Verdict: nobody knows", "a reply that is checked"],
   ["tests/e2e/failures/bad-input.test.ts", "nobody is at home", "the error of a broken environment"],
   ["tests/e2e/configs/broken.ts", "nobody is at home", "the error of a broken environment"],
   ["tests/unit/structure/words.test.ts", "", "this list"],
 ];
-
-interface Passage {
-  readonly text: string;
-  readonly at: number;
-}
-type Reader = (source: string) => Passage[];
-
-/** Comments and strings of a language with `//`. A string with one word is a name and not a text. */
-function commentsAndTexts(pattern: RegExp): Reader {
-  return (source) => passages(source, pattern).filter(({ text }) => /^\/[/*]/u.test(text) || /\S\s+\S/u.test(text));
-}
-function passages(source: string, pattern: RegExp): Passage[] {
-  return [...source.matchAll(pattern)].map(({ 0: text, index: at }) => ({ text, at }));
-}
-
-const TYPESCRIPT_TOKENS =
-  /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\}|\$(?!\{)|[^`\\$])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//gu;
-const typescript = commentsAndTexts(TYPESCRIPT_TOKENS);
-const rust = commentsAndTexts(
-  /'(?:\\[^\n']*|[^'\\\n])'|\br#+"[\s\S]*?"#+|"(?:\\[\s\S]|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//gu,
-);
-const hashed: Reader = (source) => passages(source, /(?:^|\s)#[^\n]*|"""[\s\S]*?"""/gmu);
-const READERS: Readonly<Record<string, Reader>> = {
-  ts: typescript,
-  mjs: typescript,
-  proto: typescript,
-  rs: rust,
-  py: hashed,
-  toml: hashed,
-  yaml: hashed,
-  md: (source) => [{ text: source, at: 0 }],
-};
 
 /** Texts without code: what is between backticks in comments and documents, and the values in a template. */
 function withoutCode(text: string): string {
@@ -76,8 +43,7 @@ function withoutCode(text: string): string {
 
 /** `file:line: text` of each line of a source's comments and texts with a banned word. */
 function bannedLines(file: string, source: string): string[] {
-  const reader = READERS[file.split(".").at(-1) ?? ""];
-  return (reader?.(source) ?? []).flatMap(({ text, at }) => {
+  return (readerOf(file)?.(source) ?? []).flatMap(({ text, at }) => {
     const first = source.slice(0, at).split("\n").length;
     const lines = source.slice(at, at + text.length).split("\n");
     return withoutCode(text)
@@ -88,14 +54,14 @@ function bannedLines(file: string, source: string): string[] {
   });
 }
 
-/** `file:line: text` of each line of a TypeScript source whose code, without comments and texts, has a banned name. */
+/** `file:line: text` of each line of a source whose code, without comments and texts, has a banned name. */
 function linesWithBannedNames(file: string, source: string): string[] {
-  const blank = (text: string) => text.replace(/[^\n]/gu, " ");
-  const code = source.replace(TYPESCRIPT_TOKENS, blank).split("\n");
   const lines = source.split("\n");
-  return code.flatMap((line, index) =>
-    BANNED_NAMES.test(line) ? [`${file}:${index + 1}: ${(lines[index] ?? "").trim()}`] : [],
-  );
+  return codeOf(file, source)
+    .split("\n")
+    .flatMap((line, index) =>
+      BANNED_NAMES.test(line) ? [`${file}:${index + 1}: ${(lines[index] ?? "").trim()}`] : [],
+    );
 }
 
 /** Titles of tests: the first text of `test(...)`, `it(...)` and `describe(...)`, also of `test.each(...)(...)`. */
@@ -106,48 +72,52 @@ function titlesOf(source: string): string[] {
   return [...calls].map(([, title = ""]) => title.slice(1, -1));
 }
 
-/** Files that are tracked or new, and are read by people. */
-function documents(): string[] {
-  const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-    cwd: ROOT,
-    encoding: "utf8",
-  });
-  return list
-    .split("\n")
-    .filter((file) => /^(?:(?:ts|crates|native|tests|benches|configs)\/.*|[^/]*\.md)$/u.test(file))
-    .filter((file) => existsSync(join(ROOT, file)));
+const FILES: ReadonlyMap<string, string> = new Map(
+  textFiles().map((file) => [file, readFileSync(join(ROOT, file), "utf8")]),
+);
+
+/** The lines that a rule finds in the files of a kind, without those that are allowed. */
+function linesOf(
+  kind: RegExp,
+  rule: (file: string, source: string) => string[],
+  allowed: readonly Allowance[],
+): string[] {
+  return [...FILES]
+    .filter(([file]) => kind.test(file))
+    .flatMap(([file, source]) => rule(file, source))
+    .filter((line) => !isAllowed(line, allowed));
 }
 
 const isAllowed = (line: string, allowed: readonly Allowance[]): boolean =>
   allowed.some(([file, part]) => line.startsWith(`${file}:`) && line.includes(part));
 
 describe("the words of comments, documents and messages", () => {
-  const found = documents()
-    .flatMap((file) => bannedLines(file, readFileSync(join(ROOT, file), "utf8")))
-    .filter((line) => !isAllowed(line, ALLOWED));
-
   test("say who does what", () => {
-    expect(found).toEqual([]);
+    expect(linesOf(/./u, bannedLines, ALLOWED)).toEqual([]);
   });
 
-  test("are not names in TypeScript either", () => {
-    const sources = documents().filter((file) => /^(?:ts|tests)\/.*\.ts$/u.test(file));
-    const lines = sources.flatMap((file) => linesWithBannedNames(file, readFileSync(join(ROOT, file), "utf8")));
-    expect(lines.filter((line) => !isAllowed(line, ALLOWED_NAMES))).toEqual([]);
+  test("are not names in code either", () => {
+    expect(linesOf(/\.(?:ts|mjs|cjs|js|py)$/u, linesWithBannedNames, ALLOWED_NAMES)).toEqual([]);
+  });
+
+  test("every file is read, or is data", () => {
+    expect([...FILES.keys()].filter((file) => readerOf(file) === undefined)).toEqual([]);
+    expect(FILES.size).toBeGreaterThan(3000);
   });
 
   test("a title of a test names a behaviour, and does not begin with what", () => {
-    const tests = documents().filter((file) => file.endsWith(".test.ts"));
-    const titles = tests.flatMap((file) =>
-      titlesOf(readFileSync(join(ROOT, file), "utf8")).map((title) => `${file}: ${title}`),
-    );
+    const titles = [...FILES]
+      .filter(([file]) => file.endsWith(".test.ts"))
+      .flatMap(([file, source]) => titlesOf(source).map((title) => `${file}: ${title}`));
     expect(titles.length).toBeGreaterThan(1500);
     expect(titles.filter((title) => /: what\b/iu.test(title))).toEqual([]);
   });
 
   test("a banned name in code is found, and one in a text or comment is not", () => {
     expect(linesWithBannedNames("a.ts", "const told = 1;")).toEqual(["a.ts:1: const told = 1;"]);
+    expect(linesWithBannedNames("a.py", "told = 1")).toHaveLength(1);
     expect(linesWithBannedNames("a.ts", 'run("told"); // worth it')).toEqual([]);
+    expect(linesWithBannedNames("a.py", "run('told')  # worth it")).toEqual([]);
   });
 
   test.each([
@@ -161,6 +131,11 @@ describe("the words of comments, documents and messages", () => {
     ["a.md", "Started by hand."],
     ["a.py", "# whoever measures"],
     ["a.toml", "key = 1 # of its own"],
+    ["a.py", 'fail("nobody answers")'],
+    ["a.yml", "description: nobody answers"],
+    ["a.cjs", "// whoever calls"],
+    ["a.sh", "echo 'the caller is told'"],
+    ["deploy/Containerfile.run", "# Built by hand."],
   ])("a banned word in %s is found: %s", (file, source) => {
     expect(bannedLines(file, source)).toHaveLength(1);
   });

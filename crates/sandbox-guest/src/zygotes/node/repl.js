@@ -19,7 +19,7 @@ let settle = null;
 
 // Receives what code throws, at once or in a callback.
 function caught(thrown) {
-  if (settle === null) process.stderr.write(`Uncaught ${told(thrown, "<repl-")}\n`);
+  if (settle === null) process.stderr.write(`Uncaught ${withoutOurFrames(thrown, "<repl-")}\n`);
   else settle(thrown);
 }
 server._domain?.removeAllListeners("error").on("error", caught);
@@ -33,7 +33,7 @@ function say(evaluation, how, value, error) {
 }
 
 // The error without the frames that are not the program's.
-function told(error, name) {
+function withoutOurFrames(error, name) {
   const stack = inspect(error).split("\n");
   const last = stack.findLastIndex((line) => line.includes(name));
   return stack.filter((line, index) => index <= last || !/^ +at /.test(line)).join("\n");
@@ -47,7 +47,7 @@ function ended([thrown, value], name, evaluation) {
   }
   // An incomplete statement is an error here, because no more code follows.
   const error = thrown.name === "Recoverable" || "err" in Object(thrown) ? (thrown.err ?? thrown) : thrown;
-  process.stderr.write(`Uncaught ${told(error, name)}\n`);
+  process.stderr.write(`Uncaught ${withoutOurFrames(error, name)}\n`);
   const line = error instanceof Error ? `${error.name}: ${error.message}` : `Uncaught ${inspect(error)}`;
   return say(evaluation, "raised", "", line);
 }

@@ -28,9 +28,9 @@ class Closure:
                 self.attributes.append((name, vars(holders[package]), child))
 
 
-def closures(stash, names, told, born):
-    """The closures of these names, as far as all needed modules exist, when all modules have been put away. `told`: the
-    results of `ask`. Packages get the modules that they bring along back as attributes."""
+def closures(stash, names, left_by, born):
+    """The closures of these names, as far as all needed modules exist, when all modules have been put away. `left_by` holds
+    the results of `ask`. Packages get the modules that they bring along back as attributes."""
     holders = {**born, **stash.kept}
     packages = (name for name, module in stash.kept.items() if hasattr(module, '__path__'))
     brought = {name: set(followed(name, stash, born) or ()) for name in packages}
@@ -40,7 +40,7 @@ def closures(stash, names, told, born):
     there = {**stash.kept, **{name: module for made in stash.made.values() for name, module in made.items()}}
     found = {}
     for name in stash.kept.keys() & set(names):
-        needed = told[name] if name in told else followed(name, stash, born)
+        needed = left_by[name] if name in left_by else followed(name, stash, born)
         if needed and all(one in there for one in needed):
             found[name] = Closure({one: there[one] for one in needed}, stash, holders, brought)
     return found
@@ -77,7 +77,7 @@ def needs_of(name, stash):
 def ask(names, born):
     """The modules that an import of each of these names leaves in `sys.modules` of an interpreter that has just
     started."""
-    told = {}
+    left_by = {}
     for name in names:
         reader, writer = os.pipe()
         child = os.fork()
@@ -95,5 +95,5 @@ def ask(names, born):
             left = file.read().decode()
         os.waitpid(child, 0)
         if left:
-            told[name] = left.split('\0')
-    return told
+            left_by[name] = left.split('\0')
+    return left_by

@@ -58,12 +58,12 @@ def in_child(act):
         finally:
             os._exit(0)
     os.close(writer)
-    told = b''
+    received = b''
     while part := os.read(reader, 1 << 16):
-        told += part
+        received += part
     os.close(reader)
     os.waitpid(child, 0)
-    return told
+    return received
 
 
 def see_proc():

@@ -54,9 +54,9 @@ class Recorder:
 class Stash:
     """The finder, which is also the loader."""
 
-    def __init__(self, born, needs, names, told):
-        """`names`: modules that were asked for. `told`: for some of them, the modules that an import leaves."""
-        self.needs = {**needs, **told}
+    def __init__(self, born, needs, names, left_by):
+        """`names`: modules that were asked for. `left_by`: for some of them, the modules that an import leaves."""
+        self.needs = {**needs, **left_by}
         self.kept = {}
         # Submodules that were taken from their packages, and attributes that hide a submodule of the same name.
         self.taken, self._hiding = {}, {}
@@ -76,7 +76,7 @@ class Stash:
                 self.made.setdefault(name.rpartition('.')[0], {})[name] = sys.modules.pop(name)
             else:
                 self._put_away(name, module, loaded)
-        self._closures = closure.closures(self, names, told, born)
+        self._closures = closure.closures(self, names, left_by, born)
         # Modules that a program has from the beginning, and modules that it was given: it may have removed some.
         self._born, self._given = frozenset(born), set()
         sys.meta_path.insert(0, self)

@@ -45,7 +45,7 @@ def serve(number):
         first = last = b''
     last = kernel.filters(last)
     libraries, names = libraries.decode().split(), [name.decode() for name in names]
-    told = closure.ask(libraries, born)
+    left_by = closure.ask(libraries, born)
     for name in names:
         try:
             __import__(name)
@@ -57,7 +57,7 @@ def serve(number):
         birth.HOOKS.leave_to_the_interpreter()
     else:
         huge.settle()
-    kept = stash.Stash(born, stash.RECORDER.needs, names, told)
+    kept = stash.Stash(born, stash.RECORDER.needs, names, left_by)
     for name in kept.anew:
         birth.HOOKS.leave_out(name)
     sys.path[:] = guest.PATH

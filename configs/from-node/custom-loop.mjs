@@ -1,7 +1,7 @@
 /**
  * A custom training loop: on-policy RL in one process, made of the parts of a prl run.
  *
- *     node configs/from-node/own-loop.mjs [steps]
+ *     node configs/from-node/custom-loop.mjs [steps]
  *
  * The task is to answer in lower-case letters, from random weights.
  */
@@ -37,7 +37,7 @@ const environment = defineEnvironment({
 });
 const tasks = environment.configure({}).tasks("train", 0);
 
-const scratch = await mkdtemp(join(tmpdir(), "prl-own-loop-"));
+const scratch = await mkdtemp(join(tmpdir(), "prl-custom-loop-"));
 const start = join(scratch, "step_0");
 await randomCheckpoint(fileURLToPath(new URL("../reverse-text/model", import.meta.url)), start, 1);
 const tokenizer = await loadTokenizer(start);
@@ -87,7 +87,7 @@ try {
     );
     const rewards = scored.map(({ reward }) => reward);
     const groups = page.tasks.map((_, g) => rewards.slice(g * GROUP, (g + 1) * GROUP));
-    const worth = advantages("grpo", groups, { std: "group" }).flat();
+    const gains = advantages("grpo", groups, { std: "group" }).flat();
 
     const samples = answers.map(({ tokenIds, logprobs }, i) => {
       const prompt = prompts[i].length;
@@ -106,7 +106,7 @@ try {
         logprobs: column(Float32Array, logprobs),
         advantages: column(
           Float32Array,
-          tokenIds.map(() => worth[i]),
+          tokenIds.map(() => gains[i]),
         ),
         temperature: 1,
         envId: 0,
