@@ -1,8 +1,8 @@
 /**
  * The registry of all errors, by code.
  *
- * A code is `PRL_<AREA>_<WHAT>`; it is stable, the message beside it is not. Codes marked `native` are raised by the Rust crates and
- * carried over the border by `native/src/error.rs`; a test compares both lists.
+ * A code is `PRL_<AREA>_<WHAT>`; it is stable, the message beside it is not. Some are raised by the Rust crates and carried over the
+ * border by `native/src/error.rs`, some by the sandbox daemon: tests compare the lists.
  */
 
 export const ERROR_CODES = {
@@ -196,6 +196,13 @@ export const ERROR_CODES = {
   PRL_SANDBOX_UNREAD: "the results of the tests were not read for too long",
   PRL_SANDBOX_INFRA: "the infrastructure of a sandboxed run failed: neither the program's success nor its failure",
   PRL_SANDBOX_UNSUPPORTED: "the sandbox feature is not implemented yet",
+  // The sandbox daemon gives these codes on its standard error, in its metrics, and to callers that use another client than prl's.
+  PRL_SANDBOX_INVALID: "the daemon cannot carry out a request: mend the field that its message names",
+  PRL_SANDBOX_UNAUTHENTICATED: "a call brought no token that the daemon knows: send the one of its --token-file",
+  PRL_SANDBOX_USAGE:
+    "an option of the sandbox daemon is unknown or wrong: `prl sandbox serve --socket <path> -- --help` lists them",
+  PRL_SANDBOX_SERVE:
+    "the sandbox daemon cannot listen, or not read or write a file that it needs: mend the path, the rights or the address that its message names",
   PRL_DEADLINE: "something waited for did not happen in time",
 } as const;
 

@@ -1,6 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 
-import { explain, lacksMemory, messageOf, PrlError } from "../../ts/errors.ts";
+import { ENVIRONMENT_VARIABLES } from "../../ts/config/environment-variables.ts";
+import { ERROR_CODES, explain, lacksMemory, messageOf, PrlError } from "../../ts/errors.ts";
 
 test("an error without a message is named by its code, or by its kind", () => {
   const cause = Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" });
@@ -25,3 +28,18 @@ test("a lack of memory is seen through the errors that it caused", () => {
   for (const error of [new PrlError("PRL_IO", "ENOMEM"), new RangeError("x"), "ENOMEM", undefined])
     expect(lacksMemory(error)).toBe(false);
 });
+
+test.each(["sandboxd", "sandbox-guest", "sandbox-client", "sandbox-proto"])(
+  "every code that the sources of %s name is in the registry",
+  (crate) => {
+    const folder = resolve(import.meta.dirname, "../../crates", crate, "src");
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".rs"));
+    const named = files.flatMap((file) =>
+      [...readFileSync(join(folder, file), "utf8").matchAll(/"(PRL_SANDBOX_[A-Z_]+)"/g)].map(([, code = ""]) => code),
+    );
+    expect(files.length).toBeGreaterThan(3);
+    if (crate === "sandboxd") expect(named).toContain("PRL_SANDBOX_USAGE");
+    const known = new Set([...Object.keys(ERROR_CODES), ...Object.keys(ENVIRONMENT_VARIABLES)]);
+    expect([...new Set(named)].filter((code) => !known.has(code))).toEqual([]);
+  },
+);
