@@ -29,6 +29,12 @@ test("every key on our side is one of a config, every command one of prl", () =>
 const THERE =
   "rl sft trainer orchestrator inference env-server evals slurm run.name resume.step client.base_url log.level env_vars vlm tokenizer metrics_server heartbeat rollout_transport weight_broadcast loss optim scheduler ckpt.interval model.ac model.lora trainer.data.fake enable_router_replay memory_profiler_path concurrency tasks_per_minute batch_size token_batch_size group_size max_off_policy_steps curriculum.sampler train.filter_zero_advantages renderer server.host router vllm.model kv_cache_offload deployment val.interval eval dry_run clean";
 
+test("a cell is short; a longer text is two rows, or stands beside the table", () => {
+  const cells = [...readme.matchAll(/^\|.+\|$/gm)].flatMap(([row]) => row.split("|").map((cell) => cell.trim()));
+  expect(cells.length).toBeGreaterThan(150);
+  expect(cells.filter((cell) => cell.length > 115 && !/^-+$/.test(cell))).toEqual([]);
+});
+
 test("every command and block of prime-rl has a row", () => {
   const there = rows.flatMap((row) => spans(row.there)).join(" ");
   expect(THERE.split(" ").filter((name) => !there.includes(name))).toEqual([]);
