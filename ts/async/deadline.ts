@@ -16,6 +16,19 @@ export async function withDeadline<Result>(work: Promise<Result>, ms: number, la
   }
 }
 
+/** Settles as `work` does, or resolves with `undefined` after `ms`. */
+export async function atMost<Result>(work: Promise<Result>, ms: number): Promise<Result | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * Settles as `work` does, or rejects as soon as the signal is aborted: with its reason, made an error where it is none. A function is not
  * called where the signal is aborted already.

@@ -6,6 +6,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { onAbort } from "../async/aborted.ts";
 import { PrlError } from "../errors.ts";
 import {
   connectSandboxPool,
@@ -169,12 +170,11 @@ export class SandboxPool {
     const checked = toNativeRequest(request, key, this.#minIsolation);
     if (signal?.aborted === true) return cancelledResult();
     const running = nativeAsync(() => this.#handle.runOnce(checked));
-    const abort = (): void => this.#handle.cancel(key);
-    signal?.addEventListener("abort", abort, { once: true });
+    const release = onAbort(signal, () => this.#handle.cancel(key));
     try {
       return toRunResult(await running);
     } finally {
-      signal?.removeEventListener("abort", abort);
+      release();
     }
   }
 
@@ -187,12 +187,11 @@ export class SandboxPool {
     const checked = toNativeTests(request, cancel, this.#minIsolation);
     if (signal?.aborted === true) return { build: null, results: checked.cases.map(() => cancelledResult()) };
     const running = nativeAsync(() => this.#handle.runTests(checked));
-    const abort = (): void => this.#handle.cancel(cancel);
-    signal?.addEventListener("abort", abort, { once: true });
+    const release = onAbort(signal, () => this.#handle.cancel(cancel));
     try {
       return toTestsResult(await running);
     } finally {
-      signal?.removeEventListener("abort", abort);
+      release();
     }
   }
 
@@ -212,8 +211,7 @@ export class SandboxPool {
     for (const request of requests) toNativeRequest(request, request.key ?? "unsent", this.#minIsolation);
     // One listener for all: a signal with a listener for each run would warn of a leak.
     const inFlight = new Set<string>();
-    const abort = (): void => inFlight.forEach((key) => this.#handle.cancel(key));
-    signal?.addEventListener("abort", abort, { once: true });
+    const release = onAbort(signal, () => inFlight.forEach((key) => this.#handle.cancel(key)));
     try {
       return await inOrder(requests, concurrency, async (request) => {
         if (signal?.aborted === true) return cancelledResult();
@@ -226,7 +224,7 @@ export class SandboxPool {
         }
       });
     } finally {
-      signal?.removeEventListener("abort", abort);
+      release();
     }
   }
 

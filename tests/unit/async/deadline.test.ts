@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
-import { untilAborted, withDeadline } from "../../../ts/async/deadline.ts";
+import { atMost, untilAborted, withDeadline } from "../../../ts/async/deadline.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
 const late = (): Error => new Error("late");
@@ -17,6 +17,12 @@ describe("withDeadline", () => {
     await expect(withDeadline(work, 1, late)).rejects.toThrow("late");
     await work.catch(() => undefined);
   });
+});
+
+test("atMost settles as the work does, and gives nothing when the time is over", async () => {
+  await expect(atMost(Promise.resolve(1), 60_000)).resolves.toBe(1);
+  await expect(atMost(Promise.reject(new Error("broken")), 60_000)).rejects.toThrow("broken");
+  await expect(atMost(never(), 1)).resolves.toBeUndefined();
 });
 
 describe("untilAborted", () => {

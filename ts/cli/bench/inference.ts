@@ -10,7 +10,7 @@ import { formatCount, formatSeconds } from "../../monitors/index.ts";
 import { loadModel } from "../../native/index.ts";
 import { InferenceClient } from "../../inference-client/index.ts";
 import type { CommandIo } from "../command.ts";
-import { atMost, CLOSE_ENGINE_MS, orStopped, serve } from "../processes/serve-model.ts";
+import { closeWithin, CLOSE_ENGINE_MS, orStopped, serve } from "../processes/serve-model.ts";
 import { benchSetup, median, peakMemory, progress, report } from "./bench.ts";
 
 interface Round {
@@ -58,7 +58,7 @@ export async function benchInference(args: readonly string[], io: CommandIo): Pr
       }
     });
   } finally {
-    await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
+    await closeWithin(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
   }
   const warm = rounds.slice(1);
   const latencies = warm.flatMap((round) => round.latencies).toSorted((a, b) => a - b);

@@ -12,7 +12,7 @@ import { untilStopped } from "../processes/child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import { RULES } from "../arguments/option-rule.ts";
 import { modelFolder } from "../processes/model-download.ts";
-import { atMost, CLOSE_ENGINE_MS, orStopped, serve } from "../processes/serve-model.ts";
+import { closeWithin, CLOSE_ENGINE_MS, orStopped, serve } from "../processes/serve-model.ts";
 
 const OPTIONS = [
   {
@@ -76,7 +76,7 @@ async function chatWithFolder(folder: string, options: ReadonlyMap<string, strin
   try {
     await serve({ config, model, puller: null, index: 0 }, io, (url) => converse(`${url}/v1`, name, options, io));
   } finally {
-    await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
+    await closeWithin(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Serves a model while a command needs it, and ends the server in order. */
-import { untilAborted } from "../../async/deadline.ts";
+import { atMost, untilAborted } from "../../async/deadline.ts";
 import {
   createInferenceServer,
   type InferenceProcessConfig,
@@ -62,7 +62,7 @@ export async function serve(
     io.stderr.write(`inference ${index}: ${config.model_dir} at ${url}, ${model.isa}, ${model.threads} threads\n`);
     await orStopped(io.signal, use(url));
   } finally {
-    await atMost(CLOSE_SERVER_MS, "closing the server", server.close(), io);
+    await closeWithin(CLOSE_SERVER_MS, "closing the server", server.close(), io);
   }
 }
 
@@ -82,14 +82,10 @@ export async function orStopped<T>(signal: AbortSignal, work: Promise<T>): Promi
 }
 
 /** Waits for `work` no longer than `ms`; the process ends in any case, so a timeout is only reported. */
-export async function atMost(ms: number, what: string, work: Promise<unknown>, io: CommandIo): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<"late">((done) => {
-    timer = setTimeout(() => done("late"), ms);
-  });
-  try {
-    if ((await Promise.race([work, late])) === "late") io.stderr.write(`${what} took longer than ${ms} ms\n`);
-  } finally {
-    clearTimeout(timer);
-  }
+export async function closeWithin(ms: number, what: string, work: Promise<unknown>, io: CommandIo): Promise<void> {
+  const isDone = await atMost(
+    work.then(() => true),
+    ms,
+  );
+  if (isDone === undefined) io.stderr.write(`${what} took longer than ${ms} ms\n`);
 }

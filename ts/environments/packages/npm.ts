@@ -5,6 +5,7 @@
  */
 import { spawn } from "node:child_process";
 
+import { onAbort } from "../../async/aborted.ts";
 import { type ErrorCode, PrlError } from "../../errors.ts";
 
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -112,12 +113,11 @@ function ended(
       force ??= setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
     };
     const timer = setTimeout(stop, timeoutMs);
-    if (signal?.aborted === true) stop();
-    signal?.addEventListener("abort", stop, { once: true });
+    const release = onAbort(signal, stop);
     const settle = (): void => {
       clearTimeout(timer);
       clearTimeout(force);
-      signal?.removeEventListener("abort", stop);
+      release();
     };
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;

@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { atMost } from "../../async/deadline.ts";
 import { type ErrorCode, PrlError } from "../../errors.ts";
 import {
   type Box,
@@ -118,10 +119,8 @@ export class SandboxSource {
   /** Load of this process's own daemon; null without one, or when it does not answer in time. */
   async localHealth(): Promise<SandboxHealth | null> {
     if ((this.#settings.addresses ?? []).length > 0 || this.#pool === null) return null;
-    const late = new AbortController();
     const health = this.#pool.then((pool) => pool.health()).catch(() => null);
-    const deadline = sleep(HEALTH_DEADLINE_MS, null, { signal: late.signal }).catch(() => null);
-    return Promise.race([health, deadline]).finally(() => late.abort());
+    return (await atMost(health, HEALTH_DEADLINE_MS)) ?? null;
   }
 
   async close(): Promise<void> {
@@ -184,12 +183,7 @@ export class RolloutSandboxes {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#ready === null) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_DEADLINE_MS);
-    });
-    await Promise.race([release(this.#ready), late]);
-    clearTimeout(timer);
+    await atMost(release(this.#ready), CLOSE_DEADLINE_MS);
   }
 
   #hold(): Promise<Box> {

@@ -3,6 +3,7 @@
  *
  * Every accepted rollout ends in exactly one episode, whatever happens to it. This file knows no HTTP server.
  */
+import { onAbort } from "../../async/aborted.ts";
 import { PrlError } from "../../errors.ts";
 import { InferenceClient } from "../../inference-client/index.ts";
 import type { ConfiguredEnvironment } from "../model/configured-environment.ts";
@@ -154,13 +155,11 @@ export class EpisodeRunner {
 /** The call of a cancelled rollout is cut; that of a rollout that ended for another reason is aborted. */
 function endsOf(signal: AbortSignal): { signal: AbortSignal; cut: AbortSignal } {
   const [cut, abort] = [new AbortController(), new AbortController()];
-  const onAbort = (): void => {
+  onAbort(signal, () => {
     const reason: unknown = signal.reason;
     const isCancelled = reason instanceof PrlError && reason.code === "PRL_EPISODE_CANCELLED";
     (isCancelled ? cut : abort).abort(reason);
-  };
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
+  });
   return { signal: abort.signal, cut: cut.signal };
 }
 

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 
 import { z } from "zod";
 
+import { onAbort } from "../../async/aborted.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 
 /** Applying waits for the API server alone, never for pods. */
@@ -109,8 +110,7 @@ export async function followLogs(
   };
   heard();
   child.stdout.on("data", heard);
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  const release = onAbort(signal, stop);
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-2000)));
   createInterface({ input: child.stdout }).on("line", onLine);
@@ -125,7 +125,7 @@ export async function followLogs(
     });
   } finally {
     clearTimeout(silence);
-    signal.removeEventListener("abort", stop);
+    release();
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 
+import { onAbort } from "../../async/aborted.ts";
 import type { Host, HostsFile } from "../../config/index.ts";
 import { isErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { packageManifest } from "../../version.ts";
@@ -51,8 +52,7 @@ export async function askHost(
   }, deadlineMs);
   // All hosts may be asked at once.
   if (signal !== undefined) setMaxListeners(0, signal);
-  signal?.addEventListener("abort", end, { once: true });
-  if (signal?.aborted === true) end();
+  const release = onAbort(signal, end);
   try {
     if (order === null) ssh.stdin.end();
     else ssh.stdin.write(`${JSON.stringify(order)}\n`);
@@ -72,7 +72,7 @@ export async function askHost(
     throw cause instanceof PrlError ? cause : new PrlError("PRL_SSH", `${host.name}: ${messageOf(cause)}`, { cause });
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", end);
+    release();
     ssh.stdin.destroy();
     // An answer that cannot be read leaves ssh behind.
     if (ssh.exitCode === null && ssh.signalCode === null) end();

@@ -4,10 +4,9 @@
  * A part whose last frame did not come was lost, and the error says what ssh said. The beats show the host that this process lives; frames show that the
  * host does. Every wait ends: for the first frame, for any frame, for this machine's disk, for the end after `stop`, and for ssh after that.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 
 import type { HostsFile } from "../../config/index.ts";
-import { withDeadline } from "../../async/deadline.ts";
+import { atMost, withDeadline } from "../../async/deadline.ts";
 import { isErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { type FailureNote } from "../../failure-note.ts";
 import { refuseVersion } from "./ask-host.ts";
@@ -95,7 +94,7 @@ export class HostSession {
   /** Asks the part to stop; resolves when nothing of the session is left, within 40 s. */
   async stop(): Promise<void> {
     this.#send(STOP);
-    await Promise.race([this.ended, sleep(STOPPED_MS, undefined, { ref: false })]);
+    await atMost(this.ended, STOPPED_MS);
     await this.close();
   }
 

@@ -1,6 +1,7 @@
 /** A process of a box: it outlives the call that started it, and can be attached to again by its id. */
 
 import { constants } from "node:os";
+import { onAbort } from "../../async/aborted.ts";
 import { nativeAsync, type NativeSandboxProcess } from "../../native/index.ts";
 import type { BoxProcessInfo, OutputListener, ProcessChunk, PtySize } from "./box-types.ts";
 import { KeptOutput } from "./kept-output.ts";
@@ -136,9 +137,7 @@ export class BoxProcess {
     const kept = { stdout: new KeptOutput(outputBytes), stderr: new KeptOutput(outputBytes) };
     const from = { stdout: stdoutFrom, stderr: stderrFrom };
     // A process that cannot be killed any more has ended; the result says how.
-    const abort = (): void => void this.kill().catch(() => undefined);
-    signal?.addEventListener("abort", abort, { once: true });
-    if (signal?.aborted === true) abort();
+    const release = onAbort(signal, () => void this.kill().catch(() => undefined));
     try {
       const output = this.output({ stdoutFrom, stderrFrom });
       for (;;) {
@@ -149,7 +148,7 @@ export class BoxProcess {
         await (stream === "stdout" ? onStdout : onStderr)?.(data);
       }
     } finally {
-      signal?.removeEventListener("abort", abort);
+      release();
     }
   }
 

@@ -7,6 +7,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { onAbort } from "../../async/aborted.ts";
 import {
   native,
   nativeAsync,
@@ -66,12 +67,11 @@ export class Box {
     if (signal?.aborted === true) return cancelledResult();
     if (onStdout !== undefined || onStderr !== undefined) return this.#followed(request, options);
     const running = nativeAsync(() => this.#box.exec(request));
-    const abort = (): void => this.#pool.cancel(key);
-    signal?.addEventListener("abort", abort, { once: true });
+    const release = onAbort(signal, () => this.#pool.cancel(key));
     try {
       return toRunResult(await running);
     } finally {
-      signal?.removeEventListener("abort", abort);
+      release();
     }
   }
 

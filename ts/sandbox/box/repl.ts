@@ -1,6 +1,7 @@
 /** An interpreter in a box that keeps its state from one piece of code to the next. */
 
 import { randomUUID } from "node:crypto";
+import { onAbort } from "../../async/aborted.ts";
 import { nativeAsync, type NativeSandboxPool, type NativeSandboxProcess } from "../../native/index.ts";
 import { knownKeys, nativeLimits, wrong } from "../request-checks.ts";
 import { toRunResult } from "../run-result.ts";
@@ -50,9 +51,7 @@ export class Repl {
     const key = randomUUID();
     const wall = timeoutMs === undefined ? {} : { wallMs: timeoutMs };
     const running = nativeAsync(() => this.#process.evaluate(key, code, nativeLimits({ ...limits, ...wall })));
-    const abort = (): void => this.#pool.cancel(key);
-    signal?.addEventListener("abort", abort, { once: true });
-    if (signal?.aborted === true) abort();
+    const release = onAbort(signal, () => this.#pool.cancel(key));
     try {
       const { result, value, error, alive } = await running;
       return {
@@ -62,7 +61,7 @@ export class Repl {
         alive,
       };
     } finally {
-      signal?.removeEventListener("abort", abort);
+      release();
     }
   }
 

@@ -5,6 +5,7 @@
  * computes for one rollout at a time. What comes from the orchestrator is kept until `place`, so that its own time and that of the
  * simulation can be measured apart.
  */
+import { onAbort } from "../../async/aborted.ts";
 import type { ReceivedEpisode, RunRequest } from "../../environments/internal.ts";
 import type { EnvWorkers } from "../../orchestrator/index.ts";
 import { lostRollout } from "../../orchestrator/internal.ts";
@@ -114,8 +115,7 @@ export class SimulatedWorkers implements EnvWorkers {
           answer(madeUpAnswer(episode, this.#columnsOf(start, end)));
         }),
     });
-    if (signal.aborted) cancel();
-    else signal.addEventListener("abort", cancel, { once: true });
+    onAbort(signal, cancel);
   }
 
   /** When a worker has computed for a rollout that comes now. */

@@ -4,12 +4,11 @@
  * The caller's thread stands still during the call: the engine waits between a micro-batch's forward and backward pass and has no other
  * work. This file knows no loss: it sends columns and gets the function's result.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 
 import { isErrorCode, PrlError } from "../../errors.ts";
 import type { CustomLoss, CustomLossInputs, CustomLossResult } from "../../native/index.ts";
-import { withDeadline } from "../../async/deadline.ts";
+import { atMost, withDeadline } from "../../async/deadline.ts";
 import { threadScript } from "../../async/thread-script.ts";
 import type { LossAnswer, LossThreadData } from "./loss-worker.ts";
 
@@ -87,10 +86,7 @@ export class LossThread {
   /** A thread that stands still outside JavaScript cannot be ended: it ends with the process. */
   async close(): Promise<void> {
     this.#port.close();
-    const given = new AbortController();
-    const over = sleep(END_MS, undefined, { signal: given.signal }).catch(() => undefined);
-    await Promise.race([this.#worker.terminate(), over]);
-    given.abort();
+    await atMost(this.#worker.terminate(), END_MS);
   }
 
   #unpack(answer: LossAnswer): unknown {

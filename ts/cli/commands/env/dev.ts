@@ -2,6 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
+import { aborted } from "../../../async/aborted.ts";
 import { environmentReference, sourceOf } from "../../../environments/internal.ts";
 import { explain, PrlError } from "../../../errors.ts";
 import { numberOption, type PlainArguments } from "../../arguments/args.ts";
@@ -35,7 +36,7 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
       const stop = AbortSignal.any(saved === null ? [io.signal] : [io.signal, saved]);
       isGood = await pass(question, io, stop);
       if (once) return isGood ? EXIT.done : EXIT.failed;
-      if (saved?.aborted === false) await untilAborted(stop);
+      if (saved?.aborted === false) await aborted(stop);
       if (io.signal.aborted) return EXIT.done;
       io.stdout.write("\n");
     }
@@ -117,11 +118,4 @@ async function pass(question: EnvironmentQuestion, io: CommandIo, stop: AbortSig
   const what = failed.length === 0 ? `${checks} checks, none failed` : `failed: ${failed.join(", ")}`;
   io.stdout.write(`[${new Date().toLocaleTimeString("en-GB")}] ${what} (${seconds} s)\n`);
   return failed.length === 0;
-}
-
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((ended) => {
-    signal.addEventListener("abort", () => ended(), { once: true });
-  });
 }

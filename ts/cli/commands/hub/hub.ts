@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 
+import { aborted } from "../../../async/aborted.ts";
 import { readHub, startHub, writeSite } from "../../../environments/internal.ts";
 import { PrlError } from "../../../errors.ts";
 import { numberOption, parseOptions } from "../../arguments/args.ts";
@@ -105,10 +106,7 @@ async function serve(storage: string, options: ReadonlyMap<string, string>, io: 
   });
   if (io.json) io.writeJson({ url: hub.url, storage });
   else io.stdout.write(`The hub is at ${hub.url}, its packages in ${storage}\n`);
-  await new Promise<void>((done) => {
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", () => done(), { once: true });
-  });
+  await aborted(signal);
   await hub.close();
   return signal.aborted ? stopExit(signal.reason) : EXIT.done;
 }

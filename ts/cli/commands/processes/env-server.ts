@@ -4,6 +4,7 @@
  * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
  * then ends within 10 s. Of the other processes it knows only the engine address that each rollout brings.
  */
+import { aborted } from "../../../async/aborted.ts";
 import { readEnvWorkerConfig, startEnvWorker } from "../../../environments/env-worker.ts";
 import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../../processes/standalone.ts";
 import { CHILD_OPTIONS } from "../../processes/child.ts";
@@ -44,11 +45,4 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     member.leave();
   }
   return stopExit(signal.reason);
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((done) => {
-    signal.addEventListener("abort", () => done(), { once: true });
-  });
 }

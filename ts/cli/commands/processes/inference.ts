@@ -28,7 +28,7 @@ import { CHILD_OPTIONS, untilStopped } from "../../processes/child.ts";
 import type { Command, CommandIo } from "../../command.ts";
 import { RULES } from "../../arguments/option-rule.ts";
 import { modelFolder } from "../../processes/model-download.ts";
-import { atMost, CLOSE_ENGINE_MS, FOREVER, orStopped, serve } from "../../processes/serve-model.ts";
+import { closeWithin, CLOSE_ENGINE_MS, FOREVER, orStopped, serve } from "../../processes/serve-model.ts";
 
 const COMPONENT = "inference";
 const DTYPES = ["auto", "float32", "bfloat16"];
@@ -176,7 +176,7 @@ async function serveFolder(args: readonly string[], io: CommandIo): Promise<numb
         await FOREVER;
       });
     } finally {
-      await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
+      await closeWithin(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
     }
   });
 }
@@ -299,7 +299,7 @@ async function runChild(args: readonly string[], io: CommandIo): Promise<number>
       });
     } finally {
       const closed = Promise.all([model.close(), puller?.close()]);
-      await atMost(CLOSE_ENGINE_MS, "closing the engine", closed, io);
+      await closeWithin(CLOSE_ENGINE_MS, "closing the engine", closed, io);
     }
   });
 }

@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 
+import { onAbort } from "../../../async/aborted.ts";
 import { readChildConfig } from "../../../config/index.ts";
 import { PrlError } from "../../../errors.ts";
 import { sandboxDaemonPath } from "../../../native/index.ts";
@@ -47,12 +48,10 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
         stdio: ["pipe", "pipe", "inherit"],
       },
     );
-    const stop = (): void => {
+    onAbort(io.signal, () => {
       child.kill("SIGTERM");
       setTimeout(() => child.kill("SIGKILL"), STOP_MS).unref();
-    };
-    io.signal.addEventListener("abort", stop, { once: true });
-    if (io.signal.aborted) stop();
+    });
     child.stdout.once("data", () => void member.ready({ url: `unix:${socket}` }));
     const end = await new Promise<string>((resolve, reject) => {
       child.once("error", reject);

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { buffer } from "node:stream/consumers";
 
+import { onAbort } from "../../../async/aborted.ts";
 import { PrlError } from "../../../errors.ts";
 import { sandboxDaemonPath } from "../../../native/index.ts";
 import { type RunLimits, type RunResult, type SandboxCapabilities, SandboxPool } from "../../../sandbox/index.ts";
@@ -158,12 +159,10 @@ async function serve(args: readonly string[], io: CommandIo): Promise<number> {
   const metrics = options.get("--metrics-address");
   if (metrics !== undefined) where.push("--metrics-address", metrics);
   const daemon = spawn(sandboxDaemonPath(io.env), [...where, ...more], { stdio: "inherit", env: { ...io.env } });
-  const stop = (): void => {
+  onAbort(signal, () => {
     daemon.kill("SIGTERM");
     setTimeout(() => daemon.kill("SIGKILL"), STOP_SERVING_MS).unref();
-  };
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  });
   const { code, died } = await ended(daemon);
   if (signal.aborted) return stopExit(signal.reason);
   if (code === 0) return EXIT.done;

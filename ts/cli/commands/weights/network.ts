@@ -1,4 +1,5 @@
 /** Shared by `prl weights serve | relay | pull`. */
+import { aborted, onAbort } from "../../../async/aborted.ts";
 import { PrlError } from "../../../errors.ts";
 import { openWeightNode, type WeightNode } from "../../../native/index.ts";
 import { readTls, transportToken } from "../../../transports/index.ts";
@@ -54,16 +55,14 @@ export async function withNode(
   const node = openWeightNode(root, { token, patienceMs, tls });
   const brief = openWeightNode(root, { token, patienceMs: Math.min(patienceMs, ASK_MS), tls });
   const close = () => Promise.all([node.close(), brief.close()]);
-  const stop = () => void close();
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  const release = onAbort(signal, () => void close());
   try {
     await work(node, signal, brief);
     if (!signal.aborted) return EXIT.done;
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    signal.removeEventListener("abort", stop);
+    release();
     await close();
   }
   return stopExit(signal.reason);
@@ -75,11 +74,9 @@ export function announce(io: CommandIo, address: string, root: string): void {
   else io.stdout.write(`serving ${root} at ${address}\n`);
 }
 
-/** Resolves when the signal is aborted. */
-export async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  // Sockets on the Rust side do not keep the event loop alive.
+/** Resolves when the signal is aborted, and keeps the event loop alive, which sockets on the Rust side do not. */
+export async function serveUntilAborted(signal: AbortSignal): Promise<void> {
   const alive = setInterval(() => {}, 1 << 30);
-  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await aborted(signal);
   clearInterval(alive);
 }

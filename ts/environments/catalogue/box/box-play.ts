@@ -5,10 +5,9 @@
  * sandbox is closed however the rollout ends. A conversation that comes without it is carried out again in a new sandbox. What the
  * infrastructure does wrong throws, with a code of the class `infra`; it is never the policy's fault.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
-import { withDeadline } from "../../../async/deadline.ts";
+import { atMost, withDeadline } from "../../../async/deadline.ts";
 import { PrlError } from "../../../errors.ts";
 import type { Message, ToolCall } from "../../../message.ts";
 import { type Box, requireRun, type RunLimits, type RunResult, type SandboxPool } from "../../../sandbox/index.ts";
@@ -91,7 +90,7 @@ export class BoxPlay {
   async close(): Promise<void> {
     this.#over.abort(new PrlError("PRL_EPISODE_CANCELLED", "the rollout ended before its sandbox was there"));
     const closed = this.#box.then((box) => box.close()).catch(() => undefined);
-    await Promise.race([closed, sleep(CLOSE_MS, undefined, { ref: false })]);
+    await atMost(closed, CLOSE_MS);
   }
 
   async #made(): Promise<Box> {

@@ -6,6 +6,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { onAbort } from "../../../async/aborted.ts";
 import { messageOf, PrlError } from "../../../errors.ts";
 import { readFailureNote } from "../../../failure-note.ts";
 import { atomicWriteFile } from "../../../files/atomic-write.ts";
@@ -64,9 +65,8 @@ class HostedPart {
 
   async run({ lines, signal }: Session): Promise<void> {
     const onGone = (): void => this.#gone();
-    signal.addEventListener("abort", onGone, { once: true });
-    this.#frames.lost.addEventListener("abort", onGone, { once: true });
-    if (signal.aborted || this.#frames.lost.aborted) onGone();
+    const release = onAbort(signal, onGone);
+    onAbort(this.#frames.lost, onGone);
     const silence = setInterval(() => {
       if (performance.now() - this.#lastBeat > SILENCE_MS) onGone();
     }, POLL_MS);
@@ -75,7 +75,7 @@ class HostedPart {
       await this.#work();
     } finally {
       clearInterval(silence);
-      signal.removeEventListener("abort", onGone);
+      release();
     }
   }
 

@@ -1,6 +1,7 @@
 /** Shows what packages declare that they need, and asks whether to go on. */
 import { createInterface } from "node:readline/promises";
 
+import { onAbort } from "../../../../async/aborted.ts";
 import { needsLines, type StagedPackage } from "../../../../environments/internal.ts";
 import { PrlError } from "../../../../errors.ts";
 import type { CommandIo } from "../../../command.ts";
@@ -33,13 +34,12 @@ export async function acceptNeeds(
 export async function firstLine(io: CommandIo, isSecret = false): Promise<string> {
   const isTerminal = "isTTY" in io.stdin && io.stdin.isTTY === true;
   const lines = createInterface({ input: io.stdin, terminal: isTerminal && isSecret });
-  const stop = (): void => lines.close();
-  io.signal.addEventListener("abort", stop, { once: true });
+  const release = onAbort(io.signal, () => lines.close());
   try {
     for await (const line of lines) return line;
     return "";
   } finally {
-    io.signal.removeEventListener("abort", stop);
+    release();
     lines.close();
   }
 }
