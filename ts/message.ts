@@ -24,7 +24,7 @@ export type Message = {
 /** Text that is encoded exactly as it is, or messages for the model's chat template. */
 export type Prompt = string | readonly Message[];
 
-/** What a whole text has to be, other than JSON: matched by a regular expression, one of several texts, of a grammar (EBNF or Lark), or with a structural tag. */
+/** A format of a whole text other than JSON: a regular expression, one of several texts, a grammar (EBNF or Lark), or a structural tag. */
 export type TextFormat =
   | { readonly regex: string }
   | { readonly choice: readonly string[] }

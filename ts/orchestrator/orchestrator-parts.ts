@@ -52,7 +52,7 @@ export interface OrchestratorJob {
   snapshots?: boolean;
   /** Where an earlier process of the attempt has come to: the run continues from there, not from `resume`. Default: there was none. */
   snapshot?: OrchestratorSnapshot | null;
-  /** What that process has logged. Default: nothing. */
+  /** Lines that the earlier process has logged. Default: none. */
   logged?: LoggedLines;
   checkpoints: CheckpointWriter & { rules: CheckpointRules };
   runDir: string;
@@ -75,7 +75,7 @@ export interface OrchestratorJob {
   signal: AbortSignal;
 }
 
-/** What the run starts, waits for and stops. */
+/** The parts that the run starts, waits for and stops. */
 export interface OrchestratorParts {
   assembler: BatchAssembler;
   builder: BatchBuilder;

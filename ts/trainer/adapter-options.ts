@@ -1,4 +1,4 @@
-/** What a trainer opens under `[model.lora]`: the base model, and the adapter that it begins or goes on with. */
+/** The options of a trainer under `[model.lora]`: the base model, and the adapter that it begins or goes on with. */
 import { isAbsolute } from "node:path";
 
 import type { LoraBlock } from "../config/index.ts";

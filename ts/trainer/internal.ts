@@ -1,2 +1,2 @@
-/** What processes need of the trainer that train nothing. Nothing of it is public. */
+/** Exports for processes that train nothing themselves. They are not public. */
 export { assertBaseWeights, weightsDigest } from "./base-weights.ts";

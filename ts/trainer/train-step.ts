@@ -16,7 +16,7 @@ export interface StepOutcome {
   metrics: Record<string, number>;
 }
 
-/** What computes a step from a batch. */
+/** Computes a step from a batch. */
 interface StepTrainer<Batch> {
   forwardBackward(batch: Batch): Promise<StepMetrics>;
   step(options: { lr: number }): Promise<{ gradNorm: number; metrics?: Record<string, number> }>;

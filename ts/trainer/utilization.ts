@@ -29,7 +29,7 @@ export function stepSpeeds(
   return { ...perGpu, "perf/mfu": operations(tokens) / seconds / (count * peak) };
 }
 
-/** What GPUs of this name in CUDA do for a model, whose config.json is `config`. `adapter`: null where all weights train. */
+/** The peak and the work of GPUs of this name in CUDA for a model, whose config.json is `config`. `adapter`: null where all weights train. */
 export async function acceleratorsOf(
   { name, count }: { readonly name: string; readonly count: number },
   config: unknown,

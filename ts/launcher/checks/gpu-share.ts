@@ -11,7 +11,7 @@ const MIB = 2 ** 20;
 export interface SharedGpu {
   /** The block with the share of vLLM. */
   inference: RlConfig["inference"];
-  /** What shares the GPU, in words; null: nothing does. */
+  /** Names the processes that share the GPU, in words; null: none do. */
   note: string | null;
 }
 

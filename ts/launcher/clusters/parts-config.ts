@@ -1,4 +1,4 @@
-/** What a run cannot have whose parts are started on several machines without a launcher beside them: the same for Slurm and ssh. */
+/** Refuses keys that a run cannot have when its parts start on several machines with no launcher beside them: the same for Slurm and ssh. */
 import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 
@@ -8,7 +8,7 @@ export interface PartsRefusal {
 }
 
 export const LOOPBACK = "127.0.0.1";
-/** Of `orchestrator.remote_env_workers.listen`. */
+/** The reason against `orchestrator.remote_env_workers.listen` in the config of a whole run. */
 export const LISTEN_MISPLACED =
   "is where a single `prl env-server @` listens, and this config is for all parts of a run: leave it out, and give it to the worker on its machine (--orchestrator.remote-env-workers.listen)";
 

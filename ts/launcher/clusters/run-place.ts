@@ -10,7 +10,7 @@ import { prepareRunDirectory } from "../run/run-directory.ts";
 export interface RunPlaceRules {
   /** Continue an earlier run. */
   readonly resume: ResumeRequest | undefined;
-  /** What the user does with a run of this kind, for messages: `submit`. */
+  /** The verb for starting a run of this kind, for messages: `submit`. */
   readonly verb: string;
   /** Rejects for a directory whose run must not be started now. */
   readonly refuse?: (runDir: string) => Promise<void>;

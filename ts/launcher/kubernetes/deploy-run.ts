@@ -136,7 +136,7 @@ async function refuseForeign(name: string, place: Place, env: ClusterEnvironment
   throw new PrlError("PRL_RUN_EXISTS", `the cluster has a run ${name} ${where}: ${advice}`);
 }
 
-/** What is left where the run was applied would no longer be found: the record has one place. */
+/** Refuses another place than the one where the run was applied, because the record has one place and objects elsewhere would be lost. */
 async function refuseElsewhere(
   runDir: string,
   record: AppliedRun,
@@ -151,7 +151,7 @@ async function refuseElsewhere(
   throw new PrlError("PRL_RUN_EXISTS", `${runDir} was applied to ${where}, where its objects are: ${advice}`);
 }
 
-/** What was applied would no longer be found by its run; and a run directory in a claim would be in the way of the new one. */
+/** Refuses a new run over one that was applied: its objects would be lost, and its directory in a claim would be in the way. */
 function refuseAnother(runDir: string, { clean, kubernetes: { claim, storage } }: RlConfig): void {
   const isKept = claim !== null || storage !== null;
   if (clean && !isKept) return;

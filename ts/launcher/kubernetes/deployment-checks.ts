@@ -1,4 +1,4 @@
-/** What of a config cannot be deployed, each by its key. */
+/** Finds the parts of a config that cannot be deployed, and names each by its key. */
 import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 

@@ -51,11 +51,11 @@ export async function modelFolder(name: string): Promise<string> {
 /** How a model is checked that may have to be downloaded first. */
 export interface ModelCheck {
   readonly provenance: Provenance | undefined;
-  /** Of the model's name. */
+  /** The key that gives the model's name. */
   readonly key?: KeyPath;
-  /** What may be downloaded; null: nothing, the check is all that is wanted. */
+  /** The download that is allowed; null: none, because only the check is wanted. */
   readonly pull: PullOptions | null;
-  /** What the embedded engine is to do with it; none of it where the trainer is torch and inference is vLLM. */
+  /** The uses that the embedded engine makes of it; none where the trainer is torch and inference is vLLM. */
   readonly engine: readonly (keyof Support)[];
 }
 

@@ -43,9 +43,9 @@ const SANDBOX_SOCKET = "sandboxd.sock";
 /** Processes without the run's state: they stay when trainer and orchestrator are started again. */
 export const REPLACEABLE_COMPONENTS = [INFERENCE, ENV_WORKER, SANDBOXD] as const;
 
-/** Commands of processes whose command has another name. */
-/** Of processes that run code of environments or programs, and need no key of the run: a rollout brings that of its server. */
+/** The environment of processes that run code of environments or programs. They need no key of the run: a rollout brings that of its server. */
 const WITHOUT_KEYS = { PRL_TRANSPORT_TOKEN: undefined, PRL_ENV_WORKER_TOKEN: undefined };
+/** Commands of processes whose command has another name. */
 const COMMAND_OF: Readonly<Record<string, string>> = { [ENV_WORKER]: "env-server" };
 
 /**

@@ -28,7 +28,7 @@ export interface LostProcess {
 export interface StateHoldersOptions {
   runDir: string;
   budget: RestartBudget;
-  /** What takes the place of a lost process while `others` go on; null: all go back. Default: none. */
+  /** Starts the process that takes the place of a lost one while `others` go on; null: all go back. Default: none. */
   takeOver?: (lost: LostProcess, others: readonly RunChild[]) => Promise<ChildSpec | null>;
   /** Goes back to the newest state that is whole, and says what to start then. */
   goBack: (lost: LostProcess) => Promise<readonly ChildSpec[]>;

@@ -43,7 +43,7 @@ async function whyNoReplay(runDir: string, { lost, wasReady }: Loss): Promise<st
   return note?.code === "PRL_TRAIN_REPLAY" ? `[${note.code}] ${note.message}` : null;
 }
 
-/** What takes the place of a lost process, and of its files in `run/`; null: all go back. */
+/** Gives the process that takes the place of a lost one, and of its files in `run/`; null: all go back. */
 export async function takeOver(run: RlRun, specs: readonly ChildSpec[], loss: Loss): Promise<ChildSpec | null> {
   const { lost, others, note } = loss;
   const { component, index, exit } = lost;

@@ -27,7 +27,7 @@ const ENOUGH_STEPS = 20;
 const ENOUGH_MS = 20_000;
 const FEWEST_STEPS = 3;
 const HOUR_MS = 3_600_000;
-/** Of a run without an end: a disk that is full before then is worth a warning. */
+/** The hours that are looked ahead in a run without an end: a disk that is full before then causes a warning. */
 const HOURS_AHEAD = 24;
 
 interface Base {

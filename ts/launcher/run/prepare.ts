@@ -75,11 +75,11 @@ export interface PreparedRl {
   directory: RunDirectory;
   /** An environment of the run requires sandboxes. */
   needsSandboxes: boolean;
-  /** What it goes on from. */
+  /** The state that it goes on from. */
   resumed: ResumedRun | null;
   /** Warnings about values that are allowed and most likely not meant. */
   warnings: string[];
-  /** What was worked out, in words. */
+  /** The values that were worked out, in words. */
   notes?: string[];
 }
 
@@ -185,7 +185,7 @@ export interface PreparedSft {
   directory: RunDirectory;
   /** An environment that it is evaluated on requires sandboxes. */
   needsSandboxes: boolean;
-  /** What it goes on from. */
+  /** The state that it goes on from. */
   resumed: ResumedRun | null;
   /** Warnings about values that are allowed and most likely not meant. */
   warnings: string[];

@@ -203,9 +203,9 @@ export async function clearLaterSteps(
   }
 }
 
-/** What a run leaves that it could not be started anew beside. */
+/** Entries of a run directory that keep a new run from starting there. */
 const REMAINS = ["checkpoints", "weights", "rollouts", "model"];
-/** What a run makes before it writes its config. */
+/** Entries that a run makes before it writes its config. */
 const BEGUN = ["configs", "events.jsonl", "logs", "run", "slurm", "kubernetes", "ssh"];
 const CONFIG_FILES: Readonly<Record<string, string>> = {
   "rl.json": "prl rl",
@@ -234,7 +234,7 @@ async function earlierConfig(kind: keyof typeof KINDS, runDir: string): Promise<
   }
 }
 
-/** What a directory without the config of a run has instead, and what to do; null where a run has not made anything yet. */
+/** Says why a directory has no config of a run, and what to do; null where a run has not made anything yet. */
 async function whyNoRun(file: string, runDir: string): Promise<string | null> {
   if (!(await isThere(runDir))) return `there is no run ${runDir} to resume: start it without --resume`;
   const missing = `${runDir} has no configs/${file}, which says what run it is`;

@@ -42,7 +42,7 @@ const RUN_NAME_DIGIT_BYTES = 4;
 /** A file name has at most 255 bytes, and a made-up one ends with eight digits. */
 const LONGEST_PREFIX = 200;
 const DIGEST_DIGITS = 8;
-/** What is there before a run begins: its config, and what a cluster starts it with. */
+/** Entries that are there before a run begins: its config, and the scripts that a cluster starts it with. */
 const TOLERATED = new Set(["configs", "slurm", "kubernetes", "ssh"]);
 
 /** `<envs>--<model>--<8 hex>`, lower-case, only characters that are safe in file names. */

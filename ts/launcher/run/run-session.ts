@@ -59,7 +59,7 @@ export interface SessionOptions {
   silenceMs?: number;
   /** Seconds that the last checkpoint of an interrupted run may take, 0: it makes none; and the step of its newest one. */
   lastCheckpoint?: { seconds: number; newest: () => Promise<number> };
-  /** What of the run stays on its disk; unset: that is not worked out. */
+  /** The files of the run that stay on its disk; unset: they are not worked out. */
   disk?: Pick<DiskForecastOptions, "keptBatches" | "checkpoints">;
 }
 

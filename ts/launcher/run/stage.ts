@@ -112,7 +112,7 @@ async function follow(options: StageOptions, { furthest }: Supervisor, end: Abor
     const isLast = end.aborted;
     for await (const line of options.tail.poll()) {
       options.onLine(line);
-      // What was there before the stage is of an earlier attempt, which may have come further.
+      // Files from before the stage belong to an earlier attempt, which may have come further.
       if (poll > 0) furthest.note(line);
     }
     if (isLast) return;

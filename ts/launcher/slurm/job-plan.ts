@@ -1,5 +1,5 @@
 /**
- * What a Slurm job of a run consists of: its roles and the nodes they are on.
+ * The plan of a Slurm job: the roles of a run and the nodes they are on.
  *
  * On one node the launcher runs there as it does without Slurm, so that everything is supported and supervised. On several nodes each part
  * is a separate role: trainer, orchestrator and env workers on the first node, inference servers on the others. They share the run

@@ -18,7 +18,7 @@ export interface JobScript {
   readonly cwd: string;
   /** How prl is started on the nodes. */
   readonly command: readonly string[];
-  /** What the run continues from: null for a new run. */
+  /** The step that the run continues from; null for a new run. */
   readonly resume: "latest" | number | null;
 }
 

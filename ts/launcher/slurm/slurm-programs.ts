@@ -37,7 +37,7 @@ export interface JobId {
   readonly cluster: string | null;
 }
 
-/** What Slurm says of a job. */
+/** The state of a job, as Slurm reports it. */
 export interface JobFacts {
   /** RUNNING, PENDING, ... */
   readonly state: string;

@@ -1,5 +1,5 @@
 /**
- * What the launcher and `prl host-part` say to each other over one ssh session: lines of JSON.
+ * The messages of the launcher and `prl host-part` over one ssh session: lines of JSON.
  *
  * To the host: one order, then a beat each second, and `stop` or `kill`. The end of the input is the end of the part. From the host: frames. A line
  * that is no frame, such as what a login script of the host prints, goes to the part's log as it is.
@@ -104,7 +104,7 @@ export const frameSchema = z.discriminatedUnion("prl", [
     signal: text.nullable(),
     note: noteSchema.nullable(),
   }),
-  /** What a survey has found. The host then answers `time` with its clock, until its input ends. */
+  /** The result of a survey. The host then answers `time` with its clock, until its input ends. */
   z.strictObject({ prl: z.literal("survey"), checks: z.array(checkSchema) }),
   /** Milliseconds since 1970, on the host's clock. */
   z.strictObject({ prl: z.literal("time"), at: z.number() }),

@@ -120,7 +120,7 @@ export class HostSession {
     try {
       for await (const line of linesOf(this.#ssh.stdout)) await this.#takeInTime(line);
     } catch (cause) {
-      // What cannot be written or read here ends the part as lost.
+      // A file that cannot be written or read here ends the part as lost.
       this.#lose(cause instanceof PrlError ? cause : new PrlError("PRL_SSH", messageOf(cause), { cause }));
       endSsh(this.#ssh, "SIGTERM");
     }
@@ -189,7 +189,7 @@ export class HostSession {
   }
 
   #look(): void {
-    // What the host says meanwhile is not read yet.
+    // Messages of the host are not read meanwhile.
     if (this.#isTaking) return;
     const silence = performance.now() - this.#lastFrame;
     if (silence < (this.#isGreeted ? SILENCE_MS : HELLO_MS)) return;

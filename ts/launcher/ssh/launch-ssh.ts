@@ -64,7 +64,7 @@ const FILES = { config: "rl.toml", warmStart: "warm-start.toml", key: "key", pla
 /** @throws PrlError `PRL_CONFIG_INVALID`, `PRL_RUN_EXISTS`, `PRL_RUN_UNKNOWN`, `PRL_RUN_LOCKED`, `PRL_SSH`; later failures are in the summary */
 export async function launchSsh(given: RlConfig, options: SshOptions): Promise<RunEnd> {
   const { resume, env } = options;
-  // What cannot be is refused before there is a directory, and so is a host that does not answer.
+  // A config that cannot be launched and a host that does not answer are refused before there is a directory.
   const draft = planHosts(named(given, given.run.name ?? madeUpRunName([], "")), options);
   await greet(new Set(draft.parts.map(({ host }) => host)), options);
   await assertShared(draft, given, options);
@@ -232,7 +232,7 @@ function configsOf({ name, config, runDir }: Part, warmStart: string | null): Re
   };
 }
 
-/** What is where, for who looks at the run later. */
+/** Records which part is on which host, for commands that look at the run later. */
 function shown({ parts }: HostPlan): object[] {
   return parts.map(({ name, host, runDir }) => ({
     part: name,

@@ -45,7 +45,7 @@ export interface BatchAssemblerOptions {
   tasks: Pick<TrainTasks, "learn">;
 }
 
-/** What a step's batch is made of. */
+/** The parts of a step's batch. */
 interface Collected {
   readonly groups: readonly Group[];
   readonly assembled: AssembledBatch;

@@ -34,7 +34,7 @@ export interface ReferenceScoresOptions {
 
 interface TraceToScore {
   algo: AlgoBlock;
-  /** Of its task. */
+  /** The data of its task. */
   data: unknown;
   trace: EpisodeTrace;
   columns: TraceColumns;

@@ -13,7 +13,7 @@ export interface AfterBatch {
   progress: ProgressCounts;
 }
 
-/** What a batch was assembled from. */
+/** The groups that a batch was assembled from, and the state after them. */
 export interface AssembledBatch extends AfterBatch {
   readonly step: number;
   readonly groups: readonly Pick<Group, "index" | "task">[];

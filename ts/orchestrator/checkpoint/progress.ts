@@ -23,7 +23,7 @@ export function noProgress(): ProgressCounts {
   return { tokens: 0, input_tokens: 0, output_tokens: 0, rollouts: 0, tasks: 0 };
 }
 
-/** What these groups add to the counts; `inBatch`: they are shipped. */
+/** Counts the rollouts, tokens and tasks of these groups; `inBatch`: they are shipped. */
 export function progressOf(groups: readonly Pick<Group, "rollouts">[], inBatch: boolean): ProgressCounts {
   const counts = noProgress();
   counts.tasks = groups.length;

@@ -94,7 +94,7 @@ const PASSING: ReadonlySet<unknown> = new Set([
   "PRL_WEIGHTS_SUPERSEDED",
   "PRL_WEIGHTS_IO",
 ]);
-/** Of these, what an engine itself reports: one that reports it again and again will not get better. */
+/** The faults that an engine itself reports: one that reports them again and again will not get better. */
 const OF_THE_ENGINE: ReadonlySet<unknown> = new Set(["PRL_INFERENCE_FAILED", "PRL_WEIGHTS_IO"]);
 
 export class EngineFleet {
@@ -320,7 +320,7 @@ export class EngineFleet {
   /** Brings a member to the current weights and into service; joins in when that is under way. */
   #swap(member: Member): Promise<void> {
     member.swapping ??= this.#bring(member)
-      // What an engine refuses is dealt with there. What is left is an event that cannot be written, on a full disk.
+      // Refusals of an engine are handled there. The remaining failure is an event that cannot be written, on a full disk.
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
         member.swapping = null;

@@ -1,4 +1,4 @@
-/** What the fleet knows about one engine. The transitions between states are the fleet's. */
+/** The state of one engine, as the fleet knows it. The transitions between states are the fleet's. */
 import { PrlError } from "../../errors.ts";
 import type { EngineHealth } from "../../inference-client/index.ts";
 import type { AvailableWeights } from "../../transports/index.ts";

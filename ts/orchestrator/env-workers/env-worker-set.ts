@@ -18,7 +18,7 @@ export interface EnvWorkerAddress {
   /** `env-worker-0` */
   readonly name: string;
   readonly url: string;
-  /** Of a worker on another machine (`remote-env-workers.ts`). */
+  /** The address and key of a worker on another machine (`remote-env-workers.ts`). */
   readonly remote?: RemoteDoor;
 }
 

@@ -10,7 +10,7 @@ import { UserFunction } from "../../algorithms/internal.ts";
 import { isGibberish } from "./gibberish.ts";
 import { isRepetition } from "./repetition.ts";
 
-/** What a filter may look at. `columns` copies the trace's tokens out of native memory when it is called. */
+/** The parts of a trace that a filter may look at. `columns` copies the trace's tokens out of native memory when it is called. */
 export interface FilterInput {
   trace: EpisodeTrace;
   advantage: number;

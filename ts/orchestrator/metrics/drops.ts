@@ -1,5 +1,5 @@
 /**
- * What was dropped since the last step, with its lengths and rewards: long samples are the first to become too old, so the lengths and rewards of
+ * Counts the groups that were dropped since the last step, with their lengths and rewards: long samples are the first to become too old, so the lengths and rewards of
  * dropped groups are logged beside those of the batch.
  */
 import { rewardOf } from "../../environments/records.ts";

@@ -30,7 +30,7 @@ export interface ShippedBatch {
   batch: TrainBatch;
   /** Groups dropped since the last step. */
   dropped: DropReport;
-  /** What the step adds to the progress of the run, and the sum up to it. */
+  /** The progress of this step, and the sum up to it. */
   progress: ProgressCounts;
   total: ProgressCounts;
   /** From the first wait until now. */
@@ -56,7 +56,7 @@ export class StepLog {
     metrics.event("groups_dropped", { reason, groups: groups.length, step: staleness.step, ...why });
   }
 
-  /** What was dropped since the last call. */
+  /** Groups that were dropped since the last call. */
   takeDropped(): DropReport {
     return this.#drops.take();
   }

@@ -45,7 +45,7 @@ export interface DispatcherOptions {
   /** Asked before each group. */
   mayOpen: () => boolean;
   nextTask: () => Promise<TrainTask>;
-  /** What a group of the task continues from. Default: nothing. */
+  /** Gives the rollouts that a group of the task continues from. Default: none. */
   originOf?: (task: TrainTask) => Pick<Group, "firstIndex" | "oldestVersion"> | undefined;
   /** Called before the first rollout of a group begins. */
   onOpened?: (group: Group) => void;

@@ -12,7 +12,7 @@ import { partialOf, type ReceivedEpisode } from "../../environments/records.ts";
 import type { Group } from "./dispatcher.ts";
 import type { TrainTask } from "./tasks.ts";
 
-/** What a group continues from. */
+/** The earlier rollouts that a group continues from. */
 export interface Origin {
   /** Index of the first group of the task. */
   readonly firstIndex: number;
@@ -57,7 +57,7 @@ export class Recycling {
     });
   }
 
-  /** Of the tasks that can be begun again, the one that was begun first; tokens of versions before `oldest` are not used. */
+  /** Takes the task that was begun first among those that can be begun again; tokens of versions before `oldest` are not used. */
   next(oldest: number): TrainTask | undefined {
     let found: [number, Waiting] | undefined;
     for (const entry of this.#waiting) {
@@ -86,7 +86,7 @@ export class Recycling {
     return this.#origins.get(task);
   }
 
-  /** What a rollout of a group continues from. */
+  /** Gives the tokens that a rollout of a group continues from. */
   partial(task: TrainTask, sample: number): PartialRollout | undefined {
     const { episode, samples = null } = this.#origins.get(task)?.rollouts[sample] ?? {};
     if (episode === undefined || samples === null) return undefined;

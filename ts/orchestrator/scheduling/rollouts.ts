@@ -56,7 +56,7 @@ export async function runRollout(
     if (retry >= RETRIES) return result;
     // The next try goes to another env worker, or waits for one.
     if (retry === 0 && isWorkerLost && !signal.aborted) continue;
-    // What is sampled does not depend on this random number, so it may be random here.
+    // The sampled tokens do not depend on this number, so it may be random here.
     const isSandbox = errors.some(({ code }) => code.startsWith("PRL_SANDBOX_"));
     const base = isSandbox ? SANDBOX_BACKOFF_MS : BACKOFF_MS;
     if (!(await pause(base * 2 ** retry * (0.5 + Math.random()), signal))) return result;

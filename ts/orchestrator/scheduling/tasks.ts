@@ -53,7 +53,7 @@ export interface TrainTasksOptions {
   seed: number;
   sources: readonly TrainSource[];
   signal: AbortSignal;
-  /** What drawing continues from. */
+  /** The state that drawing continues from. */
   state?: TrainTasksState | undefined;
   /** Tasks to begin with, in their order: an earlier attempt had begun them. */
   pending?: readonly TrainTask[] | undefined;

@@ -1,5 +1,5 @@
 /**
- * What computes the steps of a trainer: the embedded engine or PyTorch. The loops of a run and of the supervised stage receive batches,
+ * The interface of the backends that compute the steps of a trainer: the embedded engine or PyTorch. The loops of a run and of the supervised stage receive batches,
  * publish weights and log in the same way whichever works for them.
  */
 import { join } from "node:path";

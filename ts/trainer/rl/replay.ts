@@ -1,5 +1,5 @@
 /**
- * What a trainer does again that takes the place of a lost one within the attempt: the steps since the newest half of a checkpoint that the lost one has
+ * A trainer that takes the place of a lost one within the attempt trains some steps again: those since the newest half of a checkpoint that the lost one has
  * finished, from the batches that are still there.
  *
  * Everything follows from the run directory. The trainer publishes a version before it logs the step, and logs the step before its half of the
@@ -30,7 +30,7 @@ export interface TrainerStart {
   modelDir: string;
 }
 
-/** What the earlier processes of the attempt have done. */
+/** The work of the earlier processes of the attempt. */
 export interface EarlierWork {
   /** The newest version that is visible. */
   published: { version: number; digest: string };
@@ -55,7 +55,7 @@ export interface TakeOverOptions {
 }
 
 /**
- * What the trainers before this one in the attempt have left; null when they have published nothing, so that there is nothing to do again.
+ * Reads the traces of the trainers before this one in the attempt; null when they have published nothing, so that no step is trained again.
  *
  * @throws PrlError `PRL_TRAIN_REPLAY` when the steps since the state to begin with cannot be trained again: a batch is gone, or that state is damaged
  */

@@ -57,7 +57,7 @@ export interface TrainerJob {
   maxSteps: number | null;
   /** Step of the checkpoint whose trainer half `modelDir` is; 0 for a new run. */
   startStep: number;
-  /** What earlier processes of the attempt have done since `startStep`; absent: nothing. */
+  /** The work of earlier processes of the attempt since `startStep`; absent: none. */
   earlier?: EarlierWork | undefined;
   /** Gets the trace of `config.profile_step`. */
   profileDir: string;
@@ -107,7 +107,7 @@ class TrainerRun {
   readonly #trainer: TrainerBackend;
   readonly #base: BaseWeights;
   readonly #canaryIds: Uint32Array;
-  /** Of steps that earlier processes have logged, nothing is written. */
+  /** Steps that earlier processes have logged are not written again. */
   readonly #metrics: Metrics;
   readonly #steps: TrainSteps<StepBatch>;
   /** Aborted when nothing new may be begun. */
@@ -148,7 +148,7 @@ class TrainerRun {
     const outcome = await this.#steps.take(step, { batches, onPolicyVersion: step - 1, traceDir }, lr, this.saving);
     const trainedAt = performance.now();
     if (turn !== null) this.#metrics.event("gpu_step", { step, seconds: (trainedAt - receivedAt) / 1000 });
-    // What the half of a checkpoint is written from must not leave the GPU before it is written.
+    // The state behind the half of a checkpoint must not leave the GPU before it is written.
     const early = turn === null ? null : await this.#prepareHalf(step);
     await early?.finish;
     const savedAt = performance.now();

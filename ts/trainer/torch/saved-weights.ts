@@ -1,5 +1,5 @@
 /**
- * What a manifest needs of weight files that another program wrote: the version digest (`crates/weights/README.md`, "Digests") and the
+ * Reads the entries of a manifest from weight files that another program wrote: the version digest (`crates/weights/README.md`, "Digests") and the
  * shards.
  */
 import { readFile } from "node:fs/promises";

@@ -31,7 +31,7 @@ const POLL_MS = 250;
 const POLLS_PER_BEAT = 20;
 
 export interface Session {
-  /** What follows the order. */
+  /** The input after the order. */
   readonly lines: AsyncIterator<string>;
   readonly frames: FrameWriter;
   /** Aborted when this process is asked to end. */

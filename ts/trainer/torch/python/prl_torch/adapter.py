@@ -117,7 +117,7 @@ def adapt(layers: list[nn.Module], options: AdapterOptions, kind: str) -> list[s
 
 
 def changes_of(model: nn.Module) -> dict[str, Callable[[], Tensor]]:
-    """What the adapters add to the weights of their projections, by the names of these. All ranks must call a function."""
+    """Returns the additions of the adapters to the weights of their projections, by the names of these. All ranks must call a function."""
     adapted = {name: module for name, module in model.named_modules() if isinstance(module, AdaptedLinear)}
     return {f"{name}.weight": partial(_change, module) for name, module in adapted.items()}
 

@@ -20,7 +20,7 @@ class BatchError(Exception):
 
 @dataclass(frozen=True)
 class Counts:
-    """What the losses divide by, over all ranks of the step."""
+    """The divisors of the losses, over all ranks of the step."""
 
     rl: float
     ce: float
@@ -47,7 +47,7 @@ class Columns:
     ref_kl_weights: Tensor | None
     reference_logprobs: Tensor | None
     routed_experts: Tensor | None
-    """Of each token, [T, routers, experts of a token]; UNRECORDED where the sampler recorded none."""
+    """The experts of each token, [T, routers, experts of a token]; UNRECORDED where the sampler recorded none."""
 
     def sequence_of_tokens(self) -> Tensor:
         """The sequence of each token."""

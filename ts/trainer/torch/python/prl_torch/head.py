@@ -45,7 +45,7 @@ def _slope(logits: Tensor, temperatures: Tensor, factors: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class RowFunctions:
-    """What is computed of each row of logits, which may be compiled into few kernels."""
+    """Computes the numbers of each row of logits; the function may be compiled into few kernels."""
 
     statistics: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]] = _statistics
     slope: Callable[[Tensor, Tensor, Tensor], Tensor] = _slope

@@ -27,7 +27,7 @@ MASKED = ("default", "ipo")
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the tokens of the policy stream bring to their terms."""
+    """The inputs of the terms of the policy stream, for each token."""
 
     logprobs: Tensor
     advantages: Tensor

@@ -65,7 +65,7 @@ class Policy(nn.Module):
         part = context.part(len(padded))
         hidden = hidden_states(self.lm, padded, bounds, context)
         if self.ranks.tensor is not None:
-            # What is outside of the layers takes a share of the gradient from every rank, a layer takes all of it.
+            # Weights outside of the layers take a share of the gradient from every rank, a layer takes all of it.
             hidden = mean_of_slopes(hidden, self.ranks.tensor)
         mine = ((targets.rows >= part.start) & (targets.rows < part.stop)).nonzero().squeeze(1)[sharing.index % matrices :: matrices]
         own = Targets(targets.rows[mine] - part.start, targets.tokens[mine], targets.temperatures[mine])
@@ -103,9 +103,9 @@ class Loading:
 
     device: torch.device
     dtype: torch.dtype
-    """Of the weights in memory: f32 for those that train."""
+    """The dtype of the weights in memory: f32 for those that train."""
     computed: torch.dtype
-    """Of the products."""
+    """The dtype of the products."""
     recompute: bool
     is_compiled: bool
     """Whether torch compiles the layers: fewer kernels, after some minutes for the first steps."""

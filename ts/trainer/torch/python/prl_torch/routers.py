@@ -45,7 +45,7 @@ def router_options(block: dict[str, Any]) -> RouterOptions:
 
 @dataclass(frozen=True)
 class Balance:
-    """What the routers of a bin chose: over all rows of all routers, by expert."""
+    """Counts the choices of the routers of a bin: over all rows of all routers, by expert."""
 
     chosen: Tensor
     """Rows that went to each expert; no gradient."""
@@ -69,9 +69,9 @@ class Routers:
         self.recorded: Tensor | None = None
         """Experts of this rank's rows, [T, routers, experts of a token]; UNRECORDED where a row chooses by itself."""
         self.observed: list[tuple[Tensor, Tensor]] | None = None
-        """Of each router that was called: rows by expert, and sums of probabilities by expert; None: nothing is noted."""
+        """Rows by expert and sums of probabilities by expert, for each router that was called; None: nothing is noted."""
         self.tokens = 0
-        """Of the bin that is observed, on all ranks that share it."""
+        """The rows of the bin that is observed, on all ranks that share it."""
         self.is_noted = False
         """Whether the bin was observed: what is computed again has to save as many tensors."""
         for at, module in enumerate(self.modules):
@@ -100,7 +100,7 @@ class Routers:
         self.observed, self.tokens, self.is_noted = [], tokens, True
 
     def balance(self) -> Balance:
-        """Of the pass that was observed, over all ranks that share its bin."""
+        """Returns the counts of the pass that was observed, over all ranks that share its bin."""
         assert self.observed is not None and len(self.observed) == len(self.modules)
         counts, sums = zip(*self.observed, strict=True)
         self.observed = None

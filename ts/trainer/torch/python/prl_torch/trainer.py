@@ -50,7 +50,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 @dataclass(frozen=True)
 class Options:
-    """What the launcher decided, the same for every rank."""
+    """The decisions of the launcher, the same for every rank."""
 
     model_dir: str
     base_dir: str
@@ -163,7 +163,7 @@ class Trainer:
         return found if self.options.adapter is None else peft_names(found)
 
     def info(self) -> dict[str, Any]:
-        """What the launcher wants to know of a trainer that is open."""
+        """Describes a trainer that is open, for the launcher."""
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else None
         return {"device": self.device.type, "device_name": name, "vocab_size": self.policy.vocabulary}
 
@@ -313,7 +313,7 @@ class Trainer:
         return {"files": files}
 
     def _seed_dropout(self) -> None:
-        """What an adapter drops follows from seed, step, bin and rank, so that a run that goes on drops the same."""
+        """The dropout of an adapter follows from seed, step, bin and rank, so that a resumed run drops the same elements."""
         if self.options.adapter is None or self.options.adapter.dropout == 0:
             return
         # Ranks that share matrices drop the same.

@@ -22,7 +22,7 @@ except ImportError:  # torch before 2.10
 PACKED = "prl_packed"
 MASKED = "sdpa"
 UNSUPPORTED = ("softcap", "s_aux")
-"""What transformers hands to the attention of some families, and these kernels do not compute: a cap of the scores, and sinks."""
+"""Arguments that transformers gives the attention of some families and these kernels do not compute: a cap of the scores, and sinks."""
 
 
 class AttentionError(Exception):

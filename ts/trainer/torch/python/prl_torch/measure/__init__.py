@@ -1,1 +1,1 @@
-"""What a step costs: a trace of its time, and the memory of its phases."""
+"""Measures the costs of a step: a trace of its time, and the memory of its phases."""

@@ -1,5 +1,5 @@
 """
-What an optimizer keeps between steps, in f32 or in bfloat16. A step computes with f32 either way.
+The state of an optimizer between steps, in f32 or in bfloat16. A step computes with f32 either way.
 
 In bfloat16 a moment is rounded up or down at random, so that it is right on average; rounded to the nearest, a second moment whose decay is
 smaller than half of the last bit would never fall. The noise follows from the step, the parameter's name and the element's place in the

@@ -46,7 +46,7 @@ class OptimConfig:
     momentum: float
     nesterov: bool
     state_dtype: str
-    """Of the moments between steps."""
+    """The dtype of the moments between steps."""
 
 
 @dataclass(frozen=True)

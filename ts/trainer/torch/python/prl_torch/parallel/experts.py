@@ -59,7 +59,7 @@ class SharedExperts(nn.Module):
         return torch.bmm(top_k_weights[:, None].to(found.dtype), by_token).squeeze(1).clone()
 
     def _products(self, rows: Tensor, experts: Tensor) -> Tensor:
-        """What each row's expert gives. A rank without rows computes one of zeros, which keeps its weights in the graph."""
+        """Computes the output of each row's expert. A rank without rows computes one of zeros, which keeps its weights in the graph."""
         count, module = len(rows), self.products[0]
         if count == 0:
             rows, experts = nn.functional.pad(rows, (0, 0, 0, 1)), experts.new_zeros(1)

@@ -125,7 +125,7 @@ class NarrowExperts(nn.Module):
 
 
 def products_of(experts: nn.Module, matrices: dict[str, Tensor], rows: Tensor, index: Tensor, factors: Tensor) -> Tensor:
-    """What experts of transformers, which have no matrices, give with these."""
+    """Computes the outputs of experts of transformers, which have no matrices, with these matrices."""
     # As plain attributes, because torch takes no parts of parameters for parameters.
     attributes = vars(experts)
     attributes.update(matrices)
@@ -161,7 +161,7 @@ def _cut_columns(module: Any, group: DeviceMesh, parts: set[int]) -> None:
         module.bias = part_of(module.bias, group, 0)
     if isinstance(module, AdaptedLinear):
         module.lora_B.weight = part_of(module.lora_B.weight, group, 0)
-        # What it gives goes into this rank's outputs only.
+        # Its result goes into this rank's outputs only.
         parts.add(id(module.lora_A.weight))
         module.product, module.change = partial(_columns, module), partial(_columns_of_adapter, module)
     else:
