@@ -1,4 +1,4 @@
-/** What other parts of prl use of `ts/algorithms` and users do not: nothing of it is public. */
+/** Exports of `ts/algorithms` for other parts of prl. They are not public. */
 export { passCurves, type PassCurve, type PassRate } from "./statistics/pass-curves.ts";
 export { branchesOf } from "./branches.ts";
 export { UserFunction } from "./user-function.ts";

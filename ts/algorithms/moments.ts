@@ -24,7 +24,7 @@ export function standardDeviation(values: readonly number[], unbiased: boolean):
   return Math.sqrt(squares / (unbiased ? values.length - 1 : values.length));
 }
 
-/** What a group with a single valid reward gets: 0, or the reward as if its baseline were 0. */
+/** The advantage of a group with a single valid reward: 0, or the reward as if its baseline were 0. */
 export function singletonAdvantage(reward: number, singleton: 0 | "raw"): number {
   return singleton === "raw" ? reward : 0;
 }

@@ -7,7 +7,7 @@ import { taskHash, type Split } from "./task-hash.ts";
 
 export type Use = Split | "demonstrations";
 
-/** Of eight tasks one is held out and three are for demonstrations, where an environment gives some. */
+/** One of eight tasks is held out, and three are for demonstrations where an environment gives some. */
 const USE_OF_CLASS: readonly Use[] = ["eval", "train", "train", "train", "train"];
 const CLASSES = 8;
 /** Most rows that are remembered; older ones may come again. */

@@ -11,7 +11,7 @@ import { basename, dirname, join } from "node:path";
 
 import { PrlError } from "../errors.ts";
 
-/** What a file system without hard links answers. */
+/** The errors of a file system without hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EXDEV", "EMLINK"]);
 
 /**

@@ -30,7 +30,7 @@ export class LineFollower {
   }
 
   /**
-   * What was appended since the last call; nothing while the file does not exist. Calls must not overlap. `isWhole`: the file grows no more.
+   * Reads the lines that were appended since the last call; none while the file does not exist. Calls must not overlap. `isWhole`: the file grows no more.
    * Errors: PRL_IO.
    */
   async *poll(isWhole = false): AsyncGenerator<string> {
@@ -39,7 +39,7 @@ export class LineFollower {
     let before: number;
     try {
       const { size } = await file.stat();
-      // What is beyond the offset is a torn line, which may have been removed.
+      // The bytes beyond the offset are a torn line, which may have been removed.
       if (size < Math.min(this.#seen, this.#offset)) {
         const rotated = rotatedPath(this.#path, 1);
         const older = await ifThere(open(rotated, "r"), rotated);

@@ -8,10 +8,10 @@ import { join } from "node:path";
 
 import { PrlError } from "../errors.ts";
 
-/** Of macOS; Linux takes 107. */
+/** The limit of macOS; Linux takes 107. */
 const MOST_BYTES = 103;
 const SHORT = "/tmp";
-/** What the system puts behind the prefix. */
+/** The characters that the system puts behind the prefix. */
 const RANDOM = "XXXXXX";
 
 /**

@@ -1,4 +1,4 @@
-/** What the headers of safetensors files say of a model's weights, without reading the weights. */
+/** Describes a model's weights by the headers of its safetensors files, without reading the weights. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";

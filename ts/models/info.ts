@@ -1,4 +1,4 @@
-/** What prl can do with a model, before anything of it is loaded. */
+/** Says how prl can use a model, before anything of it is loaded. */
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 

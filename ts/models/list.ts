@@ -50,7 +50,7 @@ async function described(dir: string): Promise<Pick<CachedRevision, "bytes" | "m
   return { bytes: await bytesOf(dir), missing, refusal: refusal ?? malformed };
 }
 
-/** What is missing, or why that cannot be said: other programs keep models in the cache that prl does not read, which are no reason to list none. */
+/** Names the missing files, or why they cannot be named: other programs keep models in the cache that prl does not read, and the list goes on past them. */
 async function filesOf(dir: string): Promise<{ missing: string[]; malformed: Refusal | null }> {
   try {
     return { missing: await missingFiles(dir), malformed: null };

@@ -27,7 +27,7 @@ import type { BaseDtype, WeightDtype } from "../native/index.ts";
 import { type AdapterShape, adapterParameters, countParameters } from "./sizes/parameters.ts";
 import { expertsOf, type ModelShape, sizesOf } from "./sizes/shape.ts";
 
-/** Of every number but packed weights. */
+/** The bytes of every number but packed weights. */
 const BYTES = 4;
 const WEIGHT_BYTES: Readonly<Record<WeightDtype, number>> = { float32: 4, bfloat16: 2 };
 /** A byte, and a scale of two for each 64 (crates/engine/src/kernels/pack/int8.rs). */

@@ -12,7 +12,7 @@ export const TOKENIZER_FILE = "tokenizer.json";
 export const WEIGHTS_FILE = "model.safetensors";
 export const INDEX_FILE = "model.safetensors.index.json";
 
-/** What the engine and the renderers read of a folder, and what the engine copies into a trained model (crates/engine/src/companions.rs). */
+/** The files of a folder that the engine and the renderers read, and that the engine copies into a trained model (crates/engine/src/companions.rs). */
 const SMALL_FILES = [
   CONFIG_FILE,
   "generation_config.json",
@@ -70,7 +70,7 @@ export function chooseFiles(what: string, files: readonly HubFile[], shards: rea
   return [...small, wanted(INDEX_FILE), ...shards.map(wanted)];
 }
 
-/** What a repository has in place of a file that prl needs. */
+/** Names the files that a repository has in place of one that prl needs. */
 function alternative(name: string, files: readonly HubFile[]): string {
   const like = (pattern: RegExp): string[] => files.map(({ path }) => path).filter((path) => pattern.test(path));
   if (name === WEIGHTS_FILE) {

@@ -1,4 +1,4 @@
-/** What a download of a model would bring, for those who only want to know. */
+/** Lists the files that a download of a model would bring, without downloading them. */
 import { type HubSettings, hubSettings } from "../hub/index.ts";
 import { chooseFiles } from "./model-files.ts";
 import { type ModelReference, modelText } from "./model-name.ts";

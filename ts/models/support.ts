@@ -1,5 +1,5 @@
 /**
- * What the engine says of a config.json. The engine is asked to open a folder that has this config and no weights: it refuses the
+ * Whether the engine supports a config.json. The engine is asked to open a folder that has this config and no weights: it refuses the
  * config, or it misses the weights.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

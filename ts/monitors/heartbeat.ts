@@ -1,5 +1,5 @@
 /**
- * What a process says with each heartbeat on its lifeline: that its main loop runs, by the line itself, and which native work has not got on for how
+ * A heartbeat on the lifeline of a process says that its main loop runs, by the line itself, and which native work has not got on for how
  * long, by the text of the line: `<milliseconds> <work>`, or nothing.
  */
 
@@ -19,7 +19,7 @@ const LINE = /^(?<ms>\d{1,15}) (?<work>.+)$/u;
 
 export function heartbeatLine(standstill: Standstill | null): string {
   if (standstill === null || standstill.ms < LEAST_MS) return "\n";
-  // Of the visible characters of ASCII a byte is one, so that lines can be cut anywhere on their way.
+  // A visible character of ASCII is one byte, so that lines can be cut anywhere on their way.
   const work = standstill.work.replaceAll(/[^\u0021-\u007e]/gu, " ").slice(0, LONGEST_LINE / 2);
   return `${Math.round(standstill.ms)} ${work}\n`;
 }

@@ -40,7 +40,7 @@ export interface GenerateRequest {
   allowedTokenIds?: Uint32Array | number[];
   /** Token sequences that are not completed: at most 128 with 1,024 tokens. */
   badWords?: readonly (Uint32Array | number[])[];
-  /** What the text of the completion has to match. The model's folder needs its tokenizer.json. Default: nothing. */
+  /** The format that the text of the completion has to match. The model's folder needs its tokenizer.json. Default: nothing. */
   structuredOutput?: StructuredOutput;
   /** Reports each token's rank and so many of the most probable tokens, 0 to 20. Default: neither. */
   topLogprobs?: number;
@@ -159,7 +159,7 @@ export function toNativeRequest(request: GenerateRequest, id: string, format: Na
   };
 }
 
-/** What a request changes about logits; null when that is nothing. */
+/** The changes that a request makes to logits; null when there are none. */
 function toNativeControls(request: GenerateRequest): NativeRequest["controls"] {
   const { allowedTokenIds, badWords = [], logitBias = new Map<number, number>() } = request;
   const { repetitionPenalty = 1, frequencyPenalty = 0, presencePenalty = 0 } = request;

@@ -197,7 +197,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
   return opened;
 }
 
-/** What the addon knows of the trainers of this process. */
+/** The state of the trainers of this process, as the addon knows it. */
 const OPENED = new WeakMap<Trainer, { native: NativeTrainer; dir: string }>();
 
 /**

@@ -1,4 +1,4 @@
-/** What a plan assumes where neither the config nor the model's shape says it. Each can be set, and each is printed. */
+/** The assumptions of a plan where neither the config nor the model's shape gives a number. Each can be set, and each is printed. */
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { DEFAULT_DEVICE, type Device, DEVICES } from "../models/index.ts";

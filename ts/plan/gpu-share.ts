@@ -28,7 +28,7 @@ export interface GpuShare {
   readonly handover: number;
 }
 
-/** What a trainer that has left the GPU keeps, measured on an H200 with PyTorch 2.11: CUDA context, cuBLAS, NCCL. */
+/** The bytes that a trainer keeps which has left the GPU, measured on an H200 with PyTorch 2.11: CUDA context, cuBLAS, NCCL. */
 const TRAINER_REST = 1.5 * 2 ** 30;
 const HUNDREDTHS = 100;
 /** Bytes per second from the GPU into the machine's memory, and back; measured there. */
@@ -64,7 +64,7 @@ export function sharesGpu({ deployment, trainer, inference }: RlConfig): boolean
   return deployment.type === "colocated" && trainer.backend === "torch" && inference.backend === "vllm";
 }
 
-/** What does not fit, in words. `served`: bytes that a server needs when it is awake. */
+/** Names the parts that do not fit, in words. `served`: bytes that a server needs when it is awake. */
 export function* shareProblems(share: GpuShare, served: number | null): Generator<string> {
   const { memory, trainer_peak: peak, trainer_rest: kept, server_rest: asleep, utilization } = share;
   if (peak + asleep > memory) {
@@ -77,7 +77,7 @@ export function* shareProblems(share: GpuShare, served: number | null): Generato
   }
 }
 
-/** What the run's GPU is shared by, in one line. */
+/** Names the processes that share the run's GPU, in one line. */
 export function shareText(share: GpuShare): string {
   const { memory, trainer_peak: peak, trainer_rest: kept, server_rest: asleep, utilization, host } = share;
   const trainer = `the trainer needs up to ${gib(peak)} in its turn, where a sleeping vLLM keeps ${gib(asleep)}`;

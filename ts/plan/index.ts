@@ -1,4 +1,4 @@
-/** What a run of a config needs: memory, times, traffic, processes. */
+/** Plans a run of a config: memory, times, traffic, processes. */
 export type { PlanOptions } from "./assumptions.ts";
 export { type Device, DEVICES } from "../models/index.ts";
 export type { InferencePlan } from "./inference-plan.ts";

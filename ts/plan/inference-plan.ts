@@ -147,7 +147,7 @@ function engineBytes(
   };
 }
 
-/** What is wrong with servers whose GPUs are too small; empty when a longest sequence fits. */
+/** Names servers whose GPUs are too small; empty when a longest sequence fits. */
 export function inferenceProblems(plan: InferencePlan, device: Device): string[] {
   const { place, longest_sequences: sequences, total, kv_tokens: tokens, max_model_len: longest } = plan;
   if (place === "cpu") return [];

@@ -1,6 +1,6 @@
 /**
- * What a run of a config needs, worked out before anything is started: memory of each part by kind, the tokens and times of a step, what
- * travels, and how many processes there are. Only config.json of the model is read.
+ * Works out the needs of a run before anything is started: memory of each part by kind, the tokens and times of a step, the traffic
+ * between parts, and the number of processes. Only config.json of the model is read.
  *
  * Memory of the embedded engine is that of `ts/models/memory.ts`. Nothing here knows how a plan is printed.
  */
@@ -65,7 +65,7 @@ export interface Plan {
   readonly machine: { readonly needed: number; readonly available: number };
   /** Every assumption, in words. */
   readonly assumptions: readonly string[];
-  /** What does not fit, in words; empty when everything does. */
+  /** The parts that do not fit, in words; empty when everything does. */
   readonly problems: readonly string[];
 }
 

@@ -50,7 +50,7 @@ export interface RunCosts {
   readonly prefill: (tokens: number) => number;
   /** Seconds of a batch on so many ranks: each takes whole bins. */
   readonly train: (tokens: TrainedTokens, ranks: number) => number;
-  /** What does not fit with so many ranks once the model is loaded, in words. */
+  /** The parts that do not fit with so many ranks once the model is loaded, in words. */
   readonly problems: (ranks: number) => readonly string[];
   readonly assumptions: readonly string[];
 }

@@ -5,12 +5,12 @@ import { expertsOf, type ModelShape, sizesOf } from "../models/index.ts";
 type Parallel = RlConfig["trainer"]["parallel"];
 
 export interface SharingProblem {
-  /** Of `trainer.parallel`. */
+  /** The block `trainer.parallel`. */
   readonly key: "tensor" | "expert";
   readonly problem: string;
 }
 
-/** What keeps ranks from sharing a model so; null when nothing does. */
+/** The reason why ranks cannot share a model so; null when they can. */
 export function sharingProblem(shape: ModelShape, { tensor, expert }: Parallel): SharingProblem | null {
   const matrices = tensorProblem(shape, tensor);
   if (matrices !== null) return { key: "tensor", problem: matrices };

@@ -102,7 +102,7 @@ const CONTEXT = 2 ** 30;
 /** Projections whose inputs ranks share, where they share matrices. */
 const SHARED_INPUTS: ReadonlySet<string> = new Set(["o_proj", "down_proj"]);
 const FRAGMENTATION = 0.05;
-/** Of SGD and Muon. */
+/** The bytes of an element in a step of SGD and Muon. */
 const STEP_BYTES = 16;
 /** `CHUNK` of prl_torch/optimizer/moments.py: its elements in f32, and the noise that rounds them. */
 const ROUNDED_AT_ONCE = 2 ** 23;

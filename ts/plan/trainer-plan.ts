@@ -20,7 +20,7 @@ export interface TrainerPlan {
   /** Bytes of one process, by what they are for. */
   readonly bytes: Readonly<Record<string, number>>;
   readonly total: number;
-  /** What the bytes of `work` are for; null where none are named so. */
+  /** The use of the bytes of `work`; null where none are named so. */
   readonly work_of: "logits" | "layer" | "optimizer" | null;
   /** Most bytes of one process while it loads the model; null where that is never more than the total. */
   readonly loading: number | null;
@@ -28,7 +28,7 @@ export interface TrainerPlan {
   readonly loading_host: number | null;
 }
 
-/** What the torch trainer of a config computes. */
+/** The computation of the torch trainer of a config. */
 export function torchWorkload(
   { trainer, model, seq_len: bin }: RlConfig,
   dtype: "float32" | "bfloat16",
@@ -95,7 +95,7 @@ function enginePlan(
   };
 }
 
-/** What is wrong with a trainer that needs more than its GPUs have; empty when it fits. */
+/** Names a trainer that needs more than its GPUs have; empty when it fits. */
 export function trainerProblems(
   { total, loading, backend, ranks }: TrainerPlan,
   shape: DescribedModel["shape"],

@@ -30,7 +30,7 @@ export interface VllmMemory {
   readonly reserve: number;
   readonly kv_cache: number;
   readonly total: number;
-  /** What vLLM may take. */
+  /** The memory that vLLM may take. */
   readonly limit: number;
   readonly kv_bytes_per_token: number;
   readonly kv_tokens: number;

@@ -34,7 +34,7 @@ print(json.dumps({"python": platform.python_version(), "packages": {name: versio
 `;
 const probeSchema = z.object({ python: z.string(), packages: z.record(z.string(), z.string().nullable()) });
 
-/** What an interpreter has. */
+/** The packages of an interpreter. */
 export interface PythonProbe {
   /** Version of Python. */
   python: string;
@@ -93,7 +93,7 @@ export async function probe(name: PythonEnvironment, interpreter: string): Promi
   }
 }
 
-/** What is missing or too old, each with what is needed. */
+/** Packages that are missing or too old, each with the version that is needed. */
 export function lacking(name: PythonEnvironment, { python, packages }: PythonProbe): string[] {
   const needed = Object.entries(PYTHON_ENVIRONMENTS[name]).map(([what, oldest]) => ({
     what,

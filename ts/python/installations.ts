@@ -1,4 +1,4 @@
-/** What `prl python setup` installs: for each environment and device its lock file (`locks/<lock>.txt`), and what pip cannot say. */
+/** The packages that `prl python setup` installs: for each environment and device its lock file (`locks/<lock>.txt`), and the sizes that pip does not report. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -17,7 +17,7 @@ export interface Installation {
   readonly ignoresLists: boolean;
   /** Its packages exist for Linux alone. */
   readonly needsLinux: boolean;
-  /** What is downloaded and written on Linux. */
+  /** The sizes of the download and of the environment on Linux. */
   readonly size: string;
   /** A distribution whose metadata the packages ask for, and that no package brings. */
   readonly alias: { readonly name: string; readonly version: string } | null;

@@ -107,7 +107,7 @@ async function checkedDevice(device: PythonDevice | null): Promise<PythonDevice>
   return device ?? (hasDriver ? "cuda" : "cpu");
 }
 
-/** What will be downloaded and written. */
+/** The sizes of the download and of the environment. */
 function sizeText(folder: string, { size }: Installation): string {
   const there = process.platform === "linux" ? size : "about 0.3 GB to download, 1.5 GB on the disk";
   return (

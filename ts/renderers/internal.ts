@@ -1,4 +1,4 @@
-/** What other parts of prl use of `ts/renderers` and users do not: nothing of it is public. */
+/** Exports of `ts/renderers` for other parts of prl. They are not public. */
 export { ReplyGrowth } from "./replies/reply-growth.ts";
 export { stoppedBy, stopPlace, textBefore } from "./replies/stop-strings.ts";
 export {

@@ -38,7 +38,7 @@ function calling(render: Render, args: unknown): string | undefined {
       { role: "assistant", content: "", tool_calls: [call] },
     ]);
   } catch (cause) {
-    // What else it may refuse, the conversation itself shows.
+    // The conversation itself shows other refusals.
     if (cause instanceof PrlError && cause.code === "PRL_TEMPLATE") return undefined;
     throw cause;
   }

@@ -158,7 +158,7 @@ export async function loadRenderer(dir: string, options: RendererOptions = {}): 
   return createRenderer(tokenizer, family, given ?? plain, options);
 }
 
-/** What the parts of a renderer share. */
+/** The state that the parts of a renderer share. */
 interface Form extends Omit<ReplyForm, "tokenizer"> {
   readonly tokenizer: Tokenizer;
   /** The token that closes an assistant's turn; null: the family has none. */
@@ -256,7 +256,7 @@ function stopIdsOf(tokenizer: Tokenizer, family: Family, close: number | null): 
   return new Set(ids.filter((id) => id !== null));
 }
 
-/** What the template writes for a reply behind the conversation. */
+/** Renders a reply behind the conversation by the template. */
 function replyText(
   { text }: Form,
   messages: readonly ChatMessage[],
@@ -287,7 +287,7 @@ interface Turn {
   readonly tools: readonly unknown[] | null;
 }
 
-/** What follows a reply up to the beginning of the next assistant turn, its closing token included; null when the template does not say it exactly. */
+/** Renders the text between a reply and the beginning of the next assistant turn, its closing token included; null when the template does not say it exactly. */
 function bridgeText(form: Form, { promptIds, completionIds, newMessages, tools }: Turn): string | null {
   const { close, forgetsThinking } = form;
   if (close === null || promptIds.length === 0 || newMessages.length === 0) return null;

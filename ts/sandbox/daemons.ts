@@ -7,7 +7,7 @@ import type { Isolation, RunCause, SandboxCapabilities, SandboxHealth } from "./
 /** Isolation tiers from the weakest to the strongest. */
 export const ISOLATION_ORDER: readonly (Isolation | null)[] = [null, "process", "rootless", "full"];
 
-/** What all of several daemons can do: the weakest's tier and facilities, and every cause that one of them cannot observe. */
+/** The abilities that all of several daemons have: the weakest's tier and facilities, and every cause that one of them cannot observe. */
 export function mergedCapabilities(daemons: readonly NativeSandboxCapabilities[]): SandboxCapabilities {
   const rank = (daemon: NativeSandboxCapabilities): number => ISOLATION_ORDER.indexOf(isolationOf(daemon.isolation));
   const weakest = daemons.reduce((a, b) => (rank(b) < rank(a) ? b : a));

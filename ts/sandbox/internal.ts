@@ -1,2 +1,2 @@
-/** What other parts of prl use of `ts/sandbox` and users do not: nothing of it is public. */
+/** Exports of `ts/sandbox` for other parts of prl. They are not public. */
 export { daemonArguments } from "./daemon-arguments.ts";

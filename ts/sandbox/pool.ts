@@ -287,7 +287,7 @@ export class SandboxPool {
 
   // ---- the daemons ----
 
-  /** What the daemons can enforce and observe. Errors: PRL_SANDBOX_UNREACHABLE, PRL_SANDBOX_CLOSED. */
+  /** The limits and causes that the daemons can enforce and observe. Errors: PRL_SANDBOX_UNREACHABLE, PRL_SANDBOX_CLOSED. */
   async capabilities(): Promise<SandboxCapabilities> {
     return mergedCapabilities(await nativeAsync(() => this.#handle.capabilities()));
   }

@@ -209,7 +209,7 @@ export interface RunResult {
   runtime: RuntimeName | null;
 }
 
-/** What all daemons of a pool can enforce and observe. */
+/** The limits and causes that all daemons of a pool can enforce and observe. */
 export interface SandboxCapabilities {
   /** The resulting tier; null when nothing can be run. */
   isolation: Isolation | null;

@@ -15,12 +15,12 @@ export class CpuAccount {
     return this.#orchestratorSeconds;
   }
 
-  /** What was used since the last reading was used by the simulation, or by what is not counted. */
+  /** Charges the time since the last reading to the simulation, or to work that is not counted. */
   simulated(): void {
     this.#read = cpuSeconds();
   }
 
-  /** What was used since the last reading was used by the orchestrator. */
+  /** Charges the time since the last reading to the orchestrator. */
   orchestrated(): void {
     const now = cpuSeconds();
     this.#orchestratorSeconds += now - this.#read;

@@ -20,7 +20,7 @@ export class VirtualClock {
     return this.#visible;
   }
 
-  /** What happens now is seen outside of the simulation. */
+  /** Marks that parts outside of the simulation see what happens now. */
   seen(): void {
     this.#visible += 1;
   }

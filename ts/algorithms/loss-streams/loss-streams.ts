@@ -1,4 +1,4 @@
-/** What a trace teaches under its source's algorithm: which streams of the loss its tokens are in. */
+/** Decides which streams of the loss the tokens of a trace are in, under the algorithm of its source. */
 import type { AlgoBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import type { TraceColumns, TraceStreams } from "../../native/index.ts";

@@ -6,7 +6,7 @@ export interface Check {
   readonly detail: string;
   /** How to repair it; absent when nothing is wrong. */
   readonly fix?: string;
-  /** What should be the same on all hosts of `prl fleet check`; absent where they may differ. */
+  /** A value that should be the same on all hosts of `prl fleet check`; absent where they may differ. */
   readonly alike?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What `prl env test` and `prl env dev` and the child that runs the environment's code say to each other, over the channel that Node gives a child. */
+/** The messages between `prl env test` or `prl env dev` and the child that runs the environment's code, over the channel that Node gives a child. */
 import type { Attempt, CheckRow, EnvironmentOrigin } from "../../environments/internal.ts";
 import type { SampleRollout } from "./sample-rollouts.ts";
 

@@ -1,4 +1,4 @@
-/** What `prl env dev` prints of a pass: the checks that did not pass, and sample rollouts. */
+/** The text of a pass of `prl env dev`: the checks that did not pass, and sample rollouts. */
 import type { CheckRow } from "../../environments/internal.ts";
 import type { Said, SampleRollout } from "./sample-rollouts.ts";
 

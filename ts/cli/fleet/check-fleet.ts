@@ -74,7 +74,7 @@ export function clockCheck(best: { offsetMs: number; roundTripMs: number } | nul
   if (best === null) return warning(CLOCK, "not known", "see whether prl on the host answers");
   const { offsetMs, roundTripMs } = best;
   const detail = `${offsetMs >= 0 ? "+" : ""}${offsetMs.toFixed(1)} ms (within ${(roundTripMs / 2).toFixed(1)} ms)`;
-  // What the round trip leaves open is no offset.
+  // A difference within the round trip is no offset.
   const sure = Math.abs(offsetMs) - roundTripMs / 2;
   const fix = "set the clock by NTP (chrony, systemd-timesyncd): logs and certificates go by it";
   if (sure > OFFSET_PROBLEM_MS) return problem(CLOCK, detail, fix);

@@ -1,4 +1,4 @@
-/** What `prl rl` and `prl sft` share: a view of the run's progress, its end, its exit code. */
+/** Shows the progress of a run for `prl rl` and `prl sft`, its end, and its exit code. */
 import { type RunEvent, LiveProgress, PlainProgress, type ProgressView } from "../../monitors/index.ts";
 import { type CommandIo, EXIT, exitCodeOf } from "../command.ts";
 import { outliveOutput } from "../lost-output.ts";
@@ -20,7 +20,7 @@ export const RUN_OPTIONS = [
   { flag: "--ckpt.resume-step", value: "<step>", summary: "The same as --resume <step>" },
 ] as const;
 
-/** What `--resume` or `--ckpt.resume-step` asks for; undefined without them. Errors: PRL_CLI_USAGE for both, or for what is no step. */
+/** The step that `--resume` or `--ckpt.resume-step` names; undefined without them. Errors: PRL_CLI_USAGE for both, or for a value that is no step. */
 export function resumeRequest(options: ReadonlyMap<string, string>): ResumeRequest | undefined {
   const [resume, step] = [options.get("--resume"), options.get("--ckpt.resume-step")];
   if (resume !== undefined && step !== undefined)

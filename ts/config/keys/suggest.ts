@@ -41,7 +41,7 @@ export function nearest(word: string, names: Iterable<string>): string | null {
   return best;
 }
 
-/** Of the places with this last part, the first one among the least deep. */
+/** Returns the first of the least deep places with this last part. */
 export function shallowest(places: readonly string[], last: string): string | undefined {
   const depth = (place: string): number => place.split(".").length;
   const found = places.filter((place) => place.split(".").at(-1) === last);

@@ -11,7 +11,7 @@ const LEAST_SILENCE_S = 3;
 /** Loading a model again and training the steps since a checkpoint fit into it. */
 const LONGEST_TURN_S = 3600;
 
-/** What the launcher makes good before it gives up. */
+/** The losses of processes that the launcher makes good before it gives up. */
 const restartKeys = {
   max_restarts: z
     .int()

@@ -1,7 +1,7 @@
 /** Python's texts are sequences of code points; these functions read JavaScript's UTF-16 in that way. */
 import { checkTextLength } from "../budget.ts";
 
-/** What Python's `str.isspace` holds for whitespace, as the inside of a character class. */
+/** The whitespace of Python's `str.isspace`, as the inside of a character class. */
 export const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 
 const SURROGATE = /[\uD800-\uDFFF]/;

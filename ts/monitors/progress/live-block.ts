@@ -24,7 +24,7 @@ export interface LiveState {
   evaluations: readonly EvaluationReport[];
   /** Within the step that goes on; null: nothing is known yet. */
   load: RunLoad | null;
-  /** Of a model that the run needs; null: none. */
+  /** The download of a model that the run needs; null: none. */
   download: Download | null;
   /** Processes of the run that were started again. */
   restarts: number;

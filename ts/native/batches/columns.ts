@@ -78,7 +78,7 @@ export interface TraceColumns extends NativeTraceColumns {
 }
 
 /**
- * What an algorithm gives each token of a trace, over all its branches. Absent streams have the defaults of a sample; `advantages` stand in place
+ * The values that an algorithm gives each token of a trace, over all its branches. Absent streams have the defaults of a sample; `advantages` stand in place
  * of one advantage for all sampled tokens.
  */
 export interface TraceStreams extends OrAbsent<NativeTraceStreams> {}

@@ -1,5 +1,5 @@
 /**
- * What the text of a completion has to match, and its compilation for the tokens of one model.
+ * The format that the text of a completion has to match, and its compilation for the tokens of one model.
  *
  * The tokenizer's file is read when the first request needs it. Formats that were compiled are kept, since the requests of a run repeat a few.
  */

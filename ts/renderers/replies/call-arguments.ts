@@ -8,7 +8,7 @@ export function argumentsText(call: ParsedToolCall, tools: readonly unknown[]): 
   const { arguments: given, raw } = call;
   const written = raw.startsWith("<") ? withTypes(readXmlCall(raw), tools, parseExact).arguments : writtenIn(raw);
   const text = exactJson(written);
-  // What differs in more than digits is not what was read.
+  // A number that differs in more than digits is another one than the one that was read.
   return JSON.stringify(JSON.parse(text)) === JSON.stringify(given) ? text : JSON.stringify(given);
 }
 

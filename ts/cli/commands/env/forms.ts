@@ -10,7 +10,7 @@ import { ARGS } from "./options.ts";
 export interface EnvForm {
   /** As typed after `prl env`. */
   readonly name: string;
-  /** What comes after the name. */
+  /** The arguments after the name. */
   readonly usage: string;
   /** One line for help. */
   readonly summary: string;

@@ -10,7 +10,7 @@ interface TaskEntry {
   readonly category: string;
   readonly family: string;
   readonly description: string;
-  /** Of one task of the level that was asked for. */
+  /** The size of one task of the requested level. */
   readonly size?: { readonly level: number; readonly characters: number; readonly steps: number };
 }
 

@@ -6,7 +6,7 @@ import type { CommandIo, CommandOption } from "../../command.ts";
 export interface ModelForm {
   /** As typed after `prl model`. */
   readonly name: string;
-  /** What comes after the name. */
+  /** The arguments after the name. */
   readonly usage: string;
   /** One line for help. */
   readonly summary: string;

@@ -140,7 +140,7 @@ async function connect(input: Input, { snapshot }: TakenOver, metrics: Metrics, 
   return { directory, servers, replicas, engines, turns, workers, ...transports };
 }
 
-/** What an earlier process of the attempt has left; a process of the launcher's takes it over. */
+/** The state that an earlier process of the attempt has left; a process that the launcher started takes it over. */
 interface TakenOver {
   snapshot: OrchestratorSnapshot | null;
   logged: LoggedLines;

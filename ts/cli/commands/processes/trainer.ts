@@ -51,7 +51,7 @@ function checkpointsOf({ config, attempt }: Input) {
   return { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt };
 }
 
-/** What earlier processes of the attempt have left; a process of the launcher's takes it over. Errors: PRL_TRAIN_REPLAY, PRL_WEIGHTS_MANIFEST, PRL_IO. */
+/** The work that earlier processes of the attempt have left; a process that the launcher started takes it over. Errors: PRL_TRAIN_REPLAY, PRL_WEIGHTS_MANIFEST, PRL_IO. */
 async function takenOver(input: Input): Promise<TakenOver | null> {
   const { config, runDir, member } = input;
   if (!member.supervised) return null;

@@ -7,7 +7,7 @@ import { CLIENT_TLS, FROM, LISTEN, RELAY_TLS, SERVER_TLS, TIMEOUT } from "./netw
 export interface WeightsForm {
   /** As typed after `prl weights`. */
   readonly name: string;
-  /** What comes after the name. */
+  /** The arguments after the name. */
   readonly usage: string;
   /** One line for help. */
   readonly summary: string;

@@ -39,7 +39,7 @@ const SHORT: Readonly<Record<string, string>> = {
   q: "quantization",
 };
 
-/** What to do in place of giving this argument; null for one that may be given. */
+/** The advice for a user who gives this argument; null for one that may be given. */
 export function reservedArgument(argument: string): string | null {
   if (!argument.startsWith("-") || /^-[\d.]/u.test(argument)) return null;
   const written = argument.replace(/=.*$/su, "").replace(/^-+/u, "").replaceAll("_", "-").replace(/^no-/u, "");

@@ -1,4 +1,4 @@
-/** What `deployment.type = "colocated"` needs of other keys, and keys that only it reads. */
+/** The demands of `deployment.type = "colocated"` on other keys, and the keys that only it reads. */
 import { type DeploymentBlock, deploymentBlock } from "../deployment.ts";
 import type { Problem } from "../problem.ts";
 import type { RlInput } from "./rl-keys.ts";

@@ -48,7 +48,7 @@ export function rlProblems(config: RlInput): Problem[] {
   ];
 }
 
-/** What an adapter under RL cannot have. */
+/** Refuses keys that an adapter under RL cannot have. */
 function* adapterProblems({
   model,
   trainer,

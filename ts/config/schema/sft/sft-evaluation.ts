@@ -12,7 +12,7 @@ export function evaluationRun(config: SftConfig): RlConfig | null {
   return config.eval === null ? null : rlConfigSchema.parse(evaluationInput(config, config.eval));
 }
 
-/** What that run refuses, by the keys of `sft.toml`. */
+/** The problems that such a run refuses, by the keys of `sft.toml`. */
 export function* evaluationProblems(config: SftConfig): Generator<Problem> {
   if (config.eval === null) return;
   const names = [...nameProblems(["eval", "source"], config.eval.source)];

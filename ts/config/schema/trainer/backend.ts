@@ -139,7 +139,7 @@ function* parallelProblems({ ranks, parallel }: Pick<Trainer, "ranks" | "paralle
   for (const pair of pairs) yield* pairProblems(ranks, pair);
 }
 
-/** Of two numbers of ranks that divide them one inside of the other. */
+/** Names two numbers that divide the ranks each alone, and not one inside of the other. */
 function* pairProblems(ranks: number, pair: Readonly<Record<string, number>>): Generator<Problem> {
   const [[outer, count], [inner, each]] = Object.entries(pair) as [[string, number], [string, number]];
   if (each === 1 || ranks % each !== 0 || ranks % count !== 0 || ranks % (count * each) === 0) return;

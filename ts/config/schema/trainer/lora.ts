@@ -31,7 +31,7 @@ export const loraBlock = z
   .describe("Low-rank adapter to train; the weights stay as they are; absent: all weights are trained");
 export type LoraBlock = NonNullable<z.output<typeof loraBlock>>;
 
-/** What stands against `model.base_dtype`; null: nothing. */
+/** The reason against `model.base_dtype`; null: none. */
 export function baseDtypeProblem(
   { base_dtype: base, lora }: { base_dtype: "int8" | null; lora: LoraBlock | null },
   trainer: "engine" | "torch",

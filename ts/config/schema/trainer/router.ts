@@ -12,7 +12,7 @@ interface Parts {
   orchestrator: Pick<z.output<typeof orchestratorBlock>, "client" | "recycle">;
 }
 
-/** What cannot record experts as the keys say. */
+/** Names the parts that cannot record experts as the keys demand. */
 export function* routerProblems({ trainer, inference, orchestrator }: Parts): Generator<Problem> {
   if (!trainer.enable_router_replay) {
     if (!inference.enable_return_routed_experts) return;

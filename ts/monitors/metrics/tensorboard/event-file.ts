@@ -9,7 +9,7 @@
 export type EventContent =
   /** The first event of every file. */
   | { kind: "file-version" }
-  /** What earlier files of the folder hold for this step and later ones is void. */
+  /** Values of earlier files of the folder for this step and later ones are void. */
   | { kind: "session-start" }
   | { kind: "scalars"; values: readonly (readonly [tag: string, value: number])[] };
 

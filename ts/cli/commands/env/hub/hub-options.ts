@@ -1,4 +1,4 @@
-/** What the forms of `prl env` that use a hub share: their options, and how packages are named. */
+/** The options of the forms of `prl env` that use a hub, and the names of packages. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 

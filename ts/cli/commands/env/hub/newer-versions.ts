@@ -9,7 +9,7 @@ const ENDS = [0, 1];
 
 export interface NewerVersion {
   readonly name: string;
-  /** What is installed. */
+  /** The version that is installed. */
   readonly current: string;
   /** The newest that package.json allows. */
   readonly wanted: string;

@@ -84,7 +84,7 @@ async function pack({ name }: EnvironmentPackage, place: string, options: NpmOpt
   return packedBy(["--pack-destination", place], name, options);
 }
 
-/** What `npm pack` says, which runs no scripts of the package. */
+/** The output of `npm pack`, which runs no scripts of the package. */
 async function packedBy(args: readonly string[], name: string, options: NpmOptions): Promise<Packed> {
   const answer = await npmJson(["pack", ...args], options);
   const [first] = Object.values((answer ?? {}) as Record<string, unknown>);
