@@ -31,6 +31,7 @@ export { demonstrators } from "./schema/sft/sft-data.ts";
 export { lossOptions, referenceOf, START_REFERENCE } from "./schema/trainer/loss.ts";
 export { batchRanks, binRanks } from "./schema/trainer/backend.ts";
 export { loadedRank, mergesAdapter } from "./schema/inference/backend.ts";
+export { reservedOnProcessors } from "./schema/inference/reserved-arguments.ts";
 export { type FakeData, optimOptions } from "./schema/trainer/trainer.ts";
 export type { LoraBlock } from "./schema/trainer/lora.ts";
 export { rolloutTransportBlock, weightBroadcastBlock } from "./schema/transports.ts";

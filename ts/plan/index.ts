@@ -5,7 +5,7 @@ export type { InferencePlan } from "./inference-plan.ts";
 export { makePlan, type ModelPlan, type Plan, type PlanSurroundings, type ProcessPlan } from "./plan.ts";
 export { type RunCosts, runCosts, type TrainedTokens } from "./run-costs.ts";
 export type { BatchPlan, TimePlan } from "./step-plan.ts";
-export { type SharingProblem, sharingProblem } from "./shared-layers.ts";
+export { servingProblem, type SharingProblem, sharingProblem } from "./shared-layers.ts";
 export type { TrainerPlan } from "./trainer-plan.ts";
 export type { VersionPlan } from "./version-plan.ts";
 export { type GpuShare, sharesGpu, shareText, startShare } from "./gpu-share.ts";

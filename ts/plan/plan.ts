@@ -20,7 +20,7 @@ import {
   vllmWorkload,
 } from "./inference-plan.ts";
 import { type BatchPlan, batchPlan, type TimePlan, timePlan } from "./step-plan.ts";
-import { sharingProblem } from "./shared-layers.ts";
+import { servingProblem, sharingProblem } from "./shared-layers.ts";
 import { gib, type TrainerPlan, torchWorkload, trainerPlan, trainerProblems } from "./trainer-plan.ts";
 import { type GpuShare, gpuShare, shareProblems, withMemory } from "./gpu-share.ts";
 import { type VersionPlan, versionPlan } from "./version-plan.ts";
@@ -127,6 +127,7 @@ export async function makePlan(
     assumptions: assumptionLines(config, assumptions, { ...parts, longest }),
     problems: [
       ...sharingProblems(config, model),
+      ...contextProblems(config, model),
       ...(onGpu.trainer === null ? [] : trainerProblems(trainer, model.shape, torch, onGpu.trainer)),
       ...(onGpu.server === null ? [] : inferenceProblems(inference, onGpu.server)),
       ...(share === null ? [] : shareProblems(share, inference.total)),
@@ -191,9 +192,32 @@ function availableBytes(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-function sharingProblems({ trainer }: RlConfig, { shape }: DescribedModel): string[] {
+function* sharingProblems(
+  { trainer, inference, orchestrator }: RlConfig,
+  { shape }: DescribedModel,
+): Generator<string> {
   const found = sharingProblem(shape, trainer.parallel);
-  return found === null ? [] : [`trainer.parallel.${found.key}: ${found.problem}`];
+  if (found !== null) yield `trainer.parallel.${found.key}: ${found.problem}`;
+  if (inference.backend === "engine" || orchestrator.client.base_url.length > 0) return;
+  const served = servingProblem(shape, inference.vllm.tensor_parallel_size);
+  if (served !== null) yield `inference.vllm.tensor_parallel_size: ${served}`;
+}
+
+function* contextProblems(
+  { inference, orchestrator, seq_len: length }: RlConfig,
+  { shape }: DescribedModel,
+): Generator<string> {
+  const { max_position_embeddings: context } = shape;
+  if (context === null || context === undefined) return;
+  const asked = inference.max_model_len ?? length;
+  // It follows from seq_len where it is not set, and a packed bin may be longer than the sequences in it.
+  if (asked > context && asked !== length) {
+    yield `inference.max_model_len asks for sequences of ${asked} tokens, and the model takes at most ${context} (max_position_embeddings): use at most ${context}`;
+  }
+  const { max_completion_tokens: most } = orchestrator.train.sampling;
+  if (most !== null && most >= context) {
+    yield `orchestrator.train.sampling.max_completion_tokens = ${most} leaves no room for a prompt: the model takes at most ${context} tokens (max_position_embeddings)`;
+  }
 }
 
 function* placeProblems(

@@ -62,6 +62,47 @@ describe("prl plan", () => {
     expect(stderr).toContain("trainer.parallel.tensor: 16 does not divide the model's 8 key-value heads");
   });
 
+  test("names a model that so many GPUs of a vLLM server cannot share", async () => {
+    for (const [size, problem] of [
+      [3, "3 does not divide the model's 32 attention heads"],
+      [64, "64 does not divide the model's 32 attention heads"],
+    ] as const) {
+      const { code, stderr } = await run("--inference.vllm.tensor-parallel-size", String(size));
+      expect(code).toBe(2);
+      expect(stderr).toContain(`inference.vllm.tensor_parallel_size: ${problem}`);
+    }
+    // More GPUs than the 8 heads of keys and values get copies of them.
+    const { stderr } = await run("--inference.vllm.tensor-parallel-size", "16");
+    expect(stderr).not.toContain("tensor_parallel_size: 16");
+  });
+
+  test("names a context that the model does not have, and completions that leave no room for a prompt", async () => {
+    const long = await run("--inference.max-model-len", "50000", "--device", "h200");
+    expect(long.code).toBe(2);
+    expect(long.stderr).toContain(
+      "inference.max_model_len asks for sequences of 50000 tokens, and the model takes at most 40960",
+    );
+    const completions = ["--orchestrator.train.sampling.max-completion-tokens", "45000"];
+    const full = await run("--seq-len", "50000", "--device", "h200", ...completions);
+    expect(full.code).toBe(2);
+    expect(full.stderr).toContain(
+      "max_completion_tokens = 45000 leaves no room for a prompt: the model takes at most 40960",
+    );
+    // A bin of packed sequences may be longer than the longest of them.
+    const bins = await run("--seq-len", "50000", "--device", "h200");
+    expect(bins.stderr).not.toContain("max_position_embeddings");
+  });
+
+  test("names how many GPUs each part needs where the machine has fewer", async () => {
+    const ranks = ["--trainer.ranks", "8", "--inference.replicas", "2", "--device", "h200"];
+    const { code, stderr } = await run(...ranks);
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      "the run needs 10 GPUs (8 for trainer.ranks, 2 for the inference servers), and the machine has 8",
+    );
+    expect((await run(...ranks, "--deployment.gpus-per-node", "10")).stderr).not.toContain("the run needs 10 GPUs");
+  });
+
   test("names a model without experts that ranks could share", async () => {
     const { code, stderr } = await run("--trainer.ranks", "2", "--trainer.parallel.expert", "2");
     expect(code).toBe(2);

@@ -1,6 +1,7 @@
 /** The command line of `vllm serve` for a config. */
 import { expect, test } from "vitest";
 
+import { reservedArgument, reservedOnProcessors } from "../../../ts/config/schema/inference/reserved-arguments.ts";
 import { parseInferenceProcessConfig } from "../../../ts/inference/index.ts";
 import { gpusOf } from "../../../ts/inference/vllm/gpus.ts";
 import { serveCommand } from "../../../ts/inference/vllm/serve-command.ts";
@@ -105,4 +106,26 @@ test("servers take the last GPUs, each its own; one server on unknown GPUs lets 
   expect(() => gpusOf(0, sized(3, 2), ["0", "1"])).toThrow(
     "replicas 3 × tensor_parallel_size 2 × data_parallel_size 1 needs 6 GPUs, and 2 can be used",
   );
+});
+
+test("every argument that the run gives is refused among the further ones", () => {
+  const vllm = {
+    tensor_parallel_size: 2,
+    quantization: "fp8",
+    gpu_memory_utilization: 0.7,
+    enable_expert_parallel: true,
+  };
+  const given = {
+    model_dir: "/models/m",
+    adapter_rank: 8,
+    colocated: true,
+    inference: { backend: "vllm", model: { name: "m" }, vllm, enable_return_routed_experts: true },
+  };
+  const flags = [true, false].flatMap((isCpu) => {
+    const { args } = serveCommand(parseInferenceProcessConfig(given, "test"), { ...SETTINGS, isCpu });
+    return args.filter((argument) => argument.startsWith("--") && argument !== "--disable-uvicorn-access-log");
+  });
+  expect(flags).toContain("--max-num-batched-tokens");
+  const free = flags.filter((flag) => reservedArgument(flag) === null && reservedOnProcessors(flag) === null);
+  expect(free).toEqual([]);
 });

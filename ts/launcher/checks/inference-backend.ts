@@ -1,5 +1,5 @@
 /** Checks what the backend of the inference servers needs of the machine before a run has a directory. */
-import { placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
+import { placeOf, type Provenance, reservedOnProcessors, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { gpusOf, isCpuVllm, newerVllmNote, VLLM_KEY, visibleGpus } from "../../inference/internal.ts";
 import { apiKeyFrom } from "../../inference-client/index.ts";
@@ -18,7 +18,7 @@ export interface CheckedInference {
 
 /**
  * @throws PrlError `PRL_PYTHON_MISSING` with the place of the key that asks for vLLM and the command that sets it up; `PRL_CONFIG_INVALID`
- *   for more GPUs than there are, and for threads of a vLLM that computes on GPUs; `PRL_INFERENCE_AUTH` for a key whose variable is not set
+ *   for more GPUs than there are, for threads of a vLLM that computes on GPUs, and for an argument that the run sets; `PRL_INFERENCE_AUTH` for a key whose variable is not set
  */
 export async function checkInferenceBackend(
   { inference, orchestrator }: RlConfig,
@@ -37,9 +37,20 @@ export async function checkInferenceBackend(
     );
   }
   if (onGpus) gpusOf(0, inference, await visibleGpus(process.env));
+  else refuseReserved(inference, provenance);
   const note = newerVllmNote(vllm ?? "");
   const warning = note === null ? null : `${placeOf(["inference", "backend"], provenance)}: ${note}`;
   return { inference: { ...inference, python }, onGpus, warning };
+}
+
+/** The user's arguments come last on the command line of vLLM and would win over those of the run. */
+function refuseReserved({ vllm }: Inference, provenance: Provenance | undefined): void {
+  for (const [index, argument] of vllm.extra_args.entries()) {
+    const advice = reservedOnProcessors(argument);
+    if (advice === null) continue;
+    const place = placeOf(["inference", "vllm", "extra_args", index], provenance);
+    throw new PrlError("PRL_CONFIG_INVALID", `${place}: ${argument}: ${advice}`);
+  }
 }
 
 async function interpreterOf({ python }: Inference, provenance: Provenance | undefined): Promise<string> {

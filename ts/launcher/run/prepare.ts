@@ -16,6 +16,7 @@ import {
   START_REFERENCE,
 } from "../../config/index.ts";
 import { messageOf, PrlError } from "../../errors.ts";
+import { visibleGpus } from "../../inference/internal.ts";
 import { isThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { assertSameData, readSftPosition } from "../../trainer/supervised.ts";
@@ -23,6 +24,7 @@ import { refuseCheckpoints } from "../../transports/index.ts";
 import type { DownloadProgress, PullOptions } from "../../models/index.ts";
 import { samplesElsewhere } from "../processes/cores.ts";
 import { checkModel } from "../models/base-model.ts";
+import { checkGpuCount } from "../checks/gpu-count.ts";
 import { checkInferenceBackend } from "../checks/inference-backend.ts";
 import { checkGpuShare } from "../checks/gpu-share.ts";
 import { checkInferenceHost } from "../checks/check-inference-host.ts";
@@ -35,6 +37,7 @@ import {
 import { writeConfig } from "../processes/child-configs.ts";
 import { withThreads } from "../processes/cores.ts";
 import { withInterpreter } from "../checks/trainer-backend.ts";
+import { checkServerParallel } from "../checks/server-parallel.ts";
 import { checkTrainerParallel } from "../checks/trainer-parallel.ts";
 import {
   assertSameReference,
@@ -109,6 +112,9 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     const other = isOther ? await checkModel(reference, { ...check, key: ["trainer", "loss", "reference"] }) : null;
     const models = [config.model.name, ...(isOther ? [reference] : [])];
     await checkTrainerParallel({ trainer: config.trainer, models }, ["trainer"], provenance);
+    if (!samplesElsewhere(config)) {
+      await checkServerParallel({ inference: config.inference, model: config.model.name }, provenance);
+    }
     const warm =
       config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft, options.signal);
     if (model === null) {
@@ -127,6 +133,11 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   });
   const trainer = await withInterpreter(config.trainer, ["trainer"], provenance);
   const { inference: found, onGpus, warning } = await checkInferenceBackend(config, provenance);
+  // A check alone may be made on another machine than the one that the run gets.
+  if (options.hold === true) {
+    const gpus = { onGpus, visible: await visibleGpus(process.env) };
+    await checkGpuCount({ ...config, trainer, inference: found }, gpus, provenance);
+  }
   const sharing = { onGpus, provenance, signal: options.signal };
   const { inference, note } = await checkGpuShare({ ...config, inference: found }, sharing);
   const threaded = withThreads({ ...config, trainer, inference }, onGpus);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
-import { reservedArgument } from "../../../../ts/config/schema/inference/reserved-arguments.ts";
+import { reservedArgument, reservedOnProcessors } from "../../../../ts/config/schema/inference/reserved-arguments.ts";
 
 const parse = (inference: Record<string, unknown>, more: Record<string, unknown> = {}) => {
   const { orchestrator = {}, model = {}, ...others } = more as Record<string, object>;
@@ -108,5 +108,11 @@ describe("inference.backend", () => {
     expect(reservedArgument("--logprobs-mode")).toBe("the run sets it, and works with no other value");
     expect(reservedArgument("--api-key=secret")).toContain("inference.vllm.api_key_var");
     expect(reservedArgument("--max_lora_rank=64")).toContain("model.lora.rank");
+    for (const argument of ["--max-num-batched-tokens=64", "--enable_chunked_prefill", "--no-enable-chunked-prefill"]) {
+      expect(reservedArgument(argument)).toBeNull();
+      expect(reservedOnProcessors(argument)).toContain("on processors");
+    }
+    expect(reservedOnProcessors("--kv-cache-dtype")).toBeNull();
+    expect(reservedOnProcessors("-1")).toBeNull();
   });
 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { rlConfigSchema } from "../../../../ts/config/schema/rl.ts";
+import { checkServerParallel } from "../../../../ts/launcher/checks/server-parallel.ts";
 import { checkTrainerParallel } from "../../../../ts/launcher/checks/trainer-parallel.ts";
 import { QWEN3 } from "../../plan/qwen3.ts";
 
@@ -58,4 +59,23 @@ test("a model that the ranks can share passes, and is not read where none share 
   await expect(check("Qwen/Qwen3-30B-A3B", { ranks: 8, parallel: { expert: 8 } })).resolves.toBeUndefined();
   await expect(check("Qwen/Qwen3-30B-A3B", { ranks: 4, parallel: { tensor: 4 } })).resolves.toBeUndefined();
   await expect(check("none", { ranks: 2 })).resolves.toBeUndefined();
+});
+
+test("a model that the GPUs of a vLLM server cannot share is named with the key, and not read for one GPU", async () => {
+  const checkServer = (name: string, size: number) => {
+    const { inference } = rlConfigSchema.parse({
+      model: { name: "m" },
+      inference: { backend: "vllm", vllm: { tensor_parallel_size: size } },
+      orchestrator: { train: { source: [{ name: "a", env: { id: "reverse-text" } }] } },
+    });
+    return checkServerParallel({ inference, model: join(root, name) }, undefined);
+  };
+  await expect(checkServer("Qwen/Qwen3-4B", 3)).rejects.toMatchObject({
+    code: "PRL_CONFIG_INVALID",
+    message: expect.stringMatching(
+      /inference\.vllm\.tensor_parallel_size: .*3 does not divide the model's 32 attention/u,
+    ),
+  });
+  await expect(checkServer("Qwen/Qwen3-4B", 4)).resolves.toBeUndefined();
+  await expect(checkServer("none", 1)).resolves.toBeUndefined();
 });

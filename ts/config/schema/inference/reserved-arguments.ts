@@ -39,12 +39,28 @@ const SHORT: Readonly<Record<string, string>> = {
   q: "quantization",
 };
 
+/** A vLLM on processors gets these too, because it computes each prompt in one step. */
+const ON_PROCESSORS: ReadonlySet<string> = new Set(["enable-chunked-prefill", "max-num-batched-tokens"]);
+
 /** The advice for a user who gives this argument; null for one that may be given. */
 export function reservedArgument(argument: string): string | null {
-  if (!argument.startsWith("-") || /^-[\d.]/u.test(argument)) return null;
-  const written = argument.replace(/=.*$/su, "").replace(/^-+/u, "").replaceAll("_", "-").replace(/^no-/u, "");
-  const name = SHORT[written] ?? written;
+  const name = nameOf(argument);
+  if (name === null) return null;
   const key = BY_KEY[name];
   if (key !== undefined) return `the run sets it: use ${key}`;
   return NEEDED.has(name) ? "the run sets it, and works with no other value" : null;
+}
+
+/** The same for a vLLM that computes on processors. */
+export function reservedOnProcessors(argument: string): string | null {
+  const name = nameOf(argument);
+  if (name === null || !ON_PROCESSORS.has(name)) return null;
+  return "the run sets it for a vLLM on processors, which computes each prompt in one step: leave it out";
+}
+
+/** The name of an argument as vLLM has it; null for a value. */
+function nameOf(argument: string): string | null {
+  if (!argument.startsWith("-") || /^-[\d.]/u.test(argument)) return null;
+  const written = argument.replace(/=.*$/su, "").replace(/^-+/u, "").replaceAll("_", "-").replace(/^no-/u, "");
+  return SHORT[written] ?? written;
 }
