@@ -1,4 +1,5 @@
 /** Python environments of the backends that run on Python. */
+export { type CudaBuild, cudaBuild } from "./cuda-build.ts";
 export { hasNvidiaDriver } from "./driver.ts";
 export {
   cachedInterpreter,

@@ -3,7 +3,8 @@ import { cacheDir } from "../../config/index.ts";
 import { onlyOptions } from "../arguments/args.ts";
 import { EXIT, type Command, type CommandIo } from "../command.ts";
 import type { Check } from "../doctor/check.ts";
-import { machineChecks } from "../doctor/machine.ts";
+import { findGpus, type Gpu, gpuChecks } from "../doctor/gpus.ts";
+import { lockedMemoryCheck, machineChecks, readOrNull, sharedMemoryCheck } from "../doctor/machine.ts";
 import { pythonChecks } from "../doctor/python.ts";
 import { sandboxChecks } from "../doctor/sandbox.ts";
 import { toolchainChecks } from "../doctor/toolchain.ts";
@@ -21,10 +22,16 @@ export const command: Command = {
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   onlyOptions(command, args);
   const cache = cacheDir(io.env);
+  const found = await findGpus();
+  const gpus = Array.isArray(found) ? (found as readonly Gpu[]) : [];
   const groups = await Promise.all([
     toolchainChecks(io.env),
     machineChecks(io.cwd, cache),
-    pythonChecks(cache),
+    [await sharedMemoryCheck(gpus.length)],
+    // InfiniBand between several GPUs needs it; one GPU does not.
+    gpus.length > 1 ? [lockedMemoryCheck(await readOrNull("/proc/self/limits"))] : [],
+    gpuChecks(found),
+    pythonChecks(cache, gpus),
     sandboxChecks(),
   ]);
   const checks = groups.flat();

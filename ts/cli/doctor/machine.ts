@@ -1,4 +1,4 @@
-/** Checks of the machine: cores, memory, open files, disks, shared memory. */
+/** Checks of the machine: cores, memory, open files, disks, shared and locked memory. */
 import { access, constants, readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname } from "node:path";
@@ -10,6 +10,8 @@ const DISK_WANTED = 5 * GIB;
 const DISK_NEEDED = GIB / 4;
 const OPEN_FILES_WANTED = 4096;
 const SHARED_MEMORY_WANTED = GIB / 16;
+/** NCCL and the workers of a vLLM exchange data of several GPUs there; a container has 64 MiB unless it is given more. */
+const SHARED_BY_GPUS = GIB;
 
 export async function machineChecks(cwd: string, cache: string): Promise<Check[]> {
   return Promise.all([
@@ -18,7 +20,6 @@ export async function machineChecks(cwd: string, cache: string): Promise<Check[]
     openFilesCheck(),
     diskCheck("Disk of the current folder", cwd, "run in another folder, or set output_dir to one with more room"),
     diskCheck("Disk of the cache", cache, "set PRL_CACHE_DIR to a folder with more room"),
-    sharedMemoryCheck(),
   ]);
 }
 
@@ -100,15 +101,29 @@ export async function nearestExisting(folder: string): Promise<string> {
   }
 }
 
-async function sharedMemoryCheck(): Promise<Check> {
+export async function sharedMemoryCheck(gpus: number, folder = "/dev/shm"): Promise<Check> {
+  const name = "Shared memory";
+  const wanted = gpus > 1 ? SHARED_BY_GPUS : SHARED_MEMORY_WANTED;
   try {
-    const { bavail, bsize } = await statfs("/dev/shm");
+    const { bavail, bsize } = await statfs(folder);
     const free = bavail * bsize;
-    if (free >= SHARED_MEMORY_WANTED) return ok("Shared memory", `${bytesText(free)} free in /dev/shm`);
-    return warning("Shared memory", `${bytesText(free)} free in /dev/shm`, "give the container more (--shm-size)");
+    const detail = `${bytesText(free)} free in ${folder}`;
+    if (free >= wanted) return ok(name, detail);
+    const why = gpus > 1 ? `${gpus} GPUs want ${bytesText(wanted)}: ` : "";
+    return warning(name, detail, `${why}give the container more (--shm-size, or --ipc=host)`);
   } catch {
-    return warning("Shared memory", "/dev/shm is not there", "mount a tmpfs on /dev/shm; only sandboxes will use it");
+    const user = gpus > 1 ? "NCCL and vLLM need it" : "only sandboxes will use it";
+    return warning(name, `${folder} is not there`, `mount a tmpfs on ${folder}; ${user}`);
   }
+}
+
+/** Devices of a network register memory, which locks it. `limits`: the text of `/proc/self/limits`. */
+export function lockedMemoryCheck(limits: string | null): Check {
+  const name = "Locked memory";
+  const soft = /Max locked memory\s+(\S+)/u.exec(limits ?? "")?.[1];
+  if (soft === "unlimited") return ok(name, soft);
+  const fix = "set memlock to unlimited (limits.conf, LimitMEMLOCK of sshd's service, or the container's ulimit)";
+  return warning(name, soft === undefined ? "the limit is not known here" : `at most ${soft} bytes`, fix);
 }
 
 /** A kernel file's text, null when it is missing or not readable. */

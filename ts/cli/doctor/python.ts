@@ -2,6 +2,7 @@
 import { isCpuVllm, newerVllmNote } from "../../inference/internal.ts";
 import {
   cachedInterpreter,
+  cudaBuild,
   hasNvidiaDriver,
   lacking,
   NEEDED_BY,
@@ -11,9 +12,12 @@ import {
 } from "../../python/index.ts";
 import { explain } from "../../errors.ts";
 import { ok, problem, warning, type Check } from "./check.ts";
+import { cudaChecks } from "./cuda.ts";
+import type { Gpu } from "./gpus.ts";
 
-export async function pythonChecks(cache: string): Promise<Check[]> {
-  return Promise.all((Object.keys(PYTHON_ENVIRONMENTS) as PythonEnvironment[]).map((name) => pythonCheck(name, cache)));
+export async function pythonChecks(cache: string, gpus: readonly Gpu[]): Promise<Check[]> {
+  const names = Object.keys(PYTHON_ENVIRONMENTS) as PythonEnvironment[];
+  return (await Promise.all(names.map((name) => pythonCheck(name, cache, gpus)))).flat();
 }
 
 /** Whether a vLLM is for the processors or the GPUs of this machine, and no newer than its client. */
@@ -33,22 +37,24 @@ export function vllmCheck(title: string, detail: string, version: string, hasDri
   return note === null ? ok(title, detail) : warning(title, note, "run `npx prl python setup vllm`");
 }
 
-async function pythonCheck(name: PythonEnvironment, cache: string): Promise<Check> {
+async function pythonCheck(name: PythonEnvironment, cache: string, gpus: readonly Gpu[]): Promise<Check[]> {
   const title = `Python for ${name}`;
   const again = `run \`npx prl python setup ${name}\``;
   const interpreter = await cachedInterpreter(name, cache);
   if (interpreter === null) {
-    return ok(title, `not set up; only ${NEEDED_BY[name]} needs it (npx prl python setup ${name})`);
+    return [ok(title, `not set up; only ${NEEDED_BY[name]} needs it (npx prl python setup ${name})`)];
   }
   try {
     const found = await probe(name, interpreter);
     const lacks = lacking(name, found);
-    if (lacks.length > 0) return problem(title, `${interpreter} has ${lacks.join(", ")}`, again);
+    if (lacks.length > 0) return [problem(title, `${interpreter} has ${lacks.join(", ")}`, again)];
     const versions = Object.entries(found.packages).map(([what, version]) => `${what} ${version}`);
     const detail = `Python ${found.python}, ${versions.join(", ")} in ${interpreter}`;
-    if (name !== "vllm") return ok(title, detail);
-    return vllmCheck(title, detail, found.packages["vllm"] ?? "", await hasNvidiaDriver());
+    const version = found.packages["vllm"] ?? "";
+    const check = name === "vllm" ? vllmCheck(title, detail, version, await hasNvidiaDriver()) : ok(title, detail);
+    if (name === "vllm" && isCpuVllm(version)) return [check];
+    return [check, ...cudaChecks(name, await cudaBuild(interpreter), gpus, again)];
   } catch (error) {
-    return problem(title, explain(error), again);
+    return [problem(title, explain(error), again)];
   }
 }

@@ -7,12 +7,12 @@ import { join } from "node:path";
 
 import { cacheDir } from "../../config/index.ts";
 import { ok, type Check } from "../doctor/check.ts";
-import { machineChecks, nearestExisting, readOrNull } from "../doctor/machine.ts";
+import { machineChecks, nearestExisting, readOrNull, sharedMemoryCheck } from "../doctor/machine.ts";
 import { toolchainChecks } from "../doctor/toolchain.ts";
 import { allReduceCheck } from "./checks/all-reduce.ts";
 import { diskSpeedCheck } from "./checks/disk-speed.ts";
 import { fabricChecks, fabricPorts } from "./checks/fabric.ts";
-import { findGpus, gpuChecks } from "./checks/gpus.ts";
+import { findGpus, gpuChecks } from "../doctor/gpus.ts";
 import { tierCheck } from "./checks/tier.ts";
 
 /** Rust builds prl, which is there already. */
@@ -41,6 +41,7 @@ export async function surveyHost({ dir, env, gone }: SurveyOptions): Promise<Che
     ok("Host", hostname()),
     ...tools.filter(({ name }) => !LEFT_OUT.has(name)).map(withAlike),
     ...machine.map((check) => (check.name === "Disk of the current folder" ? { ...check, name: "Disk" } : check)),
+    await sharedMemoryCheck(count),
     await diskSpeedCheck(await nearestExisting(dir)),
     ...(await gpuChecks(gpus)),
     // Nothing else of the survey is at work while it is measured.

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { allReduceCheck, busBandwidth } from "../../../../ts/cli/fleet/checks/all-reduce.ts";
 import { diskSpeedCheck } from "../../../../ts/cli/fleet/checks/disk-speed.ts";
 import { fabricChecks, fabricPorts } from "../../../../ts/cli/fleet/checks/fabric.ts";
-import { findGpus, gpuChecks, parseGpus } from "../../../../ts/cli/fleet/checks/gpus.ts";
+import { findGpus, gpuChecks, parseGpus } from "../../../../ts/cli/doctor/gpus.ts";
 import { folderWith } from "../../config/support.ts";
 import { IS_LONG } from "../../../support/form.ts";
 import { deadlineTest } from "../../../support/clusters/short-calls.ts";

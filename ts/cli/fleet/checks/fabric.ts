@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { type Check, ok, problem, warning } from "../../doctor/check.ts";
-import { readOrNull } from "../../doctor/machine.ts";
+import { lockedMemoryCheck, readOrNull } from "../../doctor/machine.ts";
 
 const NAME = "InfiniBand";
 const FOLDER = "/sys/class/infiniband";
@@ -35,7 +35,7 @@ export function fabricChecks(ports: readonly FabricPort[], limits: string | null
   const up = ports.filter(({ state }) => ACTIVE.test(state)).map(({ name, rate }) => `${name} ${rate}`);
   const alike = `${up.length} active`;
   const check = down.length === 0 ? { ...ok(NAME, up.join(", ")), alike } : portsDown(down, up, alike);
-  return [check, lockedMemory(limits)];
+  return [check, lockedMemoryCheck(limits)];
 }
 
 function portsDown(down: readonly FabricPort[], up: readonly string[], alike: string): Check {
@@ -43,15 +43,6 @@ function portsDown(down: readonly FabricPort[], up: readonly string[], alike: st
   const fix =
     "see ibstat: plug in the cable, or start the subnet manager (opensm); ports that are not used may stay so";
   return { ...(up.length === 0 ? problem : warning)(NAME, detail, fix), alike };
-}
-
-/** Devices register memory, which locks it. */
-function lockedMemory(limits: string | null): Check {
-  const name = "Locked memory";
-  const soft = /Max locked memory\s+(\S+)/u.exec(limits ?? "")?.[1];
-  if (soft === "unlimited") return ok(name, soft);
-  const fix = "set memlock to unlimited (limits.conf, LimitMEMLOCK of sshd's service, or the container's ulimit)";
-  return warning(name, soft === undefined ? "the limit is not known here" : `at most ${soft} bytes`, fix);
 }
 
 async function entries(folder: string): Promise<string[]> {

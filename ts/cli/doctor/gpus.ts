@@ -1,9 +1,9 @@
 /** The GPUs of a host and their driver, by `nvidia-smi`. */
 import { execFile } from "node:child_process";
 
-import { messageOf } from "../../../errors.ts";
-import { hasNvidiaDriver } from "../../../python/index.ts";
-import { bytesText, type Check, ok, problem, warning } from "../../doctor/check.ts";
+import { messageOf } from "../../errors.ts";
+import { hasNvidiaDriver } from "../../python/index.ts";
+import { bytesText, type Check, ok, problem, warning } from "./check.ts";
 
 const MIB = 1024 ** 2;
 /** A driver that starts a GPU may take seconds; one that hangs takes for ever. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { bytesText } from "../../../ts/cli/doctor/check.ts";
-import { vllmCheck } from "../../../ts/cli/doctor/python.ts";
-import { isaCheck, nodeCheck, rustCheck } from "../../../ts/cli/doctor/toolchain.ts";
-import { folderWith } from "../config/support.ts";
-import { prl } from "./run.ts";
+import { bytesText } from "../../../../ts/cli/doctor/check.ts";
+import { vllmCheck } from "../../../../ts/cli/doctor/python.ts";
+import { isaCheck, nodeCheck, rustCheck } from "../../../../ts/cli/doctor/toolchain.ts";
+import { folderWith } from "../../config/support.ts";
+import { prl } from "../run.ts";
 
 interface Report {
   ok: boolean;
