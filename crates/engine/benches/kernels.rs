@@ -62,13 +62,13 @@ struct Bench<'a> {
     torch: Option<Option<Turns>>,
 }
 
-/// What is measured.
+/// The part that is measured.
 struct Figure<'a> {
     name: &'a str,
     unit: &'a str,
     /// Units of one call.
     amount: f64,
-    /// What torch is asked for.
+    /// The line that is sent to torch.
     line: &'a str,
     /// Whether the unit is that of the peak.
     has_peak: bool,

@@ -67,7 +67,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// What others do in our place.
+/// A library that does the same work.
 #[derive(Clone, Copy)]
 struct Rival {
     /// torch's figure, where it has one.

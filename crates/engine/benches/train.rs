@@ -31,7 +31,7 @@ const COMPLETION: usize = 9;
 const GROUP: usize = 8;
 const DECODED: usize = 128;
 const REPEATS: usize = 15;
-/// What torch trains: every token of the same batch.
+/// The tokens that torch trains: every token of the same batch.
 const RIVAL: Shape = Shape {
     sequences: SEQUENCES,
     length: LENGTH,

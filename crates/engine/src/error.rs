@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What can go wrong in the engine. The message says what, where and what to do; [`EngineError::code`] is stable.
+/// An error of the engine. The message says what went wrong, where, and what to do; [`EngineError::code`] is stable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {

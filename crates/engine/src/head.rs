@@ -99,7 +99,7 @@ pub(crate) struct Scored {
     pub(crate) logprobs: Vec<f32>,
     /// Entropy of the distribution at each target, in nats; empty unless asked for.
     pub(crate) entropies: Vec<f32>,
-    /// What normalises the logits of each target; empty unless asked for.
+    /// The normaliser of the logits of each target; empty unless it is requested.
     pub(crate) statistics: Vec<RowStatistics>,
 }
 

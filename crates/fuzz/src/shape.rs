@@ -1,4 +1,4 @@
-//! What is left of a text when what came from the input is taken out.
+//! The shape of a text: the text without the parts that came from the input.
 
 /// Longest shape in characters.
 const MAX_CHARS: usize = 160;

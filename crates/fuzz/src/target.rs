@@ -26,7 +26,7 @@ const MOST_SAVED: usize = 10;
 /// Longest input that is added to the corpus.
 const MOST_SAVED_BYTES: usize = 2048;
 
-/// What the last panic said.
+/// The message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// A parser and its inputs.

@@ -1,4 +1,4 @@
-//! What a text has to match, as its author writes it, and as llguidance reads it.
+//! The format of a text, as its author writes it, and as llguidance reads it.
 
 use llguidance::JsonCompileOptions;
 use llguidance::api::{GrammarWithLexer, TopLevelGrammar};
@@ -16,7 +16,7 @@ const MAX_NESTING: usize = 256;
 /// A format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// What the text is.
+    /// The kind of text.
     pub kind: SourceKind,
     /// JSON that the format writes has no white space outside of strings.
     pub compact: bool,

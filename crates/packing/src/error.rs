@@ -13,7 +13,7 @@ pub enum PackError {
     Sample {
         /// Its index among the samples given.
         sample: usize,
-        /// What is wrong with it.
+        /// The fault that was found in it.
         reason: String,
     },
     /// The columns of a rollout are malformed.
@@ -33,7 +33,7 @@ pub enum PackError {
     File {
         /// The file at fault, or `<memory>` for a buffer.
         file: String,
-        /// What is wrong with it.
+        /// The fault that was found in it.
         reason: String,
     },
     /// The file could not be written or is no safetensors file.

@@ -122,7 +122,7 @@ impl Client {
         nodes.first()?.daemon().map(EmbeddedDaemon::pid)
     }
 
-    /// What each daemon can enforce and observe, by its address. Daemons that do not answer are left out when another does.
+    /// The limits and causes that each daemon can enforce and observe, by its address. Daemons that do not answer are left out when another does.
     ///
     /// # Errors
     /// [`ClientError::Unreachable`], [`ClientError::Auth`], [`ClientError::Closed`].

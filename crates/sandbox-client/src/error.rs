@@ -22,7 +22,7 @@ pub enum ClientError {
     Address {
         /// The address as it was given.
         address: String,
-        /// What is wrong with it.
+        /// The fault that was found in it.
         reason: &'static str,
     },
     /// No daemon answers.
@@ -30,7 +30,7 @@ pub enum ClientError {
     Unreachable {
         /// The daemon's address.
         address: String,
-        /// What happened.
+        /// The event behind the error.
         reason: String,
     },
     /// The call failed and has no result.
@@ -57,7 +57,7 @@ pub enum ClientError {
     StartFailed {
         /// The program.
         binary: String,
-        /// What happened.
+        /// The event behind the error.
         reason: String,
         /// The last lines that it wrote.
         log: String,

@@ -214,7 +214,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     restrict(launch, cwd)
 }
 
-/// What the guest does with its own rights: it restricts itself, and enters its working directory.
+/// The guest restricts itself with its own rights, and enters its working directory.
 fn restrict(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Error)> {
     use crate::template::at;
     let restricted = Defence::NoNewPrivileges.stands();

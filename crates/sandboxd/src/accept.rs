@@ -1,4 +1,4 @@
-//! What happens when a connection cannot be accepted: the log says so once in a while, and the next try waits a little.
+//! Connections that cannot be accepted: the log says so once in a while, and the next try waits a little.
 //!
 //! A lack of descriptors or memory fails every accept until it is over. Without this module it would use a whole
 //! processor and fill the log.

@@ -37,7 +37,7 @@ pub(crate) struct Counts {
     pub(crate) lag: Times,
 }
 
-/// What is made.
+/// The kind of thing that is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Sandbox,

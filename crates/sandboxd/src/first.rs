@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use prl_sandbox_guest::sys::check;
 
 const FIRST: u32 = 1;
-/// What a runtime or a terminal sends.
+/// The signals that a runtime or a terminal sends.
 const PASSED_ON: [libc::c_int; 6] = [
     libc::SIGTERM,
     libc::SIGINT,

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static HELD: AtomicUsize = AtomicUsize::new(0);
 /// The most since the beginning of a measured part.
 static MOST: AtomicUsize = AtomicUsize::new(0);
-/// What was held when the measured part began.
+/// The bytes that were held when the measured part began.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
 static IS_MEASURING: AtomicBool = AtomicBool::new(false);
 /// One measured part at a time: the count is that of the process.
@@ -90,7 +90,7 @@ pub fn held() -> usize {
     HELD.load(Relaxed)
 }
 
-/// What a measured part gave and held.
+/// The result of a measured part, and the bytes that it held.
 #[derive(Debug)]
 pub struct Measured<T> {
     /// Its result.

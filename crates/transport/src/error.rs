@@ -18,7 +18,7 @@ pub enum TransportError {
     Address {
         /// The address as it was given.
         address: String,
-        /// What is wrong with it.
+        /// The fault that was found in it.
         reason: String,
     },
     /// Certificates that cannot be used, or are missing.
@@ -30,7 +30,7 @@ pub enum TransportError {
     /// There was no useful answer for as long as was allowed.
     #[error("{what}: no progress for {waited_s} s with {from}; last: {reason}")]
     Unreachable {
-        /// What should be transported.
+        /// A name of the bytes that should be transported.
         what: String,
         /// The addresses tried.
         from: String,
@@ -55,7 +55,7 @@ pub enum TransportError {
         what: String,
         /// The digest, or other property, that was promised.
         expected: String,
-        /// What was found.
+        /// The value that was found.
         found: String,
     },
     /// A weight version is not there, or its description contradicts itself.

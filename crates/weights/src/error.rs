@@ -69,7 +69,7 @@ pub enum WeightsError {
     Plan {
         /// The tensor, layout or file at fault.
         name: String,
-        /// What is wrong with it.
+        /// The fault that was found in it.
         reason: String,
     },
     /// A version manifest is missing, malformed, or disagrees with its directory.
@@ -77,7 +77,7 @@ pub enum WeightsError {
     Manifest {
         /// The manifest at fault.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault that was found in it.
         reason: String,
         /// The JSON error behind it, if there is one.
         #[source]
@@ -88,7 +88,7 @@ pub enum WeightsError {
     Adapter {
         /// The file or directory at fault.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault that was found in it.
         reason: String,
         /// The JSON error behind it, if there is one.
         #[source]
@@ -101,7 +101,7 @@ pub enum WeightsError {
         name: String,
         /// The file that should hold it.
         file: String,
-        /// What is wrong with it.
+        /// The fault that was found in it.
         reason: String,
     },
 }

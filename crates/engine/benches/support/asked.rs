@@ -1,4 +1,4 @@
-//! What the command line and the environment ask of a bench of the engine, and the shapes of its models.
+//! The options of a bench of the engine, from the command line and the environment, and the shapes of its models.
 
 use std::sync::Arc;
 

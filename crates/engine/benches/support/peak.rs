@@ -1,4 +1,4 @@
-//! What the cores multiply at most: multiply-adds of registers, without memory.
+//! The peak of the cores: multiply-adds of registers, without memory.
 
 use prl_engine::{Compute, WeightDtype};
 

@@ -7,7 +7,7 @@ use super::lookup::{flag, optional, size};
 use super::refuse::refuse;
 use crate::error::EngineError;
 
-/// What a class of transformers takes when `sliding_window` is absent.
+/// The window that a class of transformers takes when `sliding_window` is absent.
 const DEFAULT_WINDOW: usize = 4096;
 /// Its number of first layers without a window.
 const DEFAULT_FULL_LAYERS: usize = 28;

@@ -25,7 +25,7 @@ pub(super) enum Predecessor {
     Block(u64),
 }
 
-/// What must be equal for requests to share prefixes.
+/// The properties that are equal where requests share prefixes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Salt {
     /// The request's own salt.

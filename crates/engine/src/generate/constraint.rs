@@ -22,7 +22,7 @@ pub trait TokenConstraint: Debug + Send {
     fn restrict(&mut self, completion: &[u32], logits: &mut [f32]) -> Result<Next, String>;
 }
 
-/// What a format says about the next token.
+/// Whether another token can follow under a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Some can come.

@@ -35,7 +35,7 @@ pub struct GenerateRequest {
     pub min_p: f32,
     /// Changes of the logits. Parity with the trainer needs the default.
     pub controls: LogitControls,
-    /// What the completion has to keep to; None allows everything. Log-probabilities are those among the allowed tokens, as with
+    /// The format that the completion keeps to; None allows everything. Log-probabilities are those among the allowed tokens, as with
     /// `LogitControls::allowed_token_ids`, so parity with the trainer needs None.
     pub format: Option<Arc<dyn TokenFormat>>,
     /// Reports each token's rank and so many of the most probable tokens, at most [`MAX_TOP_LOGPROBS`]; None reports neither.
@@ -260,7 +260,7 @@ impl From<RequestError> for EngineError {
     }
 }
 
-/// What happens to live requests when the generator pauses.
+/// The fate of live requests when the generator pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PauseMode {
     /// They stay, with their keys and values, and continue after `resume`.

@@ -22,7 +22,7 @@ pub struct RankedScores {
     pub ranked: Vec<Ranked>,
 }
 
-/// What is scored: see [`Model::logprobs`].
+/// The tokens that are scored: see [`Model::logprobs`].
 #[derive(Debug, Clone)]
 pub struct Scoring {
     /// Packed tokens.

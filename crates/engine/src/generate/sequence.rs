@@ -51,7 +51,7 @@ pub(super) struct Sequence {
     pub(super) unsent: Vec<SampledToken>,
     pub(super) ending_tokens: Vec<u32>,
     pub(super) constraint: Option<Constraint>,
-    /// Of the tokens so far; empty without penalties.
+    /// Counts of the tokens so far; empty without penalties.
     pub(super) occurrences: Occurrences,
     /// Where the request wants to know the experts of its tokens.
     pub(super) recording: Option<Recording>,

@@ -22,7 +22,7 @@ pub(crate) struct AdamWStep {
     /// sqrt(1 - beta2^t).
     pub(crate) root_correction: f32,
     pub(crate) eps: f32,
-    /// Of the noise that rounds moments in bfloat16; element i has number i.
+    /// The seed of the noise that rounds moments in bfloat16; element i has number i.
     pub(crate) key: u64,
 }
 

@@ -32,7 +32,7 @@ pub(crate) mod transpose;
 /// Accumulators of a vectorised reduction: element `i` goes to accumulator `i % LANES`, and the accumulators are added as a fixed tree.
 pub(crate) const LANES: usize = 16;
 
-/// What differs between tiers.
+/// The differences between tiers.
 pub(crate) trait Lanes: Copy {
     /// Whether products are fused into sums.
     const FUSED: bool;

@@ -34,7 +34,7 @@ pub(super) struct Scope {
 }
 
 impl Aggregation {
-    /// What divides the terms of a sequence with `members` tokens; at least 1 for counts, so that nothing divides by zero.
+    /// The divisor of the terms of a sequence with `members` tokens; at least 1 for counts, so that nothing divides by zero.
     pub(super) fn divisor(self, members: usize, scope: Scope) -> f64 {
         match self {
             Self::TokenMean => scope.tokens.max(1.0),

@@ -78,7 +78,7 @@ impl<F: Real> Ratio<F> {
     }
 }
 
-/// What a token brings to its objective.
+/// The inputs of an objective for one token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<F> {
     pub(super) logprob: F,

@@ -18,7 +18,7 @@ use super::objective::Ratio;
 use super::params::{REF_KL_MASK_LOW, REF_KL_TAU};
 use super::{LossInputs, Real};
 
-/// What one stream adds to the loss: the sum of its terms (before the denominator) and its number of members.
+/// The part of one stream in the loss: the sum of its terms (before the denominator) and its number of members.
 #[derive(Debug, Default)]
 pub(super) struct StreamSum {
     pub(super) sum: f64,
@@ -56,7 +56,7 @@ pub(super) fn cross_entropy<F: Real>(
     total
 }
 
-/// What the reference-KL stream compares with.
+/// The log-probabilities that the reference-KL stream compares with.
 pub(super) struct Reference<'a, F> {
     /// The reference's log-probability of each token.
     pub(super) logprobs: &'a [F],

@@ -113,7 +113,7 @@ impl<'a> Part<'a> {
     /// When it does not have them.
     pub(crate) fn values(&self, range: &Range<usize>) -> &'a [f32] {
         if range.is_empty() {
-            // What an architecture does not have lies nowhere.
+            // A part that an architecture lacks lies nowhere.
             return &[];
         }
         &self.values[range.start - self.first..range.end - self.first]

@@ -67,7 +67,7 @@ impl<'a> Stored<'a> {
 
     fn tensor(&self, slot: &Slot) -> Result<TensorView<'_>, EngineError> {
         let contains = |name: &str| self.checkpoint.contains(name);
-        // Of a tied pair a checkpoint may hold the head alone.
+        // A checkpoint may hold the head of a tied pair alone.
         let tied = slot.range == self.layout.head && !contains(&slot.name) && contains(HEAD);
         Ok(self.checkpoint.tensor(if tied { HEAD } else { &slot.name })?)
     }

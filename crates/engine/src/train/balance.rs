@@ -14,7 +14,7 @@
 use crate::config::Moe;
 use crate::model::experts::Routing;
 
-/// What the routers of a bin chose.
+/// The choices of the routers of a bin.
 #[derive(Debug, Default)]
 pub(super) struct Balance {
     /// Pairs of a row and an expert, by expert.

@@ -1,4 +1,4 @@
-//! What the optimizer changes, with its gradients: all weights of a model, or the matrices of an adapter of frozen weights.
+//! The parameters that the optimizer changes, with their gradients: all weights of a model, or the matrices of an adapter of frozen weights.
 
 use std::path::Path;
 use std::sync::Arc;

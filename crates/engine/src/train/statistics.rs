@@ -40,7 +40,7 @@ struct OnPolicy {
     max_abs_diff: f64,
 }
 
-/// What the head computed for a bin.
+/// The numbers that the head computed for a bin.
 #[derive(Clone, Copy)]
 pub(crate) struct Scores<'a> {
     /// One for each token.

@@ -8,7 +8,7 @@ const BELOW_SURROGATES: char = '\u{d7ff}';
 const ABOVE_SURROGATES: char = '\u{e000}';
 
 impl CharSet {
-    /// Of ranges in any order, ends included.
+    /// A set of ranges in any order, ends included.
     pub(super) fn of(mut ranges: Vec<(char, char)>) -> Self {
         ranges.sort_unstable();
         let mut merged: Vec<(char, char)> = Vec::with_capacity(ranges.len());
@@ -43,7 +43,7 @@ impl CharSet {
         CharSet(ranges)
     }
 
-    /// Of all characters of the sets, and whether no character is in two of them.
+    /// The union of the sets, and whether no character is in two of them.
     pub(super) fn union<'set>(sets: impl IntoIterator<Item = &'set CharSet>) -> (Self, bool) {
         let mut ranges: Vec<(char, char)> = sets.into_iter().flat_map(|set| set.0.iter().copied()).collect();
         ranges.sort_unstable();

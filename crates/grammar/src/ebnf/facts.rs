@@ -1,4 +1,4 @@
-//! What is known of the texts of a part without recursion: enough to see whether the longest match of it is the only one.
+//! Facts about the texts of a part without recursion: enough to see whether the longest match of it is the only one.
 
 use super::charset::CharSet;
 use super::expression::Expression;

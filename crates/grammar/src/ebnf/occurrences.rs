@@ -112,7 +112,7 @@ struct Walk<'plan, Nullable> {
     size: usize,
     /// With which a rule begins.
     first: BTreeMap<usize, Bits>,
-    /// What stands behind a rule.
+    /// The characters that may follow a rule.
     after: BTreeMap<usize, Bits>,
     behind: Vec<Bits>,
 }

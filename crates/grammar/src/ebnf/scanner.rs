@@ -34,7 +34,7 @@ pub(super) enum Token {
     Or,
 }
 
-/// Of xgrammar.
+/// The macros of xgrammar.
 const MACROS: [&str; 8] = [
     "TagDispatch",
     "TokenTagDispatch",

@@ -94,7 +94,7 @@ struct Planner<'rules> {
     /// Whether a rule comes to no recursion.
     is_regular: Vec<bool>,
     is_nullable: Vec<bool>,
-    /// Of regular rules.
+    /// Facts about regular rules.
     facts: Vec<Facts>,
 }
 

@@ -16,7 +16,7 @@ use crate::error::GrammarError;
 /// Any text.
 const ANY: &str = "(?s:.*)";
 
-/// What comes behind a format.
+/// The text that ends a format.
 #[derive(Clone, Copy)]
 enum End<'end> {
     /// Nothing: the text ends.

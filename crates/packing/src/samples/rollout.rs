@@ -19,7 +19,7 @@ pub struct Rollout {
     token_ids: Vec<u32>,
     mask: Vec<u8>,
     logprobs: Vec<f32>,
-    /// Of the tokens of traces that record experts; absent when none does. Traces without have no rows, because their number and the size of a
+    /// The experts of the tokens of traces that record them; absent when none does. Traces without have no rows, because their number and the size of a
     /// row come from different tensors, whose product has no bound.
     experts: Option<RoutedExpertsBuf>,
     /// Their first tokens are counted from the start of their sample.

@@ -191,7 +191,7 @@ where
         reset(&stream);
         return Err(broken.to_string());
     }
-    // What is in the channel may not have been sent yet; dropping the call would take it back.
+    // Bytes in the channel may not have been sent yet; dropping the call would take them back.
     drop(outgoing);
     let parted = timeout(PARTING, parting(&mut incoming)).await;
     parted.map_err(|_| "the daemon did not end it in time".to_owned())

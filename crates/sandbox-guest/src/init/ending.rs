@@ -12,7 +12,7 @@ use super::{Server, end_everybody};
 use crate::defence::Defence;
 use crate::wire::Event;
 
-/// What the execs of a sandbox share apart from files. A part is `None` where the sandbox has no separate namespace for
+/// The resources that the execs of a sandbox share apart from files. A part is `None` where the sandbox has no separate namespace for
 /// it.
 pub(super) struct Shared {
     ipc: Option<Ipc>,

@@ -34,7 +34,7 @@ pub(super) struct Layer {
     told_apart: bool,
 }
 
-/// What every change alters: the kernel's own times of the top directories, and the free part of the file system.
+/// The values that every change alters: the kernel's own times of the top directories, and the free part of the file system.
 #[derive(PartialEq)]
 struct State {
     changed: Vec<(i64, i64)>,

@@ -1,4 +1,4 @@
-//! What init does before any guest runs: mounts, host name, loopback, then the sandbox's sizes and files.
+//! The set-up by init before any guest runs: mounts, host name, loopback, then the sandbox's sizes and files.
 
 use std::fs::Permissions;
 use std::io::{self, Write};

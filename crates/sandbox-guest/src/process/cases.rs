@@ -1,4 +1,4 @@
-//! What each case of a program finds where no file system can be laid over that of the box: a copy of the files that
+//! The files of each case of a program where no file system can be laid over that of the box: a copy of the files that
 //! the request and its build have left.
 //!
 //! Before the first case the original is put aside, where no guest can reach it. Only init runs in the box while it

@@ -97,7 +97,7 @@ fn confine(config: &SpawnerConfig, readable: &[PathBuf], images: &[PathBuf]) -> 
     template::at("seccomp filter", filter::build_without_namespaces(shared))
 }
 
-/// What this process needs to carry out orders.
+/// The state with which this process carries out orders.
 struct Spawner {
     program: Program,
     readable: Vec<PathBuf>,

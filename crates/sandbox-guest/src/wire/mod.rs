@@ -225,7 +225,7 @@ pub struct PerProcess {
     pub file_bytes: u64,
 }
 
-/// What a future guest becomes, with three descriptors as its standard streams, or one more.
+/// The program that a future guest becomes, with three descriptors as its standard streams, or one more.
 #[derive(Clone, PartialEq, Message)]
 pub struct Launching {
     #[prost(message, required, tag = "1")]

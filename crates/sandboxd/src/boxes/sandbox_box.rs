@@ -91,7 +91,7 @@ pub(crate) struct SandboxBox {
     gone: watch::Sender<bool>,
 }
 
-/// What a new sandbox gets to become a box.
+/// The parts that make a box of a new sandbox.
 pub(crate) struct Contents {
     pub(crate) request: CreateRequest,
     /// The request, checked.

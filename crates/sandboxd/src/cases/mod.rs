@@ -182,7 +182,7 @@ fn check(state: &DaemonState, request: RunTestsRequest) -> Result<Tests, Sandbox
     })
 }
 
-/// What still has to be ended after the last event.
+/// The work that is ended after the last event.
 struct Left {
     held: Vec<Arc<SandboxBox>>,
     further: Vec<JoinHandle<()>>,
@@ -237,7 +237,7 @@ async fn carry_out(state: &Arc<DaemonState>, mut tests: Tests, queue: &Arc<CaseQ
     Left { held: all, further }
 }
 
-/// What the first lane does before its first case.
+/// The work of the first lane before its first case.
 struct Before {
     furnish: Option<Furnish>,
     build: Option<Plan>,

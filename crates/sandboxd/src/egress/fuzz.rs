@@ -11,7 +11,7 @@ use super::{Policy, Reach, http, socks};
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What a program gets back that sends these bytes and no more, from a proxy that reaches nothing.
+/// The answer to a program that sends these bytes and no more, from a proxy that reaches nothing.
 fn answer<F>(bytes: &[u8], serve: impl FnOnce(DuplexStream, Reach) -> F) -> String
 where
     F: Future<Output = ()>,

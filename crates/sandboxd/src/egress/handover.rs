@@ -82,7 +82,7 @@ impl Handover {
     pub(crate) async fn next(&self, acceptor: u64) -> Option<Arrival> {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
-            // What changes from here on is seen, also before the wait begins.
+            // Changes from here on are seen, also before the wait begins.
             changed.as_mut().enable();
             {
                 let mut state = self.state();

@@ -37,7 +37,7 @@ pub enum SandboxError {
         wanted: &'static str,
         /// The isolation of this machine.
         available: &'static str,
-        /// What the machine lacks.
+        /// The facility that the machine lacks.
         missing: String,
     },
     /// The daemon lacks the requested warm runtime, or it cannot run the command.
@@ -126,7 +126,7 @@ pub enum SandboxError {
     Image {
         /// The name on the command line.
         name: String,
-        /// What is wrong with the image.
+        /// The fault of the image.
         reason: String,
     },
     /// The request asks for something that this daemon does not do.

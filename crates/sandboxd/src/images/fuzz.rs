@@ -15,7 +15,7 @@ use super::oci;
 #[global_allocator]
 static HEAP: Heap = heap();
 
-/// What an image may unpack to here.
+/// The size that an image may unpack to here.
 const MOST_BYTES: u64 = 1 << 20;
 
 fn entry(kind: EntryType, path: &str, content: &[u8]) -> Vec<u8> {

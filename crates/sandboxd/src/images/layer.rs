@@ -23,7 +23,7 @@ use tar::{Archive, Entry, EntryType};
 const WHITEOUT: &[u8] = b".wh.";
 const OPAQUE: &[u8] = b".wh..wh..opq";
 
-/// What an entry costs beside its content: a block of the file system, about.
+/// The cost of an entry beside its content: a block of the file system, about.
 const ENTRY_BYTES: u64 = 4 << 10;
 /// Most bytes of the names of directories, which are held until the end. An image of an operating system has a few million.
 const MAX_DIRECTORY_NAME_BYTES: usize = 256 << 20;

@@ -1,4 +1,4 @@
-//! What this daemon can enforce here, found out by doing it and by reading the mounts.
+//! Finds the limits that this daemon can enforce here, by trying them and by reading the mounts.
 
 use prl_sandbox_guest::landlock;
 use prl_sandbox_guest::process;

@@ -1,4 +1,4 @@
-//! What the daemon reports to Prometheus about itself: how busy it is, how runs ended, how long it takes to make
+//! The metrics of the daemon for Prometheus: how busy it is, how runs ended, how long it takes to make
 //! sandboxes.
 //!
 //! `crate::counts` has the counters; `page` writes them, with the daemon's current values, in the text format;

@@ -47,7 +47,7 @@ pub(crate) enum Verdict {
     Cancelled,
 }
 
-/// What happened until the end of an exec.
+/// The events until the end of an exec.
 #[derive(Debug)]
 pub(crate) struct Course {
     pub(super) verdict: Option<Verdict>,
@@ -131,7 +131,7 @@ pub(crate) trait Exec {
     fn destroy(&mut self);
 }
 
-/// What a course watches, apart from the exec itself.
+/// The sources that a course watches, apart from the exec itself.
 #[derive(Clone, Copy)]
 pub(crate) struct Watched<'a> {
     pub(crate) group: &'a Group,

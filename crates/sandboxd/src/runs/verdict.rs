@@ -66,7 +66,7 @@ pub(crate) fn judge(
     Ok(result)
 }
 
-/// What follows from the events and counters of a course.
+/// The verdict that follows from the events and counters of a course.
 struct Facts {
     verdict: Option<Verdict>,
     oom: bool,

@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(names(), ["config.json", SINGLE_FILE]);
     }
 
-    /// What cannot be received is the source's mistake, so that the next source is asked. An error of the system would end the pull.
+    /// A version that cannot be received is the source's mistake, so that the next source is asked. An error of the system would end the pull.
     #[test]
     fn a_description_that_no_disk_can_hold_is_refused() {
         let directory = tempfile::tempdir().expect("a folder");

@@ -45,7 +45,7 @@ enum Left {
     Wrong(String),
 }
 
-/// What is next in a chain.
+/// The next version in a chain.
 enum Next {
     /// The version is in the root.
     Here(Pulled),

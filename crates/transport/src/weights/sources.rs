@@ -59,7 +59,7 @@ impl Sources {
             Standing::Rate(rate) => rate,
             Standing::Failed(at) => -1.0 - at as f64,
         };
-        // Of equal sources the first one is taken.
+        // The first one of equal sources is taken.
         let best = self
             .list
             .iter()

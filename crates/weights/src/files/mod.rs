@@ -131,7 +131,7 @@ impl SafetensorsFile {
     }
 }
 
-/// What tells an open file from any other.
+/// The identity that distinguishes an open file from any other.
 fn identity(file: &File) -> io::Result<(u64, u64)> {
     let kind = file.metadata()?;
     Ok((kind.dev(), kind.ino()))

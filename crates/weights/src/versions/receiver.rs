@@ -95,7 +95,7 @@ impl WeightReceiver {
         let target = SparseVersion::open(lease.directory(), manifest)?;
         self.remove_leftovers()?;
         let made = self.make(lease, target).inspect_err(|_| {
-            // What was begun would keep its disk or memory until the next sparse version comes.
+            // A version that was begun would keep its disk or memory until the next sparse version comes.
             if let Err(error) = self.remove_leftovers() {
                 tracing::warn!(%error, "an unfinished folder stays");
             }

@@ -1,4 +1,4 @@
-//! What a request changes about logits before a token is drawn: allowed tokens, bad words, biases and penalties.
+//! The changes that a request makes to logits before a token is drawn: allowed tokens, bad words, biases and penalties.
 //!
 //! Order and formulas are vLLM's: tokens that are not allowed and those that would complete a bad word get minus infinity, then biases are
 //! added, then the penalties of repetition, frequency and presence apply, in this order. Repetition looks at prompt and completion, the
@@ -50,7 +50,7 @@ impl Default for LogitControls {
 pub(super) struct Occurrences(BTreeMap<u32, u32>);
 
 impl Occurrences {
-    /// Of a prompt; empty when `controls` has no penalty that needs it.
+    /// Counts the tokens of a prompt; empty when `controls` has no penalty that needs it.
     pub(super) fn of_prompt(controls: &LogitControls, prompt: &[u32]) -> Self {
         let counted: &[u32] = if controls.repetition_penalty == 1.0 {
             &[]

@@ -1,4 +1,4 @@
-//! What is refused, and what costs nothing.
+//! Tests of refused controls, and of controls that cost nothing.
 
 use super::*;
 

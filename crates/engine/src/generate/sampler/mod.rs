@@ -41,7 +41,7 @@ pub(super) struct Draw<'a> {
     pub(super) position: u64,
 }
 
-/// What a request changes about the logits, and what that depends on.
+/// The changes that a request makes to the logits, and the state that they depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Changes<'a> {
     pub(super) controls: &'a LogitControls,
@@ -50,7 +50,7 @@ pub(super) struct Changes<'a> {
     pub(super) occurrences: &'a Occurrences,
 }
 
-/// What a completion has to keep to.
+/// The format that a completion keeps to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Formatted<'a> {
     pub(super) constraint: &'a Constraint,

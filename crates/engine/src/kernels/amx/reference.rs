@@ -1,4 +1,4 @@
-//! What TDPBF16PS computes, in portable Rust.
+//! The computation of TDPBF16PS, in portable Rust.
 
 /// The element `first` with the products of `left` and `right` added: numbers of the format bfloat16, one of each for every k.
 pub(crate) fn chain(first: f32, products: impl IntoIterator<Item = (f32, f32)>) -> f32 {

@@ -11,7 +11,7 @@ use crate::kernels::amx::reference::{self, flushed};
 use crate::kernels::element::{Bf16, Number};
 use crate::kernels::pack::Packed;
 
-/// What a tier that multiplies bfloat16 numbers computes, in portable Rust.
+/// The product of a tier that multiplies bfloat16 numbers, in portable Rust.
 fn chain(tier: Tier, first: f32, products: impl Iterator<Item = (f32, f32)>) -> f32 {
     if tier == Tier::Amx {
         return reference::chain(first, products);

@@ -59,7 +59,7 @@ pub(crate) struct Packed {
     width: usize,
 }
 
-/// What an operand is, which decides in what format it is kept and multiplied.
+/// The kind of an operand, which decides in which format it is kept and multiplied.
 #[derive(Clone, Copy)]
 enum Role {
     /// Weights of a format. A tier that multiplies numbers of this format does so.
@@ -68,7 +68,7 @@ enum Role {
     Widened(WeightDtype),
     /// Weights in int8 of a model whose other weights have a format.
     Int8(WeightDtype),
-    /// What meets activations or gradients of a model whose weights have a format: kept in f32, unless the tier multiplies that format.
+    /// An operand beside activations or gradients of a model whose weights have a format: kept in f32, unless the tier multiplies that format.
     Activations(WeightDtype),
 }
 

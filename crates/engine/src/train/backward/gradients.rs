@@ -31,7 +31,7 @@ impl ParameterGradients<'_> {
         }
     }
 
-    /// What an adapter adds to the gradient of a site's input; see [`AdapterGradients::input`].
+    /// The addition of an adapter to the gradient of a site's input; see [`AdapterGradients::input`].
     pub(in crate::train) fn adapted_input(
         &self,
         pass: Pass<'_>,

@@ -41,7 +41,7 @@ pub(crate) struct Head<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Scored<'a> {
     pub(crate) targets: &'a [Target],
-    /// What normalises the logits of each.
+    /// The normaliser of the logits of each.
     pub(crate) statistics: &'a [RowStatistics],
     /// The gradient of the log-probability of each.
     pub(crate) grad_logprobs: &'a [f32],

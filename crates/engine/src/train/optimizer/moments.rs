@@ -1,4 +1,4 @@
-//! What an optimizer keeps between steps: the moments of the flat parameters, in f32 or in bfloat16.
+//! The state of an optimizer between steps: the moments of the flat parameters, in f32 or in bfloat16.
 //!
 //! The noise that rounds a moment to bfloat16 is a function of the step, the parameter's name and the element alone, so it is the same in
 //! every run, for any number of threads, and in a run that goes on from a checkpoint.

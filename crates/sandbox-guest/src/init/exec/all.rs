@@ -19,7 +19,7 @@ use crate::wire::{Event, Finish, Sizes};
 /// One for the exec that runs, and one for the exec whose zygote is forked meanwhile.
 const CLEAN_LAYERS: usize = 2;
 
-/// What kind of process has ended.
+/// The kind of process that has ended.
 pub(in crate::init) enum Reaped {
     /// The sandbox's sole exec, with what to collect at its end.
     Sole(u64, Finish),

@@ -72,7 +72,7 @@ pub(super) struct Led {
     enclosure: Option<Enclosure>,
 }
 
-/// What is needed at the end of an exec that leaves nothing behind.
+/// The state for the end of an exec that leaves nothing behind.
 pub(super) struct Enclosure {
     finish: Finish,
     layer: Option<Layer>,
@@ -126,7 +126,7 @@ impl Enclosure {
     }
 }
 
-/// What was made for a program after its zygote was forked.
+/// The resources that were made for a program after its zygote was forked.
 pub(super) struct Finds {
     pub(super) layer: Option<Layer>,
     pub(super) network: Option<RawFd>,

@@ -1,4 +1,4 @@
-//! What all calls share: the number of connections and how long one may be useless, how many bytes of requests and
+//! The limits that all calls share: the number of connections and how long one may be useless, how many bytes of requests and
 //! results may be in memory and how slowly they may come, and the load that each reply reports.
 //!
 //! It knows nothing about single calls.

@@ -25,7 +25,7 @@ const KEEP: Duration = Duration::from_secs(600);
 const REMEMBER: Duration = Duration::from_secs(3600);
 /// How many keys without a result are remembered: at 300 runs a second those of 28 minutes.
 const MAX_REMEMBERED: usize = 500_000;
-/// What a kept result takes beside its message.
+/// The bytes of a kept result beside its message.
 const ENTRY_BYTES: usize = 512;
 /// The bound of all kept results together.
 const MAX_KEPT_BYTES: usize = 256 << 20;
