@@ -1,4 +1,4 @@
-/** What other parts of prl use of `ts/environments` and users do not: nothing of it is public. */
+/** Exports of `ts/environments` for other parts of prl. They are not public. */
 export { isEnvironment } from "./model/environment.ts";
 export {
   environmentReference,

@@ -1,4 +1,4 @@
-/** What happened in a rollout, as it travels and is counted: all that a process needs that runs no environment. Nothing of it is public. */
+/** The records of a rollout, as they travel and are counted, for processes that run no environment. They are not public. */
 export {
   type Episode,
   episodeSchema,

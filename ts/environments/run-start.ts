@@ -1,4 +1,4 @@
-/** What the start of a run needs of environments: it finds and checks them, and samples on none. Nothing of it is public. */
+/** Finds and checks environments for the start of a run, and samples on none. The exports are not public. */
 export { type EnvironmentOrigin, isBuiltin, loadEnvironment, locateEnvironment } from "./model/load-environment.ts";
 export { contentDigest } from "./packages/content-digest.ts";
 export {

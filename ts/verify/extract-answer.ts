@@ -78,7 +78,7 @@ function unboxed(content: string | null): string | null {
   return text;
 }
 
-/** What follows the last "the answer is": a formula, or the rest of the sentence. */
+/** Returns the text behind the last "the answer is": a formula, or the rest of the sentence. */
 function answerPhrase(text: string): string | null {
   const matches = [...text.matchAll(/answer\s+is\s*:?\s*/giu)];
   const last = matches.at(-1);

@@ -7,7 +7,7 @@ import { closedBoxes } from "./math/answer-text/boxes.ts";
  */
 const VERDICT = marker("final\\s+(?:judg(?:e)?ment|verdict)|judg(?:e)?ment|verdict");
 const ANSWER = marker("final\\s+answer|answer");
-/** What may stand around a choice that is the whole line, and around one at the end of a line: there quotation marks hold the judged text. */
+/** The characters around a choice that is the whole line, and around one at the end of a line: there quotation marks hold the judged text. */
 const WHOLE = /^[\s*_`'"“”(){}[\].:!$-]*$/u;
 const ENDING = /^[\s*_`(){}[\].:!$-]*$/u;
 const WORD = /[\p{L}\p{N}]/u;

@@ -1,5 +1,5 @@
 /**
- * What Python's `str.strip()` removes: its set differs from `String.prototype.trim` (U+001C to U+001F and U+0085, not
+ * Removes the characters of Python's `str.strip()`: its set differs from `String.prototype.trim` (U+001C to U+001F and U+0085, not
  * U+FEFF).
  */
 

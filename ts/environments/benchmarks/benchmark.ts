@@ -20,7 +20,7 @@ export type Mode = (typeof MODES)[number];
 /** A question as it travels in a task. `gold` and `group` are JSON. */
 export interface Question<Gold> {
   readonly prompt: string | readonly Message[];
-  /** What the scorers need. */
+  /** The inputs of the scorers. */
   readonly gold: Gold;
   /** A part of the benchmark that results are also given for: a subject, a level. */
   readonly group?: string;
@@ -28,7 +28,7 @@ export interface Question<Gold> {
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What is the same for all questions of a mode. */
+/** The settings that all questions of a mode share. */
 export interface AskContext<Row> {
   /** Worked examples, in the order in which they are shown. */
   readonly shots: readonly Row[];
@@ -75,7 +75,7 @@ export interface Protocol<Row, Gold> {
 export interface ScoringContext extends Pick<SandboxAccess, "sandboxes">, JudgeAccess {
   /** A file with the judge's prompt; null: the benchmark's own. */
   readonly judgePrompt: string | null;
-  /** What several scores of one reply share is made once. */
+  /** Parts that several scores of one reply share are made once. */
   readonly once: <Made>(key: string, make: () => Promise<Made>) => Promise<Made>;
   /** Aborted when the time of the score is up. */
   readonly signal: AbortSignal;
@@ -110,7 +110,7 @@ export interface Benchmark<Row extends object = never, Gold = unknown> {
   readonly needsJudge?: boolean;
   /** Numbers of the whole evaluation that follow from the means of the scores. */
   readonly derived?: (means: Readonly<Record<string, number>>) => Record<string, number>;
-  /** What a scorer gets: the text of the reply, or its calls as JSON, `[{"name": ..., "arguments": "..."}]`. Default `text`. */
+  /** The input of a scorer: the text of the reply, or its calls as JSON, `[{"name": ..., "arguments": "..."}]`. Default `text`. */
   readonly scored?: "text" | "calls";
   /** The day of a question, `2025-01-31`, where the benchmark grows: `since` and `until` choose by it. */
   readonly dayOf?: (row: Row) => string;

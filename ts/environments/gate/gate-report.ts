@@ -1,4 +1,4 @@
-/** What `prl env test` says of one thing that it looked at. */
+/** The report of `prl env test` on one thing that it looked at. */
 import type { Split } from "../../datasets/index.ts";
 
 /** `stated`: a number without a bound. `not checked` is never a pass: `what` names what is missing. */
@@ -15,12 +15,12 @@ export interface CheckRow {
   readonly part: "package" | "environment" | "gate";
   readonly check: string;
   readonly status: CheckStatus;
-  /** What was measured, or why nothing was. */
+  /** The values that were measured, or why none were. */
   readonly what: string;
   readonly failures: readonly CheckFailure[];
 }
 
-/** What is tried next, for a watcher that has to name code which never returns. */
+/** The next attempt, for a watcher that names code which never returns. */
 export interface Attempt {
   readonly check: string;
   readonly split: Split | null;

@@ -51,7 +51,7 @@ const EPSILON = 1e-9;
 const TIMED_TASKS = 2000;
 const TIMING_MS = 2_000;
 
-/** What a strategy may earn on average, and the share of tasks on which it may earn all. */
+/** The most that a strategy may earn on average, and the share of tasks on which it may earn all. */
 interface Most {
   readonly earned: number;
   readonly full: number;

@@ -1,4 +1,4 @@
-/** What a strategy earned over the tasks on which it was tried, as shares of what their gold replies earn. */
+/** The rewards of a strategy over the tasks on which it was tried, as shares of the rewards of their gold replies. */
 export interface Tried {
   readonly task: string;
   readonly reply: string;

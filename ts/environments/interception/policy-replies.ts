@@ -18,7 +18,7 @@ export function withOwnThinking(messages: readonly Message[], nodes: readonly Tr
   let here: (number | null)[] = [null];
   for (const [index, message] of messages.entries()) {
     const next = here.flatMap((parent) => children.get(parent) ?? []).filter((child) => says(nodes[child], message));
-    // Of several replies the newest is taken: an agent continues from the reply that it got last.
+    // The newest of several replies is taken: an agent continues from the reply that it got last.
     const own = nodes[Math.max(...next)];
     if (own === undefined) break;
     completed[index] = own.message;

@@ -1,4 +1,4 @@
-/** What an agent is answered when a turn fails. */
+/** The answer to an agent when a turn fails. */
 import type { Problem } from "../../dialects/index.ts";
 import { type ErrorCode, messageOf, PrlError } from "../../errors.ts";
 import { RolloutStop } from "../model/limits.ts";

@@ -64,7 +64,7 @@ export interface Interception {
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 const MAX_OPEN_BYTES = 16 * MAX_BODY_BYTES;
-/** Of one rollout, whose program must not keep out those of the others. */
+/** The bound of one rollout, whose program must not keep out those of the others. */
 const SHARE_OF_ONE = 1 / 4;
 const KEEP_ALIVE_MS = 3_000;
 const BODY_MS = 120_000;
@@ -78,7 +78,7 @@ const POLICY = { id: "policy", object: "model", created: 0, owned_by: "prl" };
 const COUNT_TOKENS = "/messages/count_tokens";
 const SSE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
 
-/** Of all agents of an env worker. What their requests hold is bounded by `BodyRoom`. */
+/** The bound of all agents of an env worker. `BodyRoom` bounds the bytes of their requests. */
 const MOST_CONNECTIONS = 4_096;
 
 export class InterceptionServer {

@@ -44,7 +44,7 @@ export interface Judge {
   /** The judge's choice; `prompt` should say what the choices are and how the verdict is written. */
   choose(prompt: string, choices: readonly string[]): Promise<string>;
   /**
-   * What `read` finds in the answer to a prompt; null: the answer has no verdict. `kind` names the reading: one prompt may be read in several ways.
+   * Resolves to the verdict that `read` finds in the answer to a prompt; null: the answer has no verdict. `kind` names the reading: one prompt may be read in several ways.
    */
   read<Verdict>(prompt: string, kind: string, read: (answer: string) => Verdict | null): Promise<Verdict>;
   /** Whether a reply says the same as the reference. An empty reply does not; the model is not asked then. */

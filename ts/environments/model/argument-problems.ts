@@ -1,4 +1,4 @@
-/** What is wrong with the arguments of an environment, in words. */
+/** Names the faults of the arguments of an environment, in words. */
 import { z } from "zod";
 
 import { nearest } from "../../config/index.ts";

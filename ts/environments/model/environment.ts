@@ -172,7 +172,7 @@ export interface EnvironmentDefinition<Config, Row extends object, Agent extends
   readonly name: string;
   readonly version: string;
   readonly tags?: readonly string[];
-  /** What it needs; checked before the run. */
+  /** The needs of the environment; they are checked before the run. */
   readonly requires?: Requirements;
   /** Arguments of the environment, `args` in the config file. */
   readonly config: z.ZodType<Config>;

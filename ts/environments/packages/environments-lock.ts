@@ -75,13 +75,13 @@ export async function writeLock(project: string, locked: Locked): Promise<void> 
   await atomicWriteJson(join(project, LOCK_FILE), lockDocument(locked));
 }
 
-/** What stands in such a file. */
+/** The content of such a file. */
 export function lockDocument(locked: Locked): object {
   const environments = Object.fromEntries(Object.entries(locked).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   return { format: FORMAT, environments };
 }
 
-/** What is installed now. */
+/** The packages that are installed now. */
 export async function describeInstalled({
   name,
   version,

@@ -1,5 +1,5 @@
 /**
- * What a package says that its environment needs: `"prl": { "needs": { ... } }` in package.json. `prl env install` shows it and asks.
+ * The needs of an environment, as its package declares them: `"prl": { "needs": { ... } }` in package.json. `prl env install` shows it and asks.
  *
  * A package that declares nothing needs nothing. The declaration grants nothing: sandboxes, keys and hosts come from the config of a run.
  */

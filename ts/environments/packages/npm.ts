@@ -12,7 +12,7 @@ const DEFAULT_TIMEOUT_MS = 600_000;
 /** From the request to end until the process is ended by force. */
 const GRACE_MS = 10_000;
 const MOST_OUTPUT = 64 * 2 ** 20;
-/** Of npm's messages, the end is kept for the code in it. */
+/** The end of npm's messages is kept for the code in it. */
 const KEPT_MESSAGES = 20_000;
 const ALWAYS = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"];
 
@@ -28,7 +28,7 @@ export interface NpmOptions {
   readonly onMessage?: ((text: string) => void) | undefined;
 }
 
-/** What npm's codes mean here. */
+/** The meaning of npm's codes here. */
 const CODES: Readonly<Record<string, { code: ErrorCode; advice: string }>> = {
   EINTEGRITY: {
     code: "PRL_ENVIRONMENT_INTEGRITY",

@@ -23,7 +23,7 @@ const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall"];
 /** Longest chain of environments that build on each other. */
 const DEEPEST = 50;
 
-/** What a package must be, by the name of the check, in the order in which they are made. */
+/** The demands on a package, by the name of the check, in the order in which they are made. */
 export const PACKAGE_CHECKS = {
   manifest: "it has an environment, for this version of the API",
   scripts: "npm runs none of its scripts where it is installed",
@@ -51,7 +51,7 @@ export function checkPackage(dir: string): void {
   for (const check of Object.values(CHECKS)) check(dir);
 }
 
-/** What is wrong with the package by one check; null: nothing. */
+/** Names the fault that one check finds in the package; null: none. */
 export function packageProblem(dir: string, check: PackageCheck): string | null {
   try {
     CHECKS[check](dir);

@@ -1,5 +1,5 @@
 /**
- * What `prl env push` found when it checked an environment, and sample rollouts: `"prl": { "report": ... }` in the published package.json, so
+ * The findings of `prl env push` when it checked an environment, and sample rollouts: `"prl": { "report": ... }` in the published package.json, so
  * that every npm registry keeps it and the page of a hub can show it.
  *
  * The report is what the author of the package says. A hub runs no code of packages, so it repeats none of the checks.

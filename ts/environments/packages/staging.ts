@@ -22,7 +22,7 @@ export interface StagedPackage extends EnvironmentPackage {
   readonly content: string;
 }
 
-/** What was fetched. */
+/** The package that was fetched. */
 export interface Staged {
   readonly packages: readonly StagedPackage[];
   readonly signatures: SignatureReport;

@@ -76,7 +76,7 @@ export async function runRollout<Config, Row extends object, Agent extends strin
   return toFrame(definition, request, seats.spoken, { clock, errors, end, scores });
 }
 
-/** What the environment's own rollout function works with. */
+/** The context of the environment's own rollout function. */
 function contextOf<Config, Row extends object, Agent extends string>(
   { config, rowOf }: EnvironmentParts<Config, Row, Agent>,
   request: RolloutRequest | EndpointRolloutRequest,

@@ -70,11 +70,11 @@ interface RenderedPrompt {
   /** Everything that the engine continues, the given beginning included. */
   readonly promptIds: Uint32Array;
   readonly begunIds: Uint32Array;
-  /** What is sampled begins inside the model's thinking. */
+  /** The sampled text begins inside the model's thinking. */
   readonly thinks: boolean;
 }
 
-/** What the policy is asked in one turn. */
+/** The request to the policy in one turn. */
 interface TurnRequest {
   readonly prompt: Prompt;
   readonly options: SampleOptions;

@@ -1,5 +1,5 @@
 /**
- * What an env worker is: version, seed, tokenizer and environments. A worker on another machine has to be what the orchestrator expects, because
+ * The identity of an env worker: version, seed, tokenizer and environments. A worker on another machine has to be what the orchestrator expects, because
  * each of them read a config by itself.
  */
 import { createHash } from "node:crypto";
@@ -48,7 +48,7 @@ export function identityDigest(identity: WorkerIdentity): string {
   return digest(canonicalJson(identity));
 }
 
-/** What differs between a worker's answer and what is expected; null: nothing. */
+/** Names the differences between a worker's answer and the expected one; null: none. */
 export function identityDifference(expected: WorkerIdentity, answer: unknown): string | null {
   const parsed = identitySchema.safeParse(answer);
   if (!parsed.success) return "its answer is of another program or version";

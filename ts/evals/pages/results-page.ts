@@ -92,7 +92,7 @@ async function readEnds(runDir: string): Promise<ReadonlyMap<string, Ends>> {
   return found;
 }
 
-/** Of equal ones the first stays. */
+/** The first of equal ones stays. */
 function keep(list: Sample[], sample: Sample, order: (a: Sample, b: Sample) => number): void {
   const place = list.findIndex((other) => order(sample, other) < 0);
   list.splice(place < 0 ? list.length : place, 0, sample);

@@ -57,7 +57,7 @@ export function checkBalance(text: string, options: { smallest?: boolean } = {})
 }
 
 export interface BalancedEquation {
-  /** Of the terms from left to right, the smallest whole numbers. */
+  /** The smallest whole numbers of the terms, from left to right. */
   readonly coefficients: readonly number[];
   readonly text: string;
 }

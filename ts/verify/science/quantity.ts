@@ -107,7 +107,7 @@ function judge(gold: Quantity | null, answer: Quantity | null, options: VerifyQu
   const expected = toSi(gold.number.value, goldUnit);
   const difference = Math.abs(toSi(answer.number.value, answerUnit) - expected);
   const allowed = allowedDifference(gold, answer, { goldUnit, answerUnit }, options.tolerance ?? "gold");
-  // What doubles lose in two conversions, and a difference of exactly half a unit.
+  // Doubles lose this much in two conversions, and a difference may be exactly half a unit.
   const slack = 1e-12 * Math.max(Math.abs(expected), goldUnit.offset * goldUnit.factor);
   if (!(difference <= allowed * (1 + 1e-9) + slack)) return "different_value";
   return hasFigures(gold.number, answer.number, options.significantFigures) ? "equal" : "significant_figures";

@@ -11,7 +11,7 @@ export interface Unit {
   readonly dimension: Dimension;
   /** Coherent SI units in one of this. */
   readonly factor: number;
-  /** Of a temperature scale that stands alone: added to a value before the factor. 0 in compounds, where only steps count. */
+  /** The zero of a temperature scale that stands alone: added to a value before the factor. 0 in compounds, where only steps count. */
   readonly offset: number;
 }
 

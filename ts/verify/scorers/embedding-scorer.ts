@@ -69,7 +69,7 @@ function pooled(
   return mean;
 }
 
-/** Of length 1; a vector without a direction stays as it is. */
+/** Scales a vector to length 1; one without a direction stays as it is. */
 function unit(vector: Float32Array): Float32Array {
   const length = Math.hypot(...vector);
   return length > 0 ? vector.map((value) => value / length) : vector;

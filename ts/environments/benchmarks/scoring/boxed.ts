@@ -1,7 +1,7 @@
 /** The last \boxed of a reply, by the rule of the MATH paper's code (Hendrycks et al., 2021), which later graders copied. */
 
 /**
- * What is in the last box; null without one, or when it is not closed. A box without braces (`\boxed 5`) reaches to the next dollar sign.
+ * Returns the content of the last box; null without one, or when it is not closed. A box without braces (`\boxed 5`) reaches to the next dollar sign.
  * `\fbox` counts as a box that has no content: the published code fails on it.
  */
 export function lastBoxed(text: string): string | null {

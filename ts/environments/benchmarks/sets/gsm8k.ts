@@ -20,7 +20,7 @@ const data: PinnedData = {
 };
 const training: PinnedData = { ...data, split: "train", rows: 7_473, sha256: {} };
 
-/** What lm-evaluation-harness removes from both sides before it compares them. */
+/** The characters that lm-evaluation-harness removes from both sides before it compares them. */
 const IGNORED = [/,/gu, /\$/gu, /^[\s\S]*#### /gu, /\.$/gu];
 const matches = (given: string, gold: string): boolean =>
   exactMatch(given, gold, { ignore: IGNORED, ignoreCase: true });

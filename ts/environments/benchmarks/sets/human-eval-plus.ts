@@ -8,7 +8,7 @@ const row = z.object({ task_id: z.string(), prompt: z.string(), entry_point: z.s
 type Row = z.output<typeof row>;
 
 interface Gold {
-  /** What a reply in text form continues; null in chat form, where the reply has the whole program. */
+  /** The text that a reply in text form continues; null in chat form, where the reply has the whole program. */
   readonly begun: string | null;
   readonly tests: string;
   /** Functions of the program that the tests use. */

@@ -1,4 +1,4 @@
-/** What a registry's folder has of one package: its newest version, README, and all versions. Nothing of the package runs. */
+/** The record of one package in a registry's folder: its newest version, README, and all versions. Nothing of the package runs. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,5 +1,5 @@
 /**
- * What a hub answers itself: the search of npm's registries, `GET /-/v1/search`, and its pages, below `/-/hub/`, to which `/` leads. Every other
+ * The requests that a hub answers itself: the search of npm's registries, `GET /-/v1/search`, and its pages, below `/-/hub/`, to which `/` leads. Every other
  * request is the registry's. Requests that change a package are noted in the index.
  *
  * Readers of a private hub prove themselves to the registry: it is asked who they are with their own header.

@@ -1,4 +1,4 @@
-/** What stands in \boxed{...}. */
+/** Reads the content of \boxed{...}. */
 import { balancedEnds } from "../../balanced.ts";
 
 export interface Place {
@@ -32,7 +32,7 @@ export function closedBoxes(text: string): Place[] {
 const NAME = String.raw`(?:([a-zA-Z](?:_\w|_\{\w+\})?|[A-Z]{2,3})\s*=[\s$]*)?`;
 const BLANK = String.raw`(?:[\s$]|\\(?:q?quad|[,;:! ]))*`;
 const WORD = String.raw`(?:(?:\\(?:text\w*|mathrm)\s*\{\s*)?(?:and|or)(?:\s*\})?|\\(?:lor|land|vee))`;
-/** What joins two boxes to one list. */
+/** The words that join two boxes to one list. */
 const JOINT = new RegExp(`^${BLANK}(?:[,;]${BLANK}(?:${WORD})?|${WORD})${BLANK}${NAME}$`, "u");
 const NAMED = new RegExp(`(?<![a-zA-Z\\\\])${NAME}$`, "u");
 const LONGEST_JOINT = 100;

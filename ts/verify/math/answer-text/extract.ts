@@ -63,7 +63,7 @@ export function afterThinking(text: string): string | null {
   return close >= 0 ? text.slice(close + "</think>".length) : text;
 }
 
-/** What follows a phrase, to the end of its formula or sentence. */
+/** Returns the text behind a phrase, to the end of its formula or sentence. */
 function phrases(text: string, phrase: RegExp): Place[] {
   return Array.from(text.matchAll(phrase), (match) => {
     const start = match.index + match[0].length;

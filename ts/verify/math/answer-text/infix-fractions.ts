@@ -5,7 +5,7 @@ const COMMAND: Readonly<Record<string, string>> = { over: "\\frac", choose: "\\b
 /** More of them than anyone writes. */
 const MOST = 200;
 
-/** What stands between the braces around the command is its two arguments; without braces the whole text is. */
+/** The texts between the braces around the command are its two arguments; without braces the whole text is. */
 export function prefixFractions(text: string): string {
   let out = text;
   for (let count = 0; count < MOST; count++) {

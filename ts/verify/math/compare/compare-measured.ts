@@ -30,7 +30,7 @@ export function compareMeasured(left: Expression, right: Expression, precision: 
   return residues ?? (sameValue(gold, answer, precision) || sameButUnit(gold, answer, precision));
 }
 
-/** What has infinity among its parts, and not only as the bound of an integral, a limit or a sum. */
+/** Whether a value has infinity among its parts, and not only as the bound of an integral, a limit or a sum. */
 function isInfinite(expression: Expression): boolean {
   return some(
     mapNodes(expression, (node) => (isForm(node) ? number(0) : null)),

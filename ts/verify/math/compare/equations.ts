@@ -17,7 +17,7 @@ export function isEquation(expression: Expression): expression is Relation {
 }
 
 /**
- * What is said to equal a name: `x = 5`, `f(x) = 2x`, `x = 5 + 6 = 11` (the last side), and chains without any symbol, whose last side
+ * Returns the value that an equation gives a name: `x = 5`, `f(x) = 2x`, `x = 5 + 6 = 11` (the last side), and chains without any symbol, whose last side
  * counts. `x = 1/3 ≈ 0.33` keeps the exact side. Null for other equations.
  */
 export function assigned(expression: Expression): { name: string | null; value: Expression } | null {

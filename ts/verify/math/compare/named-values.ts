@@ -76,7 +76,7 @@ function areRoots(named: Named): boolean {
   return named.every(([name]) => name.includes("_") && name.split("_")[0] === letter);
 }
 
-/** Of x = 2 or x = 3 the values. */
+/** Returns the values of "x = 2 or x = 3". */
 function membersOf(plain: Expression): readonly Expression[] {
   if (plain.kind === "relation" && plain.operators[0] === "in") return membersOf(plain.sides[1] ?? plain);
   if (plain.kind !== "tuple" && plain.kind !== "set") return [plain];

@@ -1,4 +1,4 @@
-/** What stands behind a backslash: fractions, roots, functions, sums, matrices. */
+/** Reads the commands behind a backslash: fractions, roots, functions, sums, matrices. */
 import { call, children, type Expression, mapLeaves, number, quotient } from "../values/expression.ts";
 import { derivative, integral, limit, operand } from "./parse-calculus.ts";
 import { parseBrackets } from "./parse-brackets.ts";
@@ -192,7 +192,7 @@ function severalArguments(parser: Parser): Expression[] {
   return inner.kind === "tuple" && inner.brackets === "" ? [...inner.items] : [inner];
 }
 
-/** What a function takes without brackets: factors up to the next sign. With brackets: just those. */
+/** Reads the argument of a function without brackets: factors up to the next sign. With brackets: just those. */
 function factorArgument(parser: Parser): Expression {
   if (parser.takeSign("(")) {
     // sin(x)^2 is the square of the sine: the brackets are the argument.

@@ -1,4 +1,4 @@
-/** What may stand behind a value: a percent word, degrees, a unit. */
+/** Reads the word behind a value: a percent word, degrees, a unit. */
 import { type Expression, product, some } from "../values/expression.ts";
 import type { Parser } from "./parser.ts";
 import type { Token } from "./tokens.ts";

@@ -21,7 +21,7 @@ export function parseWord(parser: Parser, token: WordToken): Expression {
   const chosen = token.text === "C" ? parser.attempt(() => combinations(parser)) : null;
   if (chosen !== null) return chosen;
   const letters = Array.from(token.text);
-  // What stands behind letters belongs to the last of them: xy^2 is x times y^2.
+  // An index or exponent behind letters belongs to the last of them: xy^2 is x times y^2.
   const last = letters.length > 1 && isRaised ? letters.pop() : undefined;
   if (last !== undefined) parser.replace(0, { ...token, text: last, spaced: false });
   return product(letters.map((name) => letter(parser, name, token.text.length === 1)));

@@ -17,7 +17,7 @@ const GROUPED = /(?<!\d,)\d{1,3}(?:,\d{3})+(?!\d|,\d)(?:\.\d+)?/uy;
 const GROUPED_IN_BRACKETS = /(?<!\d,)[1-9]\d{0,2}(?:,\d{3})*,0\d{2}(?:,\d{3})*(?!\d|,\d)/uy;
 const NUMBER =
   /(?:\d{1,3}(?: \d{3})+(?!\d)(?:\.\d+)?|\d+\.\d+|\.\d+|\d+\.(?=\\overline|\\bar|\\dot|\(\d+\))|\d+)(?:[eE][+-]?\d+(?![\d.]))?/uy;
-/** What repeats after the digits of a decimal: \overline{3}, \bar{3}, \bar 3, (3). */
+/** The repeating digits of a decimal: \overline{3}, \bar{3}, \bar 3, (3). */
 const REPEATING = /\\(?:overline|bar|overbar)\s*(?:\{\s*(\d+)\s*\}|(\d))|\((\d+)\)/uy;
 /** \dot{1}42\dot{7}, \dot 3. */
 const DOTTED = /\\dot\s*(?:\{\s*(\d)\s*\}|(\d))(?:(\d*)\\dot\s*(?:\{\s*(\d)\s*\}|(\d)))?/uy;

@@ -4,7 +4,7 @@ import { call, type Expression, number, product, quotient, sum, symbolsOf } from
 const ZERO = number(0);
 const ONE = number(1);
 
-/** Of a function, at its argument. */
+/** The derivative of a function, at its argument. */
 const SLOPES: Readonly<Record<string, (u: Expression) => Expression>> = {
   sin: (u) => call("cos", u),
   cos: (u) => minus(call("sin", u)),

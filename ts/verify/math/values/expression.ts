@@ -1,7 +1,7 @@
-/** What an answer means, as a tree. Types and constructors only. */
+/** The meaning of an answer, as a tree. Types and constructors only. */
 import { integer, type Rational } from "./rational.ts";
 
-/** What stood between the items of a list; "," when nothing else did. */
+/** The text between the items of a list; "," when there was no other. */
 export type Joined = "," | "and" | "or";
 
 export type RelationOperator = "=" | "<" | "<=" | ">" | ">=" | "!=" | "in" | "~";
@@ -133,7 +133,7 @@ export function sameTree(a: Expression, b: Expression): boolean {
   return left.every((child, index) => right[index] !== undefined && sameTree(child, right[index]));
 }
 
-/** What a node says beside its children. */
+/** The values of a node beside its children. */
 function own(node: Expression): string {
   switch (node.kind) {
     case "number":

@@ -46,7 +46,7 @@ function integrate(f: RealFunction, low: number, high: number): Complex | null {
   let agreed = 0;
   for (let level = 0; level < LEVELS; level++) {
     const step = 2 ** -level;
-    // Of the points of the level before only those between are new.
+    // Only the points between those of the level before are new.
     for (let k = Math.ceil(-WIDEST / step); k * step <= WIDEST; k++) {
       if (level > 0 && k % 2 === 0) continue;
       const value = term(k * step);

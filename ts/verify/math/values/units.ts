@@ -33,7 +33,7 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   hz: "Hz",
   ml: "mL",
 };
-/** What the table does not measure: which money or scale it is, and how much of it. */
+/** The part that the table does not measure: which money or scale it is, and how much of it. */
 const OWN: Readonly<Record<string, readonly [own: string, factor: number]>> = {
   dollar: ["usd", 1],
   usd: ["usd", 1],

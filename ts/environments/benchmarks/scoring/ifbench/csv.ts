@@ -23,7 +23,7 @@ export function csvRows(text: string, delimiter: string): string[][] {
     else if (sign === delimiter) {
       row.push(field ?? "");
       field = null;
-      // What follows a delimiter is a field, even when it is empty.
+      // Text behind a delimiter is a field, even when it is empty.
       if (text[at + 1] === "\n" || at + 1 === text.length) field = "";
     } else if (sign === "\n") endRow();
     else field = (field ?? "") + sign;

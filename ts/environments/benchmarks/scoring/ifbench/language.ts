@@ -1,5 +1,5 @@
 /**
- * What two of IFBench's checks need of the language: whether a word is a verb, and its number of syllables. The grader asks NLTK's tagger and a
+ * Answers the questions of two of IFBench's checks about a language: whether a word is a verb, and its number of syllables. The grader asks NLTK's tagger and a
  * dictionary of 12,000 words; here rules and a list of the verbs that replies begin with decide, so that single verdicts can differ.
  */
 

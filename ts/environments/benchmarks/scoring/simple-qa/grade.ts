@@ -14,7 +14,7 @@ export interface Asked {
   readonly reply: string;
 }
 
-/** What a template has in place of question, right answer and reply. */
+/** The placeholders of a template for question, right answer and reply. */
 const PLACES = { "{question}": "question", "{target}": "target", "{predicted_answer}": "reply" } as const;
 
 /**

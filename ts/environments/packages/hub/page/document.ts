@@ -47,7 +47,7 @@ for(const key of keys)key.addEventListener("click",()=>{
 show();
 `;
 
-/** What a page may load: its own style, its own script. A server says the same in a header. */
+/** The sources that a page may load: its own style, its own script. A server says the same in a header. */
 export const CONTENT_POLICY = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${createHash("sha256").update(SCRIPT).digest("base64")}'; base-uri 'none'; form-action 'none'`;
 
 export interface Document {

@@ -20,7 +20,7 @@ export function homeFrom(path: string): string {
   return `${"../".repeat(path.split("/").length - 1)}${LISTING_PATH}`;
 }
 
-/** What a path names: a package, a category, or null. */
+/** Reads the thing that a path names: a package, a category, or null. */
 export function pageOf(path: string): { kind: "listing" } | { kind: "package" | "tasks"; name: string } | null {
   if (path === LISTING_PATH || path === "") return { kind: "listing" };
   const [, folder, name] = /^(environments|tasks)\/((?:@[^/]+\/)?[^/]+)\/(?:index\.html)?$/u.exec(path) ?? [];
