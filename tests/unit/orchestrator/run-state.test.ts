@@ -7,7 +7,7 @@ import { RunState } from "../../../ts/orchestrator/checkpoint/run-state.ts";
 
 const FRESH = { opened: 0, pending: [] as never[] };
 
-/** What a pool and the tasks say is of now; the state of a checkpoint may be of earlier. */
+/** `now` is what pool and tasks say from here on; the state of a checkpoint may be from an earlier moment. */
 function stateOf(assembled: AssembledBatches, now: { opened: number; pending: never[] } = FRESH): RunState {
   return new RunState({
     assembled,
