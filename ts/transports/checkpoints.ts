@@ -245,10 +245,15 @@ async function verifyFiles(dir: string, files: z.output<typeof halfSchema>["file
   }
 }
 
-/** Deletes whole checkpoints that the rules do not keep now that `newest` is whole; returns their steps. */
+/**
+ * Deletes checkpoints that the rules do not keep now that `newest` is whole; returns their steps. What is left of one whose deletion was interrupted goes too,
+ * and takes no place among those that stay.
+ */
 export async function pruneCheckpoints(root: string, newest: number, rules: CheckpointRules): Promise<number[]> {
   const older = (await stepsIn(root)).filter((step) => step < newest);
-  const gone = older.filter((step) => !staying([...older, newest], rules).has(step));
+  const joined = await Promise.all(older.map((step) => isJoined({ root }, step)));
+  const stays = staying([...older.filter((_, i) => joined[i] === true), newest], rules);
+  const gone = older.filter((step) => !stays.has(step));
   for (const step of gone) {
     // Without its manifest the checkpoint does not exist any more, even if the deletion is interrupted.
     await rm(join(checkpointDir(root, step), MANIFEST_FILE), { force: true });

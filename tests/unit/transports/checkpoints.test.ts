@@ -128,6 +128,13 @@ describe("checkpoints", () => {
     expect(await stepsThere()).toEqual([8, 16]);
   });
 
+  test("the rest of one whose removal was interrupted goes, and takes no place among those that stay", async () => {
+    for (const step of [1, 2, 3]) await save(step);
+    await rm(join(root, "step_2", "manifest.json"));
+    expect(await pruneCheckpoints(root, 3, { ...recovery, interval: 1, keep_last: 2 })).toEqual([2]);
+    expect(await stepsThere()).toEqual([1, 3]);
+  });
+
   test("the last step always has one, and only recovery means only the newest", () => {
     const steps = Array.from({ length: 25 }, (_, i) => i + 1);
     expect(steps.filter((step) => isCheckpointStep(step, recovery, 25))).toEqual([10, 20, 25]);
