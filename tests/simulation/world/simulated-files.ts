@@ -1,5 +1,6 @@
 /** `node:fs/promises` in virtual time: each call is done in one moment, on real files, and takes a while from the seed. The disk may be full. */
 import fs from "node:fs";
+import { join } from "node:path";
 
 import type { World } from "./world.ts";
 
@@ -9,7 +10,7 @@ type Data = string | Uint8Array;
 /** Calls that need room. */
 const WRITES = new Set(["mkdir", "appendFile", "copyFile", "mkdtemp", "symlink"]);
 const SAME =
-  "access chmod copyFile lstat mkdir mkdtemp readFile readdir readlink realpath rename rm rmdir stat statfs symlink truncate unlink utimes appendFile".split(
+  "access chmod copyFile lstat mkdir mkdtemp readFile readdir readlink realpath rename rmdir stat statfs symlink truncate unlink utimes appendFile".split(
     " ",
   );
 
@@ -25,6 +26,12 @@ export function simulatedFiles(world: World): Map<string, Call> {
       }),
     );
   }
+  calls.set("rm", async (path, options) => {
+    if (world.removesEntries)
+      for (const entry of entriesBelow(String(path)))
+        await world.operation(() => fs.rmSync(entry, { recursive: true, force: true }));
+    return world.operation(() => fs.rmSync(path as string, options as fs.RmOptions));
+  });
   calls.set("open", async (path, flags = "r", mode?: unknown) => {
     const fd = await world.operation(() => fs.openSync(path as string, flags as string, mode as number | undefined));
     return new SimulatedFile(world, fd);
@@ -38,6 +45,17 @@ export function simulatedFiles(world: World): Map<string, Call> {
     });
   });
   return calls;
+}
+
+/** Everything in a folder, each entry before the folder that it is in, a manifest after the folders beside it; nothing for a file. */
+function entriesBelow(path: string): string[] {
+  if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  const entries = fs
+    .readdirSync(path)
+    .toSorted()
+    .toReversed()
+    .map((name) => join(path, name));
+  return entries.flatMap((entry) => [...entriesBelow(entry), entry]);
 }
 
 async function collected(data: Data | AsyncIterable<string>): Promise<Data> {

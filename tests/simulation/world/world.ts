@@ -53,6 +53,8 @@ export class World {
   readonly processes: SimulatedProcess[] = [];
   events = 0;
   isDiskFull = false;
+  /** A folder is removed entry by entry, so that a process may be killed when some are left. */
+  removesEntries = false;
   readonly #due = new MinHeap<Due>();
   #calls = 0;
   #failure: { readonly error: unknown } | null = null;
