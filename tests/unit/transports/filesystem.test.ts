@@ -7,18 +7,16 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { PrlError } from "../../../ts/errors.ts";
 import {
   buildBatch,
-  digest,
   openSafetensors,
   packSequences,
   WeightPublisher,
   readManifest,
   writeBatch,
-  writeSafetensors,
   type Batch,
   type Sample,
-  type StagedWeights,
 } from "../../../ts/native/index.ts";
 import { filesystemRollouts, filesystemWeights, rolloutsDir } from "../../../ts/transports/index.ts";
+import { stagedWeights } from "./staged-weights.ts";
 
 let runDir: string;
 beforeEach(async () => {
@@ -151,34 +149,10 @@ describe("weights by folders", () => {
   const folders = async () =>
     (await readdir(join(runDir, "weights"))).filter((name) => !name.startsWith(".")).toSorted();
 
-  /** Weights of which `changed` of 1,000 elements differ from those that are all 7. */
-  function save(dtype: "F32" | "BF16", changed = 0) {
-    return async (dir: string): Promise<StagedWeights> => {
-      const elements = dtype === "F32" ? new Float32Array(1000).fill(7) : new Uint16Array(1000).fill(7);
-      elements.fill(8, 0, changed);
-      const data = new Uint8Array(elements.buffer);
-      const written = await writeSafetensors(join(dir, "model.safetensors"), { w: { dtype, shape: [1000], data } });
-      await writeFile(join(dir, "config.json"), "{}");
-      return { digest: await versionDigest(dir), shards: [{ file: "model.safetensors", ...written }] };
-    };
-  }
-
-  /** By the specification of crates/weights/README.md. */
-  async function versionDigest(dir: string): Promise<string> {
-    const file = await openSafetensors(join(dir, "model.safetensors"));
-    const { dtype, shape, data } = file.tensor("w");
-    file.close();
-    const u64 = (value: number) => Buffer.from(BigUint64Array.of(BigInt(value)).buffer);
-    const text = (value: string) => Buffer.concat([u64(value.length), Buffer.from(value)]);
-    const hash = Buffer.from(BigUint64Array.of(BigInt(`0x${digest(data)}`)).buffer);
-    const head = [text("w"), text(dtype), u64(shape.length), ...shape.map(u64), u64(data.length), hash];
-    return digest(Buffer.concat(head));
-  }
-
   test("arrive with manifest and canary, exactly", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
     const waiting = weights.receive(0, { deadlineMs: 5_000, signal: never });
-    const published = await weights.publish(0, save("F32"), canary);
+    const published = await weights.publish(0, stagedWeights("F32"), canary);
     expect(await waiting).toMatchObject(published);
     expect(published).toMatchObject({ dir: join(runDir, "weights", "step_0"), manifest: { version: 0, canary } });
     await weights.close();
@@ -186,13 +160,13 @@ describe("weights by folders", () => {
 
   test("only the newest stay, and a version is not there before its files are", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
-    for (let version = 0; version < 5; version++) await weights.publish(version, save("F32", version), null);
+    for (let version = 0; version < 5; version++) await weights.publish(version, stagedWeights("F32", version), null);
     expect(await folders()).toEqual(["step_3", "step_4"]);
     await expect(weights.receive(2, soon)).rejects.toMatchObject({ code: "PRL_DEADLINE" });
     const failed = weights.publish(
       5,
       async (dir) => {
-        await save("F32")(dir);
+        await stagedWeights("F32")(dir);
         throw new PrlError("PRL_WEIGHTS_IO", "disk full");
       },
       null,
@@ -206,13 +180,13 @@ describe("weights by folders", () => {
 
   test("that someone reads stay until he releases them", async () => {
     const weights = filesystemWeights(runDir, { keep: 1 });
-    await weights.publish(0, save("F32"), null);
+    await weights.publish(0, stagedWeights("F32"), null);
     const received = await weights.receive(0, soon);
-    await weights.publish(1, save("F32", 1), null);
-    await weights.publish(2, save("F32", 2), null);
+    await weights.publish(1, stagedWeights("F32", 1), null);
+    await weights.publish(2, stagedWeights("F32", 2), null);
     expect(await folders()).toEqual(["step_0", "step_2"]);
     await received.release();
-    await weights.publish(3, save("F32", 3), null);
+    await weights.publish(3, stagedWeights("F32", 3), null);
     expect(await folders()).toEqual(["step_3"]);
     await weights.close();
   });
@@ -220,7 +194,9 @@ describe("weights by folders", () => {
   test("of 16 bits travel as what changed and arrive whole", async () => {
     const [trainer, orchestrator] = [filesystemWeights(runDir, { keep: 2 }), filesystemWeights(runDir, { keep: 2 })];
     for (let version = 0; version < 4; version++) {
-      const { manifest } = await trainer.publish(version, save("BF16", version), canary, { full: version === 3 });
+      const { manifest } = await trainer.publish(version, stagedWeights("BF16", version), canary, {
+        full: version === 3,
+      });
       expect(manifest.encoding).toBe(version === 0 || version === 3 ? "full" : "sparse");
       const received = await orchestrator.receive(version, soon);
       expect(received.manifest).toMatchObject({ version, digest: manifest.digest, encoding: "full", canary });
@@ -238,7 +214,7 @@ describe("weights by folders", () => {
 
   test("whose base is lost are asked for in full", async () => {
     const trainer = filesystemWeights(runDir, { keep: 4 });
-    for (let version = 0; version < 3; version++) await trainer.publish(version, save("BF16", version), null);
+    for (let version = 0; version < 3; version++) await trainer.publish(version, stagedWeights("BF16", version), null);
     await rm(join(runDir, "weights", "step_1"), { recursive: true });
     const orchestrator = filesystemWeights(runDir, { keep: 4 });
     const received = await orchestrator.receive(2, { deadlineMs: 10_000, signal: never });
@@ -260,7 +236,8 @@ describe("weights by folders", () => {
       .mockImplementation(() => new Promise((resolve) => (serve = () => resolve(false))));
     const trainer = filesystemWeights(runDir, { keep: 4 });
     try {
-      for (let version = 0; version < 3; version++) await trainer.publish(version, save("BF16", version), null);
+      for (let version = 0; version < 3; version++)
+        await trainer.publish(version, stagedWeights("BF16", version), null);
       await vi.waitFor(() => expect(serving).toHaveBeenCalledTimes(1), 5_000);
       await delay(700);
       expect(serving).toHaveBeenCalledTimes(1);
@@ -276,41 +253,41 @@ describe("weights by folders", () => {
     const serving = vi.spyOn(WeightPublisher.prototype, "serveFullRequest");
     onTestFinished(() => serving.mockRestore());
     const trainer = filesystemWeights(runDir, { keep: 4 });
-    for (let version = 0; version < 3; version++) await trainer.publish(version, save("BF16", version), null);
+    for (let version = 0; version < 3; version++) await trainer.publish(version, stagedWeights("BF16", version), null);
     serving.mockRejectedValueOnce(new PrlError("PRL_WEIGHTS_IO", "disk full"));
     await rm(join(runDir, "weights", "step_1"), { recursive: true });
     const orchestrator = filesystemWeights(runDir, { keep: 4 });
     const received = await orchestrator.receive(2, { deadlineMs: 10_000, signal: never });
     expect(received.manifest).toMatchObject({ version: 2, encoding: "full" });
     await received.release();
-    expect((await trainer.publish(3, save("BF16", 3), null)).manifest.version).toBe(3);
+    expect((await trainer.publish(3, stagedWeights("BF16", 3), null)).manifest.version).toBe(3);
     await trainer.close();
   });
 
   test("of a trainer that was lost are served in full by the one in its place, before that publishes any", async () => {
     const lost = filesystemWeights(runDir, { keep: 4 });
-    for (let version = 0; version < 3; version++) await lost.publish(version, save("BF16", version), null);
+    for (let version = 0; version < 3; version++) await lost.publish(version, stagedWeights("BF16", version), null);
     await lost.close();
     await rm(join(runDir, "weights", "step_1"), { recursive: true });
     const trainer = filesystemWeights(runDir, { keep: 4 });
-    await trainer.takeOver(2, save("BF16", 2));
+    await trainer.takeOver(2, stagedWeights("BF16", 2));
     const orchestrator = filesystemWeights(runDir, { keep: 4 });
     const received = await orchestrator.receive(2, { deadlineMs: 10_000, signal: never });
     expect(received.manifest).toMatchObject({ version: 2, encoding: "full" });
     await received.release();
-    const next = await trainer.publish(3, save("BF16", 3), null);
+    const next = await trainer.publish(3, stagedWeights("BF16", 3), null);
     expect(next.manifest).toMatchObject({ version: 3, encoding: "sparse", base: { version: 2 } });
     await trainer.close();
   });
 
   test("whose base is lost are given up by name when a newer one comes in full first", async () => {
     const publisher = await WeightPublisher.open(join(runDir, "weights"));
-    for (let version = 0; version < 3; version++) await publisher.publish(version, save("BF16", version));
+    for (let version = 0; version < 3; version++) await publisher.publish(version, stagedWeights("BF16", version));
     await rm(join(runDir, "weights", "step_1"), { recursive: true });
     const orchestrator = filesystemWeights(runDir, { keep: 4 });
     const waiting = orchestrator.receive(2, { deadlineMs: 20_000, signal: never }).catch((error: unknown) => error);
     while (!(await readdir(join(runDir, "weights"))).includes("full.request")) await delay(5);
-    const { manifest } = await publisher.publish(3, save("BF16", 3));
+    const { manifest } = await publisher.publish(3, stagedWeights("BF16", 3));
     expect(manifest.encoding).toBe("full");
     expect(await waiting).toMatchObject({ code: "PRL_WEIGHTS_SUPERSEDED", cause: { code: "PRL_WEIGHTS_BASE" } });
     expect((await orchestrator.receive(3, soon)).manifest).toEqual(manifest);
@@ -319,8 +296,8 @@ describe("weights by folders", () => {
 
   test("of a folder that is written again are not there until it is whole", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
-    await weights.publish(0, save("F32"), null);
-    await weights.publish(1, save("F32", 1), null);
+    await weights.publish(0, stagedWeights("F32"), null);
+    await weights.publish(1, stagedWeights("F32", 1), null);
     let seen: Promise<unknown[]> = Promise.resolve([]);
     await weights.publish(
       0,
@@ -328,7 +305,7 @@ describe("weights by folders", () => {
         const refused = (version: number) => weights.receive(version, soon).catch((error: unknown) => error);
         seen = Promise.all([refused(0), refused(1)]);
         await seen;
-        return save("F32")(dir);
+        return stagedWeights("F32")(dir);
       },
       null,
     );
@@ -338,7 +315,7 @@ describe("weights by folders", () => {
 
   test("in the folder of another version are PRL_WEIGHTS_MANIFEST", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
-    const { dir } = await weights.publish(0, save("F32"), null);
+    const { dir } = await weights.publish(0, stagedWeights("F32"), null);
     await mkdir(join(runDir, "weights", "step_1"));
     await writeFile(join(runDir, "weights", "step_1", "manifest.json"), await readFile(join(dir, "manifest.json")));
     await expect(weights.receive(1, soon)).rejects.toMatchObject({ code: "PRL_WEIGHTS_MANIFEST" });
@@ -347,9 +324,9 @@ describe("weights by folders", () => {
 
   test("have one publisher at a time", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
-    await weights.publish(0, save("F32"), null);
+    await weights.publish(0, stagedWeights("F32"), null);
     const second = filesystemWeights(runDir, { keep: 2 });
-    await expect(second.publish(0, save("F32"), null)).rejects.toMatchObject({ code: "PRL_WEIGHTS_IO" });
+    await expect(second.publish(0, stagedWeights("F32"), null)).rejects.toMatchObject({ code: "PRL_WEIGHTS_IO" });
     await weights.close();
   });
 });
