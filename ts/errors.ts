@@ -69,6 +69,7 @@ export const ERROR_CODES = {
   PRL_WEIGHTS_DIGEST: "bytes do not match their digest",
   PRL_CHECKPOINT_CORRUPT: "a checkpoint is torn, malformed or damaged",
   PRL_CHECKPOINT_UNKNOWN: "there is no such checkpoint",
+  PRL_CHECKPOINT_FOREIGN: "a checkpoint, or a half of it, is of another run",
   PRL_WEIGHTS_BASE: "the version that a sparse one applies to is not there, or damaged",
   PRL_WEIGHTS_SUPERSEDED: "a version cannot be read, and there is a newer one in its place",
   PRL_WEIGHTS_MANIFEST: "a weight version's manifest is malformed",

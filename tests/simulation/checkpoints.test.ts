@@ -27,6 +27,7 @@ import { Disk, type Job } from "./world/disk.ts";
 beforeAll(observeAddon);
 
 const TEST = { timeout: IS_LONG ? 3_600_000 : 300_000 };
+const RUN = "r";
 const WEIGHTS = "weights.bin";
 const STATE = '{"tasks":{"drawn":0,"sources":{}},"worth":{},"admission":{"units":0,"rollouts":0},"pending":[]}';
 
@@ -80,7 +81,7 @@ class Run {
   }
 
   get writer(): CheckpointWriter {
-    return { root: this.root, run: "r", attempt: this.attempt };
+    return { root: this.root, run: RUN, attempt: this.attempt };
   }
 
   /** Both do their part after a step; false when the crash came first. */
@@ -111,7 +112,7 @@ class Run {
     this.disk.kill(this.trainer, this.orchestrator);
     const launcher = this.disk.start("launcher");
     const job = this.disk.begin(launcher, async () => {
-      const found = await findCheckpoint(this.root, request);
+      const found = await findCheckpoint(this.root, RUN, request);
       await dropLaterCheckpoints(this.root, found?.step ?? 0);
       return found?.step ?? 0;
     });
@@ -176,21 +177,21 @@ function joined(root: string): number[] {
 async function look({ checkpoints, damaged, step: upTo }: Model, { root }: Run): Promise<void> {
   expect(joined(root)).toEqual(ascending(checkpoints.keys()));
   const whole = [...checkpoints.keys()].filter((step) => !damaged.has(step));
-  if (whole.length > 0) expect((await findCheckpoint(root))?.step).toBe(Math.max(...whole));
+  if (whole.length > 0) expect((await findCheckpoint(root, RUN))?.step).toBe(Math.max(...whole));
   else if (checkpoints.size > 0)
-    await expect(findCheckpoint(root)).rejects.toMatchObject({ code: "PRL_CHECKPOINT_CORRUPT" });
-  else expect(await findCheckpoint(root)).toBeNull();
+    await expect(findCheckpoint(root, RUN)).rejects.toMatchObject({ code: "PRL_CHECKPOINT_CORRUPT" });
+  else expect(await findCheckpoint(root, RUN)).toBeNull();
   for (let step = 1; step <= upTo + 1; step++) {
     const attempt = checkpoints.get(step);
     if (attempt !== undefined && !damaged.has(step)) {
-      expect(await findCheckpoint(root, step)).toMatchObject({ step, attempt, skipped: [] });
+      expect(await findCheckpoint(root, RUN, step)).toMatchObject({ step, attempt, skipped: [] });
       const dir = join(root, `step_${step}`);
       expect(readFileSync(join(dir, "trainer", WEIGHTS), "utf8")).toBe(`${attempt} ${step}`);
       expect(await readOrchestratorState(dir)).toMatchObject({ step, opened: attempt });
     } else {
       const isThere = existsSync(join(root, `step_${step}`));
       const code = isThere ? "PRL_CHECKPOINT_CORRUPT" : "PRL_CHECKPOINT_UNKNOWN";
-      await expect(findCheckpoint(root, step)).rejects.toMatchObject({ code });
+      await expect(findCheckpoint(root, RUN, step)).rejects.toMatchObject({ code });
     }
   }
 }

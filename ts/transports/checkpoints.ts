@@ -188,27 +188,32 @@ export interface FoundCheckpoint {
 const MAX_LISTED = 8;
 
 /**
- * The newest whole checkpoint, or that of `step`; null when none was ever finished. Torn and damaged ones are passed over, unless one was
+ * The newest whole checkpoint of the run, or that of `step`; null when none was ever finished. Torn and damaged ones are passed over, unless one was
  * asked for by its step: then PRL_CHECKPOINT_CORRUPT says what is wrong with it, or PRL_CHECKPOINT_UNKNOWN which there are. When checkpoints
- * were finished and all of them are damaged, PRL_CHECKPOINT_CORRUPT says what is wrong with each.
+ * were finished and all of them are damaged, PRL_CHECKPOINT_CORRUPT says what is wrong with each. One of another run that is met on the way is
+ * PRL_CHECKPOINT_FOREIGN: passing over it would mean that it is removed as a later one.
  */
-export async function findCheckpoint(root: string, step: number | null = null): Promise<FoundCheckpoint | null> {
+export async function findCheckpoint(
+  root: string,
+  run: string,
+  step: number | null = null,
+): Promise<FoundCheckpoint | null> {
   const steps = (await stepsIn(root)).toSorted((a, b) => b - a);
   if (step !== null) {
     if (!steps.includes(step)) {
       const there = steps.length === 0 ? "there are none" : `there are ${steps.join(", ")}`;
       throw new PrlError("PRL_CHECKPOINT_UNKNOWN", `${root} has no checkpoint of step ${step}: ${there}`);
     }
-    const { attempt } = await verifyCheckpoint(root, step);
+    const { attempt } = await verifyCheckpoint(root, run, step);
     return { step, dir: checkpointDir(root, step), attempt, skipped: [] };
   }
   const skipped: FoundCheckpoint["skipped"] = [];
   for (const candidate of steps) {
     try {
-      const { attempt } = await verifyCheckpoint(root, candidate);
+      const { attempt } = await verifyCheckpoint(root, run, candidate);
       return { step: candidate, dir: checkpointDir(root, candidate), attempt, skipped };
     } catch (error) {
-      if (!(error instanceof PrlError)) throw error;
+      if (!(error instanceof PrlError) || error.code === "PRL_CHECKPOINT_FOREIGN") throw error;
       skipped.push({ step: candidate, reason: error.message });
     }
   }
@@ -223,16 +228,34 @@ export async function findCheckpoint(root: string, step: number | null = null): 
   );
 }
 
-/** Compares every file of a checkpoint with its digest. Errors: PRL_CHECKPOINT_CORRUPT naming the file, what was expected and what is there. */
-export async function verifyCheckpoint(root: string, step: number): Promise<CheckpointManifest> {
+/**
+ * Compares every file of a checkpoint with its digest. Errors: PRL_CHECKPOINT_CORRUPT naming the file, what was expected and what is there;
+ * PRL_CHECKPOINT_FOREIGN when the checkpoint, or one half of it, is not of this run.
+ */
+async function verifyCheckpoint(root: string, run: string, step: number): Promise<CheckpointManifest> {
   const dir = checkpointDir(root, step);
   const path = join(dir, MANIFEST_FILE);
   const manifest = await readJson(path, manifestSchema);
   if (manifest.step !== step) {
     throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} is of step ${manifest.step}`);
   }
-  for (const half of HALVES) await verifyFiles(join(dir, half), manifest.halves[half] ?? []);
+  assertOfRun(path, manifest.run, run);
+  for (const half of HALVES) {
+    const files = manifest.halves[half];
+    if (files === undefined) continue;
+    const halfPath = join(dir, half, HALF_FILE);
+    assertOfRun(halfPath, (await readJson(halfPath, halfSchema)).run, run);
+    await verifyFiles(join(dir, half), files);
+  }
   return manifest;
+}
+
+/** The folder was copied here from another run. Errors: PRL_CHECKPOINT_FOREIGN. */
+function assertOfRun(path: string, found: string, run: string): void {
+  if (found === run) return;
+  const advice = `move it out of here and resume again, or resume ${found} in its own run directory`;
+  const other = "a new run begins with its weights when model.name is its folder trainer/";
+  throw new PrlError("PRL_CHECKPOINT_FOREIGN", `${path} is of run ${found}, not of ${run}: ${advice}; ${other}`);
 }
 
 async function verifyFiles(dir: string, files: z.output<typeof halfSchema>["files"]): Promise<void> {

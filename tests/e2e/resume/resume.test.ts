@@ -1,5 +1,5 @@
 /** Runs that go on from a checkpoint: after their end, after a kill, past a damaged one; and what cannot be resumed. */
-import { access, readdir, truncate } from "node:fs/promises";
+import { access, readdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -123,7 +123,7 @@ describe("prl rl --resume", () => {
     expect(await historyOf("stopped")).toEqual(whole);
   });
 
-  test("passes over a damaged checkpoint, and refuses another model, reference or data", async () => {
+  test("passes over a damaged checkpoint, and refuses another seed, source or run; its directory may be renamed", async () => {
     const args = ["rl", SYNC, "--max-steps", "2", "--ckpt.interval", "1", "--orchestrator.eval", "None"];
     expect((await prl([...args, "--run.name", "mine"], options())).code).toBe(0);
     const again = [...args, "--run.name", "mine", "--resume"];
@@ -143,12 +143,23 @@ describe("prl rl --resume", () => {
     expect(missing.code).toBe(2);
     expect(missing.stderr).toContain("PRL_RUN_UNKNOWN");
 
+    const manifest = join(runDir("mine"), "checkpoints/step_2/manifest.json");
+    const text = await readFile(manifest, "utf8");
+    await writeFile(manifest, text.replace('"run": "mine"', '"run": "other"'));
+    const foreign = await prl(again, options());
+    expect([foreign.code, foreign.stderr]).toEqual([2, expect.stringContaining("PRL_CHECKPOINT_FOREIGN")]);
+    expect(foreign.stderr).toContain("step_2/manifest.json is of run other, not of mine");
+    await writeFile(manifest, text);
+
     await truncate(join(runDir("mine"), "checkpoints/step_2/trainer/optimizer.safetensors"), 1000);
-    const run = await prl([...again, "--max-steps", "3"], options());
+    // A run may be moved as a whole; its checkpoints keep its first name.
+    await rename(runDir("mine"), runDir("moved"));
+    const run = await prl([...args, "--run.name", "moved", "--resume", "--max-steps", "3"], options());
     expect(run.code).toBe(0);
+    expect(await readJson(join(runDir("moved"), "checkpoints/step_3/manifest.json"))).toMatchObject({ run: "mine" });
     expect(run.stdout + run.stderr).toContain("checkpoint 2 is passed over");
     expect(run.stdout + run.stderr).toContain("Changed since the last attempt: max_steps");
-    expect(await readJson(join(runDir("mine"), "summary.json"))).toMatchObject({ status: "completed", steps: 3 });
+    expect(await readJson(join(runDir("moved"), "summary.json"))).toMatchObject({ status: "completed", steps: 3 });
   });
 
   test("a run directory in use is refused with the process that uses it", async () => {

@@ -29,7 +29,7 @@ export async function launcher(
   const checkpoints = join(runDir, "checkpoints");
   const note = (message: string): void => world.note(`launcher: ${message.replaceAll(runDir, "<run>")}`);
   const begin = async (isKept?: (name: string) => boolean): Promise<RlRun> => {
-    const resume = await findCheckpoint(checkpoints);
+    const resume = await findCheckpoint(checkpoints, RUN);
     await clearLaterSteps(runDir, checkpoints, resume?.step ?? 0, isKept);
     const attempt = ((await ifThere(readdir(join(runDir, "logs")), runDir)) ?? []).length + 1;
     const logs = join(runDir, "logs", `attempt_${attempt}`);

@@ -189,7 +189,7 @@ async function launch(
     session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
     if (resumed !== null) noteResumed(session, resumed);
     const begun = {
-      runId: directory.name,
+      runId: resumed?.runId ?? directory.name,
       runDir: directory.path,
       logs: session.logs,
       attempt: directory.attempt,

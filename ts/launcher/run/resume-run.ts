@@ -6,6 +6,7 @@ import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
 
 import {
   formatPath,
@@ -31,6 +32,8 @@ export type ResumeRequest = "latest" | number;
 export interface ResumedRun {
   /** Null: the run ended before its first checkpoint was whole, and begins again at step 0. */
   checkpoint: FoundCheckpoint | null;
+  /** The name under which the run began, which its checkpoints have. */
+  runId: string;
   attempt: number;
   /** Keys that differ from the earlier attempt's config and are allowed to. */
   changed: string[];
@@ -62,6 +65,8 @@ const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
       ),
   },
 };
+/** Processes that write checkpoints, by the names of their configs: under a launcher, and alone. */
+const WRITERS = ["trainer", "sft", "orchestrator", "trainer-0", "orchestrator-0"];
 /** A checkpoint's line in `events.jsonl`. */
 const CHECKPOINT_EVENT = /"type":"checkpoint","step":(\d+)/;
 /** Keys on which nothing of a run depends. */
@@ -102,7 +107,7 @@ export async function newestRun(config: ResumableConfig, environments: readonly 
 
 /**
  * @throws PrlError `PRL_RUN_UNKNOWN` when the directory holds no run, `PRL_RUN_DRIFT` naming keys that may not change, or files of another model,
- * `PRL_CHECKPOINT_UNKNOWN`, `PRL_CHECKPOINT_CORRUPT`
+ * `PRL_CHECKPOINT_UNKNOWN`, `PRL_CHECKPOINT_CORRUPT`, `PRL_CHECKPOINT_FOREIGN`
  */
 export async function findResumedRun(
   kind: "rl" | "sft",
@@ -124,7 +129,8 @@ export async function findResumedRun(
     );
   }
   const root = checkpointRoot(config, runDir, basename(runDir));
-  const checkpoint = await findCheckpoint(root, request === "latest" ? null : request);
+  const runId = await runIdOf(runDir);
+  const checkpoint = await findCheckpoint(root, runId, request === "latest" ? null : request);
   if (checkpoint === null) await assertNoneWasMade(root, runDir);
   else {
     const half = join(checkpoint.dir, "trainer");
@@ -134,7 +140,26 @@ export async function findResumedRun(
   }
   const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
   // The logs may have been deleted to make room.
-  return { checkpoint, attempt: Math.max(checkpoint?.attempt ?? 0, ...attempts) + 1, changed: differences };
+  return { checkpoint, runId, attempt: Math.max(checkpoint?.attempt ?? 0, ...attempts) + 1, changed: differences };
+}
+
+/**
+ * The name under which the run began: that of its directory, unless the directory was renamed since then. The configs of the processes that write
+ * checkpoints keep it.
+ */
+async function runIdOf(runDir: string): Promise<string> {
+  for (const name of WRITERS) {
+    const path = join(runDir, "configs", `${name}.json`);
+    const text = await ifThere(readFile(path, "utf8"), path);
+    if (text === null) continue;
+    try {
+      return z.object({ run_id: z.string() }).parse(JSON.parse(text)).run_id;
+    } catch (cause) {
+      const advice = "put back the file as it was, or remove it if the run directory still has its first name";
+      throw new PrlError("PRL_RUN_UNKNOWN", `${path} does not say what run it is of: ${advice}`, { cause });
+    }
+  }
+  return basename(runDir);
 }
 
 /** Refuses a run whose checkpoints were moved away: it must not begin again over its remaining files. Errors: PRL_CHECKPOINT_UNKNOWN. */

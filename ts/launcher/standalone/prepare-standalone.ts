@@ -63,7 +63,7 @@ export async function prepareStandalone(
   makeFolder(join(runDir, "run"));
   // A warm start may fail long before the process joins the run.
   if (component === "trainer") writeFailureNotesTo({ runDir, component, index: 0 });
-  const start = await startOf(part, config, resumed?.checkpoint ?? null, options);
+  const start = await startOf(part, config, resumed, options);
   const configs = rlChildConfigs(withThreads(config), start);
   const child = component === "env-worker" ? { ...configs[component], listen: listenOf(config) } : configs[component];
   const configPath = await writeConfig(runDir, `${component}-${index}`, child);
@@ -96,15 +96,16 @@ function isResumable(component: StandalonePart["component"]): component is Resum
 async function startOf(
   { component, runDir }: StandalonePart,
   config: RlConfig,
-  resume: RunStart["resume"],
+  resumed: StandaloneResume | null,
   options: StandaloneOptions,
 ): Promise<RunStart> {
-  const runId = basename(runDir);
+  const { runId, checkpoint: resume } = resumed ?? { runId: basename(runDir), checkpoint: null };
   const lines = new DownloadLines(options.note);
   const pull = { signal: options.signal, onProgress: (progress: DownloadProgress) => lines.show(progress) };
   const model = await ensureBaseModel(config.model.name, config.seed, pull);
   const dirs = component === "trainer" ? await trainerDirs(config, model, { runDir, resume }, options) : null;
-  return { runId, checkpoints: checkpointRoot(config, runDir, runId), resume, ...(dirs ?? tokenizerDirs(model)) };
+  const checkpoints = checkpointRoot(config, runDir, basename(runDir));
+  return { runId, checkpoints, resume, ...(dirs ?? tokenizerDirs(model)) };
 }
 
 function trainerDirs(

@@ -30,6 +30,8 @@ export type ResumablePart = "trainer" | "orchestrator";
 export interface StandaloneResume {
   /** Null: the run begins again at step 0. */
   checkpoint: { step: number; dir: string } | null;
+  /** As in `ResumedRun`. */
+  runId: string;
   attempt: number;
 }
 
@@ -61,7 +63,7 @@ export async function resumeStandalone(
   { request, attempt: asked }: { request: ResumeRequest; attempt: number | null },
 ): Promise<StandaloneResume> {
   const name = basename(runDir);
-  const { checkpoint } = await findResumedRun("rl", config, runDir, request);
+  const { checkpoint, runId } = await findResumedRun("rl", config, runDir, request);
   // Only the trainer checks the reference: the orchestrator does not read its weights, and its machine may not have the folder. The run's own start, which may have
   // to be trained first, is compared where the trainer opens it.
   if (part === "trainer" && checkpoint !== null) await assertSameReference(config, checkpoint);
@@ -84,13 +86,13 @@ export async function resumeStandalone(
         );
       }
       await atomicWriteJson(path, { ...noted, [part]: own });
-      return { checkpoint, attempt: noted.attempt };
+      return { checkpoint, runId, attempt: noted.attempt };
     }
     await assertUnlocked(runDir);
     const attempt = asked ?? Math.max(checkpoint?.attempt ?? 1, noted?.attempt ?? 0) + 1;
     await clearLaterSteps(runDir, root, step, isKept);
     await atomicWriteJson(path, { attempt, step, [part]: own });
-    return { checkpoint, attempt };
+    return { checkpoint, runId, attempt };
   } finally {
     await releaseLock(joining);
   }

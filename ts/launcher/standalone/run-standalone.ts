@@ -5,7 +5,7 @@
  * A trainer with another run directory, on another machine, is not watched, and the summary holds only what the orchestrator knows.
  */
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { RlConfig } from "../../config/index.ts";
@@ -21,7 +21,6 @@ import { statusOf, summarize } from "../run/summary.ts";
 export interface StandaloneRun {
   config: Pick<RlConfig, "max_steps" | "orchestrator">;
   runDir: string;
-  runId: string;
   attempt: number;
   startStep: number;
   signal: AbortSignal;
@@ -129,7 +128,7 @@ async function trainerEnded({ runDir, signal }: StandaloneRun): Promise<void> {
 }
 
 async function writeSummary(run: StandaloneRun, wallSeconds: number, error: unknown): Promise<void> {
-  const { config, runDir, runId, attempt, startStep } = run;
+  const { config, runDir, attempt, startStep } = run;
   const hasTrainer = await isThere(readyFilePath(runDir, "trainer", 0));
   const history = new RunHistory(config.max_steps, hasTrainer ? "both" : "orchestrator");
   for await (const line of new MetricsTail(join(runDir, METRICS_FILE)).poll()) {
@@ -137,7 +136,7 @@ async function writeSummary(run: StandaloneRun, wallSeconds: number, error: unkn
   }
   const summary = summarize(history, {
     status: statusOf(error),
-    run: runId,
+    run: basename(runDir),
     runDir,
     wallSeconds,
     phaseSeconds: {},

@@ -30,17 +30,11 @@ describe("--resume of a directory without the config of a run", () => {
     const folder = await temporaryFolder();
     const runDir = await writeRun(folder, "a", { "logs/attempt_1/launcher.log": "", "run/launcher.lock": "" });
     const resumed = await findResumedRun("rl", config, runDir, "latest");
-    expect(resumed).toEqual({ checkpoint: null, attempt: 2, changed: [] });
+    expect(resumed).toEqual({ checkpoint: null, runId: "a", attempt: 2, changed: [] });
   });
 
   test("never counts an attempt twice, also when the logs were deleted", async () => {
-    const folder = await temporaryFolder();
-    const orchestrator = { batch_size: 8, group_size: 4, train: { source: [{ env: { id: "reverse-text" } }] } };
-    const now = configSchemas.rl.parse({ model: { name: folder }, orchestrator });
-    const half = { trainer: [], orchestrator: [] };
-    const manifest = { format: "prl.checkpoint.1", step: 5, run: "a", attempt: 3, halves: half };
-    const files = { "configs/rl.json": now, "checkpoints/step_5/manifest.json": manifest };
-    const runDir = await writeRun(folder, "a", files);
+    const { runDir, now } = await writeCheckpointed("a", { run: "a", attempt: 3 });
     expect(await findResumedRun("rl", now, runDir, "latest")).toMatchObject({ attempt: 4, checkpoint: { step: 5 } });
   });
 
@@ -49,6 +43,57 @@ describe("--resume of a directory without the config of a run", () => {
     const resumed = findResumedRun("rl", config, join(folder, "a"), "latest");
     await expect(resumed).rejects.toMatchObject({
       message: expect.stringMatching(/there is no run .*start it without/u),
+    });
+  });
+});
+
+/** A run in the directory `name` with a checkpoint of `run`, and files in `configs/`. */
+async function writeCheckpointed(
+  name: string,
+  { run, attempt = 1, configs = {} }: { run: string; attempt?: number; configs?: Record<string, unknown> },
+) {
+  const folder = await temporaryFolder();
+  const orchestrator = { batch_size: 8, group_size: 4, train: { source: [{ env: { id: "reverse-text" } }] } };
+  const now = configSchemas.rl.parse({ model: { name: folder }, orchestrator });
+  const half = { step: 5, run, attempt, files: [] };
+  const manifest = { format: "prl.checkpoint.1", step: 5, run, attempt, halves: { trainer: [], orchestrator: [] } };
+  const runDir = await writeRun(folder, name, {
+    "configs/rl.json": now,
+    "checkpoints/step_5/trainer/half.json": half,
+    "checkpoints/step_5/orchestrator/half.json": half,
+    "checkpoints/step_5/manifest.json": manifest,
+    ...Object.fromEntries(Object.entries(configs).map(([file, content]) => [`configs/${file}`, content])),
+  });
+  return { runDir, now };
+}
+
+describe("--resume with a checkpoint in the run directory", () => {
+  test("refuses that of another run by name", async () => {
+    const { runDir, now } = await writeCheckpointed("mine", {
+      run: "other",
+      configs: { "trainer.json": { run_id: "mine" } },
+    });
+    await expect(findResumedRun("rl", now, runDir, "latest")).rejects.toMatchObject({
+      code: "PRL_CHECKPOINT_FOREIGN",
+      message: expect.stringMatching(/is of run other, not of mine: move it out/u),
+    });
+    expect(await readdir(join(runDir, "checkpoints"))).toEqual(["step_5"]);
+  });
+
+  test.each(["trainer.json", "sft.json", "orchestrator.json", "trainer-0.json", "orchestrator-0.json"])(
+    "takes that of the name under which the run began, when its directory was renamed (%s)",
+    async (file) => {
+      const { runDir, now } = await writeCheckpointed("new", { run: "old", configs: { [file]: { run_id: "old" } } });
+      const resumed = await findResumedRun("rl", now, runDir, "latest");
+      expect(resumed).toMatchObject({ runId: "old", checkpoint: { step: 5 } });
+    },
+  );
+
+  test("names the config that does not say what run it is of", async () => {
+    const { runDir, now } = await writeCheckpointed("a", { run: "a", configs: { "trainer.json": "{" } });
+    await expect(findResumedRun("rl", now, runDir, "latest")).rejects.toMatchObject({
+      code: "PRL_RUN_UNKNOWN",
+      message: expect.stringMatching(/configs\/trainer\.json does not say what run/u),
     });
   });
 });

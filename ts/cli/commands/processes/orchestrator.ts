@@ -72,7 +72,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   try {
     const work = (signal: AbortSignal) => orchestrate(input, taken, metrics, signal);
     if (standalone === null) return await untilStopped(io, () => work(io.signal));
-    const alone = { config, runDir, runId: config.run_id, attempt, startStep, signal: io.signal };
+    const alone = { config, runDir, attempt, startStep, signal: io.signal };
     return await untilStopped(io, () => standalone.throughItsEnd(alone, work));
   } finally {
     if (standalone !== null) await releaseLock(runDir);
