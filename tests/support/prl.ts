@@ -47,10 +47,13 @@ export interface StartOptions {
   env?: Record<string, string>;
   /** Killed after that. Default: 200 s. */
   deadlineMs?: number;
+  /** File of the command. Default: the one that is installed. */
+  main?: string;
 }
 
-export function start(args: string[], { cwd, cache, env = {}, deadlineMs = DEADLINE_MS }: StartOptions): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+export function start(args: string[], options: StartOptions): Running {
+  const { cwd, cache, env = {}, deadlineMs = DEADLINE_MS, main = MAIN } = options;
+  const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { ...process.env, PRL_CACHE_DIR: cache, NO_COLOR: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { IS_LONG, longTest } from "../../support/form.ts";
-import { MAIN, prl, readJson, type Running, start, workspace } from "../../support/prl.ts";
+import { childPids, isAlive, MAIN, prl, readJson, ROOT, type Running, start, workspace } from "../../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "../configs/sync.toml");
 
@@ -40,7 +40,7 @@ function printed({ child }: Running, text: string): Promise<void> {
   });
 }
 
-test.each([
+const SIGNALS = [
   ["SIGINT", 130],
   ["SIGTERM", 143],
   ...(IS_LONG
@@ -49,17 +49,48 @@ test.each([
         ["SIGQUIT", 131],
       ] as const)
     : []),
-] as const)(
-  "%s stops a run in an orderly way, a second one hurries it, and the exit code is %i",
-  async (signal, code) => {
-    const run = start(args("stopped"), options());
+] as const;
+
+test.each(SIGNALS)("%s stops a run in an orderly way, and the exit code is %i", async (signal, code) => {
+  const run = start(args("stopped"), options());
+  await printed(run, "Step 1/");
+  run.child.kill(signal);
+  expect(await run.finished).toMatchObject({ code, signal: null });
+  expect(await summary("stopped")).toMatchObject({ status: "interrupted", error: { code: "PRL_RUN_INTERRUPTED" } });
+});
+
+/** The command with a launcher that waits ten minutes, longer than this test, for processes that do not end. */
+async function patientCommand(): Promise<string> {
+  const path = join(place.dir, "patient.mjs");
+  const module = (file: string) => JSON.stringify(join(ROOT, "dist", file));
+  await writeFile(
+    path,
+    `import { SUPERVISOR_TIMES } from ${module("launcher/processes/supervisor.js")};
+     SUPERVISOR_TIMES.graceMs = 600_000;
+     await import(${module("cli/main.js")});`,
+  );
+  return path;
+}
+
+test.each([["SIGINT", "SIGINT", 130], ...(IS_LONG ? ([["SIGTERM", "SIGINT", 143]] as const) : [])] as const)(
+  "a run that is still stopping after %s ends at once at a second signal (%s), with exit code %i and no process left",
+  async (first, second, code) => {
+    const run = start(args("hurried"), { ...options(), main: await patientCommand() });
     await printed(run, "Step 1/");
-    run.child.kill(signal);
-    // Later than the echo of one signal, sooner than the end of the stop.
+    const pids = await childPids(runDir("hurried"));
+    // Processes that stand still do not end when they are asked to.
+    const deaf = [pids["trainer-0"], pids["env-worker-0"]].map(Number);
+    for (const pid of deaf) process.kill(pid, "SIGSTOP");
+    const stopping = printed(run, "Stopping every process of the run");
+    run.child.kill(first);
+    await stopping;
+    // A signal within half a second counts as an echo of the first.
     await sleep(510);
-    run.child.kill(signal);
+    expect(deaf.map(isAlive)).toEqual([true, true]);
+    run.child.kill(second);
     expect(await run.finished).toMatchObject({ code, signal: null });
-    expect(await summary("stopped")).toMatchObject({ status: "interrupted", error: { code: "PRL_RUN_INTERRUPTED" } });
+    expect(Object.entries(pids).filter(([, pid]) => isAlive(pid))).toEqual([]);
+    expect(await summary("hurried")).toMatchObject({ status: "interrupted" });
   },
 );
 
