@@ -1,15 +1,16 @@
 /**
- * Trainer and orchestrator are killed and stopped while a run goes on: the launcher starts them again. At level 0 the run ends with the bits of an
- * undisturbed one.
+ * Processes are killed and stopped while a run goes on: the launcher starts them again. A run whose launcher is killed is resumed. At level 0 the run ends
+ * with the bits of an undisturbed one.
  */
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { openSafetensors } from "../../../ts/native/weights/index.ts";
-import { isAlive, prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
+import { childPids, isAlive, prl, readJson, readJsonLines, type Running, start, workspace } from "../../support/prl.ts";
 import { IS_LONG, longTest } from "../../support/form.ts";
+import { writeBoxedRun } from "../boxed-run.ts";
 
 const MODEL = join(import.meta.dirname, "../../../configs/reverse-text/model");
 const DEADLINE_MS = IS_LONG ? 3_000_000 : 250_000;
@@ -210,6 +211,28 @@ function seededKills(seed: number, count: number, steps: number, victims: readon
   }));
 }
 
+const halves = (kills: readonly Kill[]) => [kills.slice(0, kills.length / 2), kills.slice(kills.length / 2)];
+
+/** Runs to the end through kills of its processes, and returns their number. Between two parts of them the launcher is killed, too, and the run resumed. */
+async function throughKills(name: string, args: readonly string[], parts: readonly (readonly Kill[])[]) {
+  let kills = 0;
+  for (const [index, part] of parts.entries()) {
+    const run = start([...args, ...(index > 0 ? ["--resume"] : [])], options());
+    kills += await killAll(name, run, part);
+    if (index < parts.length - 1) {
+      const pids = Object.values(await childPids(runDir(name)));
+      run.child.kill("SIGKILL");
+      expect(await run.finished).toMatchObject({ signal: "SIGKILL" });
+      // They notice that their launcher is gone.
+      while (pids.some(isAlive)) await sleep(50);
+    } else {
+      const { code, stdout, stderr } = await run.finished;
+      expect(code, stdout + stderr).toBe(0);
+    }
+  }
+  return kills;
+}
+
 interface Summary {
   status: string;
   steps: number;
@@ -255,17 +278,31 @@ describe("a run whose trainer and orchestrator are killed", () => {
   test("ends at level 0 with the weights, batches and metrics of an undisturbed run", TEST, async () => {
     const { steps, level } = bits;
     const whole = await wholeHistory();
-    const run = start(rlArgs("killed", steps, ...level, "--deployment.max-restarts", "100"), options());
+    const args = rlArgs("killed", steps, ...level, "--deployment.max-restarts", "100");
     const state = ["trainer-0", "orchestrator-0"];
     const victims = IS_LONG ? [...state, "inference-0", "env-worker-0"] : state;
-    const kills = await killAll("killed", run, seededKills(11, IS_LONG ? 32 : 3, steps, victims));
-    const { code, stdout, stderr } = await run.finished;
-    expect(code, stdout + stderr).toBe(0);
-    expect(kills).toBeGreaterThanOrEqual(IS_LONG ? 30 : 1);
+    const kills = seededKills(11, IS_LONG ? 32 : 3, steps, victims);
+    const done = await throughKills("killed", args, IS_LONG ? halves(kills) : [kills]);
+    expect(done).toBeGreaterThanOrEqual(IS_LONG ? 30 : 1);
     expect(await historyOf("killed", steps)).toEqual(whole);
-    const summary = await summaryOf("killed");
-    expect(summary).toMatchObject({ status: "completed", steps });
-    expect(Object.values(summary.restarts ?? {}).reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(kills);
+    expect(await summaryOf("killed")).toMatchObject({ status: "completed", steps });
+    expect((await restartsOf("killed")).length).toBeGreaterThanOrEqual(done);
+  });
+
+  longTest("loses its sandbox daemon and its launcher as well, and ends with the same bits", TEST, async () => {
+    const steps = 12;
+    const dir = join(place.dir, "boxed");
+    await mkdir(dir);
+    const config = await writeBoxedRun(dir);
+    const more = ["--warm-start", "None", "--orchestrator.eval", "None", "--ckpt.interval", "1"];
+    const argsOf = (name: string) => [...rlArgs(name, steps, ...bits.level, ...more)].with(1, config);
+    expect((await prl(argsOf("boxed-whole"), options())).code).toBe(0);
+    const args = [...argsOf("boxed-killed"), "--deployment.max-restarts", "100"];
+    const kills = seededKills(31, 8, steps, ["sandboxd-0", "trainer-0", "sandboxd-0", "orchestrator-0"]);
+    expect(await throughKills("boxed-killed", args, halves(kills))).toBeGreaterThanOrEqual(6);
+    expect(await historyOf("boxed-killed", steps)).toEqual(await historyOf("boxed-whole", steps));
+    const lost = (await restartsOf("boxed-killed")).map(({ process: name }) => name);
+    expect(new Set(lost)).toEqual(new Set(["sandboxd-0", "trainer-0", "orchestrator-0"]));
   });
 
   test.each(IS_LONG ? ["filesystem", "grpc"] : ["filesystem"])(
