@@ -52,7 +52,17 @@ async function inspected(one: ProgramRow, atOnce: number) {
       };
     },
   });
-  const limits = { perLevel: 2, scored: 1, scoredLevels: LEVELS, foreign: 1, cheated: 1, misses: 3, cheats: 4, atOnce };
+  const limits = {
+    perLevel: 2,
+    scored: 1,
+    scoredLevels: LEVELS,
+    foreign: 1,
+    cheated: 1,
+    misses: 3,
+    cheats: 4,
+    injections: 100,
+    atOnce,
+  };
   const { rate: _, ...report } = await inspectProgram("code/plus", one, { ...limits, seed: 1, pool: watched });
   return { report, most };
 }
@@ -70,6 +80,17 @@ test.each<[string, Partial<ProgramRow>, string]>([
   ["a near miss that is right", { nearMisses: (one) => [`${row.gold(one)}\n`, "a", "b"] }, "scores 1"],
   ["a near miss that is the gold program", { nearMisses: (one) => [row.gold(one), "a", "b"] }, "is the gold program"],
   ["a cheat that earns", { cheats: (one) => [row.gold(one)] }, "scores 1"],
+  [
+    "a verdict that the program prints and that earns",
+    {
+      exam(one) {
+        const { functionName: _, ...exam } = row.exam(one);
+        const tests = [{ input: "", output: "accepted" }];
+        return { ...exam, tests, earns: (printed) => (printed.includes("1 passed") ? 1 : 0) };
+      },
+    },
+    String.raw`print(\"accepted\")`,
+  ],
   ["an exam that changes", { exam: (one) => ({ ...row.exam(one), timeLimitMs: 3_000 + drawn++ }) }, "another exam"],
   [
     "credit for less than all tests",

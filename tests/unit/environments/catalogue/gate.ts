@@ -46,6 +46,8 @@ const FOREIGN = IS_LONG ? 50 : 1;
 /** Near misses of an instance, and programs without the skill, that run there. Rows share most of the latter, which attack the harness. */
 const MISSES = IS_LONG ? 3 : 1;
 const CHEATS = IS_LONG ? 20 : 2;
+/** Programs that speak to the grader, on one instance of a row: all of them in the long form. Rows share them, too. */
+const INJECTIONS = IS_LONG ? 100 : 1;
 /** Of rows with a held sandbox: instances of each of these levels whose scripts run, and slips and scripts without skill of one. */
 const SCORED_BOXES = IS_LONG ? 5 : 1;
 const SLIPS = IS_LONG ? 20 : 1;
@@ -82,6 +84,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
       cheated: CHEATED,
       misses: MISSES,
       cheats: CHEATS,
+      injections: INJECTIONS,
       atOnce: AT_ONCE,
     };
     return inspectProgram(id, row, { ...options, ...programs, pool: await sandboxes.pool() });

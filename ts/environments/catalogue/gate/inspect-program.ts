@@ -2,7 +2,8 @@
  * The quality gate of rows whose answers run in a sandbox: bounds on everything that is drawn, and programs on some of it.
  *
  * The generator is measured on all instances; gold programs and `misses` near misses run on `scored` instances of each of `scoredLevels`, `cheats`
- * cheats on `cheated` of all. On `foreign` of the scored instances of a level the gold program of another instance runs, too.
+ * cheats on `cheated` of all. On `foreign` of the scored instances of a level the gold program of another instance runs, too. On the hardest instance run
+ * `injections` programs that speak to the grader.
  */
 import type { SandboxPool } from "../../../sandbox/index.ts";
 import { drawInstance, type DrawCounts } from "../drawn.ts";
@@ -22,6 +23,7 @@ import {
 } from "./inspect-row.ts";
 import { rankCorrelation } from "./monotone.ts";
 import { signatureOf } from "./near-duplicates.ts";
+import { programInjections } from "./program-injections.ts";
 import { ProgramScorer } from "./program-scorer.ts";
 import type { RowReport } from "./report.ts";
 import { someOf } from "./some-of.ts";
@@ -39,6 +41,8 @@ export interface ProgramGateOptions {
   /** Near misses of an instance that run, and cheats of one, drawn by the seed. The generator has compared all near misses with the right results. */
   readonly misses: number;
   readonly cheats: number;
+  /** Programs that speak to the grader, of those that no row has to name, drawn by the seed. */
+  readonly injections: number;
   /** Programs that are scored at once. More than one makes their times those of a busy machine. */
   readonly atOnce: number;
   readonly seed: number;
@@ -92,9 +96,12 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
   const attacked = [...samples]
     .reverse()
     .slice(0, cheated)
-    .map((sample) => ({
+    .map((sample, index) => ({
       sample,
-      cheats: someOf([...row.cheats(sample.instance), ...textsOf(sample.prompt)], options.cheats, rng),
+      cheats: [
+        ...someOf([...row.cheats(sample.instance), ...textsOf(sample.prompt)], options.cheats, rng),
+        ...(index === 0 ? someOf(programInjections(scorer.examOf(sample.instance)), options.injections, rng) : []),
+      ],
     }));
   const checks = Promise.all([
     ...programs.map((sample) => checkPrograms(sample, scorer)),
