@@ -9,6 +9,7 @@ import { answerIn, LONGEST_ANSWER } from "../../../../ts/environments/catalogue/
 import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
 import { isProgramRow } from "../../../../ts/environments/catalogue/row.ts";
 import { nearDuplicates, signatureOf } from "../../../../ts/environments/catalogue/gate/near-duplicates.ts";
+import { equalWordings } from "../../../../ts/environments/catalogue/gate/wordings.ts";
 import { rankCorrelation } from "../../../../ts/environments/catalogue/gate/monotone.ts";
 import { loadEnvironment, validateEnvironment } from "../../../../ts/environments/index.ts";
 
@@ -253,6 +254,18 @@ describe("the parts of the gate", () => {
         [2, 3],
       ]),
     ).toBe(0);
+  });
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    ["marks, case and numbers", ["How many of 7 are odd?", "how many of 12 are odd"], ["differ in 0 words"]],
+    ["order", ["Take the rules. Then the data.", "Then the data. Take the rules."], ["differ in 0 words"]],
+    ["a phrase", ["Count the walks.", "Count the walks, please, for me."], ["wordings 0 and 1 differ in 3 words"]],
+    ["words", ["Count the walks of this graph.", "A robot goes along roads; give all of its tours."], []],
+  ])("wordings that differ in %s are compared by their words", (_, texts, messages) => {
+    const prompts = texts.map((text) => () => text);
+    const row = { id: "x", asks: "x", make: () => ({}), effort: () => 1, prompts };
+    const expected = messages.map((message) => expect.stringContaining(message) as unknown);
+    expect(equalWordings(row, {})).toEqual(expected);
   });
 
   test("prompts in the same words are near duplicates, whatever their numbers", () => {

@@ -22,11 +22,12 @@ const row: ProgramRow = defineProgramRow<Sum>({
   place: "code",
   make: (rng, level) => ({ add: 100 + rng.integer(1_000_000), level }),
   effort: ({ level }) => level,
-  prompts: [1, 2, 3, 4].map(
-    (wording) =>
-      ({ add }) =>
-        `Wording ${wording}: write plus(x), which adds ${add} to x.`,
-  ),
+  prompts: [
+    ({ add }) => `Write plus(x), which adds ${add} to x.`,
+    ({ add }) => `A shop raises every price by ${add}. Its function is called plus and gets an old price.`,
+    ({ add }) => `Needed: the sum of ${add} and an argument, as the result of one Python function "plus".`,
+    ({ add }) => `Implement a counter that jumps forward ${add} units at once; name it plus.`,
+  ],
   gold: ({ add }) => program(add),
   nearMisses: ({ add }) => [1, 2, 3].map((more) => program(add + more)),
   cheats: () => ["def plus(x):\n    return x", "import os\nos._exit(0)"],
@@ -76,6 +77,7 @@ test("a sound row passes, and the report is the same however many programs run a
 
 let drawn = 0;
 test.each<[string, Partial<ProgramRow>, string]>([
+  ["a row whose wordings are the same text", { prompts: Array(4).fill(row.prompts[0]) }, "differ in 0 words"],
   ["a wrong gold program", { gold: () => program(0) }, "the gold program scores 0"],
   ["a near miss that is right", { nearMisses: (one) => [`${row.gold(one)}\n`, "a", "b"] }, "scores 1"],
   ["a near miss that is the gold program", { nearMisses: (one) => [row.gold(one), "a", "b"] }, "is the gold program"],

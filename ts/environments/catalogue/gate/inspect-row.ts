@@ -12,6 +12,7 @@ import { median, rankCorrelation } from "./monotone.ts";
 import { signatureOf } from "./near-duplicates.ts";
 import { generalProbes, guesses, hostileProbes, instanceProbes, type Probe } from "./probes.ts";
 import type { RowReport } from "./report.ts";
+import { equalWordings } from "./wordings.ts";
 
 export interface GateOptions {
   /** Instances of each level. */
@@ -61,7 +62,7 @@ export function inspectRow(id: string, row: Row, { perLevel, seed }: GateOptions
     if (!(earned >= 0 && earned <= 1)) failures.add(`a score of ${earned} for ${shown(reply)}`);
     return earned;
   };
-  checkRow(row, failures);
+  checkRow(row, samples, failures);
   for (const sample of samples) checkSample(row, sample, score, failures);
   checkPrompts(row, samples, failures);
   checkRepeats(row, samples, failures);
@@ -89,7 +90,12 @@ export function levelsOf(row: RowCore, samples: readonly Drawn[]): RowReport["le
   });
 }
 
-export function checkRow(row: RowCore, failures: Set<string>): void {
+export function checkRow(row: RowCore, samples: readonly Drawn[], failures: Set<string>): void {
+  for (const level of LEVELS) {
+    const first = samples.find((one) => one.level === level);
+    for (const equal of first === undefined ? [] : equalWordings(row, first.instance))
+      failures.add(`level ${level}: ${equal}`);
+  }
   if (row.prompts.length < LEAST_PROMPTS) failures.add(`${row.prompts.length} wordings; at least ${LEAST_PROMPTS}`);
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/u.test(row.id)) failures.add(`the id ${row.id} is not lower-case words with hyphens`);
 }

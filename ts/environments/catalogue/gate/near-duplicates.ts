@@ -41,8 +41,13 @@ export function nearDuplicates(
   );
 }
 
+/** The words of a prompt in lower case, each number as the word 0, without punctuation. */
+export function wordsOf(prompt: string): string[] {
+  return (prompt.toLowerCase().match(/\p{L}+|\d+/gu) ?? []).map((word) => (/^\d/u.test(word) ? "0" : word));
+}
+
 function shinglesOf(prompt: string): string[] {
-  const words = (prompt.toLowerCase().match(/\p{L}+|\d+/gu) ?? []).map((word) => (/^\d/u.test(word) ? "0" : word));
+  const words = wordsOf(prompt);
   return words
     .slice(0, Math.max(0, words.length - SHINGLE + 1))
     .map((_, at) => words.slice(at, at + SHINGLE).join(" "));

@@ -11,7 +11,8 @@ const SCORE =
   "The score is the square of the share of hidden tests that the running service passes at the end (one for each fault, one for the whole), times the square of the share of queued jobs that no restart has lost, times the square of the requests that were answered, compared with a single restart that saves the queue. After the backup was brought back it is 0.";
 
 export const PROMPTS: readonly ((instance: Instance) => string)[] = [
-  (one) => `${begun(one)} ${complaintText(one)}\n\n${rulesText(one)}\n\n${SOURCE}\n\n${TOOLS}\n\n${SCORE}`,
+  (one) =>
+    `You are on call this week. ${begun(one)} ${complaintText(one)}\n\n${rulesText(one)}\n\n${SOURCE}\n\n${TOOLS}\n\n${SCORE}`,
   (one) =>
     `How the service has to work:\n\n${rulesText(one)}\n\n${begun(one)} Find what is wrong in the source, repair it, restart once, and lose nothing.\n\n${complaintText(one)}\n\n${SCORE}\n\n${TOOLS}\n${SOURCE}`,
   (one) =>

@@ -40,7 +40,8 @@ export const snapshotReads = itemRow<SnapshotProblem>({
     (one) => `${RULES}\n\nAt first ${initial(one)}. Schedule:\n\n${schedule(one)}\n\n${WANTED}`,
     (one) =>
       `A database with multi-version storage runs\n\n${schedule(one)}\n\nand holds ${initial(one)} before. ${RULES} ${WANTED}`,
-    (one) => `${WANTED}\n\n${schedule(one)}\n\nInitial values: ${initial(one)}.\n\n${RULES}`,
+    (one) =>
+      `${WANTED}\n\nThe log of one afternoon:\n\n${schedule(one)}\n\nInitial values: ${initial(one)}.\n\n${RULES}`,
     (one) =>
       `What does each transaction see?\n\nStart: ${initial(one)}\n${schedule(one)}\n\nThe rules: ${RULES} ${WANTED}`,
   ],

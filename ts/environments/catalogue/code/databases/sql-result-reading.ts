@@ -40,7 +40,8 @@ export const sqlResultReading = itemRow<ResultProblem>({
   prompts: [
     (one) => `${tables(one)}\n\n${one.query}\n\n${WANTED}`,
     (one) => `What does sqlite return for\n\n${one.query}\n\non these tables?\n\n${tables(one)}\n\n${WANTED}`,
-    (one) => `${WANTED}\n\nData:\n${tables(one)}\n\nQuery:\n${one.query}`,
+    (one) =>
+      `${WANTED}\n\nData in an sqlite database:\n${tables(one)}\n\nQuery that a report runs on it:\n${one.query}`,
     (one) =>
       `Evaluate the query step by step (join, filter, group, order), with three-valued logic.\n\n${one.query}\n\n${tables(one)}\n\n${WANTED}`,
   ],

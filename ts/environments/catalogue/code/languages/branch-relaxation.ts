@@ -36,10 +36,11 @@ export const branchRelaxation = itemRow<AssemblyProblem>({
   tries: 60,
   make,
   prompts: [
-    (one) => `${encoding(one)}\n\nAssemble\n\n${source(one)}\n\n${WANTED}`,
+    (one) => `${encoding(one)}\n\nAssemble this program until no jump changes any more:\n\n${source(one)}\n\n${WANTED}`,
     (one) => `Source:\n\n${source(one)}\n\nThe assembler: ${encoding(one)}\n\n${WANTED}`,
     (one) => `An assembler in several passes gets\n\n${source(one)}\n\n${WANTED} ${encoding(one)}`,
-    (one) => `${WANTED}\n\n${source(one)}\n\nRules of the machine: ${encoding(one)}`,
+    (one) =>
+      `${WANTED}\n\nThe listing that goes into the assembler:\n\n${source(one)}\n\nRules of the machine: ${encoding(one)}`,
   ],
 });
 

@@ -55,7 +55,7 @@ export const intervalRelations = fieldRow<Given>({
   values: () => "each value lists all possible relations, separated by commas",
   wordings: [
     (one) => `${facts(one)}\n\n${RULE} ${question(one)}`,
-    (one) => `${question(one)} ${RULE}\n\nKnown:\n${facts(one)}`,
+    (one) => `${question(one)} ${RULE}\n\nThis much is known about where the intervals lie:\n${facts(one)}`,
     (one) =>
       `Historians know of ${one.count} reigns only how some lie to others in time.\n${facts(one)}\n${question(one)}\n${RULE}`,
     (one) => `${RULE}\n\nA network of such relations:\n${facts(one)}\n\nReduce it as far as it goes. ${question(one)}`,

@@ -40,7 +40,8 @@ export const tightestTimeBounds = fieldRow<Given>({
     `${asked.map(([from, to], index) => `least${index + 1} and most${index + 1} are the smallest and largest possible time, in minutes, from E${from + 1} to E${to + 1}`).join("; ")} (negative if the second event may come first)`,
   wordings: [
     (one) => `${facts(one)}\n\n${RULE} ${question(one)}`,
-    (one) => `${question(one)} ${RULE}\n\nWhat the log of a laboratory says:\n${facts(one)}`,
+    (one) =>
+      `${question(one)} ${RULE}\n\nWhat the incomplete log of a laboratory says about its events:\n${facts(one)}`,
     (one) =>
       `Events E1 to E${one.events} of one morning are known only by time differences.\n${facts(one)}\n${question(one)}\n${RULE}`,
     (one) => `Solve this network of temporal constraints. ${RULE}\n${facts(one)}\nNow the question. ${question(one)}`,

@@ -47,7 +47,8 @@ export const labelledGraphCensus = exactRow<Problem>({
   },
   prompts: [
     (one) => `A graph has the vertices ${names(one)} and the edges ${edgeList(one)}. ${question(one)}`,
-    (one) => `${question(one)} The graph in question: vertices ${names(one)}; edges ${edgeList(one)}.`,
+    (one) =>
+      `${question(one)} The graph in question is simple and has no directions: vertices ${names(one)}; edges ${edgeList(one)}.`,
     (one) =>
       one.colours === null
         ? `Towns ${names(one)} are joined by the roads ${edgeList(one)}. In how many ways can roads be chosen for snow clearing so that every town can be reached from every other on cleared roads, with no road more than necessary?`

@@ -55,9 +55,11 @@ export const paraphraseProvenance = fieldRow<Given>({
   isShared: true,
   values: () => `each value is the mark of a record, or ${NONE}`,
   wordings: [
-    (one, rng) => `Records:\n${records(one)}\n\nPassages, in other words:\n${passages(one, rng)}\n\n${rule(one)}`,
+    (one, rng) =>
+      `Records:\n${records(one)}\n\nPassages of a later book, which says the same things in other words:\n${passages(one, rng)}\n\n${rule(one)}`,
     (one, rng) => `${rule(one)}\n\nPassages:\n${passages(one, rng)}\n\nRecords:\n${records(one)}`,
-    (one, rng) => `An editor paraphrased an archive.\n${records(one)}\nHis texts:\n${passages(one, rng)}\n${rule(one)}`,
+    (one, rng) =>
+      `An editor paraphrased records of an archive without saying which of them.\n${records(one)}\nHis texts:\n${passages(one, rng)}\n${rule(one)}`,
     (one, rng) =>
       `Trace each text to its source. Texts:\n${passages(one, rng)}\n\nPossible sources:\n${records(one)}\n\n${rule(one)}`,
   ],

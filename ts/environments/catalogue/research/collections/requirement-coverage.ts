@@ -54,7 +54,8 @@ export const requirementCoverage = fieldRow<Given>({
   values: () => `each value is one of ${VERDICTS.join(", ")}`,
   wordings: [
     (one) => `Requirements:\n${requirements(one)}\n\nContract:\n${clauses(one)}\n\n${rules()}`,
-    (one) => `${rules()}\n\nContract:\n${clauses(one)}\n\nRequirements to be judged:\n${requirements(one)}`,
+    (one) =>
+      `${rules()}\n\nThe contract as it was signed last week:\n${clauses(one)}\n\nRequirements to be judged:\n${requirements(one)}`,
     (one) => `Compare a tender with the offer.\nOffer:\n${clauses(one)}\nTender:\n${requirements(one)}\n${rules()}`,
     (one) =>
       `How far does the offer below cover what was asked for?\n${rules()}\n\nAsked for:\n${requirements(one)}\n\nOffered:\n${clauses(one)}`,

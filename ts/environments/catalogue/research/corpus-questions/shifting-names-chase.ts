@@ -49,7 +49,8 @@ export const shiftingNamesChase = fieldRow<Given>({
     (one, rng) => `${shown(one, rng)}\n\n${NOTE}\n${asked(one)}`,
     (one, rng) =>
       `Shares of old firms turned up in an attic. Which firm do they belong to in the later year?\n${asked(one)}\n\nFrom the trade register (out of order):\n${shown(one, rng)}\n\n${NOTE}`,
-    (one, rng) => `${NOTE}\n\n${shown(one, rng)}\n\nFollow the business, not the name:\n${asked(one)}`,
+    (one, rng) =>
+      `${NOTE}\n\nNotices of a gazette, as they were cut out:\n${shown(one, rng)}\n\nFollow the business, not the name:\n${asked(one)}`,
     (one, rng) =>
       `Names wander from one business to another in these records.\n${shown(one, rng)}\nTrace each business below.\n${asked(one)}\n${NOTE}`,
   ],

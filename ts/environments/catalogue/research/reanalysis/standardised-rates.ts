@@ -29,11 +29,12 @@ export const standardisedRates = fieldRow<Given>({
   values: ({ cases }) =>
     `R1 to R${cases.length} are the standardised rates as exact fractions (cases per person), and order lists the regions from the lowest to the highest standardised rate`,
   wordings: [
-    (one) => `${table(one)}\n\n${RULE} Standardise the rates.`,
+    (one) => `${table(one)}\n\n${RULE} Standardise the rates of this health survey.`,
     (one) => `${RULE}\n\nCases and people by region and age group:\n${table(one)}\n\nCompare the regions fairly.`,
     (one) =>
       `A newspaper ranked regions by crude rates, although their age groups differ.\n${table(one)}\n${RULE} What is the right ranking?`,
-    (one) => `Direct standardisation. ${RULE}\n${table(one)}\nState all rates and the order.`,
+    (one) =>
+      `Direct standardisation makes groups of different ages comparable. ${RULE}\n${table(one)}\nState all rates and the order.`,
   ],
 });
 

@@ -32,8 +32,9 @@ export const scaleMapReading = fieldRow<Given>({
   values: () => "all values are integers in metres or square metres",
   wordings: [
     (one) => `${mapText(one)}\n${legendText(one)}\n${questions()}`,
-    (one) => `${legendText(one)} ${questions()}\n\nMap:\n${mapText(one)}`,
-    (one) => `${questions()}\n${legendText(one)}\n\n${mapText(one)}`,
+    (one) => `Measure on the map at the end. ${legendText(one)} ${questions()}\n\nMap:\n${mapText(one)}`,
+    (one) =>
+      `Somebody who has only this printed sheet wants to know the following.\n${questions()}\n${legendText(one)}\n\n${mapText(one)}`,
     (one) =>
       `A surveyor drew this sheet.\n${mapText(one)}\nHow to read it: ${legendText(one)} What is asked: ${questions()}`,
   ],

@@ -35,7 +35,8 @@ export const structureStringFacts = fieldRow<Given>({
   wordings: [
     ({ text }) => `The molecule ${text} is written in SMILES. ${questions()}`,
     ({ text }) => `Read this line notation: ${text}\n${questions()} ${notation()}`,
-    ({ text }) => `${questions()} ${notation()} Molecule:\n${text}`,
+    ({ text }) =>
+      `A catalogue of substances lists only line notations. ${questions()} ${notation()} Molecule:\n${text}`,
     ({ text }) => `Count in the structure ${text} (SMILES without aromatic atoms or charges). ${questions()}`,
   ],
 });

@@ -24,7 +24,8 @@ export const compartmentStocks = fieldRow<Given>({
     `C1 to C${inflow.length} are the steady stocks in kilograms and days is the mean time that the substance stays in the whole system (all stocks over all inflow), as exact fractions`,
   wordings: [
     (one) => `${flowList(one)}\n\n${inflows(one)} ${RULE}`,
-    (one) => `${RULE} ${inflows(one)}\n\nTransfers:\n${flowList(one)}\n\nFind the stocks.`,
+    (one) =>
+      `${RULE} ${inflows(one)}\n\nTransfers between the boxes, and losses to the outside:\n${flowList(one)}\n\nFind the stocks.`,
     (one) =>
       `A nutrient moves through an ecosystem.\n${flowList(one)}\n${inflows(one)}\nAfter a long time nothing changes any more. ${RULE}`,
     (one) =>

@@ -31,10 +31,12 @@ export const geneNetworkCycles = fieldRow<Given>({
     "wait is the number of steps before the first state that comes back later, period the number of steps after which it comes back, common lists the genes that are on in all states of the cycle or says none; wait2, period2 and common2 are the same for the mutant",
   wordings: [
     (one) => `${rules(one)}\n\n${startText(one)} ${RULE}`,
-    (one) => `${RULE} ${startText(one)}\n\nRegulation:\n${rules(one)}\n\nFollow both runs.`,
+    (one) =>
+      `${RULE} ${startText(one)}\n\nRegulation:\n${rules(one)}\n\nFollow both runs until they come back to a state.`,
     (one) =>
       `Expression in a cell is modelled by switches.\n${rules(one)}\n${RULE}\n${startText(one)} Describe the attractors that are reached.`,
-    (one) => `${startText(one)} The genes obey\n${rules(one)}\n${RULE} Find transients and cycles.`,
+    (one) =>
+      `${startText(one)} Each gene of this small network is on or off and obeys\n${rules(one)}\n${RULE} Find transients and cycles.`,
   ],
 });
 

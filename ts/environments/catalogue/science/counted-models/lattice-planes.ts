@@ -32,11 +32,11 @@ export const latticePlanes = fieldRow<Given>({
   solve,
   values: (one) => valuesText(one),
   wordings: [
-    (one) => `${planeList(one)}\n\n${RULE} ${cell(one)}`,
-    (one) => `${cell(one)} ${RULE}\n\nThe faces of the crystal:\n${planeList(one)}`,
+    (one) => `A list of planes by their intercepts:\n${planeList(one)}\n\n${RULE} ${cell(one)}`,
+    (one) => `${cell(one)} ${RULE}\n\nThe faces of the crystal that were seen under the microscope:\n${planeList(one)}`,
     (one) =>
       `A diffraction laboratory describes faces by where they cut the axes a, b and c.\n${planeList(one)}\n${cell(one)}\n${RULE}`,
-    (one) => `Index these planes. ${RULE}\n${planeList(one)}\nAbout the cell: ${cell(one)}`,
+    (one) => `Index these planes of an orthogonal lattice. ${RULE}\n${planeList(one)}\nAbout the cell: ${cell(one)}`,
   ],
 });
 

@@ -36,8 +36,10 @@ export const stagePopulation = fieldRow<Given>({
     `S1 to S${start.length} are the expected numbers in the stages after all years, as exact decimals or fractions`,
   wordings: [
     (one) => `${lifeTable(one)}\n\n${rule(one)} ${startText(one)}`,
-    (one) => `${startText(one)} ${rule(one)}\n\nLife table:\n${lifeTable(one)}\n\nProject the population.`,
-    (one) => `Ecologists model a fish by stages.\n${lifeTable(one)}\n${startText(one)}\n${rule(one)}`,
+    (one) =>
+      `${startText(one)} ${rule(one)}\n\nLife table:\n${lifeTable(one)}\n\nProject the population, one year after the other.`,
+    (one) =>
+      `Ecologists model a fish of a cold lake by its stages of life.\n${lifeTable(one)}\n${startText(one)}\n${rule(one)}`,
     (one) =>
       `Stage-structured projection over ${one.years} years. ${rule(one)}\n${lifeTable(one)}\n${startText(one)} State the result by stages.`,
   ],

@@ -41,7 +41,8 @@ export const anovaTableRepair = quantityRow<Given>({
   wordings: [
     (one, aside) =>
       `Fill in the blanks of this analysis of variance (${design(one)}):\n${shownTable(one)}\n${aside} ${names(one)}`,
-    (one, aside) => `${names(one)} ${aside} The experiment: ${design(one)}.\n${shownTable(one)}`,
+    (one, aside) =>
+      `${names(one)} ${aside} The experiment whose table lost some of its cells: ${design(one)}.\n${shownTable(one)}`,
     (one, aside) =>
       `An old report has the table below, with cells c1, c2, ... that cannot be read any more. It belongs to ${design(one)}. ${aside} Recover them.\n${shownTable(one)}\n${names(one)}`,
     (one, aside) => `Reconstruct what is missing.\n${shownTable(one)}\nDesign: ${design(one)}. ${aside} ${names(one)}`,
