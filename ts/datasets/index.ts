@@ -1,5 +1,5 @@
 /** Data sets as typed rows: local files, and repositories of the Hugging Face hub. */
-export { ofSplit, type Use } from "./split.ts";
+export { ofSplit, type Use, useOfContent } from "./split.ts";
 export { taskHash, type Split } from "./task-hash.ts";
 export { type DatasetReference } from "./dataset.ts";
 export { fileLines, formatOf } from "./files.ts";

@@ -33,8 +33,7 @@ export function* ofSplit<Row>(
   for (const row of rows) {
     const hash = taskHash(content(row));
     const shared = group(row);
-    const residue = Number.parseInt((shared === undefined ? hash : taskHash(shared)).slice(0, 8), 16) % CLASSES;
-    if ((USE_OF_CLASS[residue] ?? "demonstrations") !== use) {
+    if (useOf(shared === undefined ? hash : taskHash(shared)) !== use) {
       others += 1;
       if (known.size === 0 && others === MOST_OTHERS) throw withoutTasks(use);
       continue;
@@ -50,6 +49,15 @@ export function* ofSplit<Row>(
     if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest);
     yield row;
   }
+}
+
+/** The use to which the tasks with this content belong, or those of this group where there are groups. */
+export function useOfContent(content: unknown, group?: unknown): Use {
+  return useOf(taskHash(group === undefined ? content : group));
+}
+
+function useOf(hash: string): Use {
+  return USE_OF_CLASS[Number.parseInt(hash.slice(0, 8), 16) % CLASSES] ?? "demonstrations";
 }
 
 function withoutTasks(use: Use): PrlError {

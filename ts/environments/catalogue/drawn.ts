@@ -106,6 +106,16 @@ export function contentOf(row: RowCore, instance: object): unknown {
   return row.canonical === undefined ? instance : row.canonical(instance);
 }
 
+/** Equal for equal tasks. `id` is that of the row, with its category. */
+export function contentKeyOf(id: string, row: RowCore, instance: object): unknown {
+  return [id, contentOf(row, instance)];
+}
+
+/** Equal for tasks that belong to one split; undefined where each task stands for itself. */
+export function groupKeyOf(id: string, { group }: RowCore, instance: object): unknown {
+  return group && [id, group(instance)];
+}
+
 function promptFor(row: RowBase | WorldRow | BoxRow, instance: object, rng: Rng): string {
   const last = "place" in row ? PLACES[row.place] : "look" in row ? BOX_DEEDS : DEEDS;
   return `${rng.pick(row.prompts)(instance, rng).trim()}\n\n${rng.pick(last)}`;

@@ -12,7 +12,7 @@ import type { Trace } from "../episode/trace.ts";
 import { reward } from "../model/reward.ts";
 import type { SandboxAccess } from "../sandboxes/sandboxes.ts";
 import { endless } from "../model/tasks.ts";
-import { asMessages, contentOf, drawInstances, type LevelRange } from "./drawn.ts";
+import { asMessages, contentKeyOf, drawInstances, groupKeyOf, type LevelRange } from "./drawn.ts";
 import { answerIn, asReply, scoreReply } from "./reply-answer.ts";
 import {
   boxConversationOf,
@@ -120,7 +120,7 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
     if (row !== undefined) return row;
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `environment "${name}" has no task "${task.row}"`);
   };
-  const contentKey = (task: RowTask): unknown => [task.row, contentOf(rowOf(task), task.instance)];
+  const contentKey = (task: RowTask): unknown => contentKeyOf(task.row, rowOf(task), task.instance);
   const runsPrograms = parts.rows.some(({ row }) => isProgramRow(row) || isBoxRow(row));
   const time = runsPrograms ? { timeoutMs: PROGRAM_TIMEOUT_MS } : {};
   // A mixture has rows without parts, and a metric has a value for every task.
@@ -134,10 +134,7 @@ function environmentOf<Config extends { partial: boolean }>(parts: EnvironmentPa
     scores.set(context.trace, made);
     return made;
   };
-  const groupKey = (task: RowTask): unknown => {
-    const { group } = rowOf(task);
-    return group && [task.row, group(task.instance)];
-  };
+  const groupKey = (task: RowTask): unknown => groupKeyOf(task.row, rowOf(task), task.instance);
   const tasksFor = (settings: Config, rng: Rng, use: Use): Generator<RowTask> =>
     ofSplit(draw(sources(settings), rng), use, contentKey, groupKey);
   return defineEnvironment({

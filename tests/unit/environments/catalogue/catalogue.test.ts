@@ -7,8 +7,9 @@ import { drawInstance, isLeaked } from "../../../../ts/environments/catalogue/dr
 import { CATALOGUE_CATEGORIES, catalogueRows, isCatalogueId } from "../../../../ts/environments/catalogue/index.ts";
 import { answerIn, LONGEST_ANSWER } from "../../../../ts/environments/catalogue/reply-answer.ts";
 import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
-import { isProgramRow } from "../../../../ts/environments/catalogue/row.ts";
+import { defineRow, isProgramRow, type Row } from "../../../../ts/environments/catalogue/row.ts";
 import { nearDuplicates, signatureOf } from "../../../../ts/environments/catalogue/gate/near-duplicates.ts";
+import { sharedBySplits } from "../../../../ts/environments/catalogue/gate/splits.ts";
 import { equalWordings } from "../../../../ts/environments/catalogue/gate/wordings.ts";
 import { rankCorrelation } from "../../../../ts/environments/catalogue/gate/monotone.ts";
 import { loadEnvironment, validateEnvironment } from "../../../../ts/environments/index.ts";
@@ -215,6 +216,13 @@ describe("the documents", () => {
   });
 });
 
+interface Toy {
+  readonly sum: number;
+  readonly seed: number;
+}
+
+const drawnOf = (row: Row) => Array.from({ length: 100 }, (_, seed) => drawInstance(row, 1, createRng(seed)));
+
 describe("the parts of the gate", () => {
   test("an answer that stands in the prompt is found, and one inside of a word or number is not", () => {
     expect([isLeaked("take 1234 now", "1234"), isLeaked("take 91234 now", "1234"), isLeaked("a 12 b", "12")]).toEqual([
@@ -266,6 +274,30 @@ describe("the parts of the gate", () => {
     const row = { id: "x", asks: "x", make: () => ({}), effort: () => 1, prompts };
     const expected = messages.map((message) => expect.stringContaining(message) as unknown);
     expect(equalWordings(row, {})).toEqual(expected);
+  });
+
+  test("a problem of several canonical forms is found in train and in eval", () => {
+    const row = (canonical: (one: Toy) => unknown): Row =>
+      defineRow<Toy>({
+        id: "toy",
+        asks: "a sum",
+        place: "boxed",
+        make: (rng) => ({ sum: rng.integer(40), seed: rng.integer(2 ** 31) }),
+        effort: () => 1,
+        canonical,
+        prompts: [({ sum }) => `What is ${sum} + 1?`],
+        gold: ({ sum }) => String(sum + 1),
+        nearMisses: () => [],
+        score: () => 0,
+      });
+    const shared = sharedBySplits(
+      "math/toy",
+      row((one) => one),
+      drawnOf(row((one) => one)),
+    );
+    expect(shared).toContainEqual(expect.stringMatching(/^train and eval share "what is \d+ \+ 1\?"$/u));
+    const sound = row(({ sum }) => sum);
+    expect(sharedBySplits("math/toy", sound, drawnOf(sound))).toEqual([]);
   });
 
   test("prompts in the same words are near duplicates, whatever their numbers", () => {

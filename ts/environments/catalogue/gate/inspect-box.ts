@@ -90,7 +90,7 @@ export async function inspectBox(id: string, row: BoxRow, options: BoxGateOption
   const tasksPerSecond = (1000 * drawn.flat().length) / Math.max(1e-3, performance.now() - started);
   const levels = drawn.map((some) => some.map((one): Sample => sampleOf(row, one, rng)));
   const samples = levels.flat();
-  checkRow(row, samples, failures);
+  checkRow(id, row, samples, failures);
   checkRepeats(row, samples, failures);
   for (const sample of samples) checkScripts(sample, failures);
   const running = LEVELS.flatMap((level, at) =>

@@ -80,7 +80,7 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
   const samples = levels.flat();
   const scorer = new ProgramScorer(row, options);
   const { score } = scorer;
-  checkRow(row, samples, failures);
+  checkRow(id, row, samples, failures);
   checkPrompts(row, samples, failures);
   checkRepeats(row, samples, failures);
   if (answerIn(asReply("a ".repeat(500_000), row.place), row.place) !== null) failures.add("a megabyte is a program");

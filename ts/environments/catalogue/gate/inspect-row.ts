@@ -7,11 +7,12 @@ import { canonicalJson } from "../../../canonical-json.ts";
 import { createRng } from "../../../random/rng.ts";
 import { contentOf, drawInstance, type Drawn, type DrawCounts } from "../drawn.ts";
 import { asReply, scoreReply } from "../reply-answer.ts";
-import { type AnswerPlace, type Level, LEVELS, type Row, type RowCore } from "../row.ts";
+import { type AnswerPlace, type AnyRow, type Level, LEVELS, type Row, type RowCore } from "../row.ts";
 import { median, rankCorrelation } from "./monotone.ts";
 import { signatureOf } from "./near-duplicates.ts";
 import { generalProbes, guesses, hostileProbes, instanceProbes, type Probe } from "./probes.ts";
 import type { RowReport } from "./report.ts";
+import { sharedBySplits } from "./splits.ts";
 import { equalWordings } from "./wordings.ts";
 
 export interface GateOptions {
@@ -62,7 +63,7 @@ export function inspectRow(id: string, row: Row, { perLevel, seed }: GateOptions
     if (!(earned >= 0 && earned <= 1)) failures.add(`a score of ${earned} for ${shown(reply)}`);
     return earned;
   };
-  checkRow(row, samples, failures);
+  checkRow(id, row, samples, failures);
   for (const sample of samples) checkSample(row, sample, score, failures);
   checkPrompts(row, samples, failures);
   checkRepeats(row, samples, failures);
@@ -90,7 +91,9 @@ export function levelsOf(row: RowCore, samples: readonly Drawn[]): RowReport["le
   });
 }
 
-export function checkRow(row: RowCore, samples: readonly Drawn[], failures: Set<string>): void {
+/** What is asked of every row, whatever its answers are. `id` has the category. */
+export function checkRow(id: string, row: AnyRow, samples: readonly Drawn[], failures: Set<string>): void {
+  for (const shared of sharedBySplits(id, row, samples)) failures.add(shared);
   for (const level of LEVELS) {
     const first = samples.find((one) => one.level === level);
     for (const equal of first === undefined ? [] : equalWordings(row, first.instance))

@@ -66,7 +66,7 @@ export function inspectWorld(id: string, row: WorldRow, { perLevel, seed }: Gate
     if (!(earned >= 0 && earned <= 1)) failures.add(`a score of ${earned} for ${shownScript(script)}`);
     return earned;
   };
-  checkRow(row, samples, failures);
+  checkRow(id, row, samples, failures);
   checkRepeats(row, samples, failures);
   for (const sample of samples) checkSample(row, sample, score, failures);
   const report: RowReport = {

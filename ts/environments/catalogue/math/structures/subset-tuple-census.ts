@@ -44,7 +44,8 @@ export const subsetTupleCensus = exactRow<Problem>({
         return { kind: rng.pick(kinds), pair: isTurned ? [b, a] : [a, b] };
       }),
       sizes: sample([...pairs, ...range(sets).map((one): [number, number] => [one, one])], sizes, rng).map((pair) => ({
-        kind: rng.pick(["union", "intersection"] as const),
+        // The union of a set with itself is its intersection: the same condition, and so the same problem.
+        kind: pair[0] === pair[1] ? "intersection" : rng.pick(["union", "intersection"] as const),
         pair,
         size: between(rng, 1, Math.ceil(n / 2)),
       })),
@@ -54,6 +55,14 @@ export const subsetTupleCensus = exactRow<Problem>({
     const value = countOf(problem);
     return value < 4n ? null : { value: String(value), steps: problem.n * 2 ** (problem.sets + problem.sizes.length) };
   },
+  canonical: ({ n, sets, relations, sizes }) => [
+    n,
+    sets,
+    relations
+      .map(({ kind, pair: [a, b] }) => JSON.stringify([kind, ...(kind === "inside" || a < b ? [a, b] : [b, a])]))
+      .toSorted(),
+    sizes.map(({ kind, pair, size }) => JSON.stringify([kind, pair, size])).toSorted(),
+  ],
   prompts: [
     (one) =>
       `How many ordered tuples (${names(one)}) of subsets of U = {1, ..., ${one.n}} satisfy all of this: ${conditions(one)}? (|X| is the number of elements of X; subsets may be empty or equal.)`,
