@@ -209,11 +209,48 @@ describe("the answer of a reply", () => {
 });
 
 describe("the documents", () => {
-  test.each(CATALOGUE_CATEGORIES)("the table of %s has every task, in the catalogue's order", async (category) => {
-    const text = readFileSync(join("ts/environments/catalogue", category, "README.md"), "utf8");
-    const listed = [...text.matchAll(/^\| `([a-z0-9-]+)` +\|/gmu)].map((match) => match[1]);
-    expect(listed).toEqual((await catalogueRows([category])).map(({ row }) => row.id));
-  });
+  const HEAD = "task asks effort at levels 1 to 5 best constant other answers tasks/s score p99 (ms)";
+  const linesOf = (category: string): string[][] =>
+    readFileSync(join("ts/environments/catalogue", category, "README.md"), "utf8")
+      .split("\n")
+      .filter((line) => line.startsWith("| "))
+      .map((line) =>
+        line
+          .split(/(?<!\\)\|/u)
+          .slice(1, -1)
+          .map((cell) => cell.trim().replaceAll("\\|", "|")),
+      );
+
+  test.each(CATALOGUE_CATEGORIES)(
+    "the table of %s has every task and what it asks, in the catalogue's order",
+    async (category) => {
+      const listed = linesOf(category).filter(([task = ""]) => task.startsWith("`"));
+      const expected = (await catalogueRows([category])).map(({ row }) => [`\`${row.id}\``, row.asks]);
+      expect(listed.map((cells) => cells.slice(0, 2))).toEqual(expected);
+    },
+  );
+
+  test.each(CATALOGUE_CATEGORIES)(
+    "the table of %s states what the gate measured, within its bounds",
+    async (category) => {
+      const rows = new Map((await catalogueRows([category])).map(({ row }) => [`\`${row.id}\``, row]));
+      const wrong: string[] = [];
+      for (const cells of linesOf(category)) {
+        const [task = "", , efforts = "", constant = "", others = "", rate = "", late = ""] = cells;
+        const row = rows.get(task);
+        if (task === "task") expect(cells.join(" ")).toBe(HEAD);
+        if (row === undefined) continue;
+        const levels = efforts.split(", ").map(Number);
+        const grows =
+          levels.length === 5 && levels.every((effort, at) => at === 0 || effort > (levels[at - 1] ?? Infinity));
+        // A program that returns a constant is a cheat, which earns nothing.
+        const isBounded = isProgramRow(row) ? constant === "–" : Number(constant) <= 0.2;
+        const isMeasured = Number(others) <= 0.1 && Number(rate) > 0 && Number(late) >= 0 && late !== "";
+        if (!grows || !isBounded || !isMeasured) wrong.push(cells.join(" | "));
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
 });
 
 interface Toy {
