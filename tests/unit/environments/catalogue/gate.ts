@@ -1,4 +1,4 @@
-/** Runs the quality gate over a category: one test for each row, and one over all of them. */
+/** Runs the quality gate over a category: one test for each row. `near-duplicates.test.ts` compares the rows of all categories with each other. */
 import { availableParallelism } from "node:os";
 
 import { afterAll, describe, expect, test } from "vitest";
@@ -7,7 +7,6 @@ import { inspectBox } from "../../../../ts/environments/catalogue/gate/inspect-b
 import { inspectProgram } from "../../../../ts/environments/catalogue/gate/inspect-program.ts";
 import { inspectRow } from "../../../../ts/environments/catalogue/gate/inspect-row.ts";
 import { inspectWorld } from "../../../../ts/environments/catalogue/gate/inspect-world.ts";
-import { nearDuplicates } from "../../../../ts/environments/catalogue/gate/near-duplicates.ts";
 import type { RowReport } from "../../../../ts/environments/catalogue/gate/report.ts";
 import { catalogueRows } from "../../../../ts/environments/catalogue/index.ts";
 import { idOf } from "../../../../ts/environments/catalogue/row-environment.ts";
@@ -54,13 +53,10 @@ const SLIPS = IS_LONG ? 20 : 1;
 const BLANKETS = IS_LONG ? 20 : 1;
 /** Programs and scripts in sandboxes at once: one that is prepared while the others run keeps all processors busy. */
 const AT_ONCE = availableParallelism() + 1;
-/** Share of common word triples above which two tasks are one in other words. */
-const MOST_ALIKE = 0.5;
 
 /** `only`: a family, to divide a category among files. */
 export async function gateOf(category: Category, only?: string): Promise<void> {
   const rows = (await catalogueRows([category])).filter(({ family }) => only === undefined || family === only);
-  const reports: RowReport[] = [];
   const sandboxes = new SandboxSource();
   const inspect = async (id: string, row: AnyRow): Promise<RowReport> => {
     const options = { perLevel: PER_LEVEL, seed: 1 };
@@ -93,13 +89,7 @@ export async function gateOf(category: Category, only?: string): Promise<void> {
   describe(`the quality gate of ${only ?? category}`, () => {
     test.each(rows.map((placed) => [idOf(placed), placed] as const))("%s passes every probe", async (id, { row }) => {
       const report = await inspect(id, row);
-      reports.push(report);
       expect(report.failures).toEqual([]);
-    });
-
-    test("no task is another one in the same words", () => {
-      expect(reports.map(({ id }) => id)).toEqual(rows.map(idOf));
-      expect(nearDuplicates(reports, MOST_ALIKE)).toEqual([]);
     });
   });
 }

@@ -15,7 +15,6 @@ import { asMessages, drawInstance, type Drawn, type DrawCounts } from "../drawn.
 import { type BoxRow, type Commands, type Level, LEVELS, type ShellStep } from "../row.ts";
 import { checkBounds, checkRepeats, checkRow, LEAST_MISSES, levelsOf, shown } from "./inspect-row.ts";
 import { rankCorrelation } from "./monotone.ts";
-import { signatureOf } from "./near-duplicates.ts";
 import type { RowReport } from "./report.ts";
 import { someOf } from "./some-of.ts";
 
@@ -37,8 +36,6 @@ export interface BoxGateOptions {
 const LEAST_BLANKETS = 2;
 /** A task that needs fewer commands is no work with a shell. */
 const LEAST_STEPS = 3;
-/** Prompts of a signature. */
-const SIGNED = 12;
 /** Commands that do no work, or that attack the sandbox, with small limits of their harm. */
 const JUNK: Commands = [
   "",
@@ -118,7 +115,6 @@ export async function inspectBox(id: string, row: BoxRow, options: BoxGateOption
     degenerate: counts.degenerate / counts.made,
     leaking: 0,
     nearMisses: Math.min(...samples.map(({ slips }) => Object.keys(slips).length)),
-    signature: signatureOf(samples.slice(0, SIGNED).map(({ prompt }) => prompt)),
     rate: { tasksPerSecond, scoreP99Ms: times.toSorted((a, b) => a - b)[Math.floor(0.99 * times.length)] ?? 0 },
     failures: [],
   };

@@ -22,7 +22,6 @@ import {
   shown,
 } from "./inspect-row.ts";
 import { rankCorrelation } from "./monotone.ts";
-import { signatureOf } from "./near-duplicates.ts";
 import { programInjections } from "./program-injections.ts";
 import { ProgramScorer } from "./program-scorer.ts";
 import type { RowReport } from "./report.ts";
@@ -49,8 +48,6 @@ export interface ProgramGateOptions {
   readonly pool: SandboxPool;
 }
 
-/** Prompts of a signature. */
-const SIGNED = 12;
 /** A program that does not end needs no more. */
 const SHORT_MS = 150;
 const ENDLESS = {
@@ -121,7 +118,6 @@ export async function inspectProgram(id: string, row: ProgramRow, options: Progr
     degenerate: counts.degenerate / counts.made,
     leaking: counts.leaking / counts.made,
     nearMisses: Math.min(...samples.map(({ misses }) => misses.length)),
-    signature: signatureOf(samples.slice(0, SIGNED).map(({ prompt }) => prompt)),
     rate: { tasksPerSecond, scoreP99Ms: scorer.p99Ms },
     failures: [],
   };

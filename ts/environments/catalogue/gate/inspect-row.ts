@@ -9,7 +9,6 @@ import { contentOf, drawInstance, type Drawn, type DrawCounts } from "../drawn.t
 import { asReply, scoreReply } from "../reply-answer.ts";
 import { type AnswerPlace, type AnyRow, type Level, LEVELS, type Row, type RowCore } from "../row.ts";
 import { median, rankCorrelation } from "./monotone.ts";
-import { signatureOf } from "./near-duplicates.ts";
 import { generalProbes, guesses, hostileProbes, instanceProbes, type Probe } from "./probes.ts";
 import type { RowReport } from "./report.ts";
 import { sharedBySplits } from "./splits.ts";
@@ -33,8 +32,6 @@ const MOST_DEGENERATE = 0.95;
 const MOST_REPEATED = 0.02;
 const LEAST_PROMPTS = 4;
 export const LEAST_MISSES = 3;
-/** Prompts of a signature. */
-const SIGNED = 12;
 
 export interface Sample extends Drawn {
   readonly gold: string;
@@ -76,7 +73,6 @@ export function inspectRow(id: string, row: Row, { perLevel, seed }: GateOptions
     degenerate: counts.degenerate / counts.made,
     leaking: counts.leaking / counts.made,
     nearMisses: Math.min(...samples.map(({ misses }) => misses.length)),
-    signature: signatureOf(samples.slice(0, SIGNED).map(({ prompt }) => prompt)),
     rate: { tasksPerSecond, scoreP99Ms: times.toSorted((a, b) => a - b)[Math.floor(0.99 * times.length)] ?? 0 },
     failures: [],
   };

@@ -9,14 +9,11 @@ import { callsIn, conversationOf, Play, scoreScript } from "../play.ts";
 import { type Call, type Level, LEVELS, type Script, type WorldRow } from "../row.ts";
 import { checkBounds, checkRepeats, checkRow, type GateOptions, LEAST_MISSES, levelsOf } from "./inspect-row.ts";
 import { rankCorrelation } from "./monotone.ts";
-import { signatureOf } from "./near-duplicates.ts";
 import type { RowReport } from "./report.ts";
 
 const LEAST_BLANKETS = 2;
 /** A task that needs fewer calls is no work with tools. */
 const LEAST_CALLS = 3;
-/** Prompts of a signature. */
-const SIGNED = 12;
 /** Names of records, such as `mail-4821`: they are drawn, so a script can have them only from a text that was shown. */
 const RECORD = /\b[a-z]+-\d{3,}\b/giu;
 /** Values that name no record, and that must not break a tool. */
@@ -79,7 +76,6 @@ export function inspectWorld(id: string, row: WorldRow, { perLevel, seed }: Gate
     degenerate: counts.degenerate / counts.made,
     leaking: counts.leaking / counts.made,
     nearMisses: Math.min(...samples.map(({ slips }) => Object.keys(slips).length)),
-    signature: signatureOf(samples.slice(0, SIGNED).map(({ prompt }) => prompt)),
     rate: { tasksPerSecond, scoreP99Ms: times.toSorted((a, b) => a - b)[Math.floor(0.99 * times.length)] ?? 0 },
     failures: [],
   };

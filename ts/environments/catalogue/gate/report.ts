@@ -23,8 +23,6 @@ export interface RowReport {
   readonly degenerate: number;
   readonly leaking: number;
   readonly nearMisses: number;
-  /** Signature of the prompts' words, for `nearDuplicates`. */
-  readonly signature: Uint32Array;
   readonly rate: { readonly tasksPerSecond: number; readonly scoreP99Ms: number };
   /** Each names the probe and an example; none: the row passed. */
   readonly failures: readonly string[];
