@@ -2,7 +2,8 @@
  * Anthropic's messages, as agents send and expect them.
  *
  * The run sets the sampling parameters, except `max_tokens` and `stop_sequences`. Server tools, images and documents are refused by name;
- * all other fields are ignored.
+ * all other fields are ignored. A tool's result that is an error begins with the word, because templates have no other place for it, and a
+ * tool's examples become those of its schema.
  */
 import { z } from "zod";
 
@@ -35,6 +36,7 @@ const block = z.looseObject({
   name: z.string().optional(),
   input: z.record(z.string(), z.unknown()).optional(),
   tool_use_id: z.string().optional(),
+  is_error: z.boolean().nullish(),
   content: z.unknown().optional(),
 });
 const content = z.union([z.string(), z.array(block)]);
@@ -113,7 +115,8 @@ function toInput(blocks: readonly Block[], field: string): Message[] {
     const at = `${field}[${index}]`;
     if (one.tool_use_id === undefined) throw unsupported(at, "a result without tool_use_id");
     const result = toText(parseBody(content, one.content ?? ""), `${at}.content`);
-    messages.push({ role: "tool", content: result, tool_call_id: one.tool_use_id });
+    const marked = one.is_error === true && !/^\W*error/iu.test(result) ? `Error: ${result}` : result;
+    messages.push({ role: "tool", content: marked, tool_call_id: one.tool_use_id });
   });
   flush();
   return messages.length > 0 ? messages : [{ role: "user", content: "" }];
@@ -153,11 +156,12 @@ function toText(value: z.output<typeof content>, field: string): string {
 
 /** Converts a tool into OpenAI's shape. */
 function toTool(tool: Readonly<Record<string, unknown>>, index: number): Record<string, unknown> {
-  const { type, name, description, input_schema: parameters } = tool;
+  const { type, name, description, input_schema: schema = { type: "object" }, input_examples: examples } = tool;
   if (type !== undefined && type !== null && type !== "custom")
     throw unsupported(`tools[${index}].type`, `${JSON.stringify(type)}: tools that the agent runs itself only`);
   const described = description === undefined ? {} : { description };
-  return { type: "function", function: { name, ...described, parameters: parameters ?? { type: "object" } } };
+  const parameters = Array.isArray(examples) ? { ...(schema as object), examples } : schema;
+  return { type: "function", function: { name, ...described, parameters } };
 }
 
 const STOP_REASON = { stop: "end_turn", length: "max_tokens", tool_calls: "tool_use" } as const;

@@ -6,6 +6,7 @@ import { unsupported } from "../errors.ts";
 import { refuseUnlessNeutral } from "../openai/neutral.ts";
 import { chatSchema } from "../openai/request.ts";
 import { readAs } from "../read-as.ts";
+import { checkMessageFields } from "./message-fields.ts";
 import { anything, chatOf, type DialectCall, EXTRA_FIELDS, readDialect } from "./call.ts";
 
 const { shape } = chatSchema;
@@ -74,6 +75,7 @@ function callOf(request: z.output<typeof countSchema>, sampling: object, default
   const { output_config: output, thinking } = request;
   const nested = Object.entries(output ?? {}).map(([name, one]) => [`output_config.${name}`, one]);
   refuseUnlessNeutral({ ...request, ...Object.fromEntries(nested) }, NEUTRAL);
+  checkMessageFields(request);
   const asked = readDialect(() => messages.read({ ...request, model: request.model ?? defaultModel }));
   const extra = Object.fromEntries(
     Object.keys(EXTRA_FIELDS).map((name) => [name, request[name as keyof typeof request]]),

@@ -139,6 +139,94 @@ describe.each([
   );
 });
 
+/** A conversation with a call and its result, with the fields of `more` added to its parts. */
+function withCall(more: { text?: object; use?: object; result?: object; message?: object; tool?: object }): object {
+  return {
+    ...SAMPLED,
+    max_tokens: 24,
+    messages: [
+      { role: "user", content: [{ type: "text", text: "hello", ...more.text }], ...more.message },
+      { role: "assistant", content: [{ type: "tool_use", id: "c", name: "f", input: {}, ...more.use }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "it broke", ...more.result }] },
+    ],
+    tools: [{ ...TOOL, ...more.tool }],
+  };
+}
+
+/** The fields of the parts of a request, by the types of the package. */
+type Nested<T> = Record<Exclude<keyof T, "type">, Row | "needed">;
+const CACHED = same({ type: "ephemeral" });
+const TEXT: Nested<Anthropic.TextBlockParam> = { text: "needed", cache_control: CACHED, citations: same(null) };
+const USE: Nested<Anthropic.ToolUseBlockParam> = {
+  id: "needed",
+  name: "needed",
+  input: acts({ a: 1 }),
+  cache_control: CACHED,
+  caller: refused({ type: "code_execution_20250825", tool_id: "x" }),
+  toolset_name: refused("x"),
+};
+const RESULT: Nested<Anthropic.ToolResultBlockParam> = {
+  tool_use_id: "needed",
+  cache_control: CACHED,
+  content: acts("it went well"),
+  is_error: acts(true),
+  toolset_name: refused("x"),
+};
+const TOOL_FIELDS: Nested<Anthropic.Tool> = {
+  name: "needed",
+  allowed_callers: refused(["code_execution_20250825"]),
+  cache_control: CACHED,
+  defer_loading: refused(true),
+  description: acts("Does it"),
+  eager_input_streaming: same(true),
+  input_examples: acts([{ a: 1 }]),
+  input_schema: acts({ type: "object", properties: { a: {} } }),
+  strict: same(true),
+};
+
+describe("the parts of /v1/messages", () => {
+  const unknown = { unknown_field: refused(1) };
+  const parts = {
+    text: TEXT,
+    use: USE,
+    result: RESULT,
+    tool: TOOL_FIELDS,
+    message: {},
+  };
+  const rows = Object.entries(parts).flatMap(([part, fields]) =>
+    Object.entries<Row | "needed">({ ...fields, ...unknown }).flatMap(([name, one]) =>
+      one === "needed" ? [] : [{ part, name, ...one }],
+    ),
+  );
+  it.each(rows)("$part.$name", async ({ part, name, effect, value }) => {
+    const plain = await ask("/v1/messages", withCall({}));
+    const answer = await ask("/v1/messages", withCall({ [part]: { [name]: value } }));
+    if (effect === "refused") {
+      expect([400, 501]).toContain(answer.status);
+      expect(answer.text).toMatch(new RegExp(`(messages|tools)\\[\\d\\][^ ]*\\.${name}: `));
+      return;
+    }
+    expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
+    if (effect === "acts") expect(answer.said).not.toEqual(plain.said);
+    else expect(answer.said).toEqual(plain.said);
+  });
+
+  it.each([
+    ["tool_choice", { type: "auto", more: 1 }, "tool_choice.more"],
+    ["thinking", { type: "disabled", display: "omitted" }, "thinking.display"],
+    ["system", [{ type: "text", text: "a", more: 1 }], "system[0].more"],
+  ])("%s: %j is refused", async (name, value, place) => {
+    const answer = await ask("/v1/messages", { ...withCall({}), [name]: value });
+    expect([400, 501]).toContain(answer.status);
+    expect(answer.text).toContain(`${place}: `);
+  });
+
+  it("takes examples of a tool beside a call that is forced", async () => {
+    const forced = { ...withCall({ tool: { input_examples: [{}] } }), tool_choice: { type: "any" } };
+    expect(await ask("/v1/messages", forced)).toMatchObject({ status: 200 });
+  });
+});
+
 interface Answer {
   status: number;
   text: string;
