@@ -19,6 +19,7 @@ use serde_json::Value;
 pub use dtype::{BaseDtype, WeightDtype, WeightFormat};
 
 use crate::error::EngineError;
+use crate::model::lora::hub_name;
 pub use frequencies::{Llama3, Yarn};
 use lookup::{flag, number, optional, size, token_ids};
 pub use moe::Moe;
@@ -133,6 +134,8 @@ pub struct ModelConfig {
     pub initializer_range: f64,
     /// End-of-sequence ids of generation_config.json, else of config.json; empty when neither names one.
     pub eos_token_ids: Vec<u32>,
+    /// Its name on the hub, when it was read from the hub's cache.
+    pub(crate) hub_name: Option<String>,
     raw: Value,
 }
 
@@ -157,6 +160,7 @@ impl ModelConfig {
             }
             other => other,
         })?;
+        config.hub_name = dir.canonicalize().ok().and_then(|dir| hub_name(&dir.to_string_lossy()));
         let path = dir.join("generation_config.json");
         match std::fs::read_to_string(&path) {
             Ok(text) => {
@@ -261,6 +265,7 @@ impl ModelConfig {
             base_dtype: None,
             initializer_range: number(&raw, "initializer_range", 0.02)?,
             eos_token_ids: token_ids(&raw, "eos_token_id")?,
+            hub_name: None,
             raw,
         };
         config.check_size()?;

@@ -1,13 +1,14 @@
 //! The folders of Python's `peft`: adapter_config.json and adapter_model.safetensors.
 //!
-//! The tensors say which projections are adapted; `target_modules` may also be a pattern, which is not evaluated. Keys with which `peft`
-//! would compute something else are refused by name.
+//! The tensors say which projections are adapted. A list of `target_modules` must name the same ones; a pattern is not evaluated. Keys with
+//! which `peft` would compute something else are refused by name.
 
 use std::path::Path;
 
 use prl_weights::{ADAPTER_CONFIG_FILE, Adapter as Folder};
 use serde_json::{Map, Value, json};
 
+use super::base::check_base;
 use super::config::{LoraConfig, LoraTarget};
 use super::layout::AdapterLayout;
 use crate::config::ModelConfig;
@@ -54,22 +55,90 @@ pub(crate) fn read_adapter(
     }
     let config = read_config(&path, &raw, targets(dir, folder.weights().names())?)?;
     config.check(model)?;
-    let layout = AdapterLayout::new(model, &config);
-    for name in folder.weights().names() {
-        if layout.slots.iter().all(|slot| slot.name != name) {
-            return Err(EngineError::Weights(format!(
-                "{}: tensor {name} has no place in an adapter of this model, which has {} layers",
-                dir.display(),
-                model.num_layers
-            )));
-        }
+    if let Some(base) = raw.get("base_model_name_or_path").and_then(Value::as_str) {
+        check_base(&path, base, model)?;
     }
+    let layout = AdapterLayout::new(model, &config);
+    check_modules(&path, &raw, &layout)?;
+    check_tensors(dir, &folder, &layout, (model, config.rank))?;
     let mut flat = vec![0f32; layout.total];
     for slot in &layout.slots {
         let tensor = folder.weights().tensor(&slot.name)?;
         read_tensor(dir, slot, &tensor, &mut flat[slot.range.clone()])?;
     }
     Ok((config, layout, flat))
+}
+
+/// Refuses an adapter of which a module that `target_modules` names has no tensors.
+fn check_modules(path: &Path, raw: &Map<String, Value>, layout: &AdapterLayout) -> Result<(), EngineError> {
+    let modules = raw.get("target_modules").and_then(Value::as_array);
+    let mut named = modules.into_iter().flatten().filter_map(Value::as_str);
+    // An entry is a module's name or the end of its path.
+    let is_adapted = |module: &str| {
+        let ends = [format!(".{module}.lora_A.weight"), format!(".{module}.lora_B.weight")];
+        layout
+            .slots
+            .iter()
+            .any(|slot| ends.iter().any(|end| slot.name.ends_with(end)))
+    };
+    match named.find(|module| !is_adapted(module)) {
+        Some(module) => Err(EngineError::Weights(format!(
+            "{}: target_modules has {module:?}, and no tensor of the adapter belongs to such a module of this model: load it onto the model \
+             that it was made for, or save it whole",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses tensors that the model has no place for, or of another shape, and an adapter that lacks some.
+fn check_tensors(
+    dir: &Path,
+    folder: &Folder,
+    layout: &AdapterLayout,
+    (model, rank): (&ModelConfig, usize),
+) -> Result<(), EngineError> {
+    let refuse = |what: String| {
+        let dir = dir.display();
+        Err(EngineError::Weights(format!(
+            "{dir}: {what}; load the adapter onto the model that it was made for"
+        )))
+    };
+    let layers = model.num_layers;
+    for name in folder.weights().names() {
+        if layout.slots.iter().all(|slot| slot.name != name) {
+            return refuse(format!(
+                "tensor {name} has no place in an adapter of this model, which has {layers} layers"
+            ));
+        }
+    }
+    for slot in &layout.slots {
+        if !folder.weights().contains(&slot.name) {
+            return refuse(format!(
+                "tensor {} is missing: the model has {layers} layers, and each has this module",
+                slot.name
+            ));
+        }
+        let found = folder.weights().tensor(&slot.name)?.shape.to_vec();
+        if found == slot.shape {
+            continue;
+        }
+        let wanted = &slot.shape;
+        let at = if slot.name.contains(".lora_A.") { 0 } else { 1 };
+        if found.get(at) != Some(&rank) {
+            return Err(EngineError::Weights(format!(
+                "{}: tensor {} has shape {found:?}, and r = {rank} in {ADAPTER_CONFIG_FILE} asks for {wanted:?}: the two files are not of one \
+                 adapter, so copy both anew",
+                dir.display(),
+                slot.name
+            )));
+        }
+        return refuse(format!(
+            "tensor {} has shape {found:?}, and this model asks for {wanted:?}",
+            slot.name
+        ));
+    }
+    Ok(())
 }
 
 fn read_config(path: &Path, raw: &Map<String, Value>, targets: Vec<LoraTarget>) -> Result<LoraConfig, EngineError> {
@@ -122,11 +191,16 @@ fn targets<'a>(dir: &Path, names: impl Iterator<Item = &'a str>) -> Result<Vec<L
             .and_then(|path| path.rsplit('.').next())
             .ok_or_else(|| {
                 EngineError::Weights(format!(
-                    "{}: tensor {name} is no lora_A or lora_B matrix",
+                    "{}: tensor {name} is no lora_A or lora_B matrix of a projection, and the engine computes no others",
                     dir.display()
                 ))
             })?;
-        let target = LoraTarget::from_name(module)?;
+        let target = LoraTarget::from_name(module).map_err(|error| {
+            EngineError::ConfigUnsupported(format!(
+                "{}: tensor {name} is of {error}; make the adapter without it",
+                dir.display()
+            ))
+        })?;
         if !targets.contains(&target) {
             targets.push(target);
         }
