@@ -39,7 +39,7 @@ import { fault as killEnvWorker } from "./faults/processes/kill-env-worker.ts";
 import { fault as killInference } from "./faults/processes/kill-inference.ts";
 import { fault as killLauncher } from "./faults/processes/kill-launcher.ts";
 import { fault as killOrchestrator } from "./faults/processes/kill-orchestrator.ts";
-import { fault as killSandboxd } from "./faults/processes/kill-sandboxd.ts";
+import { fault as killSandboxd } from "./faults/sandboxes/kill-sandboxd.ts";
 import { fault as killTrainer } from "./faults/processes/kill-trainer.ts";
 import { fault as pauseEnvWorker } from "./faults/processes/pause-env-worker.ts";
 import { fault as pauseInference } from "./faults/processes/pause-inference.ts";

@@ -1,5 +1,5 @@
 /** The sandbox daemon dies. */
-import { killing } from "./kill.ts";
+import { killing } from "../processes/kill.ts";
 
 export const fault = killing("sandboxd", {
   breaks: "every sandbox and every program that runs in one",
