@@ -20,6 +20,8 @@ const TEST = { timeout: IS_LONG ? 3_600_000 : 600_000 };
 const SHORT = "kill-trainer,kill-inference,kill-env-worker,engine-cut,engine-nan,flip-checkpoint";
 /** Half a minute each, and more: a process that is silent for 30 s, or whose native work does not get on for ten times as long. */
 const SLOW = ["hang-trainer", "hang-env-worker", "hang-native"];
+/** They need a run with sandboxes. */
+const SANDBOXES = ["kill-sandboxd", "pause-sandboxd", "hang-sandboxd"];
 
 let place: Awaited<ReturnType<typeof workspace>>;
 beforeAll(async () => {
@@ -54,7 +56,7 @@ async function chaos(
 /** `but`: kinds that are left out. */
 const everyKind = (...but: readonly string[]) =>
   FAULTS.map(({ name }) => name)
-    .filter((name) => !SLOW.includes(name) && !but.includes(name))
+    .filter((name) => ![...SLOW, ...SANDBOXES, ...but].includes(name))
     .join(",");
 
 describe("a run under faults", () => {
@@ -68,7 +70,8 @@ describe("a run under faults", () => {
 
   test.runIf(IS_LONG)("loses its sandbox daemons, and nothing else", TEST, async () => {
     const config = await writeBoxedRun(place.dir);
-    await chaos("kill-sandboxd", 6, { outputs: "boxed", config, more: ["--max-steps", "12"] });
+    const more = ["--max-steps", "12", "--deployment.silence-timeout-s", "5"];
+    await chaos(SANDBOXES.join(","), 10, { outputs: "boxed", config, more });
   });
 
   test.runIf(IS_LONG)("goes on after whole processes, or their native threads alone, have hung", TEST, async () => {

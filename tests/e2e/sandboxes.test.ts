@@ -2,8 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ReadyFile } from "../../ts/monitors/index.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { commandLine, processTree, until } from "../integration/sandbox/support.ts";
+import { commandLine, until } from "../integration/sandbox/support.ts";
 import { prl, readJson, start, workspace } from "../support/prl.ts";
 import { writeBoxedRun } from "./boxed-run.ts";
 
@@ -19,37 +20,38 @@ afterEach(() => place.remove());
 const options = () => ({ cwd: place.dir, cache: place.cache });
 const runDir = (name: string) => join(place.dir, "outputs", name);
 
-const daemonOf = (pid: number): number | undefined =>
-  processTree(pid).find((one) => (commandLine(one) ?? "").includes("prl-sandboxd --socket"));
-
-test("the daemon is killed twice, and the run comes to its end with the same weights", async () => {
+test("the daemon hangs, its successor is killed, and the run comes to its end with the same weights", async () => {
   const args = (name: string) => ["rl", config, "--max-steps", String(STEPS), "--run.name", name];
   const calm = await prl(args("calm"), options());
   expect([calm.code, calm.stderr]).toEqual([0, ""]);
-  const run = start(args("killed"), options());
+  const run = start([...args("killed"), "--deployment.silence-timeout-s", "4"], options());
   const done = new AbortController();
   void run.finished.finally(() => done.abort());
-  const killed = new Set<number>();
-  while (!done.signal.aborted && killed.size < 2) {
+  const lost = new Set<number>();
+  while (!done.signal.aborted && lost.size < 2) {
     await sleep(100);
-    const ready = await readJson<{ pid: number }>(join(runDir("killed"), "run/sandboxd-0.json")).catch(() => null);
-    const pid = ready === null ? undefined : daemonOf(ready.pid);
+    const ready = await readJson<ReadyFile>(join(runDir("killed"), "run/sandboxd-0.json")).catch(() => null);
+    const daemon = ready?.daemon;
     const begun = await readFile(join(runDir("killed"), "metrics.jsonl"), "utf8").catch(() => "");
-    if (pid === undefined || killed.has(pid) || !begun.includes('"component":"orchestrator"')) continue;
-    killed.add(pid);
-    process.kill(pid, "SIGKILL");
+    if (daemon === undefined || lost.has(daemon) || !begun.includes('"component":"orchestrator"')) continue;
+    expect(commandLine(daemon)).toContain("prl-sandboxd --socket");
+    // Steps are left, and none of them ends without the daemon.
+    process.kill(daemon, lost.size === 0 ? "SIGSTOP" : "SIGKILL");
+    lost.add(daemon);
   }
   const { code, stderr } = await run.finished;
   expect([code, stderr]).toEqual([0, ""]);
-  expect(killed.size).toBeGreaterThan(0);
-  expect(await readFile(join(runDir("killed"), "events.jsonl"), "utf8")).toContain("sandboxd-0 ended");
+  expect(lost.size).toBe(2);
+  const events = await readFile(join(runDir("killed"), "events.jsonl"), "utf8");
+  expect(events).toContain("sandboxd-0 ended (exit code 1: the sandbox daemon gave no sign of life for 4 s and was");
+  expect(events).toContain("sandboxd-0 ended (exit code 1: the sandbox daemon ended: SIGKILL)");
   const metrics = await readFile(join(runDir("killed"), "metrics.jsonl"), "utf8");
   expect(metrics).toContain('"timing/sandbox_wait"');
   expect(metrics).toContain('"event_loop_lag/p99"');
   const digest = async (name: string) =>
     (await readJson<{ digest: string }>(join(runDir(name), `weights/step_${STEPS}/manifest.json`))).digest;
   expect(await digest("killed")).toBe(await digest("calm"));
-  for (const pid of killed) expect(await until(() => commandLine(pid) === null, 5_000)).toBe(true);
+  for (const pid of lost) expect(await until(() => commandLine(pid) === null, 5_000)).toBe(true);
 });
 
 test("a run whose environment needs sandboxes that are not to be had is refused before it begins", async () => {

@@ -25,6 +25,8 @@ export interface ReadyInfo {
   rollouts?: string;
   /** `host:port` where it serves weight versions, if it does. */
   weights?: string;
+  /** Process number of the sandbox daemon, if it has started one. */
+  daemon?: number;
 }
 
 /** The content of `run/<component>-<index>.json`. */
@@ -44,6 +46,7 @@ const READY_FILE = z.object({
   version: z.int().exactOptional(),
   rollouts: text,
   weights: text,
+  daemon: z.int().positive().exactOptional(),
 });
 
 /** Path of the ready file of a process of the run. */

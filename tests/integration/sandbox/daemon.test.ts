@@ -5,8 +5,10 @@ import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { runCommandLine } from "../../../ts/cli/dispatch.ts";
+import { daemonHangs } from "../../../ts/cli/processes/daemon-silence.ts";
 import { selfCommand } from "../../../ts/self-command.ts";
 import { sandboxDaemonPath } from "../../../ts/native/index.ts";
 import { SandboxPool } from "../../../ts/sandbox/index.ts";
@@ -41,6 +43,30 @@ async function prl(args: string[], stdin: string): Promise<{ code: number | null
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   return { code, stdout, stderr };
 }
+
+describe("a daemon that hangs", () => {
+  test("is noticed, and one that works is not taken for it", { timeout: 60_000 }, async () => {
+    const socket = join(dir, "hangs.sock");
+    const daemon = spawn(sandboxDaemonPath(), ["--socket", socket, "--stop-with-stdin", "--park", "0"], {
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    await once(daemon.stdout, "data");
+    const over = new AbortController();
+    const notes: string[] = [];
+    const note = (text: string) => void notes.push(text);
+    const hangs = daemonHangs({ address: `unix:${socket}`, limitMs: 5_000, signal: over.signal, note });
+    try {
+      expect(await Promise.race([hangs, sleep(7_000, "works")])).toBe("works");
+      daemon.kill("SIGSTOP");
+      expect(await hangs).toBe(true);
+    } finally {
+      daemon.kill("SIGKILL");
+      over.abort();
+    }
+    const other = daemonHangs({ address: `unix:${socket}`, limitMs: 600_000, signal: over.signal, note });
+    expect([await other, notes]).toEqual([false, []]);
+  });
+});
 
 describe("a daemon that does not come up", () => {
   test("is named with the cure when it is not built", async () => {

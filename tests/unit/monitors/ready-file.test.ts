@@ -21,6 +21,7 @@ it("reads back the announcement of a process", async () => {
     version: 3,
     rollouts: "a:1",
     weights: "a:2",
+    daemon: 9,
   };
   await joinRun({ component: "inference", index: 2, runDir, fd: null }).ready(info);
   expect(await readReadyFile(runDir, "inference", 2)).toEqual({

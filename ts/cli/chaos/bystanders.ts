@@ -49,5 +49,6 @@ export async function disturbedBystanders(runDir: string, { components, mayGoBac
 }
 
 function wasSilent(event: JsonObject): boolean {
-  return String(event["exit"]).startsWith("gave no sign of life");
+  // A sandbox daemon's reason stands behind the exit of the process that started it.
+  return String(event["exit"]).includes("gave no sign of life");
 }

@@ -39,12 +39,14 @@ import { fault as killEnvWorker } from "./faults/processes/kill-env-worker.ts";
 import { fault as killInference } from "./faults/processes/kill-inference.ts";
 import { fault as killLauncher } from "./faults/processes/kill-launcher.ts";
 import { fault as killOrchestrator } from "./faults/processes/kill-orchestrator.ts";
-import { fault as killSandboxd } from "./faults/sandboxes/kill-sandboxd.ts";
 import { fault as killTrainer } from "./faults/processes/kill-trainer.ts";
 import { fault as pauseEnvWorker } from "./faults/processes/pause-env-worker.ts";
 import { fault as pauseInference } from "./faults/processes/pause-inference.ts";
 import { fault as pauseOrchestrator } from "./faults/processes/pause-orchestrator.ts";
 import { fault as pauseTrainer } from "./faults/processes/pause-trainer.ts";
+import { fault as hangSandboxd } from "./faults/sandboxes/hang-sandboxd.ts";
+import { fault as killSandboxd } from "./faults/sandboxes/kill-sandboxd.ts";
+import { fault as pauseSandboxd } from "./faults/sandboxes/pause-sandboxd.ts";
 
 export const FAULTS: readonly Fault[] = [
   killOrchestrator,
@@ -58,8 +60,10 @@ export const FAULTS: readonly Fault[] = [
   pauseTrainer,
   pauseInference,
   pauseEnvWorker,
+  pauseSandboxd,
   hangTrainer,
   hangEnvWorker,
+  hangSandboxd,
   hangNative,
   engineCut,
   engineLostRequest,

@@ -53,6 +53,11 @@ export interface FaultPlace {
   readonly hasRunningDaemons: boolean;
 }
 
+/** The obstacle of faults that hit the run's sandbox daemon. */
+export function daemonElsewhere({ hasRunningDaemons }: FaultPlace): string | null {
+  return hasRunningDaemons ? "the run uses daemons that it did not start" : null;
+}
+
 /** The launcher makes it good; the same bits at level 0. */
 export const GOES_ON: FaultPromise = { goesOn: true, codes: [], sameBits: true };
 

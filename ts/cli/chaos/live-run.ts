@@ -28,7 +28,7 @@ export interface LiveRunParts {
   readonly inside: InsideOrders | null;
 }
 
-/** A process of the run that can take work. */
+/** A process of the run that can take work; of the kind `sandboxd` the daemon itself, not the process that started it. */
 export interface RunProcess extends KnownProcess {
   /** `inference-0` */
   readonly name: string;
@@ -94,7 +94,7 @@ export class LiveRun {
       const index = new RegExp(`^${component}-(\\d+)\\.json$`, "u").exec(name)?.[1];
       if (index === undefined) continue;
       const file = await readReadyFile(this.runDir, component, Number(index)).catch(() => null);
-      const known = file === null ? null : await knownProcess(file.pid);
+      const known = file === null ? null : await knownProcess(file.daemon ?? file.pid);
       if (known !== null) found.push({ ...known, name: `${component}-${index}` });
     }
     return found;

@@ -72,6 +72,10 @@ export type SftChildConfig = z.output<typeof sftSchema>;
 const count = z.int().positive().exactOptional();
 const sandboxdSchema = z.strictObject({
   socket: text("Socket of the sandbox daemon").nullable(),
+  silence_timeout_s: z
+    .number()
+    .nonnegative()
+    .describe("How many seconds the daemon may give no answer before it is killed; 0: silence is no failure"),
   daemon: z
     .strictObject({
       images: z.record(z.string(), z.string()).describe("Root file systems by name"),

@@ -91,7 +91,11 @@ export function rlChildConfigs(config: RlConfig, start: RunStart, socket: string
       adapter_rank: loadedRank(config),
     },
     "env-worker": envWorkerConfig(config, start, socket),
-    sandboxd: { socket, daemon: { ...daemonSettings(config.sandbox), ...metricsAddress(config.monitors) } },
+    sandboxd: {
+      socket,
+      silence_timeout_s: config.deployment.silence_timeout_s,
+      daemon: { ...daemonSettings(config.sandbox), ...metricsAddress(config.monitors) },
+    },
     trainer: trainerConfig(config, start),
     orchestrator: {
       ...config,

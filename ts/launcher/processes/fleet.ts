@@ -12,6 +12,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
+import { readFailureNote } from "../../failure-note.ts";
 import { isThere } from "../../files/file-presence.ts";
 import { readLoad, readyFilePath } from "../../monitors/index.ts";
 import { STOP_SIGNALS, stopExit } from "../../stop-signal.ts";
@@ -184,9 +185,10 @@ export class Fleet {
     slot.diedAt = [...slot.diedAt.filter((time) => now - time < this.#times.windowMs), now];
     if (slot.diedAt.length > MOST_DEATHS_IN_WINDOW) return false;
     const rollouts = isStarting ? "" : "; the rollouts that it had a part in are too";
-    this.#options.note(`${slot.child.name} ended (${describeExit(exit)}) and is started again${rollouts}`);
+    const how = await this.#howItEnded(slot.child, exit);
+    this.#options.note(`${slot.child.name} ended (${how}) and is started again${rollouts}`);
     const { component, onRestart } = this.#options;
-    onRestart?.({ component, index, exit: describeExit(exit), deaths });
+    onRestart?.({ component, index, exit: how, deaths });
     const pause = setTimeout(() => {
       this.#pauses.delete(pause);
       if (this.#stopped || this.#supervisor.stopping) return;
@@ -201,6 +203,13 @@ export class Fleet {
     }, pauseMs);
     this.#pauses.add(pause);
     return true;
+  }
+
+  /** Its exit, with the first line of the reason that it noted, if it did. */
+  async #howItEnded({ component, index, pid }: RunChild, exit: ChildExit): Promise<string> {
+    const note = await readFailureNote({ runDir: this.#options.runDir, component, index });
+    const reason = note?.pid === pid ? `: ${note?.message.split("\n")[0] ?? ""}` : "";
+    return `${describeExit(exit)}${reason}`;
   }
 
   async #look(): Promise<void> {

@@ -104,6 +104,16 @@ test("grows with the load, up to the most, and shrinks one by one when it has be
   expect(notes.filter((note) => note.includes("is let go"))).toHaveLength(2);
 });
 
+test("one that fails by itself is started again, and its own reason is noted", async () => {
+  await begin(
+    `const note = { pid: process.pid, code: "PRL_IO", message: "the reason\\nand more" };
+     writeFileSync(dir + "/run/failure-env-worker-" + index + ".json", JSON.stringify(note));
+     process.exit(1);`,
+  );
+  await expect.poll(() => notes.length, PATIENCE).toBeGreaterThan(0);
+  expect(notes[0]).toContain("env-worker-0 ended (exit code 1: the reason) and is started again");
+});
+
 test("one that dies is started again, with its ready file gone in between; one that was let go is not", async () => {
   await start(STAYS, { least: 2, times: { ...TIMES, longLifeMs: 600_000, firstPauseMs: 4_000 } });
   await expect.poll(ready, PATIENCE).toHaveLength(2);
