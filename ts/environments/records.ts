@@ -10,6 +10,7 @@ export {
 export { decodeEpisode, type ReceivedEpisode } from "./episode/episode-frame.ts";
 export { partialOf } from "./episode/partial-rollout.ts";
 export { UNSAMPLED_VERSION } from "./episode/trace-columns.ts";
+export { keepScored, TracesFile } from "./episode/traces-file.ts";
 export { groupScoresSchema, withGroupScores } from "./model/group-reward.ts";
 export { occurrences, type Task } from "./model/tasks.ts";
 export { workerToken } from "./worker/door.ts";

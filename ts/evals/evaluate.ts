@@ -23,6 +23,7 @@ import {
   locateEnvironment,
   occurrences,
 } from "../environments/internal.ts";
+import type { TracesFile } from "../environments/records.ts";
 import { yieldInTurn } from "../async/yield.ts";
 import { LinkedAbort } from "../async/linked-abort.ts";
 import { seed as deriveSeed } from "../random/seed.ts";
@@ -31,7 +32,6 @@ import { type Evaluation, openEndpoints } from "./endpoints.ts";
 import { GroupScores } from "./group-scores.ts";
 import { readTasks } from "./read-tasks.ts";
 import { type EvaluationReport, report, type ReportOptions } from "./report.ts";
-import type { TracesFile } from "./traces-file.ts";
 
 export interface EvaluationProgress {
   readonly name: string;

@@ -15,4 +15,3 @@ export { exportSft, type ExportOptions, type ExportReport, type LeftOut } from "
 export { type ReplayedRollout, type ReplayReport, replayRun } from "./replay.ts";
 export { type EvaluationReport, report, type ReportOptions } from "./report.ts";
 export { resultTable } from "./result-table.ts";
-export { keepScored, TracesFile } from "./traces-file.ts";

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { Episode } from "../../../ts/environments/index.ts";
-import { compareRuns, exportSft, findContamination, keepScored, TracesFile } from "../../../ts/evals/index.ts";
+import { keepScored, TracesFile } from "../../../ts/environments/records.ts";
+import { compareRuns, exportSft, findContamination } from "../../../ts/evals/index.ts";
 
 let dir: string;
 beforeEach(() => {

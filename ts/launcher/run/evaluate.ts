@@ -10,18 +10,17 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 
 import { type EvalConfig, type LoadedConfig, parseProcessConfig, withDefaults } from "../../config/index.ts";
+import { keepScored, TracesFile } from "../../environments/records.ts";
 import { sandboxSource } from "../../environments/run-start.ts";
 import { messageOf, PrlError } from "../../errors.ts";
 import { isMissing } from "../../files/file-presence.ts";
 import {
   type EvaluationProgress,
   type EvaluationReport,
-  keepScored,
   type PreparedEvaluation,
   prepareEvaluations,
   readEndpointsFile,
   runEvaluations,
-  TracesFile,
 } from "../../evals/index.ts";
 import { abortSignal, callback, checkOptions, only, table } from "../../options.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";

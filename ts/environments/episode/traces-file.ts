@@ -6,12 +6,11 @@
 import { appendFileSync, closeSync, openSync } from "node:fs";
 import { stat } from "node:fs/promises";
 
-import type { Episode } from "../environments/index.ts";
-import { episodeSchema } from "../environments/records.ts";
-import { PrlError } from "../errors.ts";
-import { ifThere } from "../files/file-presence.ts";
-import { atomicWriteFile } from "../files/atomic-write.ts";
-import { textLines } from "../files/text-lines.ts";
+import { PrlError } from "../../errors.ts";
+import { ifThere } from "../../files/file-presence.ts";
+import { atomicWriteFile } from "../../files/atomic-write.ts";
+import { textLines } from "../../files/text-lines.ts";
+import { type Episode, episodeSchema } from "./episode.ts";
 
 const WRITE_AFTER_MS = 10;
 
