@@ -216,6 +216,7 @@ function connectSampling(job: OrchestratorJob, records: ReturnType<typeof makeRe
   const limit = new DispatchLimit({ ...job, inFlight, largestGroup, onFreed: () => dispatcher.fill() });
   const evaluations = new Evaluations({
     ...job,
+    attempt: job.checkpoints.attempt,
     permits: limit.permits,
     done: logged.evaluations,
     onReturned: (environment, end) => lost.returned("eval", environment, end),

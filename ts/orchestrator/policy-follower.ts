@@ -11,6 +11,7 @@ import type { Metrics } from "../monitors/index.ts";
 import { pruneRollouts } from "../transports/index.ts";
 import type { CheckpointSaver, OrchestratorState } from "./checkpoint/resume.ts";
 import type { WeightWatcher } from "./engines/weight-watcher.ts";
+import type { EvaluatedWeights } from "./evaluation/evaluation.ts";
 import type { Evaluations } from "./evaluation/evaluations.ts";
 
 export interface PolicyFollowerOptions {
@@ -53,7 +54,7 @@ export class PolicyFollower {
   async start(): Promise<void> {
     const { evaluations, watcher } = this.#options;
     await watcher.adopt(watcher.version);
-    if (this.#options.begunWith === 0) await evaluations.beforeTraining();
+    if (this.#options.begunWith === 0) await evaluations.beforeTraining(this.#weightsOf(0));
   }
 
   /** Begins to follow the versions up to the last one, beside the run. */
@@ -77,7 +78,7 @@ export class PolicyFollower {
     await this.#versions;
     await evaluations.ended;
     await checkpoints.saved;
-    await evaluations.afterTraining(watcher.version);
+    await evaluations.afterTraining(watcher.weights);
   }
 
   /** Resolves when nothing of it is at work any more. */
@@ -94,7 +95,8 @@ export class PolicyFollower {
     const { begunWith, evaluations, keepRollouts, lastVersion, watcher, onVersion } = this.#options;
     const { checkpointRoot, runDir } = this.#options;
     const first = watcher.version;
-    for (let version = Math.max(1, begunWith); version < first; version++) await evaluations.whenDue(version);
+    for (let version = Math.max(1, begunWith); version < first; version++)
+      await evaluations.whenDue(this.#weightsOf(version));
     for (let version = first; version <= lastVersion; version++) {
       if (version > first) {
         const isAdopted = await this.#adopt(version);
@@ -107,9 +109,15 @@ export class PolicyFollower {
       }
       onVersion(watcher.version);
       // The last version is evaluated after everything else, with the engines to itself.
-      if (version > 0 && version < lastVersion) await evaluations.whenDue(version);
+      if (version > 0 && version < lastVersion) await evaluations.whenDue(this.#weightsOf(version));
       this.#follows(version);
     }
+  }
+
+  /** The version with its digest, where the engines have it. */
+  #weightsOf(version: number): EvaluatedWeights {
+    const { weights } = this.#options.watcher;
+    return weights.version === version ? weights : { version, digest: null };
   }
 
   #follows(version: number): void {

@@ -20,7 +20,6 @@ export {
   writeHalf,
 } from "./checkpoints.ts";
 export {
-  evaluationFile,
   filesystemRollouts,
   hasBatches,
   type ReceivedBatch,
@@ -29,6 +28,7 @@ export {
   type RolloutSender,
   waitForFile,
 } from "./rollouts.ts";
+export { clearStep, type EvaluationFiles, evaluationFiles } from "./evaluation-files.ts";
 export {
   type GpuTurn,
   gpuTurnPath,

@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../files/file-presence.ts";
 import { newestJoined } from "./checkpoints.ts";
+import { EVALUATIONS_FOLDER } from "./evaluation-files.ts";
 
 const STEP = /^step_(\d+)$/;
-const EVALUATIONS = "eval";
 
 /**
  * Deletes files of steps up to `trained` in the run directory's `rollouts/`, except the newest `keep` and those after the newest checkpoint in the folder
@@ -36,7 +36,7 @@ export async function pruneRollouts(
 
 async function prune(dir: string): Promise<void> {
   const names = (await ifThere(readdir(dir), dir)) ?? [];
-  const gone = names.filter((name) => name !== EVALUATIONS);
+  const gone = names.filter((name) => name !== EVALUATIONS_FOLDER);
   try {
     for (const name of gone) await rm(join(dir, name), { recursive: true, force: true });
     if (gone.length === names.length) await rmdir(dir);

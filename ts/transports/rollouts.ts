@@ -59,11 +59,6 @@ export function rolloutsDir(runDir: string, step: number): string {
   return join(runDir, "rollouts", `step_${step}`);
 }
 
-/** Path of the episodes of one source's evaluation of a version; the file exists when all have ended. */
-export function evaluationFile(runDir: string, version: number, source: string): string {
-  return join(rolloutsDir(runDir, version), "eval", `${source}.jsonl`);
-}
-
 function batchFile(runDir: string, step: number, rank: number): string {
   return join(rolloutsDir(runDir, step), `rank_${rank}.safetensors`);
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PrlError } from "../../../ts/errors.ts";
 import type { CheckpointSaver } from "../../../ts/orchestrator/checkpoint/resume.ts";
 import type { WeightWatcher } from "../../../ts/orchestrator/engines/weight-watcher.ts";
+import type { EvaluatedWeights } from "../../../ts/orchestrator/evaluation/evaluation.ts";
 import type { Evaluations } from "../../../ts/orchestrator/evaluation/evaluations.ts";
 import { PolicyFollower } from "../../../ts/orchestrator/policy-follower.ts";
 
@@ -23,6 +24,9 @@ async function follow(first: number, { lost = [], broken }: { lost?: number[]; b
     get version() {
       return current;
     },
+    get weights() {
+      return { version: current, digest: null };
+    },
     async adopt(version: number) {
       if (lost.includes(version)) throw new PrlError("PRL_WEIGHTS_SUPERSEDED", `version ${version} is gone`);
       if (version === broken) throw new PrlError("PRL_WEIGHTS_FORMAT", "it is damaged");
@@ -33,8 +37,8 @@ async function follow(first: number, { lost = [], broken }: { lost?: number[]; b
   const evaluations = {
     ended: Promise.resolve(),
     beforeTraining: async () => void calls.push("evaluate before"),
-    whenDue: async (version: number) => void calls.push(`evaluate ${version}`),
-    afterTraining: async (version: number) => void calls.push(`evaluate after ${version}`),
+    whenDue: async ({ version }: EvaluatedWeights) => void calls.push(`evaluate ${version}`),
+    afterTraining: async ({ version }: EvaluatedWeights) => void calls.push(`evaluate after ${version}`),
   } as unknown as Evaluations;
   const checkpoints = {
     saved: Promise.resolve(),

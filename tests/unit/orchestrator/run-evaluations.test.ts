@@ -85,6 +85,7 @@ test("their number follows the engines' metrics", async () => {
     const manifest = { format: "prl-weights", version: 0, digest: "d", base: null, shards: [], canary: null };
     await runEvaluations({
       runDir,
+      attempt: 1,
       config,
       modelName: "m",
       engines: fleet,

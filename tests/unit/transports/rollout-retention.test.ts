@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { evaluationFile, pruneRollouts, rolloutsDir } from "../../../ts/transports/index.ts";
+import { evaluationFiles, pruneRollouts, rolloutsDir } from "../../../ts/transports/index.ts";
 
 let runDir: string;
 const checkpoints = () => join(runDir, "checkpoints");
@@ -15,7 +15,7 @@ beforeEach(async () => {
     await writeFile(join(rolloutsDir(runDir, step), "traces.jsonl"), "{}");
   }
   await mkdir(join(rolloutsDir(runDir, 2), "eval"));
-  await writeFile(evaluationFile(runDir, 2, "held-out"), "{}");
+  await writeFile(evaluationFiles(runDir, 2, "held-out").ended, "{}");
   await mkdir(join(checkpoints(), "step_6"), { recursive: true });
   await writeFile(join(checkpoints(), "step_6/manifest.json"), "{}");
 });

@@ -1,5 +1,5 @@
 /**
- * `traces.jsonl` of an evaluation run: one episode per line, written when it ends.
+ * Episodes of an evaluation, such as `traces.jsonl` of `prl eval`: one per line, written when it ends.
  *
  * The file of a broken run is read again: scored episodes are kept, everything else (errors, a torn last line) is removed.
  */
@@ -11,6 +11,7 @@ import { ifThere } from "../../files/file-presence.ts";
 import { atomicWriteFile } from "../../files/atomic-write.ts";
 import { textLines } from "../../files/text-lines.ts";
 import { type Episode, episodeSchema } from "./episode.ts";
+import { keepLongTextsNative } from "./long-texts.ts";
 
 const WRITE_AFTER_MS = 10;
 
@@ -66,12 +67,20 @@ export class TracesFile {
   }
 }
 
-/** Scored episodes of an earlier run by id, in the order of the file; the file then holds these and no others. Errors: PRL_IO. */
-export async function keepScored(path: string): Promise<Map<string, Episode>> {
+/**
+ * Scored episodes of an earlier run by id, in the order of the file, as far as `isKept` says so; the file then holds these and no others. Their long texts are in
+ * native memory. Errors: PRL_IO.
+ */
+export async function keepScored(
+  path: string,
+  isKept: (episode: Episode) => boolean = () => true,
+): Promise<Map<string, Episode>> {
   const kept = new Map<string, Episode>();
   for await (const line of linesIfThere(path)) {
     const episode = parse(line);
-    if (episode?.ok === true) kept.set(episode.id, episode);
+    if (episode?.ok !== true || !isKept(episode)) continue;
+    keepLongTextsNative(episode);
+    kept.set(episode.id, episode);
   }
   await atomicWriteFile(path, linesOf(kept.values()));
   return kept;

@@ -20,7 +20,7 @@ import { PrlError } from "../../errors.ts";
 import { ifThere, isThere } from "../../files/file-presence.ts";
 import { EVENTS_FILE } from "../../monitors/index.ts";
 import { assertBaseWeights } from "../../trainer/internal.ts";
-import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
+import { clearStep, dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
 import { ensureBaseModel, modelFolder } from "../models/base-model.ts";
 import { runNamePrefix } from "./run-directory.ts";
 import { isLockFile } from "../../files/run-lock.ts";
@@ -207,17 +207,9 @@ export async function clearLaterSteps(
   isKept: ((name: string) => boolean) | null = null,
 ): Promise<void> {
   await dropLaterCheckpoints(checkpointsRoot, step);
-  for (const [folder, first] of [
-    ["rollouts", step + 1],
-    // The version that the run continues from is published again, in full.
-    ["weights", step],
-  ] as const) {
-    for (const entry of await listed(join(runDir, folder))) {
-      const found = /^step_(\d+)/.exec(entry)?.[1];
-      if (found !== undefined && Number(found) >= first)
-        await rm(join(runDir, folder, entry), { recursive: true, force: true });
-    }
-  }
+  for (const dir of await stepsFrom(join(runDir, "rollouts"), step + 1)) await clearStep(dir);
+  // The version that the run continues from is published again, in full.
+  for (const dir of await stepsFrom(join(runDir, "weights"), step)) await rm(dir, { recursive: true, force: true });
   const ofProcesses = (await listed(join(runDir, "run"))).filter(
     (name) => !isLockFile(name) && isKept?.(name) !== true,
   );
@@ -226,6 +218,14 @@ export async function clearLaterSteps(
   for (const entry of [...ofProcesses.map((name) => `run/${name}`), ...received, "spool", "summary.json", "model"]) {
     await rm(join(runDir, entry), { recursive: true, force: true });
   }
+}
+
+/** Folders of the steps from `first` on. */
+async function stepsFrom(folder: string, first: number): Promise<string[]> {
+  const entries = await listed(folder);
+  return entries
+    .filter((entry) => Number(/^step_(\d+)/.exec(entry)?.[1] ?? Number.NaN) >= first)
+    .map((entry) => join(folder, entry));
 }
 
 /** Entries of a run directory that keep a new run from starting there. */

@@ -26,6 +26,7 @@ export interface WeightWatcherOptions {
 export class WeightWatcher {
   readonly #options: WeightWatcherOptions;
   #version: number;
+  #digest: string | null = null;
   #newest: number;
   #updates = 0;
   #lastSeconds = 0;
@@ -39,6 +40,11 @@ export class WeightWatcher {
   /** The version in place. */
   get version(): number {
     return this.#version;
+  }
+
+  /** The version in place with its digest, which is null while no version has been adopted. */
+  get weights(): { version: number; digest: string | null } {
+    return { version: this.#version, digest: this.#digest };
   }
 
   /** `version`, or the version that is on its way. */
@@ -57,6 +63,7 @@ export class WeightWatcher {
     await engines.adopt(received, signal);
     await received.acknowledge();
     this.#version = version;
+    this.#digest = received.manifest.digest;
     this.#updates += 1;
     this.#lastSeconds = (performance.now() - startedAt) / 1000;
     metrics.event("weights_adopted", { version, digest: received.manifest.digest, seconds: this.#lastSeconds });

@@ -1,5 +1,5 @@
 /** The evaluations of a training run: which versions are evaluated, one after the other, and how many tasks are not begun. */
-import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
+import { type EvaluatedWeights, type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
 import type { RolloutPermits } from "../scheduling/rollout-permits.ts";
 
 export interface EvaluationsOptions extends Omit<EvaluationContext, "onQueue"> {
@@ -22,24 +22,25 @@ export class Evaluations {
   }
 
   /** Evaluates version 0, when the config says so. */
-  async beforeTraining(): Promise<void> {
-    if (this.#options.config.orchestrator.eval?.eval_at_start === true) await this.#evaluate(0);
+  async beforeTraining(weights: EvaluatedWeights): Promise<void> {
+    if (this.#options.config.orchestrator.eval?.eval_at_start === true) await this.#evaluate(weights);
   }
 
   /** Evaluates the last version, when there are evaluations. */
-  async afterTraining(version: number): Promise<void> {
-    if (this.#options.config.orchestrator.eval !== null) await this.#evaluate(version);
+  async afterTraining(weights: EvaluatedWeights): Promise<void> {
+    if (this.#options.config.orchestrator.eval !== null) await this.#evaluate(weights);
   }
 
   /**
    * Begins the evaluation of the version beside the run, when its interval says so; with `hold_weights` waits for it. An evaluation that an
-   * interrupted attempt had begun may not have ended: it is repeated.
+   * earlier process had begun may not have ended: it goes on.
    */
-  async whenDue(version: number): Promise<void> {
+  async whenDue(weights: EvaluatedWeights): Promise<void> {
     const { eval: evaluation } = this.#options.config.orchestrator;
+    const { version } = weights;
     if (evaluation === null || evaluation.interval === null || version % evaluation.interval !== 0) return;
     this.ended = this.ended.then(async () => {
-      await this.#evaluate(version);
+      await this.#evaluate(weights);
       this.#underWay.delete(version);
     });
     this.#underWay.set(version, this.ended);
@@ -56,8 +57,8 @@ export class Evaluations {
     return { "dispatcher/inflight/eval": this.#options.permits.evaluating, "dispatcher/queued/eval": this.#queued };
   }
 
-  async #evaluate(version: number): Promise<void> {
-    if (this.#options.done.has(version)) return;
-    await evaluatePolicy({ ...this.#options, onQueue: (tasks) => (this.#queued = tasks) }, version);
+  async #evaluate(weights: EvaluatedWeights): Promise<void> {
+    if (this.#options.done.has(weights.version)) return;
+    await evaluatePolicy({ ...this.#options, onQueue: (tasks) => (this.#queued = tasks) }, weights);
   }
 }

@@ -41,7 +41,7 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
   try {
     for (const version of job.versions) {
       await watcher.adopt(version);
-      await evaluatePolicy(context, version);
+      await evaluatePolicy(context, watcher.weights);
     }
   } catch (error) {
     // An aborted wait says only that it was aborted; the signal's reason says why.

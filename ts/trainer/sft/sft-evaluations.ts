@@ -5,7 +5,7 @@
 
 import { isThere } from "../../files/file-presence.ts";
 import { evaluationRun, type SftConfig } from "../../config/index.ts";
-import { evaluationFile, filesystemWeights, waitForFile, type WeightSender } from "../../transports/index.ts";
+import { evaluationFiles, filesystemWeights, waitForFile, type WeightSender } from "../../transports/index.ts";
 import type { TrainerBackend } from "../backend/backend.ts";
 import { canaryTokenIds, scoreCanary } from "../canary.ts";
 
@@ -25,7 +25,7 @@ export async function evaluatedVersions(config: SftConfig, startStep: number, ru
   const isDue = (step: number): boolean =>
     step === 0 ? atStart : step === last || (interval !== null && step % interval === 0);
   const versions = Array.from({ length: last - startStep + 1 }, (_, i) => startStep + i).filter(isDue);
-  const isDone = await isThere(evaluationFile(runDir, startStep, lastSource(config)));
+  const isDone = await isThere(evaluationFiles(runDir, startStep, lastSource(config)).ended);
   return isDone ? versions.filter((version) => version !== startStep) : versions;
 }
 
@@ -74,7 +74,7 @@ export class SftPublisher {
   async #evaluated(signal: AbortSignal): Promise<void> {
     if (this.#newest === null) return;
     const what = `the evaluation of version ${this.#newest}`;
-    const path = evaluationFile(this.#runDir, this.#newest, lastSource(this.#config));
+    const path = evaluationFiles(this.#runDir, this.#newest, lastSource(this.#config)).ended;
     await waitForFile(path, EVALUATION_DEADLINE_MS, signal, what);
   }
 }

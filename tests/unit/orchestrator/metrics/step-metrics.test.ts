@@ -125,8 +125,8 @@ test("the tasks of an evaluation wait until their first rollout begins, and its 
   };
   const onReturned = (environment: string, end: string) => ends.push(`${environment} ${end}`);
   const { signal } = new AbortController();
-  const context = { runDir, config, modelName: "m", workers, metrics: quiet, permits, signal };
-  await evaluatePolicy({ ...context, onQueue: (count) => queue.push(count), onReturned }, 0);
+  const context = { runDir, attempt: 1, config, modelName: "m", workers, metrics: quiet, permits, signal };
+  await evaluatePolicy({ ...context, onQueue: (count) => queue.push(count), onReturned }, { version: 0, digest: null });
   expect(queue).toEqual([10, ...Array.from({ length: 20 }, (_, begun) => 10 - Math.ceil((begun + 1) / 2))]);
   expect(ends.toSorted()).toEqual(["held-out errored", ...Array.from({ length: 19 }, () => "held-out ok")]);
 });
@@ -152,7 +152,10 @@ test("two equal rows of an evaluation are two tasks, with rollouts of their own"
   } as unknown as EnvWorkers;
   const permits = { evaluate: <Result>(work: () => Promise<Result>): Promise<Result> => work() };
   const { signal } = new AbortController();
-  await evaluatePolicy({ runDir, config, modelName: "m", workers, metrics: quiet, permits, signal }, 0);
+  await evaluatePolicy(
+    { runDir, config, modelName: "m", workers, metrics: quiet, permits, signal, attempt: 1 },
+    { version: 0, digest: null },
+  );
   expect(asked).toHaveLength(6);
   expect(new Set(asked.map((order) => order.episode_id)).size).toBe(6);
   expect(new Set(asked.map((order) => order.seed)).size).toBe(6);

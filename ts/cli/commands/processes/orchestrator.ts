@@ -168,7 +168,7 @@ async function doRun(
   const { config, runDir, attempt } = input;
   const { engines, turns, workers, rollouts, weights } = parts;
   const shared = { runDir, config, engines, workers, weights, metrics, signal, modelName: modelNameOf(config) };
-  if (config.evaluate_only !== null) return runEvaluations({ ...shared, versions: config.evaluate_only });
+  if (config.evaluate_only !== null) return runEvaluations({ ...shared, attempt, versions: config.evaluate_only });
   const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
   return runOrchestrator({
     ...shared,
