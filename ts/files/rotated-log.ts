@@ -6,10 +6,11 @@
  * matter of microseconds, is lost.
  */
 import { type FileHandle, open, readdir, rename, rm, truncate } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 
 import { PrlError } from "../errors.ts";
-import { ifThere } from "./file-presence.ts";
+import { ifThere, isMissing } from "./file-presence.ts";
+import { textLines } from "./text-lines.ts";
 
 export interface LogLimits {
   /** A log that is larger is rotated. */
@@ -25,6 +26,19 @@ const MOST_OF_LIMIT = 4;
 /** Path of the newest rotated log (1), the one before it (2), ... */
 export function rotatedPath(log: string, age: number): string {
   return `${log}.${age}`;
+}
+
+/** The lines of the rotated logs and of the log, from the oldest on; none where there is no file. */
+export async function* allLines(log: string): AsyncGenerator<string> {
+  const ages = await rotatedAges(log);
+  for (const path of [...ages.toSorted((a, b) => b - a).map((age) => rotatedPath(log, age)), log]) {
+    try {
+      yield* textLines(path);
+    } catch (error) {
+      // Another process may be rotating them.
+      if (!isMissing(error)) throw error;
+    }
+  }
 }
 
 /** Rotates the log when it is larger than the limit; says whether it did. Errors: PRL_IO, where the log itself is as it was. */
@@ -56,11 +70,14 @@ export async function rotateLog(log: string, limits: LogLimits): Promise<boolean
 
 /** Removes rotated logs so that with one more there are `keep`, also where a higher limit left more. */
 async function removeOld(log: string, keep: number): Promise<void> {
+  for (const age of await rotatedAges(log)) if (age >= keep) await rm(rotatedPath(log, age), { force: true });
+}
+
+async function rotatedAges(log: string): Promise<number[]> {
   const prefix = `${basename(log)}.`;
-  for (const name of await readdir(dirname(log))) {
-    const age = name.startsWith(prefix) ? name.slice(prefix.length) : "";
-    if (/^\d+$/u.test(age) && Number(age) >= keep) await rm(join(dirname(log), name), { force: true });
-  }
+  const names = (await ifThere(readdir(dirname(log)), dirname(log))) ?? [];
+  const ages = names.map((name) => (name.startsWith(prefix) ? name.slice(prefix.length) : ""));
+  return ages.filter((age) => /^\d+$/u.test(age)).map(Number);
 }
 
 /** Copies from byte `begin` on to the end of the other file; resolves to the byte that comes next. */

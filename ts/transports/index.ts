@@ -28,7 +28,7 @@ export {
   type RolloutSender,
   waitForFile,
 } from "./rollouts.ts";
-export { clearStep, type EvaluationFiles, evaluationFiles } from "./evaluation-files.ts";
+export { clearStep, type EvaluationFiles, evaluationFiles, pruneEvaluations } from "./evaluation-files.ts";
 export {
   type GpuTurn,
   gpuTurnPath,

@@ -3,7 +3,7 @@
  *
  * Only batches that a checkpoint covers are deleted: a trainer that takes the place of a lost one trains the batches since the newest checkpoint again. So
  * a batch that is still awaited, or one that a resumed run cuts anew, is never touched.
- * Evaluations stay: they are few, and one of an old version may still be written.
+ * Evaluations stay: they have a limit of their own (`pruneEvaluations`), and one of an old version may still be written.
  */
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -108,8 +108,9 @@ describe("the rotation of a run's logs", () => {
     writeFileSync(join(now, "notes.txt"), "12345");
     const failures: unknown[] = [];
     const rotation = new LogRotation(
+      folder,
       () => now,
-      { maxBytes: 2, keep: 1 },
+      { maxBytes: 2, keep: 1, attempts: 2 },
       (error) => failures.push(error),
     );
     await Promise.all([rotation.look(), rotation.look()]);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { evaluationFiles, pruneRollouts, rolloutsDir } from "../../../ts/transports/index.ts";
+import { evaluationFiles, pruneEvaluations, pruneRollouts, rolloutsDir } from "../../../ts/transports/index.ts";
 
 let runDir: string;
 const checkpoints = () => join(runDir, "checkpoints");
@@ -51,4 +51,24 @@ test("steps that no checkpoint covers stay, because a trainer that is started ag
   await writeFile(join(checkpoints(), "step_3/manifest.json"), "{}");
   await pruneRollouts(runDir, 6, 1, checkpoints());
   expect(await there()).toEqual(["step_2", "step_4", "step_5", "step_6"]);
+});
+
+test("the newest evaluations stay, and those of versions that come again do not count", async () => {
+  for (const version of [3, 4, 6]) {
+    await mkdir(evaluationFiles(runDir, version, "held-out").folder);
+    await writeFile(evaluationFiles(runDir, version, "held-out").ended, "{}");
+  }
+  const evaluated = async () =>
+    (await readdir(join(runDir, "rollouts"), { recursive: true }))
+      .filter((path) => path.endsWith("eval"))
+      .map((path) => Number(/\d+/u.exec(path)?.[0]))
+      .toSorted((a, b) => a - b);
+  await pruneEvaluations(runDir, 4, null);
+  expect(await evaluated()).toEqual([2, 3, 4, 6]);
+  await pruneEvaluations(runDir, 4, 2);
+  expect(await evaluated()).toEqual([3, 4, 6]);
+  await pruneRollouts(runDir, 6, 1, checkpoints());
+  await pruneEvaluations(runDir, 6, 1);
+  expect(await evaluated()).toEqual([6]);
+  expect(await there()).toEqual(["step_6"]);
 });

@@ -1,16 +1,13 @@
-/** The objects of a file of JSON lines, one at a time; a line that is not an object comes as null, a missing file is empty. */
-import { isMissing } from "../../files/file-presence.ts";
-import { textLines } from "../../files/text-lines.ts";
+/**
+ * The objects of a file of JSON lines, and of what was rotated out of it, one at a time; a line that is not an object comes as null, a missing file is empty.
+ */
+import { allLines } from "../../files/rotated-log.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Errors are those of the file system, except that a missing file has no lines. */
 export async function* jsonLines(path: string): AsyncGenerator<JsonObject | null> {
-  try {
-    for await (const line of textLines(path)) if (line.trim() !== "") yield parseObject(line);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  for await (const line of allLines(path)) if (line.trim() !== "") yield parseObject(line);
 }
 
 /** Null when the text is not a JSON object. */

@@ -139,14 +139,19 @@ export const logBlock = z
       .min(LEAST_LOG_BYTES, `at least ${LEAST_LOG_BYTES} (1 MiB)`)
       .default(64 * LEAST_LOG_BYTES)
       .describe(
-        "Size in bytes above which the log of a process in logs/ becomes <process>.log.1, and that one <process>.log.2",
+        "Size in bytes above which the log of a process in logs/ becomes <process>.log.1, and that one <process>.log.2; events.jsonl is kept in the same way",
       ),
     keep: z
       .int()
       .positive()
       .max(MOST_ROTATED_LOGS)
       .default(4)
-      .describe("Number of such older logs that stay, for each process"),
+      .describe("Number of such older logs that stay, for each process and of events.jsonl"),
+    keep_attempts: z
+      .int()
+      .positive()
+      .default(32)
+      .describe("Number of newest attempts of the run whose logs stay in logs/"),
   })
   .prefault({})
   .describe("Logging of every process");

@@ -59,7 +59,7 @@ export const rolloutTransportBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Number of newest trained steps whose batches and training traces stay in rollouts/, where those since the newest checkpoint and evaluations always stay; unset: all",
+        "Number of newest trained steps whose batches and training traces stay in rollouts/, where those since the newest checkpoint always stay; unset: all",
       ),
     ...network,
   })

@@ -22,7 +22,7 @@ import {
   type RunAttempt,
   runRlProcesses,
 } from "../processes/rl-processes.ts";
-import { logLimits } from "../processes/log-rotation.ts";
+import { logRules } from "../processes/log-rotation.ts";
 import { type LostProcess, runStateHolders } from "../processes/state-holders.ts";
 import { type BegunRun, Recovery } from "./recovery.ts";
 import { type RunDirectory, whileHeld } from "./run-directory.ts";
@@ -258,7 +258,7 @@ async function openSession(
       seconds: config.ckpt.stop_deadline_s,
       newest: () => newestJoined(checkpointRoot(config, directory.path, directory.name)),
     },
-    logLimits: logLimits(config.log),
+    logRules: logRules(config.log),
     directory,
     signal: options.signal ?? new AbortController().signal,
     hurry: options.hurry ?? new AbortController().signal,

@@ -1,10 +1,8 @@
 /**
  * `--resume`: finds the run and its checkpoint, and checks that the config still is that run's.
  */
-import { createReadStream } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 
@@ -18,6 +16,7 @@ import {
 } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere, isThere } from "../../files/file-presence.ts";
+import { allLines } from "../../files/rotated-log.ts";
 import { EVENTS_FILE } from "../../monitors/index.ts";
 import { assertBaseWeights } from "../../trainer/internal.ts";
 import { clearStep, dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
@@ -175,10 +174,8 @@ async function assertNoneWasMade(root: string, runDir: string): Promise<void> {
 
 /** Step of the last checkpoint in the run's events. */
 async function lastCheckpointNoted(runDir: string): Promise<number | null> {
-  const path = join(runDir, EVENTS_FILE);
-  if (!(await isThere(path))) return null;
   let last: number | null = null;
-  for await (const line of createInterface({ input: createReadStream(path) })) {
+  for await (const line of allLines(join(runDir, EVENTS_FILE))) {
     const step = CHECKPOINT_EVENT.exec(line)?.[1];
     if (step !== undefined) last = Number(step);
   }

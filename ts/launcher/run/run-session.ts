@@ -3,8 +3,8 @@
  *
  * Once the directory exists, `summary.json` is written exactly once, last, whatever happened, unless the directory was removed.
  */
-import { readdir, symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { readdir, realpath, symlink } from "node:fs/promises";
+import { join, relative } from "node:path";
 
 import { explain, PrlError } from "../../errors.ts";
 import { atomicWriteFile, atomicWriteJson } from "../../files/atomic-write.ts";
@@ -23,10 +23,9 @@ import {
   type RlStep,
   type RunPhase,
 } from "../../monitors/index.ts";
-import type { LogLimits } from "../../files/rotated-log.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
 import { DiskForecast, type DiskForecastOptions } from "./disk-forecast.ts";
-import { LogRotation } from "../processes/log-rotation.ts";
+import { LogRotation, type LogRules } from "../processes/log-rotation.ts";
 import { MemoryPeak } from "../processes/memory-peak.ts";
 import { REPLACEABLE_COMPONENTS } from "../processes/rl-processes.ts";
 import type { Restart } from "../processes/fleet.ts";
@@ -51,8 +50,8 @@ export interface SessionOptions {
   signal: AbortSignal;
   hurry: AbortSignal;
   onEvent: (event: RunEvent) => void;
-  /** Limits of the log of each process. */
-  logLimits: LogLimits;
+  /** Limits of the logs and of `events.jsonl`. */
+  logRules: LogRules;
   /** Port on which the launcher serves the restarts to Prometheus; null: none. */
   prometheusPort: number | null;
   /** `StageOptions.silenceMs` of the run's stages. */
@@ -76,7 +75,8 @@ async function continueLogs(from: string, to: string): Promise<void> {
   try {
     for (const name of await readdir(from)) {
       const stays = stay.some((component) => name === `${component}.log` || name.startsWith(`${component}-`));
-      if (stays) await symlink(join("..", basename(from), name), join(to, name));
+      // The link leads to the file, so that the folders between the two may be removed.
+      if (stays) await symlink(relative(await realpath(to), await realpath(join(from, name))), join(to, name));
     }
   } catch (cause) {
     throw new PrlError("PRL_IO", `cannot link the logs of ${from} in ${to}`, { cause });
@@ -162,7 +162,7 @@ export class RunSession {
     const onFailure = (error: unknown): void => this.note(`Warning: ${explain(error)}`);
     const { disk, directory } = options;
     this.#disk = disk === undefined ? null : new DiskForecast({ ...disk, runDir: directory.path, maxSteps });
-    this.#rotation = new LogRotation(() => this.#logs, options.logLimits, onFailure);
+    this.#rotation = new LogRotation(directory.path, () => this.#logs, options.logRules, onFailure);
     this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#events.event("started", { run: options.directory.name, pid: process.pid });

@@ -28,7 +28,7 @@ import { transportToken } from "../../transports/index.ts";
 import { writeRunKey } from "../clusters/run-key-file.ts";
 import { placeRun } from "../clusters/run-place.ts";
 import { writeConfig } from "../processes/child-configs.ts";
-import { logLimits } from "../processes/log-rotation.ts";
+import { logLimits, logRules } from "../processes/log-rotation.ts";
 import { endWith, launcherPrometheusPort, type RunEnd } from "../run/launch.ts";
 import { madeUpRunName, whileHeld } from "../run/run-directory.ts";
 import type { ResumeRequest } from "../run/resume-run.ts";
@@ -164,7 +164,7 @@ async function openSession(
     supervised: false,
     evaluationSources: (config.orchestrator.eval?.source ?? []).map((source) => source.name),
     prometheusPort: launcherPrometheusPort(config),
-    logLimits: logLimits(config.log),
+    logRules: logRules(config.log),
     signal,
     hurry,
     onEvent,

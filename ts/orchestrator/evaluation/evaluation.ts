@@ -18,6 +18,7 @@ import { runRollout, scoreRollouts } from "../scheduling/rollouts.ts";
 import type { RolloutPermits } from "../scheduling/rollout-permits.ts";
 import { evalTasks } from "../scheduling/tasks.ts";
 import { apiOf } from "../scheduling/train-request.ts";
+import { pruneEvaluations } from "../../transports/index.ts";
 import { SavedRollouts } from "./saved-rollouts.ts";
 
 type EvalSource = NonNullable<RlConfig["orchestrator"]["eval"]>["source"][number];
@@ -56,6 +57,7 @@ export async function evaluatePolicy(context: EvaluationContext, weights: Evalua
   for (const source of context.config.orchestrator.eval?.source ?? [])
     Object.assign(values, await evaluateSource(context, source, weights));
   context.metrics.log(weights.version, { ...values, "time/evaluation": (performance.now() - startedAt) / 1000 });
+  await pruneEvaluations(context.runDir, weights.version, context.config.orchestrator.eval?.keep ?? null);
 }
 
 /** Runs the rollouts of a source that no earlier process has run, and returns its metrics. */

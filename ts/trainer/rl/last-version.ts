@@ -2,13 +2,11 @@
  * The end of a trainer that takes the place of one which had published the last version: it serves that version until the servers have it. The lost trainer
  * may have got the acknowledgement, so the orchestrator's event counts, which comes after it.
  */
-import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { PrlError } from "../../errors.ts";
-import { isThere } from "../../files/file-presence.ts";
+import { allLines } from "../../files/rotated-log.ts";
 import { EVENTS_FILE } from "../../monitors/index.ts";
 
 const POLL_MS = 200;
@@ -33,8 +31,7 @@ export async function untilAdopted(
 }
 
 async function hasAdopted(path: string, attempt: number, version: number): Promise<boolean> {
-  if (!(await isThere(path))) return false;
-  for await (const text of createInterface({ input: createReadStream(path) })) {
+  for await (const text of allLines(path)) {
     // Most lines are other events, and the last one may be torn.
     if (!text.includes('"weights_adopted"') || !text.endsWith("}")) continue;
     const event = JSON.parse(text) as Record<string, unknown>;

@@ -21,7 +21,7 @@ function opened(path: string, options: Partial<SessionOptions>): Promise<RunSess
     signal,
     hurry: signal,
     onEvent: () => undefined,
-    logLimits: { maxBytes: 1_000_000, keep: 1 },
+    logRules: { maxBytes: 1_000_000, keep: 1, attempts: 1 },
     prometheusPort: null,
     ...options,
   });

@@ -108,6 +108,12 @@ export const evalBlock = z
       .nullable()
       .default(null)
       .describe("Delay weight updates until an evaluation has ended; unset: only when max_async_level is 0"),
+    keep: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe("Number of newest evaluated versions whose rollouts stay in rollouts/; unset: all"),
     sampling: evalSampling,
     source: z
       .array(evalSource)
