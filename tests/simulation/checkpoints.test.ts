@@ -173,7 +173,7 @@ function joined(root: string): number[] {
   return ascending(there.map((name) => Number(name.slice(5))));
 }
 
-/** What is on the disk is what the model says: what a resume finds, what it says of each step, what the halves hold. */
+/** Compares the disk with the model: the checkpoint that a resume finds, its verdict on each step, the content of the halves. */
 async function look({ checkpoints, damaged, step: upTo }: Model, { root }: Run): Promise<void> {
   expect(joined(root)).toEqual(ascending(checkpoints.keys()));
   const whole = [...checkpoints.keys()].filter((step) => !damaged.has(step));
@@ -247,7 +247,7 @@ async function resume(model: Model, run: Run, request: number | null, crashAfter
   for (const one of model.damaged) if (one > from) model.damaged.delete(one);
   model.step = from;
   model.attempt += 1;
-  // What is later is gone, whole or not.
+  // Later checkpoints are gone, whole or not.
   const left = existsSync(run.root) ? readdirSync(run.root) : [];
   expect(left.map((name) => Number(name.slice(5))).filter((one) => one > from)).toEqual([]);
   return look(model, run);

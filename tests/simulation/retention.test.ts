@@ -1,5 +1,5 @@
 /**
- * What a run removes to keep its disk in bounds, beside models: batches with their traces, and logs. Nothing that is needed is ever removed, and
+ * Compares the files that a run removes to keep its disk in bounds with models: batches with their traces, and logs. Nothing that is needed is ever removed, and
  * nothing stays beyond the bound, in whatever order things happen. Trainer, orchestrator and launcher may be killed between any two file operations.
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { beforeAll, expect, test } from "vitest";
 
 import { rotatedPath, rotateLog } from "../../ts/files/rotated-log.ts";
 import { clearLaterSteps } from "../../ts/launcher/run/resume-run.ts";
-import { evaluationFile, hasBatches, newestJoined, pruneRollouts, rolloutsDir } from "../../ts/transports/index.ts";
+import { evaluationFiles, hasBatches, newestJoined, pruneRollouts, rolloutsDir } from "../../ts/transports/index.ts";
 import { IS_LONG } from "../support/form.ts";
 import { observeAddon } from "./parts/machine.ts";
 import { Disk } from "./world/disk.ts";
@@ -56,7 +56,7 @@ async function lookAtRollouts(model: Rollouts, { dir }: Disk, isPruned: boolean)
     if (!isPruned || step > last) continue;
     expect([step, there, existsSync(folder)]).toEqual([step, [], model.evaluated.has(step)]);
   }
-  for (const step of model.evaluated) expect(existsSync(evaluationFile(dir, step, "held-out"))).toBe(true);
+  for (const step of model.evaluated) expect(existsSync(evaluationFiles(dir, step, "held-out").ended)).toBe(true);
   // A trainer that takes the place of a lost one trains all steps since the newest checkpoint again.
   for (let step = (await newestJoined(join(dir, "checkpoints"))) + 1; step <= model.trained; step++)
     expect([step, await hasBatches(dir, step, 1)]).toEqual([step, true]);
@@ -69,7 +69,7 @@ async function prune(model: Rollouts, disk: Disk, after: number | null): Promise
   const work = () => pruneRollouts(dir, model.trained, model.keep, join(dir, "checkpoints"));
   const jobs = processes.map((process) => disk.begin(process, work));
   const evaluated = Math.max(1, model.trained - 1);
-  const path = evaluationFile(dir, evaluated, "held-out");
+  const path = evaluationFiles(dir, evaluated, "held-out").ended;
   const evaluates = disk.begin(disk.start("evaluation"), async () => {
     await mkdir(join(path, ".."), { recursive: true });
     await writeFile(path, "{}");
@@ -134,7 +134,7 @@ const rolloutCommands = [
       `a version is evaluated (${which})`,
       async (model, disk) => {
         const step = 1 + (which % model.trained);
-        const path = evaluationFile(disk.dir, step, "held-out");
+        const path = evaluationFiles(disk.dir, step, "held-out").ended;
         mkdirSync(join(path, ".."), { recursive: true });
         writeFileSync(path, "{}");
         model.evaluated.add(step);
@@ -157,7 +157,12 @@ const rolloutCommands = [
         model.trained = model.covered;
         model.assembled = model.covered;
         for (const step of model.evaluated) if (step > model.covered) model.evaluated.delete(step);
-        expect(stepsIn(join(disk.dir, "rollouts")).filter((step) => step > model.covered)).toEqual([]);
+        // An evaluation that had ended is kept aside, because the run may make it again.
+        for (const step of stepsIn(join(disk.dir, "rollouts")).filter((later) => later > model.covered)) {
+          const { ended } = evaluationFiles(disk.dir, step, "held-out");
+          const files = FILES.map((file) => join(rolloutsDir(disk.dir, step), file));
+          expect([ended, ...files].filter((file) => existsSync(file))).toEqual([]);
+        }
         await lookAtRollouts(model, disk, false);
       },
     ),

@@ -57,11 +57,20 @@ export function orchestratorStop(
     async trainerStep(signal) {
       const path = stoppedPath(runDir);
       await waitForFile(path, DEADLINE_MS, signal, "the step at which the trainer stops");
-      const stopped = stoppedSchema.parse(JSON.parse(await readFile(path, "utf8")));
+      const stopped = await readStopped(path);
       if (stopped.attempt === attempt) return stopped.step;
       throw new PrlError("PRL_IO", `${path} is of attempt ${stopped.attempt}, not of ${attempt}: remove it`);
     },
   };
+}
+
+async function readStopped(path: string): Promise<z.output<typeof stoppedSchema>> {
+  const text = await readFile(path, "utf8");
+  try {
+    return stoppedSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `${path} does not say where the trainer has stopped: remove it`, { cause });
+  }
 }
 
 function stoppedPath(runDir: string): string {

@@ -77,7 +77,7 @@ describe("prl hub", () => {
     await served.finished;
   });
 
-  test("what is pushed to a served hub is on its page, and the export is the same page", async () => {
+  test("a package that is pushed to a served hub is on its page, and the export is the same page", async () => {
     const token = await logIn({ registry: url, user: "ada", password: "secret12" });
     const npmrc = join(place.dir, "npmrc");
     writeFileSync(npmrc, `${url.replace("http:", "")}:_authToken=${token}\n`, { mode: 0o600 });

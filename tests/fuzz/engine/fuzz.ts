@@ -22,7 +22,7 @@ const MOST_CPU_MS = 5_000;
 const MOST_WAIT_MS = 120_000;
 /** The heap that the thread may have. */
 const MOST_HEAP_MB = 512;
-/** What the process may grow by, buffers outside of the heap included. */
+/** The process may grow by this much, buffers outside of the heap included. */
 const MOST_GROWTH_BYTES = 1024 * 1024 * 1024;
 const LOOK_MS = 100;
 /** Inputs that one run with `PRL_FUZZ_SAVE=1` adds to the corpus, and their longest. */

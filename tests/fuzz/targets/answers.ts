@@ -1,4 +1,4 @@
-/** What servers answer: inference servers, foreign endpoints, the hub, servers of tools. Each answer comes over HTTP from a server on loopback. */
+/** Readers of the answers of servers: inference servers, foreign endpoints, the hub, servers of tools. Each answer comes over HTTP from a server on loopback. */
 import { rmSync } from "node:fs";
 
 import { mcpTools } from "../../../ts/environments/conversation/mcp-tools.ts";

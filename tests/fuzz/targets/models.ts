@@ -1,4 +1,4 @@
-/** What a model's folder holds (chat templates, the tokenizer's config, headers of weights, sizes), and what a model writes. */
+/** Readers of a model's folder (chat templates, the tokenizer's config, headers of weights, sizes), and of the text that a model writes. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -182,7 +182,7 @@ export const RECORD_TARGETS: readonly Target[] = [
         fileOf(folder, `step_3/${name}`, input);
       fileOf(folder, "orchestrator.json", input);
       return eachOf(
-        () => findCheckpoint(folder),
+        () => findCheckpoint(folder, "r"),
         () => newestWholeHalf({ root: folder, run: "r", attempt: 1 }, "trainer", { after: 0, upTo: 9 }),
         () => readOrchestratorState(join(folder, "step_3")),
         () => readSnapshot({ runDir: folder, run: "r", attempt: 1 }),

@@ -1,4 +1,4 @@
-/** What verifiers, judges and graders read: replies of models, answers of judges, reports of programs. */
+/** The readers of verifiers, judges and graders: replies of models, answers of judges, reports of programs. */
 import { readReference } from "../../../ts/environments/judge/judge-reference.ts";
 import { readVerdicts } from "../../../ts/environments/judge/judge-rubric.ts";
 import { gpqaChoice, mmluProChoice } from "../../../ts/environments/benchmarks/scoring/choices.ts";

@@ -29,9 +29,9 @@ export interface FaultNeeds {
 export interface Fault {
   /** `kill-trainer`, as in `--faults`. */
   readonly name: string;
-  /** What the fault breaks. */
+  /** The part of the run that the fault breaks. */
   readonly breaks: string;
-  /** What saves the run. */
+  /** The means that save the run. */
   readonly saves: string;
   /** How it is injected. */
   readonly injection: string;

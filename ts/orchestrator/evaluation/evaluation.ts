@@ -25,7 +25,7 @@ type EvalSource = NonNullable<RlConfig["orchestrator"]["eval"]>["source"][number
 
 export interface EvaluationContext {
   runDir: string;
-  /** Of the run. */
+  /** The attempt of the run. */
   attempt: number;
   config: RlConfig;
   modelName: string;

@@ -18,7 +18,7 @@ import { jsonLines } from "../metrics/trace-lines.ts";
 
 const keySchema = z.strictObject({
   attempt: z.int(),
-  /** Of the version's weights; null: not known. */
+  /** Digest of the version's weights; null: not known. */
   digest: z.string().nullable(),
   seed: z.int(),
   /** The source's block of the config. */

@@ -93,7 +93,7 @@ fn write_adapter(model: &Path, seed: u64, dir: &Path) {
     write_safetensors(&dir.join(ADAPTER_WEIGHTS_FILE), &tensors, &[], WriteOptions::default()).unwrap();
 }
 
-/// What decides a request of the test.
+/// The parts that decide a request of the test.
 #[derive(Debug, Clone)]
 struct Asked {
     /// Tokens of the prompt that all share, and further ones.

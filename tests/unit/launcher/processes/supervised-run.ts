@@ -68,7 +68,7 @@ class NotedBudget extends RestartBudget {
 export class SupervisedRun {
   readonly world: World;
   readonly runDir = mkdtempSync(join(tmpdir(), "prl-supervised-"));
-  /** What was started in each place, the newest last. */
+  /** The processes that were started in each place, the newest last. */
   readonly started = new Map<string, Started[]>();
   readonly budget: NotedBudget;
   /** Restarts of env workers, with their times. */
@@ -97,7 +97,7 @@ export class SupervisedRun {
     );
   }
 
-  /** What the budget was asked, and what it said. */
+  /** The questions to the budget, and its answers. */
   get taken(): readonly Taken[] {
     return this.budget.taken;
   }

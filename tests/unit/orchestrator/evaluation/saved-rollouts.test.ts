@@ -37,7 +37,7 @@ interface Life {
   /** Rewards that compare the rollouts of a task are added. */
   compares?: boolean;
   hash?: string;
-  /** Of the rollouts of a task, the second one fails. */
+  /** The second rollout of a task fails. */
   failing?: number;
 }
 

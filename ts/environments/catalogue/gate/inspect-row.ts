@@ -87,7 +87,7 @@ export function levelsOf(row: RowCore, samples: readonly Drawn[]): RowReport["le
   });
 }
 
-/** What is asked of every row, whatever its answers are. `id` has the category. */
+/** Checks that every row has to pass, whatever its answers are. `id` has the category. */
 export function checkRow(id: string, row: AnyRow, samples: readonly Drawn[], failures: Set<string>): void {
   for (const shared of sharedBySplits(id, row, samples)) failures.add(shared);
   for (const level of LEVELS) {

@@ -14,7 +14,7 @@ import { type AnyRow, isBoxRow, isWorldRow, LEVELS } from "../row.ts";
 const SEEDS = [101, 102];
 /** Most instances of each seed. */
 const MOST_DRAWN = 60;
-/** What a wording draws, such as the order of records, is the same for all. */
+/** All wordings draw with this seed, so that the order of records and the like are the same. */
 const WORDING_SEED = 1;
 
 /** Each names a problem of `train` that is in `eval`, too, among the samples and others of the two easiest levels, which repeat first. */
