@@ -27,9 +27,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const groups = await Promise.all([
     toolchainChecks(io.env),
     machineChecks(io.cwd, cache),
-    [await sharedMemoryCheck(gpus.length)],
-    // InfiniBand between several GPUs needs it; one GPU does not.
-    gpus.length > 1 ? [lockedMemoryCheck(await readOrNull("/proc/self/limits"))] : [],
+    betweenGpus(gpus.length),
     gpuChecks(found),
     pythonChecks(cache, gpus),
     sandboxChecks(),
@@ -51,4 +49,11 @@ function report(checks: readonly Check[], problems: number): string {
   const end =
     problems === 0 ? "prl can run here" : `${problems} ${problems === 1 ? "problem" : "problems"} to mend first`;
   return `${lines.join("\n")}\n\n${end}${warnings === 0 ? "" : `; ${warnings} ${warnings === 1 ? "warning" : "warnings"}`}\n`;
+}
+
+/** Checks of what processes on several GPUs share. */
+async function betweenGpus(gpus: number): Promise<Check[]> {
+  const shared = await sharedMemoryCheck(gpus);
+  // InfiniBand between several GPUs needs locked memory; one GPU does not.
+  return gpus > 1 ? [shared, lockedMemoryCheck(await readOrNull("/proc/self/limits"))] : [shared];
 }

@@ -119,28 +119,34 @@ fn without_target(keys: &mut Value, target: &str) {
     }
 }
 
-#[test]
-fn tensors_that_do_not_fit_the_loaded_model_are_refused_by_their_names() {
-    let config = CONFIGS[0].1;
-    let folder = tempfile::tempdir().expect("a folder");
-    write_model(folder.path(), config, 5);
+type Change<'a> = &'a dyn Fn(&mut Tensors, &mut Value);
+/// A name, the config of the adapter's base, the change of the adapter, and parts of the refusal.
+type Case<'a> = (&'a str, &'a str, Change<'a>, &'a [&'a str]);
+
+/// Opens adapters of other bases, changed, beside the model of the first config.
+fn opened(config: &str, change: Change<'_>) -> Result<(), String> {
+    let [folder, dir] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    write_model(folder.path(), CONFIGS[0].1, 5);
     let pool = compute(1, Tier::Portable);
     let model = Model::load(folder.path(), &pool).expect("the model loads");
-    let open = |config: &str, change: &dyn Fn(&mut Tensors, &mut Value)| {
-        let dir = tempfile::tempdir().expect("a folder");
-        changed_adapter(dir.path(), config, change);
-        Adapter::open(dir.path(), model.config(), &pool)
-            .map(drop)
-            .map_err(|error| format!("{} {error}", error.code()))
-    };
-    open(config, &|_, _| {}).expect("the adapter is sound");
-    open(config, &|_, keys| keys["target_modules"] = json!(".*_proj")).expect("a pattern is not evaluated");
-    open(config, &|tensors, keys| {
-        tensors.retain(|(name, ..)| !name.contains("k_proj"));
-        without_target(keys, "k_proj");
-    })
-    .expect("a module may be left out");
+    changed_adapter(dir.path(), config, change);
+    Adapter::open(dir.path(), model.config(), &pool)
+        .map(drop)
+        .map_err(|error| format!("{} {error}", error.code()))
+}
 
+fn assert_refused(cases: &[Case<'_>]) {
+    for (case, config, change, parts) in cases {
+        let message = opened(config, change).expect_err(case);
+        for part in *parts {
+            assert!(message.contains(part), "{case}: {part:?} is not in {message}");
+        }
+    }
+}
+
+#[test]
+fn adapters_of_another_base_are_refused_by_the_tensors_that_do_not_fit() {
+    let config = CONFIGS[0].1;
     let of = |key: &str| {
         serde_json::from_str::<Value>(config).expect("it parses")[key]
             .as_u64()
@@ -156,18 +162,8 @@ fn tensors_that_do_not_fit_the_loaded_model_are_refused_by_their_names() {
         &format!("\"hidden_size\": {}", 2 * hidden),
     );
     assert!(deeper != config && wider != config, "{config}");
-    let rename = |from: &'static str, to: &'static str| {
-        move |tensors: &mut Tensors, keys: &mut Value| {
-            for (name, ..) in tensors {
-                *name = name.replace(from, to);
-            }
-            without_target(keys, from);
-        }
-    };
-    type Change<'a> = &'a dyn Fn(&mut Tensors, &mut Value);
     let unchanged = |_: &mut Tensors, _: &mut Value| {};
-    let unknown = rename("down_proj", "experts_proj");
-    let cases: [(&str, &str, Change<'_>, &[&str]); 7] = [
+    assert_refused(&[
         (
             "a deeper base",
             &deeper,
@@ -186,6 +182,26 @@ fn tensors_that_do_not_fit_the_loaded_model_are_refused_by_their_names() {
             &|_, keys| keys["r"] = json!(5),
             &["PRL_ENGINE_WEIGHTS", "r = 5", "lora_A.weight", "[3, "],
         ),
+    ]);
+}
+
+#[test]
+fn modules_that_are_missing_or_not_of_the_model_are_refused_by_their_names() {
+    let config = CONFIGS[0].1;
+    opened(config, &|_, _| {}).expect("the adapter is sound");
+    opened(config, &|_, keys| keys["target_modules"] = json!(".*_proj")).expect("a pattern is not evaluated");
+    opened(config, &|tensors, keys| {
+        tensors.retain(|(name, ..)| !name.contains("k_proj"));
+        without_target(keys, "k_proj");
+    })
+    .expect("a module may be left out");
+    let unknown = |tensors: &mut Tensors, keys: &mut Value| {
+        for (name, ..) in tensors {
+            *name = name.replace("down_proj", "experts_proj");
+        }
+        without_target(keys, "down_proj");
+    };
+    assert_refused(&[
         (
             "a tensor is missing",
             config,
@@ -221,13 +237,7 @@ fn tensors_that_do_not_fit_the_loaded_model_are_refused_by_their_names() {
             &|_, keys| keys["target_modules"] = json!(["q_proj", "c_attn"]),
             &["PRL_ENGINE_WEIGHTS", "target_modules has \"c_attn\""],
         ),
-    ];
-    for (case, config, change, parts) in cases {
-        let message = open(config, change).expect_err(case);
-        for part in parts {
-            assert!(message.contains(part), "{case}: {part:?} is not in {message}");
-        }
-    }
+    ]);
 }
 
 #[test]
