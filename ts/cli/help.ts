@@ -61,8 +61,7 @@ const CONFIG_INTRODUCTION = `The keys below are those of the config file. Each k
 --max-steps 10 and PRL__MAX_STEPS=10. Booleans are --flag and --no-flag; lists are words or JSON, their elements have
 an index; tables are JSON; None disables an optional block. Flags win over files, files over environment variables,
 these over defaults. Later files win over earlier ones; --section @ file merges a file into a section.
-Short forms: --model X is --model.name X, --exp-id X is --run.name X, --trainer-gpus N and --inference-gpus N are
---deployment.num-train-gpus N and --deployment.num-infer-gpus N.`;
+Short forms: --model X is --model.name X, --exp-id X is --run.name X, --trainer-gpus N is --trainer.ranks N.`;
 
 function keyHelp(kind: ConfigKind, columns: number): string[] {
   const keys = describeKeys(kind);

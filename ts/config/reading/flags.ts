@@ -44,8 +44,7 @@ export interface ConfigArguments {
 /** Flags with a short name. */
 const ALIASES: Readonly<Record<string, KeyPath>> = {
   "exp-id": ["run", "name"],
-  "trainer-gpus": ["deployment", "num_train_gpus"],
-  "inference-gpus": ["deployment", "num_infer_gpus"],
+  "trainer-gpus": ["trainer", "ranks"],
 };
 
 /** @throws PrlError PRL_CLI_USAGE naming the argument and the nearest valid one */

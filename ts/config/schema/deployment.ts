@@ -1,9 +1,10 @@
-/** `[deployment]`: the hardware for the parts of a run, and how often parts are started again. No backend reads its numbers of GPUs. */
+/**
+ * `[deployment]`: the hardware for the parts of a run, and how often parts are started again. How many GPUs a part takes follows from its
+ * backend: `trainer.ranks`, and the sizes of `[inference.vllm]`.
+ */
 import { z } from "zod";
 
 import { seconds } from "./fields.ts";
-
-const gpus = (description: string) => z.int().nonnegative().nullable().default(null).describe(description);
 
 /** Below it a heartbeat that is late would be a failure. */
 const LEAST_SILENCE_S = 3;
@@ -64,12 +65,6 @@ export const deploymentBlock = z
       .nullable()
       .default(null)
       .describe("colocated: memory of the GPU that is shared (bytes); unset: what nvidia-smi says"),
-    num_train_gpus: gpus(
-      "GPUs of the trainer (also --trainer-gpus). No backend reads it: trainer.ranks says how many PyTorch takes, and the engine uses none; unset: none",
-    ),
-    num_infer_gpus: gpus(
-      "GPUs of the inference servers together (also --inference-gpus). No backend reads it: inference.replicas and [inference.vllm] say how many vLLM takes, and the engine uses none; unset: none",
-    ),
     num_cores: z
       .int()
       .positive()
@@ -84,10 +79,3 @@ export const deploymentBlock = z
   .prefault({})
   .describe("GPUs of trainer and inference servers, cores of the run, and restarts");
 export type DeploymentBlock = z.output<typeof deploymentBlock>;
-
-/** A problem of the block, or null. */
-export function deploymentProblem({ num_train_gpus, num_infer_gpus, gpus_per_node }: DeploymentBlock): string | null {
-  const asked = (num_train_gpus ?? 0) + (num_infer_gpus ?? 0);
-  if (asked <= gpus_per_node) return null;
-  return `num_train_gpus and num_infer_gpus are ${asked} together, more than gpus_per_node ${gpus_per_node}`;
-}

@@ -16,7 +16,6 @@ import {
 import { PrlError } from "../../errors.ts";
 import { checkCapacity } from "../../inference/internal.ts";
 import { modelFolder } from "../models/base-model.ts";
-import { deploymentNote } from "./deployment.ts";
 
 /** Beyond this, Adam's steps of about the learning rate overwrite weights of ordinary size. */
 const HIGH_RATE = 0.1;
@@ -63,14 +62,12 @@ export async function checkEngineMemory(
 /** Warnings for a run, each with its place. */
 export function rlWarnings(config: RlConfig, provenance: Provenance | undefined): string[] {
   const { trainer, inference } = config;
-  const gpus = deploymentNote(config);
   const remarks = [
     ...optimRemarks(trainer.optim, ["trainer", "optim"]),
     ...warmupRemark(trainer.scheduler, config.max_steps, ["trainer", "scheduler"]),
     ...threadRemark(trainer.threads, 1, ["trainer", "threads"]),
     ...threadRemark(inference.threads, inference.replicas, ["inference", "threads"]),
     ...transportRemarks(config),
-    ...(gpus === null ? [] : [{ key: ["deployment"], text: gpus }]),
   ];
   return remarks.map((remark) => remarkText(remark, provenance));
 }

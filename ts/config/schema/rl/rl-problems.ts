@@ -1,6 +1,5 @@
 /** Keys of `rl.toml` that do not fit together, part by part. */
 import { ckptProblem } from "../ckpt.ts";
-import { deploymentProblem } from "../deployment.ts";
 import { inferenceProblems } from "../inference/backend.ts";
 import { lengthProblems } from "../lengths.ts";
 import { algoProblems } from "../orchestrator/algo.ts";
@@ -188,15 +187,13 @@ function* serverPortProblems({ replicas, server: { port } }: RlInput["inference"
   yield { path: ["inference", "server", "port"], message };
 }
 
-/** Loss, machine, checkpoints, schedule, optimizer. */
+/** Loss, checkpoints, schedule, optimizer. */
 function* learningProblems(config: RlInput): Generator<Problem> {
-  const { trainer, deployment, ckpt, max_steps } = config;
+  const { trainer, ckpt, max_steps } = config;
   for (const { key, message } of backendProblems(trainer, config.rollout_transport)) {
     yield { path: ["trainer", key], message };
   }
   for (const { key, message } of lossProblems(trainer.loss)) yield { path: ["trainer", "loss", key], message };
-  const machine = deploymentProblem(deployment);
-  if (machine !== null) yield { path: ["deployment"], message: machine };
   const checkpoints = ckptProblem(ckpt);
   if (checkpoints !== null) yield { path: ["ckpt"], message: checkpoints };
   const schedule = scheduleProblem(trainer.scheduler, max_steps);
