@@ -20,7 +20,8 @@ import { CONFIG_FILE, INDEX_FILE, shardNames, TOKENIZER_FILE, WEIGHTS_FILE } fro
 import { type ModelReference, modelText } from "./model-name.ts";
 import { openModel } from "./pull.ts";
 import { remoteConfig, remoteShards } from "./remote.ts";
-import { type ModelShape, modelShape } from "./sizes/shape.ts";
+import { adapterParameters, defaultTargets } from "./sizes/parameters.ts";
+import { expertsOf, type ModelShape, modelShape } from "./sizes/shape.ts";
 import { type Refusal, type Support, supportOf } from "./support.ts";
 
 export interface ModelInfo extends Support {
@@ -38,9 +39,18 @@ export interface ModelInfo extends Support {
   readonly workload: Workload;
   /** Null when the parameters or the shape are not known. */
   readonly training: TrainingMemory | null;
-  /** The same for an adapter of rank 16 on all projections that are adapted by default. */
+  /** The same for the adapter `lora`. */
   readonly adapter: TrainingMemory | null;
+  /** An adapter of the workload's rank on the projections that are adapted by default; null when the shape is not known. */
+  readonly lora: LoraInfo | null;
   readonly serving: ServingMemory | null;
+}
+
+export interface LoraInfo {
+  readonly rank: number;
+  /** Projections of every layer. */
+  readonly modules: readonly string[];
+  readonly parameters: number;
 }
 
 /** The part of a model that is read. */
@@ -65,7 +75,7 @@ const ADAPTER_RANK = 16;
  */
 export async function modelInfo(
   name: string,
-  asked: Partial<Workload>,
+  asked: Partial<Workload> & { readonly rank?: number },
   options: LocateOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<ModelInfo> {
   const settings = options.settings ?? hubSettings();
@@ -78,6 +88,7 @@ export async function modelInfo(
   const dtype = asked.dtype ?? statedDtype(parsed(described.config));
   const base = asked.baseDtype === undefined ? {} : { baseDtype: asked.baseDtype };
   const workload = { batch: asked.batch ?? 1, seqLen, dtype, ...base };
+  const rank = asked.rank ?? ADAPTER_RANK;
   const isKnown = shape !== null && parameters !== null;
   return {
     model: located.reference === null ? (located.dir ?? name) : modelText(located.reference),
@@ -89,9 +100,14 @@ export async function modelInfo(
     ...withFiles(support, described),
     workload,
     training: isKnown ? trainingMemory(shape, parameters, workload) : null,
-    adapter: isKnown ? adapterMemory(shape, parameters, { ...workload, rank: ADAPTER_RANK }) : null,
+    adapter: isKnown ? adapterMemory(shape, parameters, { ...workload, rank }) : null,
+    lora: shape === null ? null : loraOf(shape, rank),
     serving: isKnown ? servingMemory(shape, parameters, workload) : null,
   };
+}
+
+function loraOf(shape: ModelShape, rank: number): LoraInfo {
+  return { rank, modules: defaultTargets(expertsOf(shape)), parameters: adapterParameters(shape, { rank }) };
 }
 
 /** The engine's verdict, and what the files add to it. */

@@ -67,8 +67,10 @@ export interface TrainingMemory {
 
 export interface ServingMemory {
   readonly weights: number;
-  /** In f32; the tier AVX-512-BF16 needs half for weights in bfloat16. */
+  /** In f32. */
   readonly kv_cache: number;
+  /** In bfloat16, as the tiers AVX-512-BF16 and AMX keep it for weights in bfloat16; null for other weights. */
+  readonly kv_cache_bf16: number | null;
   readonly work: number;
   readonly total: number;
   /** Most bytes while the model is loaded. */
@@ -132,7 +134,8 @@ export function servingMemory(shape: ModelShape, parameters: number, workload: W
   const cache = tokens * perToken * BYTES;
   const work = (rows * (4 * hidden + qkv + 2 * q + k + 1.5 * feedForward) + batch * shape.vocab_size) * BYTES;
   const loading = loadingBytes(shape, weights, workload);
-  return { weights, kv_cache: cache, work, total: weights + cache + work, loading };
+  const half = workload.dtype === "bfloat16" ? cache / 2 : null;
+  return { weights, kv_cache: cache, kv_cache_bf16: half, work, total: weights + cache + work, loading };
 }
 
 /** Most bytes while a model is loaded whose packed weights take `weights`. */

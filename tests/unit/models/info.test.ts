@@ -29,6 +29,13 @@ beforeEach(async () => {
     "org/tiny": whole,
     "org/sharded": inShards(whole),
     "org/unknown": other({ model_type: "mamba", architectures: ["MambaForCausalLM"] }),
+    "org/experts": other({
+      model_type: "qwen3_moe",
+      architectures: ["Qwen3MoeForCausalLM"],
+      num_experts: 4,
+      num_experts_per_tok: 2,
+      moe_intermediate_size: 16,
+    }),
     "org/capped": other({ final_logit_softcapping: 30 }),
     "org/broken": { ...whole, "config.json": Buffer.from("{") },
   });
@@ -76,6 +83,25 @@ describe("prl model info", () => {
     const { stdout } = await run("info", String(folder));
     expect(stdout).toContain("train         yes\nserve         yes\n");
     expect(stdout).toMatch(/^train, AdamW .* MiB$/mu);
+  });
+
+  test("says what an adapter would be, and the KV cache in both formats", async () => {
+    const modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+    // Two layers; each projection has rank times the widths of its input and its output.
+    const numbers = (rank: number) => 2 * rank * (2 * (32 + 32) + 2 * (32 + 16) + 3 * (32 + 48));
+    expect(await json("info", "org/tiny")).toMatchObject({ lora: { rank: 16, modules, parameters: numbers(16) } });
+    const info = await json("info", "org/tiny", "--lora-rank", "4", "--dtype", "bfloat16");
+    const { kv_cache: cache } = info["serving"] as { kv_cache: number };
+    expect(info).toMatchObject({ lora: { parameters: numbers(4) }, serving: { kv_cache_bf16: cache / 2 } });
+    expect(await json("info", "org/experts")).toMatchObject({ lora: { modules: modules.slice(0, 4) } });
+    expect(await json("info", "org/tiny")).toMatchObject({ serving: { kv_cache_bf16: null } });
+    const { stdout } = await run("info", "org/tiny", "--lora-rank", "4", "--dtype", "bfloat16");
+    expect(stdout).toMatch(
+      /^LoRA {10}yes: rank 4 on q_proj, .*, down_proj of every layer, 3,712 parameters, \d+(\.\d+)? %$/mu,
+    );
+    expect(stdout).toMatch(/^The KV cache is in float32; .* bfloat16, [\d.]+ .*B\.$/mu);
+    expect((await run("info", "org/capped")).stdout).not.toMatch(/^LoRA {10}/mu);
+    expect(await run("info", "org/tiny", "--lora-rank", "0")).toMatchObject({ code: 2 });
   });
 
   test.each([

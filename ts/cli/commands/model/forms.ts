@@ -15,6 +15,9 @@ export interface ModelForm {
   load(): Promise<{ run(args: PlainArguments, io: CommandIo): Promise<number> }>;
 }
 
+/** The engine's limit. */
+const MOST_RANK = 4096;
+
 const REVISION: CommandOption = {
   flag: "--revision",
   value: "<revision>",
@@ -39,7 +42,7 @@ export const FORMS: readonly ModelForm[] = [
   {
     name: "info",
     usage:
-      "<org/name or folder> [--revision <revision>] [--seq-len <n>] [--batch <n>] [--dtype <dtype>] [--base-dtype int8]",
+      "<org/name or folder> [--revision <revision>] [--seq-len <n>] [--batch <n>] [--dtype <dtype>] [--base-dtype int8] [--lora-rank <n>]",
     summary: "Say whether prl can train and serve a model, and the memory for it, without a download",
     options: [
       REVISION,
@@ -65,6 +68,12 @@ export const FORMS: readonly ModelForm[] = [
         value: "int8",
         rule: { is: "one of", values: ["int8"] },
         summary: "Format of frozen projections as in model.base_dtype: for LoRA and serving (default: as --dtype)",
+      },
+      {
+        flag: "--lora-rank",
+        value: "<n>",
+        rule: { is: "integer", least: 1, most: MOST_RANK },
+        summary: "Rank of the adapter, as in model.lora.rank (default 16)",
       },
     ],
     load: () => import("./info.ts"),

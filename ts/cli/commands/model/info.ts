@@ -3,7 +3,13 @@ import { totalmem } from "node:os";
 
 import { PrlError } from "../../../errors.ts";
 import { hubSettings } from "../../../hub/index.ts";
-import { type ModelInfo, modelInfo, type Refusal, type TrainingMemory } from "../../../models/index.ts";
+import {
+  type ModelInfo,
+  modelInfo,
+  type Refusal,
+  type ServingMemory,
+  type TrainingMemory,
+} from "../../../models/index.ts";
 import { formatBytes, formatCount, renderTable } from "../../../monitors/index.ts";
 import type { WeightDtype } from "../../../native/index.ts";
 import { type PlainArguments, showText } from "../../arguments/args.ts";
@@ -24,9 +30,10 @@ export async function run({ options, positionals }: PlainArguments, io: CommandI
     throw new PrlError("PRL_CLI_USAGE", "prl model info: the name and --revision both name a revision");
   }
   const number = (flag: string): number | undefined => (options.has(flag) ? Number(options.get(flag)) : undefined);
-  const [batch, seqLen] = [number("--batch"), number("--seq-len")];
+  const [batch, seqLen, rank] = [number("--batch"), number("--seq-len"), number("--lora-rank")];
   const dtype = dtypeOption(options.get("--dtype"));
   const workload = {
+    ...(rank !== undefined && { rank }),
     ...(batch !== undefined && { batch }),
     ...(seqLen !== undefined && { seqLen }),
     ...(dtype !== null && { dtype }),
@@ -60,16 +67,25 @@ function infoLines(info: ModelInfo): string[] {
     ["longest", longest === null ? "not known" : `${formatCount(longest)} tokens`],
     ["train", verdict(info.train)],
     ["serve", verdict(info.serve)],
+    ...loraRow(info),
   ];
   return [...rows.map(([label, text]) => `${label.padEnd(14)}${printable(text)}`), ...memoryLines(info)];
+}
+
+/** What an adapter would be, where the model can be trained. */
+function loraRow({ train, lora, parameters }: ModelInfo): [string, string][] {
+  if (lora === null || train !== null) return [];
+  const share = parameters === null ? "" : `, ${((100 * lora.parameters) / parameters).toPrecision(2)} %`;
+  const count = `${formatCount(lora.parameters)} parameters${share}`;
+  return [["LoRA", `yes: rank ${lora.rank} on ${lora.modules.join(", ")} of every layer, ${count}`]];
 }
 
 function verdict(refusal: Refusal | null): string {
   return refusal === null ? "yes" : `no: [${refusal.code}] ${refusal.reason}`;
 }
 
-function memoryLines({ training, adapter, serving, workload }: ModelInfo): string[] {
-  if (training === null || adapter === null || serving === null) return [];
+function memoryLines({ training, adapter, lora, serving, workload }: ModelInfo): string[] {
+  if (training === null || adapter === null || lora === null || serving === null) return [];
   const { batch, seqLen, dtype, baseDtype } = workload;
   const base = baseDtype === undefined ? "" : `, frozen projections in ${baseDtype}`;
   const sequences = batch === 1 ? "1 sequence" : `${formatCount(batch)} sequences at once`;
@@ -85,9 +101,17 @@ function memoryLines({ training, adapter, serving, workload }: ModelInfo): strin
       ["serve", ...serve.map(formatBytes)],
     ]),
     "",
-    `LoRA: an adapter of rank 16 in place of all weights ([model.lora]). Weights in ${dtype}${base}, ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
+    `LoRA: an adapter of rank ${lora.rank} in place of all weights ([model.lora]). Weights in ${dtype}${base}, ${sequences} of ${formatCount(seqLen)} tokens. Loading takes up to ${formatBytes(serving.loading)} for a moment.`,
+    ...cacheLines(serving),
     `A run has one trainer and at least one server. This machine has ${formatBytes(machineBytes())}.`,
   ];
+}
+
+/** The KV cache's other size. */
+function cacheLines({ kv_cache_bf16: half }: ServingMemory): string[] {
+  if (half === null) return [];
+  const tiers = "on a processor with AVX-512-BF16 or AMX it is in bfloat16";
+  return [`The KV cache is in float32; ${tiers}, ${formatBytes(half)}.`];
 }
 
 /** Memory that this process may have. */
