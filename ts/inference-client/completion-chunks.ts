@@ -23,6 +23,48 @@ export interface WireResponse {
 
 type Choice = NonNullable<WireResponse["choices"]>[number];
 
+type Fields = Readonly<Record<string, unknown>>;
+
+const isAbsent = (value: unknown): value is null | undefined => value === null || value === undefined;
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isPair = (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "number");
+
+/**
+ * Whether the lists and objects that are read are such. The tokens and log-probabilities in them are not looked at: they are many, and the client checks
+ * them where it takes them.
+ */
+export function isWireResponse(value: unknown): value is WireResponse {
+  if (!isObject(value)) return false;
+  const { choices, usage, prompt_logprobs: scores } = value;
+  if (!isAbsent(usage) && !isObject(usage)) return false;
+  if (!isAbsent(scores) && !Array.isArray(scores)) return false;
+  return choices === undefined || (Array.isArray(choices) && choices.every(isChoice));
+}
+
+function isChoice(choice: unknown): boolean {
+  if (!isObject(choice)) return false;
+  const {
+    token_ids: ids,
+    logprobs,
+    policy_versions: versions,
+    weight_versions: spans,
+    routed_experts: experts,
+  } = choice;
+  return (
+    (ids === undefined || Array.isArray(ids)) &&
+    (isAbsent(logprobs) ||
+      (isObject(logprobs) && (isAbsent(logprobs["content"]) || Array.isArray(logprobs["content"])))) &&
+    (versions === undefined || (Array.isArray(versions) && versions.every(isPair))) &&
+    (isAbsent(spans) || (Array.isArray(spans) && spans.every(isSpan))) &&
+    (isAbsent(experts) || typeof experts === "string")
+  );
+}
+
+function isSpan(span: unknown): boolean {
+  return isObject(span) && typeof span["version"] === "string" && typeof span["start"] === "number";
+}
+
 export class CompletionChunks {
   readonly #tokenIds: number[] = [];
   readonly #logprobs: { logprob?: number }[] = [];

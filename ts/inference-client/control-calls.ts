@@ -2,6 +2,8 @@
  * Control calls to one inference server of either kind: over separate connections, so that none waits behind generation, with a deadline
  * for each kind of call, and retries when the server was not reached. All of them may safely be repeated: each names the wanted state.
  */
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
 import { Connections } from "./connections.ts";
 import { exchange } from "./http-json.ts";
@@ -32,6 +34,9 @@ export interface ServedModel {
 
 const DEFAULT_DEADLINES: AdminDeadlines = { controlMs: 300_000, updateMs: 720_000, statusMs: 10_000 };
 const CONNECTIONS = 4;
+/** Characters of a message that say what is wrong with an answer. */
+const LONGEST_PROBLEM = 500;
+const modelsSchema = z.object({ data: z.array(z.object({ id: z.string(), max_model_len: z.number() })).optional() });
 const KEEP_ALIVE_MS = 30_000;
 const RETRIES = 5;
 
@@ -60,18 +65,22 @@ export class ControlCalls {
     return this.#send({ method: "POST", path, ...text, deadlineMs, signal });
   }
 
-  parse(path: string, text: string): unknown {
+  /** The fields of an answer. Errors: PRL_INFERENCE_FAILED for what is no JSON, or not of this schema. */
+  parse<Schema extends z.ZodType>(path: string, text: string, schema: Schema): z.output<Schema> {
+    let value: unknown;
     try {
-      return JSON.parse(text) as unknown;
+      value = JSON.parse(text);
     } catch (cause) {
       throw new PrlError("PRL_INFERENCE_FAILED", `${this.url}${path}: the answer is not JSON`, { cause });
     }
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    const problem = z.prettifyError(parsed.error).slice(0, LONGEST_PROBLEM);
+    throw new PrlError("PRL_INFERENCE_FAILED", `${this.url}${path}: the answer makes no sense: ${problem}`);
   }
 
   async models(signal?: AbortSignal): Promise<ServedModel[]> {
-    const { data = [] } = this.parse("/v1/models", await this.get("/v1/models", signal)) as {
-      data?: { id: string; max_model_len: number }[];
-    };
+    const { data = [] } = this.parse("/v1/models", await this.get("/v1/models", signal), modelsSchema);
     return data.map(({ id, max_model_len: maxModelLen }) => ({ id, maxModelLen }));
   }
 

@@ -1,5 +1,7 @@
 /** Control of one embedded inference server: pause, resume, weights, health, metrics. */
 
+import { z } from "zod";
+
 import { InferenceClient } from "./inference-client.ts";
 import { type WeightSource } from "../transports/index.ts";
 import type { EngineLoad } from "./engine-load.ts";
@@ -23,7 +25,21 @@ export interface EngineHealth {
   waiting: number;
 }
 
-type WireHealth = Omit<EngineHealth, "policyVersion"> & { policy_version: number };
+const healthSchema = z.object({
+  status: z.string(),
+  paused: z.boolean(),
+  policy_version: z.int(),
+  digest: z.string().nullable(),
+  running: z.number(),
+  waiting: z.number(),
+});
+const skippedSchema = z.object({ skipped: z.boolean().optional() });
+const sleepingSchema = z.object({ is_sleeping: z.boolean().optional() });
+const aboutSchema = z.object({
+  isa: z.string().default(""),
+  dtype: z.string().default(""),
+  weights: z.string().nullable().default(null),
+});
 
 /** Controls one inference server. Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _UNSUPPORTED, _FAILED. */
 export class InferenceAdmin {
@@ -56,7 +72,7 @@ export class InferenceAdmin {
   async updateWeights(weights: WeightVersion, signal?: AbortSignal): Promise<{ skipped: boolean }> {
     const path = "/update_weights";
     const answer = await this.#calls.post(path, weights, signal, this.#calls.deadlines.updateMs);
-    const { skipped } = this.#calls.parse(path, answer) as { skipped?: boolean };
+    const { skipped } = this.#calls.parse(path, answer, skippedSchema);
     return { skipped: skipped === true };
   }
 
@@ -90,20 +106,14 @@ export class InferenceAdmin {
   }
 
   async health(signal?: AbortSignal): Promise<EngineHealth> {
-    const answer = this.#calls.parse("/health", await this.#calls.get("/health", signal)) as WireHealth;
+    const answer = this.#calls.parse("/health", await this.#calls.get("/health", signal), healthSchema);
     const { policy_version: policyVersion, ...rest } = answer;
     return { ...rest, policyVersion };
   }
 
   /** The engine's instruction set and dtype, and the address where it serves weights; "" and null where it does not report them. */
   async about(signal?: AbortSignal): Promise<{ isa: string; dtype: string; weights: string | null }> {
-    const answer = this.#calls.parse("/version", await this.#calls.get("/version", signal));
-    const {
-      isa = "",
-      dtype = "",
-      weights = null,
-    } = answer as { isa?: string; dtype?: string; weights?: string | null };
-    return { isa, dtype, weights };
+    return this.#calls.parse("/version", await this.#calls.get("/version", signal), aboutSchema);
   }
 
   async models(signal?: AbortSignal): Promise<ServedModel[]> {
@@ -134,6 +144,6 @@ export class InferenceAdmin {
 /** As a server of either kind answers. */
 export async function isSleeping(calls: ControlCalls, signal: AbortSignal | undefined): Promise<boolean> {
   const path = "/is_sleeping";
-  const { is_sleeping: isAsleep } = calls.parse(path, await calls.get(path, signal)) as { is_sleeping?: boolean };
+  const { is_sleeping: isAsleep } = calls.parse(path, await calls.get(path, signal), sleepingSchema);
   return isAsleep === true;
 }

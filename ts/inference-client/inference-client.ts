@@ -8,7 +8,7 @@
 import { PrlError } from "../errors.ts";
 import type { TextFormat } from "../message.ts";
 import { expertsFromText, type RoutedExperts } from "../native/index.ts";
-import { CompletionChunks, type WireResponse } from "./completion-chunks.ts";
+import { CompletionChunks, isWireResponse, type WireResponse } from "./completion-chunks.ts";
 import { Connections } from "./connections.ts";
 import { exchange, type Exchange, httpError } from "./http-json.ts";
 import { notedVersion, readWeightInfo } from "./weight-note.ts";
@@ -320,11 +320,14 @@ export class InferenceClient {
   }
 
   #json(text: string): WireResponse {
+    let value: unknown;
     try {
-      return JSON.parse(text) as WireResponse;
+      value = JSON.parse(text);
     } catch (cause) {
       throw this.#nonsense("it is not JSON", cause);
     }
+    if (isWireResponse(value)) return value;
+    throw this.#nonsense("a field that is read has another type");
   }
 
   #completion(answer: WireResponse, versionSpans?: [number, number][]): Completion {

@@ -6,6 +6,8 @@
  * samples at least one token.
  */
 
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
 import { Connections } from "./connections.ts";
 import { exchange, InferenceHttpError } from "./http-json.ts";
@@ -24,11 +26,14 @@ export interface PromptScorerOptions {
 }
 
 type Entry = Record<string, { logprob?: unknown }> | null;
-interface Answer {
-  tokens?: unknown;
-  prompt_logprobs?: Entry[];
-  choices?: { prompt_logprobs?: Entry[] }[];
-}
+/** Entries are many, and each is checked where its number is taken. */
+const entryList = z.custom<Entry[]>(Array.isArray).nullish();
+const answerSchema = z.object({
+  tokens: z.unknown().optional(),
+  prompt_logprobs: entryList,
+  choices: z.array(z.object({ prompt_logprobs: entryList })).nullish(),
+});
+type Answer = z.output<typeof answerSchema>;
 
 const RETRIES = 3;
 /** vLLM's error of /v1/completions for a prompt that fills the context, so that no token fits behind it. */
@@ -81,7 +86,7 @@ export class PromptScorer {
     await this.#pool.destroy();
   }
 
-  async #entries(tokenIds: Uint32Array, signal: AbortSignal | undefined): Promise<Entry[] | undefined> {
+  async #entries(tokenIds: Uint32Array, signal: AbortSignal | undefined): Promise<Entry[] | null | undefined> {
     const ids = Array.from(tokenIds);
     const { model, api } = this.#options;
     const sampling = { max_tokens: this.#maxTokens, temperature: 1, prompt_logprobs: 0 };
@@ -116,9 +121,11 @@ export class PromptScorer {
       retries: RETRIES,
     });
     try {
-      return JSON.parse(text) as Answer;
+      return answerSchema.parse(JSON.parse(text));
     } catch (cause) {
-      throw new PrlError("PRL_INFERENCE_FAILED", `${this.url}${path}: the answer is not JSON`, { cause });
+      throw new PrlError("PRL_INFERENCE_FAILED", `${this.url}${path}: the answer is not JSON of the expected form`, {
+        cause,
+      });
     }
   }
 

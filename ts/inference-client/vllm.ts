@@ -13,10 +13,12 @@
  *   values are computed anew. Older servers (0.29 has `/weight_info`, 0.26 does not) are asked for the note before and after each request
  *   (`InferenceClient`), so there a request must not survive a swap, and `pause` waits for running requests in every mode.
  */
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
 import { InferenceHttpError } from "./http-json.ts";
 import { PromptScorer } from "./prompt-scorer.ts";
-import { readWeightInfo, weightNote } from "./weight-note.ts";
+import { notedIn, weightInfoSchema, weightNote } from "./weight-note.ts";
 import type { EngineLoad } from "./engine-load.ts";
 import { type AdminOptions, ControlCalls, type ServedModel } from "./control-calls.ts";
 import { type EngineHealth, type InferenceAdmin, isSleeping, type WeightVersion } from "./embedded.ts";
@@ -43,6 +45,12 @@ export interface VllmAdminOptions extends AdminOptions {
   /** Versions are adapters, and requests ask for them by this name; null: versions are whole models. Default null. */
   adapter?: string | null;
 }
+
+const successSchema = z.object({ success: z.boolean().optional() });
+const pausedSchema = z.object({ is_paused: z.boolean().optional() });
+const versionSchema = z.object({ version: z.string().optional() });
+const modelConfigSchema = z.object({ logprobs_mode: z.string().optional(), dtype: z.string().optional() });
+const infoSchema = z.object({ vllm_config: z.object({ model_config: modelConfigSchema.optional() }).optional() });
 
 /** The note while weights are loaded. */
 const LOADING = "loading";
@@ -115,7 +123,7 @@ export class VllmAdmin implements Admin {
     await this.#load(source.dir, signal);
     const answer = await this.#calls.post(RESET_CACHE, undefined, signal);
     // Versions before 0.32 may send an empty answer.
-    const { success = true } = (answer === "" ? {} : this.#calls.parse(RESET_CACHE, answer)) as { success?: boolean };
+    const { success = true } = answer === "" ? {} : this.#calls.parse(RESET_CACHE, answer, successSchema);
     if (!success) {
       const message = `${this.url} did not drop what it had computed with the weights before version ${version}`;
       throw new PrlError("PRL_INFERENCE_FAILED", message);
@@ -158,7 +166,7 @@ export class VllmAdmin implements Admin {
       this.#calls.get("/is_paused", signal),
       this.load(signal),
     ]);
-    const { is_paused: isPaused } = this.#calls.parse("/is_paused", paused) as { is_paused?: boolean };
+    const { is_paused: isPaused } = this.#calls.parse("/is_paused", paused, pausedSchema);
     const [version = "", digest = null] = note?.split(" ") ?? [];
     return {
       status: "ok",
@@ -197,8 +205,8 @@ export class VllmAdmin implements Admin {
   }
 
   async #tellsVersions(signal: AbortSignal | undefined): Promise<boolean> {
-    const answer = this.#calls.parse("/version", await this.#calls.get("/version", signal)) as { version?: string };
-    const [, major, minor] = /^(\d+)\.(\d+)/u.exec(answer.version ?? "") ?? [];
+    const { version = "" } = this.#calls.parse("/version", await this.#calls.get("/version", signal), versionSchema);
+    const [, major, minor] = /^(\d+)\.(\d+)/u.exec(version) ?? [];
     if (major === undefined || minor === undefined) return false;
     const [firstMajor, firstMinor] = TELLS_VERSIONS;
     return Number(major) > firstMajor || (Number(major) === firstMajor && Number(minor) >= firstMinor);
@@ -206,7 +214,8 @@ export class VllmAdmin implements Admin {
 
   async #weightInfo(signal: AbortSignal | undefined): Promise<string | null> {
     try {
-      return readWeightInfo(await this.#calls.get("/weight_info", signal));
+      const text = await this.#calls.get("/weight_info", signal);
+      return notedIn(this.#calls.parse("/weight_info", text, weightInfoSchema));
     } catch (cause) {
       if (!hasStatus(cause, NOT_FOUND)) throw cause;
       const advice = "start vLLM with VLLM_SERVER_DEV_MODE=1, in a version that has this endpoint";
@@ -230,13 +239,12 @@ export class VllmAdmin implements Admin {
     }
   }
 
-  async #modelConfig(signal: AbortSignal | undefined): Promise<{ logprobs_mode?: string; dtype?: string }> {
+  async #modelConfig(
+    signal: AbortSignal | undefined,
+  ): Promise<{ logprobs_mode?: string | undefined; dtype?: string | undefined }> {
     try {
       const answer = await this.#calls.get(SERVER_INFO, signal, this.#calls.deadlines.controlMs);
-      const { vllm_config: config } = this.#calls.parse(SERVER_INFO, answer) as {
-        vllm_config?: { model_config?: { logprobs_mode?: string; dtype?: string } };
-      };
-      return config?.model_config ?? {};
+      return this.#calls.parse(SERVER_INFO, answer, infoSchema).vllm_config?.model_config ?? {};
     } catch (cause) {
       if (hasStatus(cause, NOT_FOUND)) return {};
       throw cause;

@@ -1,26 +1,29 @@
 /** `run/now.json`: the load of a run between two of its steps, for watching it. It is replaced about every second and has no history. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 
+import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../files/file-presence.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
 
-export interface RunLoad {
+const runLoadSchema = z.object({
   /** Step of the batch being collected. */
-  step: number;
+  step: z.number(),
   /** Version that the engines sample with; the batches from `version + 1` to `step - 1` are with the trainer. */
-  version: number;
+  version: z.number(),
   /** The completed part of the batch, and its full size; above level 0 more than one batch may wait. */
-  batch: { ready: number; size: number; unit: "rollouts" | "tokens" };
-  rollouts_in_flight: number;
-  groups_open: number;
-  groups_queued: number;
+  batch: z.object({ ready: z.number(), size: z.number(), unit: z.enum(["rollouts", "tokens"]) }),
+  rollouts_in_flight: z.number(),
+  groups_open: z.number(),
+  groups_queued: z.number(),
   /** Rollouts of evaluations under way. */
-  evaluating: number;
+  evaluating: z.number(),
   /** Sums over the engines, and the share of the fullest KV cache in use; null while no engine reports. */
-  engines: { running: number; waiting: number; kv_usage: number } | null;
-}
+  engines: z.object({ running: z.number(), waiting: z.number(), kv_usage: z.number() }).nullable(),
+});
+export type RunLoad = z.output<typeof runLoadSchema>;
 
 const pathOf = (runDir: string): string => join(runDir, "run", "now.json");
 
@@ -29,8 +32,14 @@ export async function writeRunLoad(runDir: string, load: RunLoad): Promise<void>
   await atomicWriteJson(pathOf(runDir), load);
 }
 
-/** Null when nothing was written yet. Errors: PRL_IO. */
+/** Null when nothing was written yet. Errors: PRL_IO when the file cannot be read or has other content. */
 export async function readRunLoad(runDir: string): Promise<RunLoad | null> {
-  const text = await ifThere(readFile(pathOf(runDir), "utf8"), pathOf(runDir));
-  return text === null ? null : (JSON.parse(text) as RunLoad);
+  const path = pathOf(runDir);
+  const text = await ifThere(readFile(path, "utf8"), path);
+  if (text === null) return null;
+  try {
+    return runLoadSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `${path} is not the load of a run: remove it, it is written again`, { cause });
+  }
 }
