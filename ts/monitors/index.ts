@@ -10,6 +10,7 @@ export { lastLoggedStep, metricsAfter } from "./metrics/logged-steps.ts";
 export { type LoopLag, watchLoopLag } from "./loop-lag.ts";
 export { EVENTS_FILE, METRICS_FILE, openMetrics } from "./metrics/metrics.ts";
 export type { Metrics, MetricsLine, MetricValues } from "./metrics/metrics.ts";
+export { syncHistory } from "./metrics/sync-history.ts";
 export { type Download, DownloadBar, DownloadLines } from "./progress/download-view.ts";
 export { liveBlock, type LiveState } from "./progress/live-block.ts";
 export { LiveProgress, type LiveTerminal } from "./progress/live-progress.ts";

@@ -153,11 +153,21 @@ export function isJoined({ root }: Pick<CheckpointWriter, "root">, step: number)
   return isThere(join(checkpointDir(root, step), MANIFEST_FILE));
 }
 
-/** Waits until the halves of this attempt are there (both, or the trainer's of a supervised run) and joins them. Errors: PRL_DEADLINE; PRL_CHECKPOINT_CORRUPT when a half is malformed. */
+interface JoinOptions {
+  deadlineMs: number;
+  signal: AbortSignal;
+  isSupervised?: boolean;
+  beforeJoin?: () => Promise<void>;
+}
+
+/**
+ * Waits until the halves of this attempt are there (both, or the trainer's of a supervised run) and joins them. `beforeJoin` is called when they are there and the checkpoint
+ * does not exist yet. Errors: PRL_DEADLINE; PRL_CHECKPOINT_CORRUPT when a half is malformed; those of `beforeJoin`.
+ */
 export async function joinHalves(
   { root, run, attempt }: CheckpointWriter,
   step: number,
-  { deadlineMs, signal, isSupervised = false }: { deadlineMs: number; signal: AbortSignal; isSupervised?: boolean },
+  { deadlineMs, signal, isSupervised = false, beforeJoin }: JoinOptions,
 ): Promise<CheckpointManifest> {
   const dir = checkpointDir(root, step);
   const read = async (half: CheckpointHalf) => {
@@ -170,6 +180,7 @@ export async function joinHalves(
   };
   const halves = { trainer: await read("trainer"), ...(!isSupervised && { orchestrator: await read("orchestrator") }) };
   const manifest: CheckpointManifest = { format: FORMAT, step, run, attempt, halves };
+  await beforeJoin?.();
   await atomicWriteJson(join(dir, MANIFEST_FILE), manifest);
   return manifest;
 }

@@ -60,7 +60,9 @@ export async function sftFolder(): Promise<SftFolder> {
           outDir: join(runDir, "model"),
           profileDir,
           config,
-          ...(checkpointed && { checkpoints: { root: checkpointed.root, run: "run", attempt: 1, rules: RULES } }),
+          ...(checkpointed && {
+            checkpoints: { root: checkpointed.root, run: "run", attempt: 1, rules: RULES, runDir },
+          }),
           metrics: { ...metrics, log },
           signal,
         });

@@ -1,6 +1,7 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { existsSync, readlinkSync } from "node:fs";
+import { type FileHandle, mkdtemp, open, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { CheckpointSaver, stateSchema } from "../../../ts/orchestrator/checkpoint/resume.ts";
@@ -21,6 +22,7 @@ function saver(events: object[]): CheckpointSaver {
   return new CheckpointSaver({
     checkpoints: { ...writer(), rules },
     maxSteps: null,
+    runDir: root,
     metrics: { log: () => undefined, event: (_, fields) => events.push(fields ?? {}), close: () => undefined },
     signal: AbortSignal.timeout(10_000),
   });
@@ -50,4 +52,36 @@ test("a process that follows the versions again waits for no checkpoint that was
     { step: 3, pruned: [2] },
     { step: 4, pruned: [3] },
   ]);
+});
+
+test("metrics and events are durable before a checkpoint exists, with the lines that the trainer wrote before its half", async () => {
+  const files = ["metrics.jsonl", "events.jsonl"].map((name) => join(root, name));
+  for (const file of files) await writeFile(file, "{}\n");
+  const some = await open(join(root, "metrics.jsonl"));
+  const handles = Object.getPrototypeOf(some) as Pick<FileHandle, "sync">;
+  await some.close();
+  const { sync } = handles;
+  const synced: unknown[] = [];
+  handles.sync = async function (this: FileHandle) {
+    const path = readlinkSync(`/proc/self/fd/${this.fd}`);
+    const there = (name: string) => existsSync(join(root, "step_1", name));
+    if (files.includes(path))
+      synced.push([basename(path), { trainer: there("trainer/half.json"), joint: there("manifest.json") }]);
+    await sync.call(this);
+  };
+  try {
+    const saving = saver([]);
+    saving.save(state(1));
+    await saving.written;
+    await trained(1);
+    await saving.saved;
+  } finally {
+    handles.sync = sync;
+  }
+  const moment = { trainer: true, joint: false };
+  expect(synced).toEqual([
+    ["metrics.jsonl", moment],
+    ["events.jsonl", moment],
+  ]);
+  expect(existsSync(join(root, "step_1/manifest.json"))).toBe(true);
 });

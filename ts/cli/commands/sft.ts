@@ -101,7 +101,7 @@ function jobOf({ config: child, runDir, attempt }: ChildInput<ChildConfigs["sft"
     outDir: child.out_dir,
     profileDir: join(runDir, PROFILE_FOLDER),
     config,
-    checkpoints: root === null ? undefined : { root, run: runId, attempt, rules: config.ckpt },
+    checkpoints: root === null ? undefined : { root, run: runId, attempt, rules: config.ckpt, runDir },
     start: step === 0 ? undefined : { step, dir: modelDir },
   };
 }

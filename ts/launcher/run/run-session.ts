@@ -20,6 +20,7 @@ import {
   RunFeed,
   type RunHistory,
   showMetrics,
+  syncHistory,
   type RlStep,
   type RunPhase,
 } from "../../monitors/index.ts";
@@ -291,6 +292,8 @@ export class RunSession {
     for (const write of [
       async () => place !== null && this.#writePlot(summary, place),
       async () => this.#events.event("ended", { status }),
+      // The processes of the run have ended, so that these are all lines.
+      async () => place !== null && syncHistory(place),
       async () => this.#events.close(),
       async () => place !== null && atomicWriteJson(join(place, SUMMARY_FILE), summary),
       async () => releaseLock(this.directory.path),

@@ -11,7 +11,7 @@ import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
-import { type Metrics } from "../../monitors/index.ts";
+import { type Metrics, syncHistory } from "../../monitors/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -76,6 +76,8 @@ export interface SaverOptions {
   checkpoints: CheckpointWriter & { rules: CheckpointRules };
   maxSteps: number | null;
   metrics: Metrics;
+  /** Its metrics and events are durable before a checkpoint exists. */
+  runDir: string;
   signal: AbortSignal;
 }
 
@@ -132,9 +134,9 @@ export class CheckpointSaver {
   }
 
   async #join(step: number, startedAt: number): Promise<void> {
-    const { checkpoints, metrics, signal } = this.#options;
+    const { checkpoints, metrics, runDir, signal } = this.#options;
     if ((await isJoined(checkpoints, step)) || (await this.#isPassed(step))) return;
-    await joinHalves(checkpoints, step, { deadlineMs: DEADLINE_MS, signal });
+    await joinHalves(checkpoints, step, { deadlineMs: DEADLINE_MS, signal, beforeJoin: () => syncHistory(runDir) });
     const pruned = await pruneCheckpoints(checkpoints.root, step, checkpoints.rules);
     metrics.event("checkpoint", { step, pruned, seconds: (performance.now() - startedAt) / 1000 });
   }

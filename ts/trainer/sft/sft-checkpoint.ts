@@ -8,7 +8,7 @@ import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
 import { atomicWriteJson } from "../../files/atomic-write.ts";
-import { type Metrics } from "../../monitors/index.ts";
+import { type Metrics, syncHistory } from "../../monitors/index.ts";
 import type { TrainerBackend } from "../backend/backend.ts";
 import {
   type CheckpointRules,
@@ -32,6 +32,8 @@ const positionSchema = z.strictObject({
 
 export interface SftCheckpoints extends CheckpointWriter {
   rules: CheckpointRules & { save_async: boolean };
+  /** Its metrics and events are durable before a checkpoint exists. */
+  runDir: string;
 }
 
 /** The start of a resumed training: the last finished step, and the folder with its half of the checkpoint. */
@@ -94,7 +96,8 @@ export class SftSaver {
   async #finish({ step, startedAt, files }: PreparedCheckpoint): Promise<void> {
     const end = await files;
     await end();
-    const options = { deadlineMs: JOIN_DEADLINE_MS, signal: this.#signal, isSupervised: true };
+    const beforeJoin = () => syncHistory(this.#checkpoints.runDir);
+    const options = { deadlineMs: JOIN_DEADLINE_MS, signal: this.#signal, isSupervised: true, beforeJoin };
     await joinHalves(this.#checkpoints, step, options);
     const pruned = await pruneCheckpoints(this.#checkpoints.root, step, this.#checkpoints.rules);
     this.#metrics.event("checkpoint", { step, pruned, seconds: (performance.now() - startedAt) / 1000 });
