@@ -30,7 +30,7 @@ export {
   readLock,
   writeLock,
 } from "./packages/environments-lock.ts";
-export { type Hub, type HubOptions, readHub, startHub } from "./packages/hub/server.ts";
+export { type Hub, type HubOptions, type Publishers, readHub, startHub } from "./packages/hub/server.ts";
 export { writeSite } from "./packages/hub/page/site.ts";
 export { conversationsHtml, type ShownConversation } from "./packages/hub/page/conversation.ts";
 export { type FoundPackage, searchHub } from "./packages/hub/search.ts";

@@ -118,6 +118,9 @@ describe("prl hub", () => {
     [["hub", "export", "site", "--storage", "nowhere"], "there is no hub in"],
     [["hub", "export", "site", "--storage", "hub", "--private"], "--private is not for this form"],
     [["hub", "serve", "--url", "http://hub.example.org/"], "--url is not for this form"],
+    [["hub", "serve", "--storage", "nowhere", "--publish", "@ada"], 'got "@ada"'],
+    [["hub", "serve", "--storage", "nowhere", "--publish", "@ada=$all"], 'got "@ada=$all"'],
+    [["hub", "serve", "--storage", "nowhere", "--publish", "*=a,*=b"], "names * twice"],
     [["hub"], "expected serve, or export and one folder"],
   ])("%j is refused, and nothing is written", async (args, text) => {
     const before = readdirSync(place.dir);

@@ -109,6 +109,40 @@ test("an evaluation uses it, refuses it when its files were changed, and is not 
   }
 });
 
+test("packages of a scope are published, deprecated and changed by its accounts only", async () => {
+  const publishers = new Map([
+    ["@ada", ["ada"]],
+    ["*", ["root"]],
+  ]);
+  const options = { storage: join(hub.dir, "scoped"), host: "127.0.0.1", port: 0, uplink: null };
+  const scoped = await startHub({ ...options, isPrivate: false, isOpen: true, publishers });
+  const as = async (user: string) => {
+    const token = await logIn({ registry: scoped.url, user, password: "secret12" });
+    const npmrc = join(hub.dir, `npmrc-${user}`);
+    writeFileSync(npmrc, `${scoped.url.replace("http:", "")}:_authToken=${token}\n`);
+    return { ...hub.env, npm_config_userconfig: npmrc, npm_config_registry: scoped.url };
+  };
+  const publish = async (user: string, name: string, version: string) => {
+    const folder = hub.write(`scoped/${user}/${name}/${version}`, environmentManifest(name, version));
+    await npm(["publish", "--access", "public"], { cwd: folder, env: await as(user) });
+  };
+  try {
+    const refused = { code: "PRL_ENVIRONMENT_HUB", message: expect.stringContaining("no right") as unknown };
+    await publish("ada", "@ada/first", "1.0.0");
+    await expect(publish("bob", "@ada/first", "1.0.1")).rejects.toMatchObject(refused);
+    await expect(publish("root", "@ada/second", "1.0.0")).rejects.toMatchObject(refused);
+    await expect(publish("ada", "elsewhere", "1.0.0")).rejects.toMatchObject(refused);
+    await publish("root", "elsewhere", "1.0.0");
+    const deprecate = ["deprecate", "@ada/first@1.0.0", "scores blanks"];
+    await expect(npm(deprecate, { cwd: hub.dir, env: await as("bob") })).rejects.toMatchObject(refused);
+    const text = await (await fetch(new URL("@ada%2ffirst", scoped.url))).text();
+    expect(Object.keys((JSON.parse(text) as { versions: object }).versions)).toEqual(["1.0.0"]);
+    expect(text).not.toContain("scores blanks");
+  } finally {
+    await scoped.close();
+  }
+});
+
 test("a private hub is searched with a token only", async () => {
   const options = { storage: join(hub.dir, "private"), host: "127.0.0.1", port: 0, uplink: null };
   const hidden = await startHub({ ...options, isPrivate: true, isOpen: true });

@@ -9,6 +9,7 @@ import { numberOption, parseOptions } from "../../arguments/args.ts";
 import { RULES } from "../../arguments/option-rule.ts";
 import { type Command, type CommandIo, type CommandOption, EXIT } from "../../command.ts";
 import { stopExit } from "../../../stop-signal.ts";
+import { readPublishers } from "./publishers.ts";
 
 const DEFAULT_PORT = 4873;
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/u;
@@ -41,6 +42,11 @@ const OPTIONS: readonly CommandOption[] = [
     rule: { is: "one of", values: ["open", "closed"] },
     summary: "Whether prl env login makes new accounts (open on a loopback address, else closed)",
   },
+  {
+    flag: "--publish",
+    value: "<rules>",
+    summary: "Accounts that may publish, by scope: @ada=ada+bob,*=root, where * is all other packages (every account)",
+  },
 ];
 
 const ALL_FLAGS = OPTIONS.map(({ flag }) => flag);
@@ -54,6 +60,7 @@ export const command: Command = {
        prl hub export <folder> [--storage <folder>] [--url <url>]`,
   details: `serve: the registry is the optional package verdaccio: npm install verdaccio@6.
 Publishing needs an account: prl env login --registry http://127.0.0.1:${DEFAULT_PORT} --user me.
+--publish @ada=ada+bob,*=root: only these accounts publish, deprecate and unpublish packages of @ada, and root all others.
 Beyond this machine put a server with TLS before it; it speaks plain HTTP. A browser shows the pages at the same address.
 export: the same pages as files, for any web server; --url names the hub in their install lines.`,
   options: OPTIONS,
@@ -95,6 +102,7 @@ async function exportPages(
 async function serve(storage: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<number> {
   const host = options.get("--host") ?? "127.0.0.1";
   const accounts = options.get("--accounts") ?? (LOOPBACK.test(host) ? "open" : "closed");
+  const rules = options.get("--publish");
   const { signal } = io;
   const hub = await startHub({
     storage,
@@ -103,6 +111,7 @@ async function serve(storage: string, options: ReadonlyMap<string, string>, io: 
     uplink: options.get("--uplink") ?? null,
     isPrivate: options.has("--private"),
     isOpen: accounts === "open",
+    ...(rules === undefined ? {} : { publishers: readPublishers(rules) }),
   });
   if (io.json) io.writeJson({ url: hub.url, storage });
   else io.stdout.write(`The hub is at ${hub.url}, its packages in ${storage}\n`);

@@ -21,6 +21,11 @@ const MOST_CONNECTIONS = 1_024;
 /** For connections that are open when the hub is closed. */
 const CLOSE_MS = 5000;
 
+/** Accounts that may publish, by scope, such as `@ada`; `*` is every other package. What has no entry is open to all accounts. */
+export type Publishers = ReadonlyMap<string, readonly string[]>;
+const OTHERS = "*";
+const NO_RULES: Publishers = new Map();
+
 export interface HubOptions {
   /** Folder of packages, users and the log; made when it is missing. */
   readonly storage: string;
@@ -33,6 +38,8 @@ export interface HubOptions {
   readonly isPrivate: boolean;
   /** Everybody who reaches the hub may make an account. */
   readonly isOpen: boolean;
+  /** Default: every account may publish every package. */
+  readonly publishers?: Publishers;
 }
 
 export interface Hub {
@@ -100,9 +107,14 @@ async function loadVerdaccio(name: string): Promise<Verdaccio> {
   throw new PrlError("PRL_ENVIRONMENT_HUB", `a hub needs the package ${name}, which is not installed here: ${INSTALL}`);
 }
 
-function configOf({ storage, uplink, isPrivate, isOpen }: HubOptions): object {
+function configOf({ storage, uplink, isPrivate, isOpen, publishers = NO_RULES }: HubOptions): object {
   const access = isPrivate ? "$authenticated" : "$all";
-  const rights = { access, publish: "$authenticated", unpublish: "$authenticated" };
+  const proxy = uplink === null ? {} : { proxy: "uplink" };
+  const rights = (accounts: readonly string[] = ["$authenticated"]): object => {
+    const names = accounts.join(" ");
+    return { access, publish: names, unpublish: names, ...proxy };
+  };
+  const scopes = [...publishers].filter(([scope]) => scope !== OTHERS);
   return {
     configPath: join(storage, "config.yaml"),
     self_path: storage,
@@ -111,7 +123,11 @@ function configOf({ storage, uplink, isPrivate, isOpen }: HubOptions): object {
       htpasswd: { file: join(storage, "htpasswd"), max_users: isOpen ? MOST_USERS : -1, algorithm: "bcrypt" },
     },
     uplinks: uplink === null ? {} : { uplink: { url: uplink } },
-    packages: { "**": uplink === null ? rights : { ...rights, proxy: "uplink" } },
+    // The first pattern that fits a package holds.
+    packages: {
+      ...Object.fromEntries(scopes.map(([scope, accounts]) => [`${scope}/*`, rights(accounts)])),
+      "**": rights(publishers.get(OTHERS)),
+    },
     max_body_size: MOST_BODY,
     web: { enable: false },
     log: { type: "file", path: join(storage, "hub.log"), level: "warn", format: "json" },
