@@ -107,6 +107,7 @@ export const ERROR_CODES = {
   PRL_INFERENCE_FAILED: "an inference server answered with an error",
   PRL_INFERENCE_LOST: "an inference server left service while a rollout was sampled on it",
   PRL_INFERENCE_AUTH: "an inference server refuses the key",
+  PRL_INFERENCE_FOLDER: "weights or an adapter are in a folder that the inference server may not read",
   PRL_INFERENCE_RATE_LIMIT: "an inference server takes no more requests for now",
   PRL_INFERENCE_ANSWER: "an inference server's answer is broken off or makes no sense",
   PRL_CANARY_OUT_OF_BAND: "an engine's log-probabilities differ from the trainer's",

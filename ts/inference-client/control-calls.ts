@@ -40,7 +40,7 @@ const modelsSchema = z.object({ data: z.array(z.object({ id: z.string(), max_mod
 const KEEP_ALIVE_MS = 30_000;
 const RETRIES = 5;
 
-/** Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _AUTH, _UNSUPPORTED, _FAILED, of weights PRL_WEIGHTS_SUPERSEDED; an abort rejects with its reason. */
+/** Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _AUTH, _UNSUPPORTED, _FAILED, of weights PRL_WEIGHTS_SUPERSEDED and PRL_INFERENCE_FOLDER; an abort rejects with its reason. */
 export class ControlCalls {
   readonly url: string;
   readonly deadlines: AdminDeadlines;

@@ -135,6 +135,7 @@ async function send(dispatcher: Dispatcher, url: string, request: Exchange, sign
 /** Codes of our server that say more than its status: what is wrong with weights, and with a key. */
 const OWN_CODES: ReadonlySet<string | null> = new Set<ErrorCode>([
   "PRL_INFERENCE_AUTH",
+  "PRL_INFERENCE_FOLDER",
   "PRL_WEIGHTS_SUPERSEDED",
   "PRL_WEIGHTS_MANIFEST",
   "PRL_WEIGHTS_DIGEST",

@@ -10,6 +10,7 @@ import type { InterruptibleRequests } from "./requests/interruptible-requests.ts
 import type { ProgressWatch } from "./progress-watch.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import type { RequestLimits } from "./requests/request.ts";
+import type { WeightRoots } from "./weight-roots.ts";
 
 export interface Deadlines {
   /** Deadline of one request to `/inference/v1/generate`, with waits and pauses. */
@@ -30,6 +31,8 @@ export interface ServerContext {
   readonly puller: WeightPuller | null;
   /** Whether weights that this machine has digested before are digested again when they are loaded. */
   readonly verifyWeights: "once" | "always";
+  /** Bounds the folders that control calls name. */
+  readonly weightRoots: WeightRoots;
   /** Key that control calls have to present; null: none, and no control by other machines. */
   readonly controlKey: string | null;
   /** Keys of which callers have to present one to sample; empty: none is needed. */

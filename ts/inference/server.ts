@@ -45,6 +45,7 @@ import { registerTokenize } from "./routes/tokenize.ts";
 import { registerAdapters } from "./routes/adapters.ts";
 import { seedSequence } from "./requests/seed-sequence.ts";
 import { sendError } from "./send-error.ts";
+import { WeightRoots } from "./weight-roots.ts";
 
 export interface InferenceServerOptions {
   /** Folder of the model, for its tokenizer (stop strings) and for `/v1/models`. */
@@ -58,6 +59,8 @@ export interface InferenceServerOptions {
   deadlines?: Partial<Deadlines>;
   /** Pulls weights from other nodes (`source.grpc`); without it they come only from folders. The server does not close it. */
   puller?: WeightPuller;
+  /** Folders that control calls may load weights and adapters from, with all below them. Default: that of the model. */
+  weightRoots?: readonly string[];
   /** Requests wait for the first `/resume`. Default false. */
   startPaused?: boolean;
   /** Bearer token that control calls have to present; it opens the other routes, too. Without one other machines cannot control the server. */
@@ -177,6 +180,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     model,
     puller: options.puller ?? null,
     verifyWeights: options.verifyWeights ?? "once",
+    weightRoots: new WeightRoots(options.weightRoots ?? [options.modelDir]),
     controlKey: options.controlKey ?? null,
     apiKeys: options.apiKeys ?? [],
     isWide: false,

@@ -48,6 +48,7 @@ export {
   type WeightFollower,
   type WeightSender,
   type WeightSource,
+  weightsFolder,
 } from "./weights.ts";
 export { grpcRolloutReceiver, grpcRolloutSender } from "./grpc-rollouts.ts";
 export {

@@ -91,7 +91,7 @@ export interface FilesystemWeights extends WeightSender, WeightFollower {
 }
 
 export function filesystemWeights(runDir: string, { keep }: { keep: number }): FilesystemWeights {
-  const root = join(runDir, "weights");
+  const root = weightsFolder(runDir);
   const publisher = once(() => WeightPublisher.open(root, { keep }));
   const receiver = once(() => WeightReceiver.open(root));
   let requests: NodeJS.Timeout | undefined;
@@ -163,9 +163,14 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
   };
 }
 
+/** Where the versions of a run are. */
+export function weightsFolder(runDir: string): string {
+  return join(runDir, "weights");
+}
+
 /** Number and digest of the newest version that is visible in the run directory; null: there is none. Errors: PRL_WEIGHTS_MANIFEST, PRL_IO. */
 export async function newestVersion(runDir: string): Promise<Pick<WeightManifest, "version" | "digest"> | null> {
-  const root = join(runDir, "weights");
+  const root = weightsFolder(runDir);
   const names = (await ifThere(readdir(root), root)) ?? [];
   const versions = names.flatMap((name) => VERSION.exec(name)?.[1] ?? []).map(Number);
   for (const version of versions.toSorted((a, b) => b - a)) {

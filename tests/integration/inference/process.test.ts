@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 
@@ -116,6 +116,19 @@ describe("prl inference", () => {
   );
 
   it(
+    "loads weights from the run's folder of versions only",
+    async () => {
+      const started = await start({ threads: 1 });
+      const { url } = await ready(started);
+      expect(await updated(url, weights.dir)).toBe(403);
+      const version = join(started.runDir, "weights/step_3");
+      await cp(weights.dir, version, { recursive: true });
+      expect(await updated(url, version)).toBe(200);
+    },
+    READY_DEADLINE_MS,
+  );
+
+  it(
     "takes another port when its own is taken",
     async () => {
       const holder = createServer().listen(0, "127.0.0.1");
@@ -142,7 +155,31 @@ describe("prl inference", () => {
   );
 });
 
+/** Status of the answer to a request for other weights. */
+async function updated(url: string, dir: string): Promise<number> {
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ version: 3, digest: weights.digest, source: { dir } });
+  return (await fetch(`${url}/update_weights`, { method: "POST", headers, body })).status;
+}
+
 describe("prl inference <model folder>", () => {
+  it.each([
+    ["the folder that it is started in and the model's", [], [200, 200, 403]],
+    ["those that --weights-root names", ["--weights-root", "b, c"], [403, 403, 200]],
+  ])("loads weights from %s", { timeout: READY_DEADLINE_MS }, async (_, options, statuses) => {
+    const folders = ["model", "a/cwd", "a/cwd/b"].map((name) => join(root.dir, "alone", name));
+    for (const folder of folders) await cp(weights.dir, folder, { recursive: true });
+    const [model = "", cwd = "", below = ""] = folders;
+    const { command, args } = selfCommand();
+    const given = ["inference", model, "--port", "0", "--threads", "1", ...options];
+    const child = spawn(command, [...args, ...given], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    children.push(child);
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const url = line.toString().trim();
+    const beside = options.length === 0 ? weights.dir : below;
+    expect([await updated(url, model), await updated(url, cwd), await updated(url, beside)]).toEqual(statuses);
+  });
+
   it("serves it alone until a signal stops it, with the address on stdout", async () => {
     const { command, args } = selfCommand();
     const child = spawn(

@@ -35,7 +35,11 @@ export class Serving {
     const first = await publishVersion(root.dir, 0);
     const versions = [first, await publishVersion(root.dir, 1)];
     const model = await loadModel(first.dir, { threads: 2, version: 0, kvCacheBytes: 8 * 1024 * 1024 });
-    const server = await createInferenceServer(wrapped(model), { modelDir: first.dir, modelNames: ["tiny"] });
+    const server = await createInferenceServer(wrapped(model), {
+      modelDir: first.dir,
+      modelNames: ["tiny"],
+      weightRoots: [root.dir],
+    });
     const url = await server.listen("127.0.0.1", 0);
     return new Serving({ root, versions, model, server, url });
   }

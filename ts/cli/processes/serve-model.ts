@@ -28,6 +28,8 @@ export interface ServedModel {
   readonly index: number;
   /** Names of the model in requests; by default that of the config. */
   readonly names?: readonly string[];
+  /** Folders that control calls may load weights from; by default that of the model. */
+  readonly weightRoots?: readonly string[];
   /** Keys for callers that sample, beside that of the run; by default none. */
   readonly apiKeys?: readonly string[];
   /** How chats are written and read; by default as the model's files say. */
@@ -36,7 +38,7 @@ export interface ServedModel {
 
 /** Serves while `use` works with the address; rejects as soon as a signal stops the process. */
 export async function serve(
-  { config, model, puller, index, names, apiKeys = [], chats = {} }: ServedModel,
+  { config, model, puller, index, names, weightRoots = [config.model_dir], apiKeys = [], chats = {} }: ServedModel,
   io: CommandIo,
   use: (url: string) => Promise<void>,
 ): Promise<void> {
@@ -46,6 +48,7 @@ export async function serve(
     modelDir: config.model_dir,
     seed: config.seed,
     modelNames: names ?? (named === undefined ? [] : [named.name]),
+    weightRoots,
     apiKeys: await samplingKeys(apiKeys, place.host, controlKey),
     chats,
     maxSamples: running + waiting,

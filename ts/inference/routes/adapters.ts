@@ -1,6 +1,4 @@
 /** Loading and unloading adapters that requests name as their model; the paths and fields are vLLM's. */
-import { isAbsolute } from "node:path";
-
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 
@@ -12,14 +10,14 @@ import { within } from "./control-call.ts";
 const name = z.string().min(1, "must not be empty");
 const loadSchema = z.strictObject({
   lora_name: name,
-  lora_path: z.string().refine(isAbsolute, "must be the absolute path of an adapter's folder"),
+  lora_path: z.string(),
   load_inplace: z.boolean().default(false),
 });
 /** vLLM numbers its adapters; the names are enough here. */
 const unloadSchema = z.strictObject({ lora_name: name, lora_int_id: z.int().nullish() });
 
 export function registerAdapters(app: FastifyInstance, context: ServerContext): void {
-  const { adapters, deadlines } = context;
+  const { adapters, deadlines, weightRoots } = context;
   const guarded = { onRequest: controlGuard(context) };
   // Calls run one after the other, so that one name is not loaded twice at a time.
   let calls: Promise<unknown> = Promise.resolve();
@@ -33,8 +31,9 @@ export function registerAdapters(app: FastifyInstance, context: ServerContext): 
     );
   };
   const load = (request: FastifyRequest) => {
-    const { lora_name: named, lora_path: dir, load_inplace: replace } = readAs("body", loadSchema, request.body);
-    return inTurn(request.url, () => adapters.load(named, dir, replace), `the adapter "${named}" is loaded`);
+    const { lora_name: named, lora_path: path, load_inplace: replace } = readAs("body", loadSchema, request.body);
+    const work = async () => adapters.load(named, await weightRoots.resolve("lora_path", path), replace);
+    return inTurn(request.url, work, `the adapter "${named}" is loaded`);
   };
   const unload = (request: FastifyRequest) => {
     const { lora_name: named } = readAs("body", unloadSchema, request.body);

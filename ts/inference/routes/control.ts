@@ -1,6 +1,4 @@
 /** Pausing, resuming and changing weights. None of these waits behind generation; each has a deadline. */
-import { isAbsolute } from "node:path";
-
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 
@@ -21,7 +19,7 @@ const pauseQuery = z.strictObject({
 
 const sourceSchema = z
   .strictObject({
-    dir: z.string().refine(isAbsolute, "must be the absolute path of a weight version").optional(),
+    dir: z.string().optional(),
     grpc: z
       .union([z.string(), z.array(z.string()).min(1)], "must be host:port of a node, or a list of them")
       .optional(),
@@ -100,7 +98,8 @@ async function pauseEngine(
 }
 
 /** Loads a version unless it is loaded already. Updates run one after the other. */
-async function updateWeights(context: ServerContext, { version, digest, source }: WeightUpdate) {
+async function updateWeights(context: ServerContext, { version, digest, source: asked }: WeightUpdate) {
+  const source = "grpc" in asked ? asked : { dir: await context.weightRoots.resolve("source.dir", asked.dir) };
   const loaded = context.model.stats();
   if (loaded.version === version && loaded.digest === digest) return { status: "ok", version, digest, skipped: true };
   if ("grpc" in source) {

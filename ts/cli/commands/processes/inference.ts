@@ -4,6 +4,8 @@
  * As a process of a run it loads the model, listens, joins the run and serves until SIGTERM or until the launcher is gone; it then ends within
  * 10 s. It knows nothing of the other processes. With a model folder it serves that model until a signal stops it.
  */
+import { resolve } from "node:path";
+
 import { z } from "zod";
 
 import { explain, PrlError } from "../../../errors.ts";
@@ -20,7 +22,7 @@ import {
 } from "../../../inference/index.ts";
 import { loadModel } from "../../../native/index.ts";
 import { REASONING_PARSERS, TOOL_CALL_PARSERS } from "../../../renderers/internal.ts";
-import { openInferencePuller, untilServersTurn, type WeightPuller } from "../../../transports/index.ts";
+import { openInferencePuller, untilServersTurn, type WeightPuller, weightsFolder } from "../../../transports/index.ts";
 import { numberOption, parseOptions, refusePositionals } from "../../arguments/args.ts";
 import { BENCH_OPTION, isBench } from "../../bench/option.ts";
 import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../../processes/standalone.ts";
@@ -54,6 +56,12 @@ const FOLDER_OPTIONS = [
     value: "<name>",
     rule: { is: "text" },
     summary: "Environment variable with those keys (default VLLM_API_KEY)",
+  },
+  {
+    flag: "--weights-root",
+    value: "<dir>,...",
+    summary:
+      "Folders that calls to /update_weights and /load_lora_adapter may load from (default: the current folder and the model's)",
   },
   { flag: "--threads", value: "<n>", rule: RULES.threads, summary: "Threads of the engine (default: all cores)" },
   {
@@ -165,12 +173,13 @@ async function serveFolder(args: readonly string[], io: CommandIo): Promise<numb
   const names = served === undefined ? [options.get("--name") ?? name] : listed(served);
   const config = folderConfig(options, { dir, host, name: names[0] ?? name });
   const chats = await chatOptions(options);
+  const weightRoots = rootsOf(options, io.cwd, dir);
   const { signal } = io;
   return untilStopped(io, async () => {
     const loading = { ...(await engineOptions(config)), ...(adapter !== null && { adapter }) };
     const model = await orStopped(signal, loadModel(dir, loading));
     try {
-      await serve({ config, model, puller: null, index: 0, names, apiKeys, chats }, io, async (url) => {
+      await serve({ config, model, puller: null, index: 0, names, weightRoots, apiKeys, chats }, io, async (url) => {
         if (io.json) io.writeJson({ url, model: config.inference.model?.name });
         else io.stdout.write(`${url}\n`);
         await FOREVER;
@@ -253,6 +262,13 @@ function listed(text: string): string[] {
     .filter((part) => part !== "");
 }
 
+/** Where weights may come from. A server that was started in the file system's root would have no bound, so it has the model's folder alone. */
+function rootsOf(options: ReadonlyMap<string, string>, cwd: string, modelDir: string): string[] {
+  const given = options.get("--weights-root");
+  if (given !== undefined) return listed(given).map((root) => resolve(cwd, root));
+  return [modelDir, ...(cwd === "/" ? [] : [cwd])];
+}
+
 /** The API keys. Errors: PRL_CLI_USAGE. */
 function keysOf(options: ReadonlyMap<string, string>, io: CommandIo): string[] {
   const [given, variable] = [options.get("--api-key"), options.get("--api-key-env")];
@@ -292,7 +308,7 @@ async function runChild(args: readonly string[], io: CommandIo): Promise<number>
     let puller: WeightPuller | null = null;
     try {
       puller = await openInferencePuller(runDir, index, config.weight_broadcast);
-      await serve({ config, model, puller, index }, io, async (url) => {
+      await serve({ config, model, puller, index, weightRoots: [weightsFolder(runDir)] }, io, async (url) => {
         const weights = puller === null ? {} : { weights: puller.address };
         await member.ready({ url, isa: model.isa, dtype: model.dtype, version: config.version, ...weights });
         await FOREVER;
