@@ -533,10 +533,20 @@ export interface NativeEngineStats {
   waiting: number
   /** From 0 to 1. */
   kvCacheUsage: number
+  /** Names of the adapters of sequences that are being decoded. */
+  runningAdapters: Array<string>
+  /** How many of those sequences each of them has. */
+  runningAdapterCounts: Array<number>
   /** Capacity in tokens. */
   kvCacheTokens: number
   /** Counted since the start. */
   preemptions: number
+  /** Upper bounds of `step_counts` in tokens, one fewer than there are counts. */
+  stepBounds: Array<number>
+  /** Steps by the number of their tokens, counted since the start. */
+  stepCounts: Array<number>
+  /** Tokens of all steps, counted since the start. */
+  stepTokens: number
   /** Counted since the start. */
   promptTokens: number
   /** Counted since the start. */
@@ -715,6 +725,8 @@ export interface NativeIncrement {
   cachedTokens: number
   /** Why the request failed: `[PRL_CODE] text`. */
   error: string | null
+  /** Null except with the first token and at the end of a sequence that has one. */
+  times: NativeRequestTimes | null
 }
 
 /** A file to write before the program starts. */
@@ -976,6 +988,16 @@ export interface NativeRanking {
 
 export interface NativeResharded {
   /** The folders that were written, by target rank. */
+/** Seconds that the parts of a request took. */
+export interface NativeRequestTimes {
+  /** Before its first step. */
+  queued: number
+  /** From there to the first token. */
+  prefill: number
+  /** From there to the last token so far. */
+  decode: number
+}
+
   dirs: Array<string>
   /** Number of tensors. */
   tensors: number

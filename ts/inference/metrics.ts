@@ -1,6 +1,6 @@
 /** The engine's counters and gauges as Prometheus text, under vLLM's names. */
 import type { EngineStats } from "../native/index.ts";
-import type { RequestMetrics } from "./request-metrics.ts";
+import { histogramLines, type RequestMetrics } from "./request-metrics.ts";
 
 interface Metric {
   name: string;
@@ -53,8 +53,15 @@ const METRICS: Metric[] = [
   },
 ];
 
-/** The text of `GET /metrics` for one engine and the samples that it was asked for. */
-export function metricsText(modelName: string, stats: EngineStats, requests: RequestMetrics): string {
+/** What the server itself knows of the samples that the engine was asked for. */
+export interface ServerCounts {
+  readonly requests: RequestMetrics;
+  /** How many adapters may be loaded. */
+  readonly mostAdapters: number;
+}
+
+/** The text of `GET /metrics` for one engine. */
+export function metricsText(modelName: string, stats: EngineStats, { requests, mostAdapters }: ServerCounts): string {
   const labels = `engine="0",model_name="${escaped(modelName)}"`;
   const lines = METRICS.flatMap((metric) => {
     const own = metric.labels === undefined ? labels : `${labels},${metric.labels}`;
@@ -70,7 +77,30 @@ export function metricsText(modelName: string, stats: EngineStats, requests: Req
     ...head("prl:policy_version", "gauge", "Version of the loaded weights."),
     `prl:policy_version{${version}} ${stats.version}`,
   );
+  const { stepBounds: bounds, stepCounts: counts, stepTokens: sum } = stats;
+  const steps = "vllm:iteration_tokens_total";
+  lines.push(
+    ...head(steps, "histogram", "Tokens that a step computed."),
+    ...histogramLines(steps, labels, { bounds, counts, sum }),
+    ...loraLines(stats, requests.adapters, mostAdapters),
+  );
   return `${lines.join("\n")}\n${requests.text(labels)}`;
+}
+
+/** The adapters that requests run with and wait for, as labels. The value is the time, as in vLLM. */
+function loraLines(
+  { runningAdapters: running, runningAdapterCounts: counts }: EngineStats,
+  underWay: ReadonlyMap<string, number>,
+  most: number,
+): string[] {
+  const runningOf = (name: string): number => counts[running.indexOf(name)] ?? 0;
+  const waiting = [...underWay].filter(([name, count]) => count > runningOf(name)).map(([name]) => name);
+  const labels = [`max_lora="${most}"`];
+  labels.push(`running_lora_adapters="${escaped(running.join(","))}"`);
+  labels.push(`waiting_lora_adapters="${escaped(waiting.join(","))}"`);
+  const name = "vllm:lora_requests_info";
+  const help = "Adapters of requests that run and wait; the value is the time in seconds since 1970.";
+  return [...head(name, "gauge", help), `${name}{${labels.join(",")}} ${Date.now() / 1000}`];
 }
 
 function head(name: string, type: string, help: string): string[] {

@@ -2,9 +2,11 @@
  * What is counted of each sample, as Prometheus text under vLLM's names and with its buckets.
  *
  * Observing is on the path of every token of hundreds of streams, and a library for it would make the start of the server longer, so the
- * histograms are counted here. Of an answer that the engine gives whole, only the end is known: it has no first token and no time between
- * tokens, as the samples of training runs. It knows no request's content.
+ * histograms are counted here. Of an answer that the engine gives whole, as those of training runs, the server sees no first token and no
+ * time between two tokens; the times in the queue, of the prompt and of the rest are the engine's. It knows no request's content.
  */
+import type { RequestTimes } from "../native/index.ts";
+
 /** Seconds until the first token. */
 const FIRST_TOKEN = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560,
@@ -43,26 +45,37 @@ class Histogram {
   }
 
   lines(name: string, labels: string): string[] {
-    let count = 0;
-    const buckets = Array.from(this.#counts, (own, at) => {
-      count += own;
-      return `${name}_bucket{${labels},le="${this.#bounds[at] ?? "+Inf"}"} ${count}`;
-    });
-    return [...buckets, `${name}_count{${labels}} ${count}`, `${name}_sum{${labels}} ${this.#sum}`];
+    return histogramLines(name, labels, { bounds: this.#bounds, counts: this.#counts, sum: this.#sum });
   }
+}
+
+/** `counts` has one more than `bounds`, for what is larger. */
+export function histogramLines(
+  name: string,
+  labels: string,
+  { bounds, counts, sum }: { bounds: readonly number[]; counts: ArrayLike<number>; sum: number },
+): string[] {
+  let count = 0;
+  const buckets = Array.from(counts, (own, at) => {
+    count += own;
+    return `${name}_bucket{${labels},le="${bounds[at] ?? "+Inf"}"} ${count}`;
+  });
+  return [...buckets, `${name}_count{${labels}} ${count}`, `${name}_sum{${labels}} ${sum}`];
 }
 
 /** Called while a sample is drawn. */
 export interface SampleWatch {
   tokens(count: number): void;
-  /** Called once, when nothing more comes. */
-  end(reason: FinishReason): void;
+  /** Called once, when nothing more comes. `times`: null without a token. */
+  end(reason: FinishReason, times: RequestTimes | null): void;
 }
 
 /** What is known of a sample when it begins. */
 export interface BegunSample {
   readonly promptTokens: number;
   readonly maxTokens: number;
+  /** The adapter that its request names. */
+  readonly adapter: string | null;
   /** Samples of its request. */
   readonly choices: number;
   /** Its tokens come as they are sampled. */
@@ -72,6 +85,8 @@ export interface BegunSample {
 export class RequestMetrics {
   readonly #now: () => number;
   readonly #histograms: Readonly<Record<string, { help: string; histogram: Histogram }>>;
+  /** Samples under way, by the adapter that they name. */
+  readonly #adapters = new Map<string, number>();
   readonly #ended: Record<FinishReason, number> = { stop: 0, length: 0, abort: 0, error: 0 };
 
   /** `now`: milliseconds of a clock that only goes forward. */
@@ -84,7 +99,10 @@ export class RequestMetrics {
       inter_token_latency_seconds: histogram("Time between two tokens.", BETWEEN_TOKENS),
       request_time_per_output_token_seconds: histogram("Mean time between two tokens of a sample.", BETWEEN_TOKENS),
       e2e_request_latency_seconds: histogram("Time of a whole sample.", WHOLE),
+      request_queue_time_seconds: histogram("Time before a sample's first step.", WHOLE),
+      request_prefill_time_seconds: histogram("Time from the first step to the first token.", WHOLE),
       request_decode_time_seconds: histogram("Time from the first token to the last.", WHOLE),
+      request_inference_time_seconds: histogram("Time from the first step to the last token.", WHOLE),
       request_prompt_tokens: histogram("Prompt tokens of a sample.", lengths),
       request_generation_tokens: histogram("Sampled tokens of a sample.", lengths),
       request_params_max_tokens: histogram("max_tokens of a sample.", lengths),
@@ -96,7 +114,20 @@ export class RequestMetrics {
     this.#histograms[name]?.histogram.observe(value, times);
   }
 
-  begin({ promptTokens, maxTokens, choices, isGradual }: BegunSample): SampleWatch {
+  /** Samples under way of each adapter that has any. */
+  get adapters(): ReadonlyMap<string, number> {
+    return this.#adapters;
+  }
+
+  #count(adapter: string | null, change: 1 | -1): void {
+    if (adapter === null) return;
+    const count = (this.#adapters.get(adapter) ?? 0) + change;
+    if (count === 0) this.#adapters.delete(adapter);
+    else this.#adapters.set(adapter, count);
+  }
+
+  begin({ promptTokens, maxTokens, adapter, choices, isGradual }: BegunSample): SampleWatch {
+    this.#count(adapter, 1);
     const start = this.#now();
     let first: number | null = null;
     let last = start;
@@ -114,17 +145,22 @@ export class RequestMetrics {
         } else this.#observe("inter_token_latency_seconds", (now - last) / 1000 / count, count);
         last = now;
       },
-      end: (reason) => {
+      end: (reason, times) => {
+        this.#count(adapter, -1);
         this.#ended[reason] += 1;
         this.#observe("e2e_request_latency_seconds", (this.#now() - start) / 1000);
         this.#observe("request_prompt_tokens", promptTokens);
         this.#observe("request_generation_tokens", tokens);
         this.#observe("request_params_max_tokens", maxTokens);
         this.#observe("request_params_n", choices);
-        if (first === null) return;
-        const seconds = (last - first) / 1000;
-        this.#observe("request_decode_time_seconds", seconds);
-        if (tokens > 1) this.#observe("request_time_per_output_token_seconds", seconds / (tokens - 1));
+        if (times === null) return;
+        // The engine's last word does not come where the server ends a sample itself, as at a stop string.
+        const decode = first === null ? times.decode : (last - first) / 1000;
+        this.#observe("request_queue_time_seconds", times.queued);
+        this.#observe("request_prefill_time_seconds", times.prefill);
+        this.#observe("request_decode_time_seconds", decode);
+        this.#observe("request_inference_time_seconds", times.prefill + decode);
+        if (tokens > 1) this.#observe("request_time_per_output_token_seconds", decode / (tokens - 1));
       },
     };
   }

@@ -18,7 +18,7 @@ import { Formats } from "./formats/structured-output.ts";
 import { type SavedWeights, type Trainer, trainerOf } from "./trainer.ts";
 import { type BaseDtype, type WeightDtype, type WeightDtypeChoice, weightDtype } from "./weight-dtype.ts";
 
-export type { GenerateIncrement, GenerateRequest, TokenRanking } from "./generation.ts";
+export type { GenerateIncrement, GenerateRequest, RequestTimes, TokenRanking } from "./generation.ts";
 export type { StructuredOutput } from "./formats/structured-output.ts";
 export type { BaseDtype, WeightDtype, WeightDtypeChoice } from "./weight-dtype.ts";
 export type { CustomLoss, CustomLossInputs, CustomLossResult } from "./losses/custom-loss.ts";
@@ -44,9 +44,19 @@ export interface ModelInfo {
 export interface EngineStats {
   running: number;
   waiting: number;
+  /** Names of the adapters of running requests. */
+  runningAdapters: string[];
+  /** How many running requests each of them has. */
+  runningAdapterCounts: number[];
   /** Share of the KV blocks in use, 0 to 1. */
   kvCacheUsage: number;
   kvCacheTokens: number;
+  /** Upper bounds of `stepCounts` in tokens; the last count has none. */
+  stepBounds: number[];
+  /** Steps by the number of their tokens. */
+  stepCounts: number[];
+  /** Tokens of all steps. */
+  stepTokens: number;
   preemptions: number;
   promptTokens: number;
   generationTokens: number;

@@ -70,6 +70,16 @@ export interface TokenRanking {
   topLogprobs: Float32Array;
 }
 
+/** Seconds that the parts of a request took. */
+export interface RequestTimes {
+  /** Before its first step. */
+  queued: number;
+  /** From there to the first token. */
+  prefill: number;
+  /** From there to the last token so far. */
+  decode: number;
+}
+
 export interface GenerateIncrement {
   id: string;
   tokenIds: Uint32Array;
@@ -86,6 +96,8 @@ export interface GenerateIncrement {
   stopReason: number | null;
   /** Prompt tokens whose keys and values came from the prefix cache. */
   cachedTokens: number;
+  /** Set with the first token, and at the end of a request that has one. */
+  times?: RequestTimes;
   /**
    * Set when this request was refused (PRL_ENGINE_INPUT, PRL_GRAMMAR_*, PRL_ENGINE_CAPACITY where too many are held) or could not be
    * computed (PRL_ENGINE_FAILED); the others go on. PRL_NATIVE_PANIC ends all.
@@ -191,6 +203,7 @@ export function fromNativeIncrement(increment: NativeIncrement, id: string): Gen
     finishReason: increment.finishReason as GenerateIncrement["finishReason"],
     stopReason: increment.stopReason,
     cachedTokens: increment.cachedTokens,
+    ...(increment.times === null ? {} : { times: increment.times }),
     ...(increment.error === null ? {} : { error: carriedError(increment.error) }),
   };
 }

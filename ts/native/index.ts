@@ -12,6 +12,7 @@ export {
   type LoadModelOptions,
   type Model,
   type ModelInfo,
+  type RequestTimes,
   type TokenRanking,
 } from "./engine.ts";
 export { schemaJson } from "./formats/schema-json.ts";

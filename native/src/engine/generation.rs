@@ -91,8 +91,21 @@ pub struct NativeIncrement {
     pub stop_reason: Option<u32>,
     /// How many prompt tokens came from the prefix cache.
     pub cached_tokens: u32,
+    /// Null except with the first token and at the end of a sequence that has one.
+    pub times: Option<NativeRequestTimes>,
     /// Why the request failed: `[PRL_CODE] text`.
     pub error: Option<String>,
+}
+
+/// Seconds that the parts of a request took.
+#[napi(object, use_nullable = true)]
+pub struct NativeRequestTimes {
+    /// Before its first step.
+    pub queued: f64,
+    /// From there to the first token.
+    pub prefill: f64,
+    /// From there to the last token so far.
+    pub decode: f64,
 }
 
 /// Where tokens stand among all tokens of their places.
@@ -187,6 +200,11 @@ pub(crate) fn increment(increment: Increment) -> NativeIncrement {
         }),
         stop_reason: increment.stop_reason,
         cached_tokens: increment.cached_tokens,
+        times: increment.times.map(|times| NativeRequestTimes {
+            queued: times.queued,
+            prefill: times.prefill,
+            decode: times.decode,
+        }),
         error: increment
             .error
             .map(|error| NativeError::from(EngineError::from(error)).to_string()),

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint32Array};
 use napi_derive::napi;
-use prl_engine::generate::{Generator, GeneratorOptions, GeneratorStats, PauseMode, RequestError, Scoring};
+use prl_engine::generate::{
+    Generator, GeneratorOptions, GeneratorStats, PauseMode, RequestError, STEP_SIZE_BOUNDS, Scoring,
+};
 use prl_engine::{Adapter, BaseDtype, Compute, Model, Tier, WeightDtype, WeightFormat};
 use prl_weights::Adapter as Folder;
 
@@ -79,10 +81,20 @@ pub struct NativeEngineStats {
     pub waiting: u32,
     /// From 0 to 1.
     pub kv_cache_usage: f64,
+    /// Names of the adapters of sequences that are being decoded.
+    pub running_adapters: Vec<String>,
+    /// How many of those sequences each of them has.
+    pub running_adapter_counts: Vec<u32>,
     /// Capacity in tokens.
     pub kv_cache_tokens: f64,
     /// Counted since the start.
     pub preemptions: f64,
+    /// Upper bounds of `step_counts` in tokens, one fewer than there are counts.
+    pub step_bounds: Vec<f64>,
+    /// Steps by the number of their tokens, counted since the start.
+    pub step_counts: Vec<f64>,
+    /// Tokens of all steps, counted since the start.
+    pub step_tokens: f64,
     /// Counted since the start.
     pub prompt_tokens: f64,
     /// Counted since the start.
@@ -339,6 +351,7 @@ impl NativeEngine {
             let adapter = Adapter::open(Path::new(&dir), inner.current()?.config(), &inner.compute)?;
             inner.adapters.set(name, Arc::new(adapter));
             Ok(())
+            let adapter = adapter.named(&name);
         })
     }
 
@@ -365,6 +378,8 @@ impl NativeEngine {
             waiting,
             kv_usage,
             kv_cache_tokens,
+            running_adapters,
+            step_sizes,
             preemptions,
             prompt_tokens_total,
             generation_tokens_total,
@@ -379,6 +394,14 @@ impl NativeEngine {
             waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
             kv_cache_usage: kv_usage,
             kv_cache_tokens: kv_cache_tokens as f64,
+            running_adapter_counts: running_adapters
+                .iter()
+                .map(|(_, count)| u32::try_from(*count).unwrap_or(u32::MAX))
+                .collect(),
+            running_adapters: running_adapters.iter().map(|(name, _)| name.to_string()).collect(),
+            step_bounds: STEP_SIZE_BOUNDS.map(|bound| bound as f64).to_vec(),
+            step_counts: step_sizes.counts.map(|count| count as f64).to_vec(),
+            step_tokens: step_sizes.tokens as f64,
             preemptions: preemptions as f64,
             prompt_tokens: prompt_tokens_total as f64,
             generation_tokens: generation_tokens_total as f64,

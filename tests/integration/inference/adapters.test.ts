@@ -91,6 +91,43 @@ describe("adapters of a server", () => {
     expect(await serving().post("/v1/completions", { model: "first", prompt: "ab" })).toMatchObject({ status: 404 });
   });
 
+  it("names in its metrics the adapters that requests run with and wait for", async () => {
+    for (const name of NAMES) expect((await load(name)).status).toBe(200);
+    const info = async () => {
+      const text = await (await fetch(`${serving().url}/metrics`)).text();
+      const [, running, waiting, time] =
+        /^vllm:lora_requests_info\{max_lora="64",running_lora_adapters="(.*)",waiting_lora_adapters="(.*)"\} (\S+)$/mu.exec(
+          text,
+        ) ?? [];
+      expect(Math.abs(Number(time) - Date.now() / 1000)).toBeLessThan(60);
+      return { running, waiting };
+    };
+    const long = (model: string) =>
+      serving().post("/inference/v1/generate", {
+        model,
+        token_ids: PROMPT,
+        sampling_params: { max_tokens: 400, ignore_eos: true },
+      });
+    // The pause has to come before the request has ended.
+    let first = long("first");
+    for (let tries = 0; tries < 50; tries += 1) {
+      await serving().untilStats(({ running }) => running > 0);
+      await serving().admin.pause("keep");
+      if (serving().model.stats().running > 0) break;
+      await serving().admin.resume();
+      await first;
+      first = long("first");
+    }
+    const second = long("second");
+    await serving().untilStats(({ waiting }) => waiting > 0);
+    expect(await info()).toEqual({ running: "first", waiting: "second" });
+    await serving().admin.resume();
+    await Promise.all([first, second]);
+    expect(await info()).toEqual({ running: "", waiting: "" });
+    for (const lora_name of NAMES)
+      expect((await serving().post("/v1/unload_lora_adapter", { lora_name })).status).toBe(200);
+  });
+
   it("refuses by name what it cannot load, and what an adapter cannot do", async () => {
     const refused = async (path: string, body: unknown) => {
       const { status, body: answer } = await serving().post(path, body);

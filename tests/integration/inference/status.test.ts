@@ -70,6 +70,43 @@ describe("status endpoints", () => {
     expect(text).toMatch(/^vllm:cache_config_info\{.*kv_cache_size_tokens="\d+".*\} 1$/m);
   });
 
+  it("counts the times of a request's parts and the tokens of steps, whole and streamed", async () => {
+    const name = (part: string) => `request_${part}_time_seconds`;
+    const parts = ["queue", "prefill", "decode", "inference"];
+    for (const stream of [false, true]) {
+      const before = await admin.metrics();
+      const asked = { model: "tiny", prompt: "abcdef", max_tokens: 9, ignore_eos: true, stream };
+      const response = await fetch(`${url}/v1/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(asked),
+      });
+      await response.text();
+      const after = await admin.metrics();
+      const grown = (one: string) => (after.get(one) ?? 0) - (before.get(one) ?? 0);
+      for (const part of parts) expect([part, grown(`${name(part)}_count`)]).toEqual([part, 1]);
+      const [queue = 0, prefill = 0, decode = 0, inference = 0] = parts.map((part) => grown(`${name(part)}_sum`));
+      expect(queue).toBeGreaterThan(0);
+      expect(prefill).toBeGreaterThan(0);
+      expect(decode).toBeGreaterThan(0);
+      expect(inference).toBeCloseTo(prefill + decode, 9);
+      expect(queue + inference).toBeLessThanOrEqual(grown("e2e_request_latency_seconds_sum"));
+      expect(grown("request_time_per_output_token_seconds_sum")).toBeCloseTo(decode / 8, 9);
+      // The prompt is one step, whose last row gives the first token; each further token is a step. Of a prompt that is cached the last token is computed.
+      expect(grown("iteration_tokens_total_count")).toBe(9);
+      expect(grown("iteration_tokens_total_sum")).toBe(stream ? 9 : 14);
+    }
+    const text = await (await fetch(`${url}/metrics`)).text();
+    expect(text).toMatch(/^# TYPE vllm:iteration_tokens_total histogram$/m);
+    const bounds = [...text.matchAll(/^vllm:iteration_tokens_total_bucket\{.*le="(.+)"\}/gmu)].map(
+      ([, bound]) => bound,
+    );
+    expect(bounds.join(" ")).toBe("1 8 16 32 64 128 256 512 1024 2048 4096 8192 16384 +Inf");
+    expect(text).toMatch(
+      /^vllm:lora_requests_info\{max_lora="64",running_lora_adapters="",waiting_lora_adapters=""\} \d+\.?\d*$/m,
+    );
+  });
+
   it("answers 501 to weights by gRPC when it cannot pull, and 404 to unknown paths", async () => {
     const grpc = { version: 1, digest: serving().folder(1).digest, source: { grpc: "somewhere" } };
     expect(await serving().post("/update_weights", grpc)).toEqual({

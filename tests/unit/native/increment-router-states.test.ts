@@ -19,6 +19,7 @@ const increment = (id: string, end: Partial<NativeIncrement>): NativeIncrement =
   finishReason: null,
   stopReason: null,
   cachedTokens: 0,
+  times: null,
   error: null,
   ...end,
 });

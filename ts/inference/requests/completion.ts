@@ -1,5 +1,5 @@
 /** Joins the engine's increments of one request and cuts chunks and stop strings out of them. */
-import { firstExperts, type GenerateIncrement, type RoutedExperts } from "../../native/index.ts";
+import { firstExperts, type GenerateIncrement, type RequestTimes, type RoutedExperts } from "../../native/index.ts";
 import { joinRankings, sliceRanking } from "./ranking.ts";
 import type { Completion } from "./response.ts";
 
@@ -11,6 +11,8 @@ export class CompletionCursor {
   /** Tokens before the next increment. */
   tokens = 0;
   cachedTokens = 0;
+  /** What the engine has said last of the time that its parts took. */
+  times: RequestTimes | null = null;
   readonly #experts: RoutedExperts[] = [];
   #version: number | null = null;
 
@@ -27,6 +29,7 @@ export class CompletionCursor {
       versions.push([0, this.#version]);
     this.tokens += increment.tokenIds.length;
     if (increment.routedExperts !== undefined) this.#experts.push(increment.routedExperts);
+    this.times = increment.times ?? this.times;
     this.cachedTokens = Math.max(this.cachedTokens, increment.cachedTokens);
     const { tokenIds, logprobs, ranking = null, finishReason, stopReason } = increment;
     return { tokenIds, logprobs, ranking, policyVersions: versions, finishReason, stopReason };

@@ -26,6 +26,7 @@ export async function* sample(context: ServerContext, sampling: Sampling): Async
   const watch = context.requestMetrics.begin({
     promptTokens: parsed.promptTokenIds.length,
     maxTokens: parsed.maxTokens,
+    adapter: parsed.adapter,
     choices: parsed.choices,
     isGradual: isGradual(parsed),
   });
@@ -40,7 +41,7 @@ export async function* sample(context: ServerContext, sampling: Sampling): Async
     if (!sampling.signal.aborted) end = "error";
     throw error;
   } finally {
-    watch.end(end);
+    watch.end(end, sampling.cursor.times);
   }
 }
 

@@ -63,7 +63,11 @@ export function registerStatus(app: FastifyInstance, context: ServerContext): vo
   let own: Promise<ProcessMetrics> | null = null;
   app.get("/metrics", async (_request, reply) => {
     own ??= openProcessMetrics({ component: "inference" });
-    const text = metricsText(context.modelNames[0] ?? "", context.model.stats(), context.requestMetrics);
+    const { model, modelNames, requestMetrics, adapters } = context;
+    const text = metricsText(modelNames[0] ?? "", model.stats(), {
+      requests: requestMetrics,
+      mostAdapters: adapters.most,
+    });
     return reply.header("content-type", PROMETHEUS_TYPE).send(text + (await (await own).text()));
   });
   app.addHook("onClose", async () => {

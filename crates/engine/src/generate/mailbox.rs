@@ -207,6 +207,7 @@ impl Content {
                     stop_reason: None,
                     error: None,
                     cached_tokens: 0,
+                    times: None,
                 })
             }
         }
@@ -217,6 +218,9 @@ impl Content {
         let first = sequence.completion_len() - sequence.unsent.len();
         let increment = self.increment(sequence.arrival, &sequence.request.id);
         increment.cached_tokens = sequence.cached_tokens.unwrap_or(0);
+        if post.end.is_some() || (first == 0 && !sequence.unsent.is_empty()) {
+            increment.times = sequence.stages.times();
+        }
         for (index, token) in (first..).zip(sequence.unsent.drain(..)) {
             increment.token_ids.push(token.id);
             increment.logprobs.push(token.logprob);

@@ -13,6 +13,7 @@ mod blocks;
 mod constraint;
 mod controls;
 mod mailbox;
+mod measures;
 mod ranking;
 mod recording;
 mod request;
@@ -25,6 +26,7 @@ mod worker;
 
 pub use constraint::{Next, TokenConstraint, TokenFormat};
 pub use controls::{LogitControls, MAX_BAD_WORD_TOKENS, MAX_BAD_WORDS, MAX_LOGIT_BIASES};
+pub use measures::{AdapterCounts, RequestTimes, STEP_SIZE_BOUNDS, StepSizes};
 pub use ranking::{MAX_TOP_LOGPROBS, Ranked};
 pub use request::{
     FinishReason, GenerateRequest, GeneratorOptions, GeneratorStats, Increment, MIN_TEMPERATURE, PauseMode,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::constraint::TokenFormat;
 use super::controls::LogitControls;
+use super::measures::{AdapterCounts, RequestTimes, StepSizes};
 use super::ranking::{MAX_TOP_LOGPROBS, Ranked};
 use crate::config::ModelConfig;
 use crate::error::EngineError;
@@ -223,6 +224,8 @@ pub struct Increment {
     pub error: Option<RequestError>,
     /// Prompt tokens whose keys and values came from the prefix cache at the first admission.
     pub cached_tokens: u32,
+    /// Set in the increment of the first token and in the last one, where a token was sampled.
+    pub times: Option<RequestTimes>,
 }
 
 impl Increment {
@@ -318,12 +321,16 @@ pub struct GeneratorStats {
     pub running: usize,
     /// Requests that wait for their first or next admission.
     pub waiting: usize,
+    /// The adapters of requests that hold keys and values, where the adapters have names.
+    pub running_adapters: AdapterCounts,
     /// Share of the key-value blocks that running requests hold, 0 to 1.
     pub kv_usage: f64,
     /// Tokens that the key-value cache can hold.
     pub kv_cache_tokens: usize,
     /// Steps run.
     pub steps: u64,
+    /// How many tokens the steps computed.
+    pub step_sizes: StepSizes,
     /// Requests put back because blocks ran out.
     pub preemptions: u64,
     /// Prompt tokens of admitted requests.

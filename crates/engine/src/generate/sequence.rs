@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::blocks::{BlockCopy, BlockManager, Predecessor, Salt};
 use super::constraint::Constraint;
 use super::controls::Occurrences;
+use super::measures::Stages;
 use super::ranking::Ranked;
 use super::recording::Recording;
 use super::request::{FinishReason, GenerateRequest};
@@ -53,6 +54,7 @@ pub(super) struct Sequence {
     pub(super) constraint: Option<Constraint>,
     /// Counts of the tokens so far; empty without penalties.
     pub(super) occurrences: Occurrences,
+    pub(super) stages: Stages,
     /// Where the request wants to know the experts of its tokens.
     pub(super) recording: Option<Recording>,
     salt: Salt,
@@ -84,6 +86,7 @@ impl Sequence {
             ending_tokens,
             constraint: request.format.take().map(Constraint::new),
             occurrences: Occurrences::of_prompt(&request.controls, &request.prompt_token_ids),
+            stages: Stages::begin(),
             recording: config
                 .moe
                 .as_ref()
@@ -233,6 +236,7 @@ impl Sequence {
     /// Appends a sampled token and says whether it ends the completion.
     pub(super) fn push(&mut self, token: SampledToken, config: &ModelConfig, max_model_len: usize) -> Option<Finish> {
         let id = token.id;
+        self.stages.sample();
         self.tokens.push(id);
         self.unsent.push(token);
         if self.request.controls.has_penalties() {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use super::mailbox::{Mailbox, Post};
+use super::measures::{StepSizes, count_adapters};
 use super::request::{FinishReason, GeneratorStats, PauseMode, RequestError};
 use super::sampler::Drawn;
 use super::scheduler::{Scheduler, Share};
@@ -78,6 +79,7 @@ pub(super) struct Worker {
     asleep: bool,
     shares: Vec<Share>,
     steps: u64,
+    step_sizes: StepSizes,
     generation_tokens: u64,
 }
 
@@ -115,6 +117,7 @@ impl Worker {
             asleep: false,
             shares: Vec::new(),
             steps: 0,
+            step_sizes: StepSizes::default(),
             generation_tokens: 0,
         }
     }
@@ -311,12 +314,19 @@ impl Worker {
 
     fn stats(&self) -> GeneratorStats {
         let totals = self.scheduler.totals;
+        let adapters = self
+            .scheduler
+            .running
+            .iter()
+            .filter_map(|sequence| sequence.request.adapter.as_ref());
         GeneratorStats {
             running: self.scheduler.running.len(),
             waiting: self.scheduler.waiting(),
+            running_adapters: count_adapters(adapters.filter_map(|adapter| adapter.name())),
             kv_usage: self.scheduler.usage(),
             kv_cache_tokens: self.scheduler.manager.total() * self.scheduler.manager.block_tokens(),
             steps: self.steps,
+            step_sizes: self.step_sizes,
             preemptions: totals.preemptions,
             prompt_tokens_total: totals.prompt_tokens,
             generation_tokens_total: self.generation_tokens,
@@ -334,6 +344,9 @@ impl Worker {
         let mut shares = std::mem::take(&mut self.shares);
         self.scheduler.schedule(self.barrier(), &mut shares);
         self.steps += 1;
+        if !shares.is_empty() {
+            self.step_sizes.add(shares.iter().map(|share| share.count).sum());
+        }
         for copy in &self.scheduler.copies {
             self.kv.copy_block(copy.from, copy.to);
         }

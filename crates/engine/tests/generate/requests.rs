@@ -199,6 +199,67 @@ fn final_only_reports_once() {
     );
 }
 
+#[test]
+fn the_times_of_requests_and_the_sizes_of_steps_are_measured() {
+    let fixture = fixture(GeneratorOptions {
+        max_num_seqs: 1,
+        max_batched_tokens: 8,
+        ..GeneratorOptions::default()
+    });
+    let generator = &fixture.generator;
+    let whole = |id: &str| GenerateRequest {
+        final_only: true,
+        ..endless(id, &[1; 20], 5)
+    };
+    let never = GenerateRequest {
+        priority: 1,
+        ..whole("never")
+    };
+    generator.pause(PauseMode::Keep).unwrap();
+    generator
+        .submit(vec![
+            whole("first"),
+            GenerateRequest {
+                cache_salt: Some("other".into()),
+                ..whole("second")
+            },
+            never,
+        ])
+        .unwrap();
+    generator.abort(&["never".to_owned()]).unwrap();
+    generator.resume().unwrap();
+    let mut times = BTreeMap::new();
+    while times.len() < 3 {
+        for increment in generator.next(soon()).unwrap() {
+            assert!(increment.is_last());
+            times.insert(increment.id, increment.times);
+        }
+    }
+    assert_eq!(times["never"], None, "it had no token");
+    let [first, second] = ["first", "second"].map(|id| times[id].unwrap());
+    assert!(first.prefill > 0.0 && first.decode > 0.0 && first.queued > 0.0);
+    assert!(
+        second.queued >= first.prefill + first.decode,
+        "the second waits for the end of the first"
+    );
+    let sizes = generator.stats().step_sizes;
+    // Each prompt takes steps of 8, 8 and 4 tokens, of which the last samples, and the other tokens a step each.
+    assert_eq!((sizes.counts[0], sizes.counts[1], sizes.tokens), (8, 6, 48));
+    assert_eq!(sizes.counts.iter().sum::<u64>(), generator.stats().steps);
+
+    generator.submit(vec![endless("streamed", &[1], 2)]).unwrap();
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
+        for increment in generator.next(soon()).unwrap() {
+            seen.extend(increment.token_ids.iter().map(|_| increment.times));
+        }
+    }
+    assert!(
+        seen.iter().all(Option::is_some),
+        "the first token and the last have times"
+    );
+}
+
 /// A model whose weights are finite, and whose logits are not.
 fn damaged_model() -> Model {
     let dir = tempfile::tempdir().unwrap();

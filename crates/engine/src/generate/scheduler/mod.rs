@@ -184,6 +184,7 @@ impl Scheduler {
             self.totals.prefix_queries += sequence.tokens.len() as u64;
             self.totals.prefix_hits += sequence.computed as u64;
         }
+        sequence.stages.admit();
         if sequence.cached_tokens.is_none() {
             self.totals.prompt_tokens += sequence.tokens.len() as u64;
             sequence.cached_tokens = Some(u32::try_from(sequence.computed).unwrap_or(u32::MAX));

@@ -1,6 +1,7 @@
 //! An adapter laid out for the forward pass.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::config::LoraConfig;
@@ -24,6 +25,7 @@ pub struct Adapter {
     config: LoraConfig,
     layers: Vec<[Option<Packs>; 4]>,
     serial: u64,
+    name: Option<Arc<str>>,
     tier: crate::isa::Tier,
 }
 
@@ -69,8 +71,22 @@ impl Adapter {
                 .collect(),
             config,
             serial: SERIALS.fetch_add(1, Ordering::Relaxed),
+            name: None,
             tier: compute.tier(),
         }
+    }
+
+    /// The adapter with a name, under which a generator counts its requests.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self {
+            name: Some(name.into()),
+            ..self
+        }
+    }
+
+    pub(crate) fn name(&self) -> Option<&Arc<str>> {
+        self.name.as_ref()
     }
 
     /// Rank, scale and targets.
