@@ -519,6 +519,8 @@ export interface NativeEngineOptions {
   version: number
   /** Most sequences in one decode step. */
   maxNumSeqs: number
+  /** Most tokens of one step over all sequences; null lets the generator choose. */
+  maxBatchedTokens: number | null
   /** Longest prompt plus completion in tokens; null takes the model's limit. */
   maxModelLen: number | null
   /** Null lets the generator choose. */
@@ -531,22 +533,22 @@ export interface NativeEngineStats {
   running: number
   /** Requests in the queue. */
   waiting: number
-  /** From 0 to 1. */
-  kvCacheUsage: number
   /** Names of the adapters of sequences that are being decoded. */
   runningAdapters: Array<string>
   /** How many of those sequences each of them has. */
   runningAdapterCounts: Array<number>
+  /** From 0 to 1. */
+  kvCacheUsage: number
   /** Capacity in tokens. */
   kvCacheTokens: number
-  /** Counted since the start. */
-  preemptions: number
   /** Upper bounds of `step_counts` in tokens, one fewer than there are counts. */
   stepBounds: Array<number>
   /** Steps by the number of their tokens, counted since the start. */
   stepCounts: Array<number>
   /** Tokens of all steps, counted since the start. */
   stepTokens: number
+  /** Counted since the start. */
+  preemptions: number
   /** Counted since the start. */
   promptTokens: number
   /** Counted since the start. */
@@ -723,10 +725,10 @@ export interface NativeIncrement {
   stopReason: number | null
   /** How many prompt tokens came from the prefix cache. */
   cachedTokens: number
-  /** Why the request failed: `[PRL_CODE] text`. */
-  error: string | null
   /** Null except with the first token and at the end of a sequence that has one. */
   times: NativeRequestTimes | null
+  /** Why the request failed: `[PRL_CODE] text`. */
+  error: string | null
 }
 
 /** A file to write before the program starts. */
@@ -986,8 +988,6 @@ export interface NativeRanking {
   topLogprobs: Float32Array
 }
 
-export interface NativeResharded {
-  /** The folders that were written, by target rank. */
 /** Seconds that the parts of a request took. */
 export interface NativeRequestTimes {
   /** Before its first step. */
@@ -998,6 +998,8 @@ export interface NativeRequestTimes {
   decode: number
 }
 
+export interface NativeResharded {
+  /** The folders that were written, by target rank. */
   dirs: Array<string>
   /** Number of tensors. */
   tensors: number

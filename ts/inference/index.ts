@@ -1,5 +1,7 @@
 /** The inference server over the embedded engine. */
+export { MOST_ADAPTERS } from "./adapters.ts";
 export { hostProblem } from "./control-guard.ts";
+export { samplingDefaults } from "./generation-config.ts";
 export { isWide } from "../loopback.ts";
 export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";

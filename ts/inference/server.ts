@@ -24,11 +24,12 @@ import {
   type Tokenizer,
 } from "../renderers/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
-import { LoadedAdapters } from "./adapters.ts";
+import { type AdapterOptions, LoadedAdapters } from "./adapters.ts";
 import type { Deadlines, ServerContext } from "./context.ts";
 import { apiKeyGuard, hostProblem } from "./control-guard.ts";
 import { isWide } from "../loopback.ts";
 import { HttpError } from "./errors.ts";
+import type { SamplingDefaults } from "./generation-config.ts";
 import { Admission } from "./requests/admission.ts";
 import { registerChat } from "./routes/chat.ts";
 import { registerCompletions } from "./routes/completions.ts";
@@ -71,6 +72,10 @@ export interface InferenceServerOptions {
   maxSamples?: number;
   /** The template of chats, its variables, and how calls and thinking in replies are read. By default as the model's files say. */
   chats?: Pick<RendererOptions, "chatTemplate" | "templateKwargs" | "toolCallParser" | "reasoningParser">;
+  /** Sampling parameters of requests under `/v1` that leave them out. Default: the API's own. */
+  samplingDefaults?: SamplingDefaults;
+  /** Adapters that are loaded at the start, the most that may be loaded, and their largest rank. */
+  adapters?: AdapterOptions;
   /** Answers of `/inference/v1/generate` have the experts that tokens went to; for models with mixtures of experts. Default false. */
   returnsRoutedExperts?: boolean;
   /** `always` digests every byte of every version that is loaded; `once` (default) leaves out versions that this machine has digested. */
@@ -175,7 +180,8 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
   let requests = 0;
   const maxModelLen = Math.min(model.config.maxModelLen, options.maxModelLen ?? Number.MAX_SAFE_INTEGER);
   const modelNames = named.length === 0 ? [basename(options.modelDir)] : named;
-  const adapters = new LoadedAdapters(model, modelNames);
+  const adapters = new LoadedAdapters(model, modelNames, options.adapters);
+  for (const { name, dir } of options.adapters?.loaded ?? []) await adapters.load(name, dir, false);
   const context: ServerContext = {
     model,
     puller: options.puller ?? null,
@@ -193,6 +199,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
       maxModelLen,
       servedModelNames: named,
       returnsRoutedExperts: options.returnsRoutedExperts ?? false,
+      samplingDefaults: options.samplingDefaults ?? {},
     },
     deadlines: { ...DEFAULT_DEADLINES, ...options.deadlines },
     packageVersion: await packageVersion(),

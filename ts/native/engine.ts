@@ -92,6 +92,8 @@ export interface LoadModelOptions {
   version?: number;
   /** Most sequences in one decode step. Default 256. */
   maxNumSeqs?: number;
+  /** Most tokens of one step over all sequences; longer prompts are computed in parts. Default 512. */
+  maxBatchedTokens?: number;
   /** Default: the model's own limit. */
   maxModelLen?: number;
   /** By default room for maxNumSeqs sequences of maxModelLen tokens, 256 MiB at the most. */
@@ -170,6 +172,7 @@ const loadSchema = only<LoadModelOptions>({
   isa: z.string().optional(),
   version: z.number().optional(),
   maxNumSeqs: number.optional(),
+  maxBatchedTokens: number.optional(),
   maxModelLen: number.optional(),
   kvCacheBytes: z.number().optional(),
   prefixCache: z.boolean().optional(),
@@ -241,9 +244,10 @@ async function openEngine(
 ): Promise<{ engine: NativeEngine; dtype: WeightDtype }> {
   const threads = whole(CODE, "threads", options.threads ?? 0);
   const maxNumSeqs = whole(CODE, "maxNumSeqs", options.maxNumSeqs ?? 256);
+  const maxBatchedTokens = wholeOrNull(CODE, "maxBatchedTokens", options.maxBatchedTokens);
   const maxModelLen = wholeOrNull(CODE, "maxModelLen", options.maxModelLen);
   const { adapter = null, version = 0, kvCacheBytes = null, prefixCache = true } = options;
-  const running = { threads, adapter, version, maxNumSeqs, maxModelLen, kvCacheBytes, prefixCache };
+  const running = { threads, adapter, version, maxNumSeqs, maxBatchedTokens, maxModelLen, kvCacheBytes, prefixCache };
   if (weightsOf !== undefined) {
     const given = (["dtype", "baseDtype", "isa"] as const).find((key) => options[key] !== undefined);
     if (given !== undefined) {

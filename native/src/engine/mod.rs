@@ -46,6 +46,8 @@ pub struct NativeEngineOptions {
     pub version: f64,
     /// Most sequences in one decode step.
     pub max_num_seqs: u32,
+    /// Most tokens of one step over all sequences; null lets the generator choose.
+    pub max_batched_tokens: Option<u32>,
     /// Longest prompt plus completion in tokens; null takes the model's limit.
     pub max_model_len: Option<u32>,
     /// Null lets the generator choose.
@@ -79,22 +81,22 @@ pub struct NativeEngineStats {
     pub running: u32,
     /// Requests in the queue.
     pub waiting: u32,
-    /// From 0 to 1.
-    pub kv_cache_usage: f64,
     /// Names of the adapters of sequences that are being decoded.
     pub running_adapters: Vec<String>,
     /// How many of those sequences each of them has.
     pub running_adapter_counts: Vec<u32>,
+    /// From 0 to 1.
+    pub kv_cache_usage: f64,
     /// Capacity in tokens.
     pub kv_cache_tokens: f64,
-    /// Counted since the start.
-    pub preemptions: f64,
     /// Upper bounds of `step_counts` in tokens, one fewer than there are counts.
     pub step_bounds: Vec<f64>,
     /// Steps by the number of their tokens, counted since the start.
     pub step_counts: Vec<f64>,
     /// Tokens of all steps, counted since the start.
     pub step_tokens: f64,
+    /// Counted since the start.
+    pub preemptions: f64,
     /// Counted since the start.
     pub prompt_tokens: f64,
     /// Counted since the start.
@@ -349,9 +351,9 @@ impl NativeEngine {
         let inner = self.inner()?;
         blocking(env, move || {
             let adapter = Adapter::open(Path::new(&dir), inner.current()?.config(), &inner.compute)?;
+            let adapter = adapter.named(&name);
             inner.adapters.set(name, Arc::new(adapter));
             Ok(())
-            let adapter = adapter.named(&name);
         })
     }
 
@@ -376,10 +378,10 @@ impl NativeEngine {
         let GeneratorStats {
             running,
             waiting,
-            kv_usage,
-            kv_cache_tokens,
             running_adapters,
             step_sizes,
+            kv_usage,
+            kv_cache_tokens,
             preemptions,
             prompt_tokens_total,
             generation_tokens_total,
@@ -392,8 +394,6 @@ impl NativeEngine {
         Ok(NativeEngineStats {
             running: u32::try_from(running).unwrap_or(u32::MAX),
             waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
-            kv_cache_usage: kv_usage,
-            kv_cache_tokens: kv_cache_tokens as f64,
             running_adapter_counts: running_adapters
                 .iter()
                 .map(|(_, count)| u32::try_from(*count).unwrap_or(u32::MAX))
@@ -402,6 +402,8 @@ impl NativeEngine {
             step_bounds: STEP_SIZE_BOUNDS.map(|bound| bound as f64).to_vec(),
             step_counts: step_sizes.counts.map(|count| count as f64).to_vec(),
             step_tokens: step_sizes.tokens as f64,
+            kv_cache_usage: kv_usage,
+            kv_cache_tokens: kv_cache_tokens as f64,
             preemptions: preemptions as f64,
             prompt_tokens: prompt_tokens_total as f64,
             generation_tokens: generation_tokens_total as f64,
@@ -450,14 +452,18 @@ impl NativeEngine {
 }
 
 fn generator_options(options: &NativeEngineOptions) -> Result<GeneratorOptions, NativeError> {
+    let defaults = GeneratorOptions::default();
     let kv_bytes = options.kv_cache_bytes.map(|bytes| size("kvCacheBytes", bytes));
     Ok(GeneratorOptions {
         max_num_seqs: options.max_num_seqs as usize,
+        max_batched_tokens: options
+            .max_batched_tokens
+            .map_or(defaults.max_batched_tokens, |tokens| tokens as usize),
         max_model_len: options.max_model_len.map(|length| length as usize),
         kv_bytes: kv_bytes.transpose()?,
         prefix_cache: options.prefix_cache,
         version: whole("version", options.version)?,
-        ..GeneratorOptions::default()
+        ..defaults
     })
 }
 

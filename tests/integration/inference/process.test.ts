@@ -6,6 +6,7 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
+import { openTrainer } from "../../../ts/native/index.ts";
 import { selfCommand } from "../../../ts/self-command.ts";
 import { InferenceAdmin } from "../../../ts/inference-client/index.ts";
 import type { ReadyFile } from "../../../ts/monitors/index.ts";
@@ -249,8 +250,77 @@ describe("prl inference <model folder>", () => {
     expect(chat).toMatchObject({ choices: [{ message: { content: "", reasoning: expect.any(String) } }] });
   });
 
+  it("loads adapters, bounds them, and has sampling defaults under vLLM's names", async () => {
+    const adapters = [4, 8].map((rank) => ({ rank, dir: join(root.dir, `adapter-${rank}`) }));
+    for (const { rank, dir } of adapters) {
+      const trainer = await openTrainer(weights.dir, {
+        threads: 1,
+        loss: { type: "ce" },
+        optim: { type: "adamw", lr: 0.1 },
+        lora: { rank },
+      });
+      await trainer.save(dir);
+      await trainer.close();
+    }
+    const [small = "", large = ""] = adapters.map(({ dir }) => dir);
+    const { command, args } = selfCommand();
+    const flags = "--port 0 --threads 1 --name tiny --enable-lora --max-loras 1 --max-lora-rank 4";
+    const generation = ["--generation-config", "vllm", "--override-generation-config", '{"temperature": 0}'];
+    const child = spawn(
+      command,
+      [...args, "inference", weights.dir, ...flags.split(" "), "--lora-modules", `mine=${small}`, ...generation],
+      { stdio: ["ignore", "pipe", "pipe"] },
+    );
+    children.push(child);
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const url = line.toString().trim();
+    const post = async (path: string, body: object) => {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+      return (await response.json()) as Record<string, unknown>;
+    };
+    expect(await (await fetch(`${url}/v1/models`)).json()).toMatchObject({ data: [{ id: "tiny" }, { id: "mine" }] });
+    const prompt = "abcdefghijklmnopqrstuvwxyz";
+    const asked = (more: object) => post("/v1/completions", { model: "mine", prompt, ignore_eos: true, ...more });
+    const greedy = await asked({ temperature: 0 });
+    expect(greedy).toMatchObject({ choices: [{ finish_reason: "length" }] });
+    expect((await asked({ seed: 5 }))["choices"]).toEqual(greedy["choices"]);
+    expect((await asked({ seed: 5, temperature: 1 }))["choices"]).not.toEqual(greedy["choices"]);
+    const refused = await post("/v1/load_lora_adapter", { lora_name: "other", lora_path: small });
+    expect(refused).toMatchObject({ error: { message: expect.stringContaining("1 adapters are loaded") } });
+    await post("/v1/unload_lora_adapter", { lora_name: "mine" });
+    const above = await post("/v1/load_lora_adapter", { lora_name: "other", lora_path: large });
+    expect(above).toMatchObject({ error: { message: expect.stringContaining("rank 8, above --max-lora-rank 4") } });
+  });
+
+  it("computes no more tokens in a step than it is given, and says how many adapters it may have", async () => {
+    const { command, args } = selfCommand();
+    const flags = "--port 0 --threads 1 --name tiny --max-num-batched-tokens 7 --max-loras 3".split(" ");
+    const child = spawn(command, [...args, "inference", weights.dir, ...flags], { stdio: ["ignore", "pipe", "pipe"] });
+    children.push(child);
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const url = line.toString().trim();
+    const response = await fetch(`${url}/v1/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "tiny", prompt: "abcdefghijklmnopqrstuvwxyz", max_tokens: 4, ignore_eos: true }),
+    });
+    expect(response.status).toBe(200);
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const steps = (end: string) =>
+      Number(new RegExp(`^vllm:iteration_tokens_total_${end} (\\d+)$`, "mu").exec(text)?.[1]);
+    // The prompt of 26 tokens takes 4 steps, and each token after the first one.
+    expect([steps("count\\{.*\\}"), steps('bucket\\{.*le="8"\\}'), steps("sum\\{.*\\}")]).toEqual([7, 7, 29]);
+    expect(text).toMatch(/^vllm:lora_requests_info\{max_lora="3",/mu);
+  });
+
   it.each([
     [["nowhere"], "is no folder with a model"],
+    [["--lora-modules", "mine"], "<name>=<folder>"],
+    [["--lora-modules", "mine=/nowhere"], "/nowhere"],
+    [["--max-loras", "0"], "--max-loras"],
+    [["--generation-config", "/nowhere"], "/nowhere/generation_config.json"],
+    [["--override-generation-config", '{"num_beams": 2}'], "num_beams"],
     [["--tool-call-parser", "other"], "one of hermes, llama3_json, qwen3_coder, qwen3_xml"],
     [["--default-chat-template-kwargs", "[1]"], "must be a JSON object"],
     [["--chat-template", "nowhere.jinja"], "nowhere.jinja"],

@@ -34,14 +34,15 @@ export interface ServedModel {
   readonly apiKeys?: readonly string[];
   /** How chats are written and read; by default as the model's files say. */
   readonly chats?: InferenceServerOptions["chats"];
+  /** Sampling parameters of requests under /v1 that leave them out; by default the API's own. */
+  readonly samplingDefaults?: InferenceServerOptions["samplingDefaults"];
+  readonly adapters?: InferenceServerOptions["adapters"];
 }
 
 /** Serves while `use` works with the address; rejects as soon as a signal stops the process. */
-export async function serve(
-  { config, model, puller, index, names, weightRoots = [config.model_dir], apiKeys = [], chats = {} }: ServedModel,
-  io: CommandIo,
-  use: (url: string) => Promise<void>,
-): Promise<void> {
+export async function serve(served: ServedModel, io: CommandIo, use: (url: string) => Promise<void>): Promise<void> {
+  const { config, model, puller, index, names, weightRoots = [config.model_dir] } = served;
+  const { apiKeys = [], chats = {}, samplingDefaults = {}, adapters = {} } = served;
   const { max_num_seqs: running, max_waiting: waiting, model: named, server: place } = config.inference;
   const controlKey = transportToken(io.env);
   const server = await createInferenceServer(model, {
@@ -51,6 +52,8 @@ export async function serve(
     weightRoots,
     apiKeys: await samplingKeys(apiKeys, place.host, controlKey),
     chats,
+    samplingDefaults,
+    adapters,
     maxSamples: running + waiting,
     returnsRoutedExperts: config.inference.enable_return_routed_experts,
     ...(puller === null ? {} : { puller }),

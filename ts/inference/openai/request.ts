@@ -174,23 +174,26 @@ export function toGenerate(
 }
 
 /** The prompt's tokens within `truncate_prompt_tokens`; -1 leaves room for `max_tokens`. vLLM leaves out the beginning by default. */
-function truncated(
-  body: ChatBody | CompletionBody,
-  promptIds: Uint32Array,
-  { maxModelLen }: RequestLimits,
-): Uint32Array {
+function truncated(body: ChatBody | CompletionBody, promptIds: Uint32Array, limits: RequestLimits): Uint32Array {
   const { truncate_prompt_tokens: most } = body;
   if (most === null || most === undefined) return promptIds;
-  const room = Math.max(maxModelLen - (maxTokensOf(body) ?? 0), 0);
+  const room = Math.max(limits.maxModelLen - (maxTokensOf(body, limits) ?? 0), 0);
   const count = most === -1 ? room : most;
   if (promptIds.length <= count) return promptIds;
   return body.truncation_side === "right" ? promptIds.subarray(0, count) : promptIds.subarray(promptIds.length - count);
 }
 
 /** Most tokens to sample. A text has a default; with 0 nothing is sampled, and the text is echoed or scored alone. */
-function maxTokensOf(body: ChatBody | CompletionBody): number | null {
-  if ("messages" in body) return body.max_completion_tokens ?? body.max_tokens ?? null;
-  return body.max_tokens ?? DEFAULT_COMPLETION_TOKENS;
+function maxTokensOf(
+  body: ChatBody | CompletionBody,
+  { samplingDefaults }: Partial<RequestLimits> = {},
+): number | null {
+  const asked =
+    "messages" in body
+      ? (body.max_completion_tokens ?? body.max_tokens ?? null)
+      : (body.max_tokens ?? DEFAULT_COMPLETION_TOKENS);
+  const most = samplingDefaults?.max_new_tokens ?? null;
+  return asked === null || most === null ? (asked ?? most) : Math.min(asked, most);
 }
 
 /** How many log-probabilities each token of the answer has beside its own; null: none at all. */
@@ -212,23 +215,24 @@ function toGenerateOne(
   limits: RequestLimits,
 ): ParsedRequest {
   const { model, stream, stream_options: options, priority, cache_salt } = body;
+  const defaults = limits.samplingDefaults ?? {};
   const parameters = {
     n: body.n,
-    max_tokens: maxTokensOf(body),
+    max_tokens: maxTokensOf(body, limits),
     min_tokens: body.min_tokens,
-    temperature: body.temperature,
-    top_p: body.top_p,
-    top_k: body.top_k,
+    temperature: body.temperature ?? defaults.temperature,
+    top_p: body.top_p ?? defaults.top_p,
+    top_k: body.top_k ?? defaults.top_k,
     seed: body.seed,
     stop: body.stop,
     stop_token_ids: body.stop_token_ids,
     ignore_eos: body.ignore_eos,
     logprobs: logprobsOf(body),
     prompt_logprobs: body.prompt_logprobs,
-    min_p: body.min_p,
+    min_p: body.min_p ?? defaults.min_p,
     presence_penalty: body.presence_penalty,
     frequency_penalty: body.frequency_penalty,
-    repetition_penalty: body.repetition_penalty,
+    repetition_penalty: body.repetition_penalty ?? defaults.repetition_penalty,
     logit_bias: clamped(body.logit_bias),
     allowed_token_ids: body.allowed_token_ids,
     bad_words: body.bad_words,

@@ -6,6 +6,7 @@
  */
 import { PrlError } from "../../errors.ts";
 import type { StructuredOutput } from "../../native/index.ts";
+import type { SamplingDefaults } from "../generation-config.ts";
 import { badRequest, HttpError, unsupported } from "../errors.ts";
 import { flag, integer, isAbsent, isTokenId, number, object, shown, text } from "./fields/checks.ts";
 import { LOGIT_FIELDS, logitControls, type LogitControls } from "./fields/logit-controls.ts";
@@ -19,6 +20,8 @@ export interface RequestLimits {
   servedModelNames: readonly string[];
   /** Answers have the experts that tokens went to. */
   returnsRoutedExperts: boolean;
+  /** Values of parameters that requests of the text endpoints leave out. */
+  samplingDefaults?: SamplingDefaults;
   /** Adapters that `model` may name too. */
   adapters: { has(name: string): boolean };
 }

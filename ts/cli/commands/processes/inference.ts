@@ -6,8 +6,6 @@
  */
 import { resolve } from "node:path";
 
-import { z } from "zod";
-
 import { explain, PrlError } from "../../../errors.ts";
 import { readRegularFile } from "../../../files/regular-file.ts";
 import {
@@ -30,11 +28,16 @@ import { CHILD_OPTIONS, untilStopped } from "../../processes/child.ts";
 import type { Command, CommandIo } from "../../command.ts";
 import { RULES } from "../../arguments/option-rule.ts";
 import { modelFolder } from "../../processes/model-download.ts";
+import { jsonObject, SERVING_OPTIONS, servingOptions } from "../../processes/serving-options.ts";
 import { closeWithin, CLOSE_ENGINE_MS, FOREVER, orStopped, serve } from "../../processes/serve-model.ts";
 
 const COMPONENT = "inference";
 const DTYPES = ["auto", "float32", "bfloat16"];
 const DEFAULT_PORT = 8000;
+/** A step of the engine has a row for each. */
+const MOST_BATCHED_TOKENS = 1_048_576;
+const BATCHED = "--max-num-batched-tokens";
+const KWARGS = "--default-chat-template-kwargs";
 const FOLDER_OPTIONS = [
   {
     flag: "--host",
@@ -72,6 +75,12 @@ const FOLDER_OPTIONS = [
   },
   { flag: "--max-num-seqs", value: "<n>", rule: RULES.count, summary: "Most sequences decoded together (default 256)" },
   {
+    flag: BATCHED,
+    value: "<n>",
+    rule: { is: "integer", least: 1, most: MOST_BATCHED_TOKENS },
+    summary: "Most tokens of one step; longer prompts are computed in parts (default 512)",
+  },
+  {
     flag: "--max-waiting",
     value: "<n>",
     rule: RULES.whole,
@@ -104,7 +113,7 @@ const FOLDER_OPTIONS = [
     summary: "A Jinja template for chats in place of the model's",
   },
   {
-    flag: "--default-chat-template-kwargs",
+    flag: KWARGS,
     value: "<json>",
     summary: 'Variables of the template that a request may change, such as {"enable_thinking": false}',
   },
@@ -126,6 +135,7 @@ const FOLDER_OPTIONS = [
     summary: "Answers of /inference/v1/generate have the experts that tokens went to, for router replay",
   },
   { flag: "--seed", value: "<n>", rule: RULES.whole, summary: "Seed of requests that have none (default 0)" },
+  ...SERVING_OPTIONS,
 ] as const;
 
 export const command: Command = {
@@ -174,12 +184,15 @@ async function serveFolder(args: readonly string[], io: CommandIo): Promise<numb
   const config = folderConfig(options, { dir, host, name: names[0] ?? name });
   const chats = await chatOptions(options);
   const weightRoots = rootsOf(options, io.cwd, dir);
+  const serving = await servingOptions(options, dir, io);
+  const batched = options.has(BATCHED) ? { maxBatchedTokens: numberOption(options, BATCHED, 0) } : {};
   const { signal } = io;
   return untilStopped(io, async () => {
-    const loading = { ...(await engineOptions(config)), ...(adapter !== null && { adapter }) };
+    const loading = { ...(await engineOptions(config)), ...batched, ...(adapter !== null && { adapter }) };
     const model = await orStopped(signal, loadModel(dir, loading));
     try {
-      await serve({ config, model, puller: null, index: 0, names, weightRoots, apiKeys, chats }, io, async (url) => {
+      const offered = { config, model, puller: null, index: 0, names, weightRoots, apiKeys, chats, ...serving };
+      await serve(offered, io, async (url) => {
         if (io.json) io.writeJson({ url, model: config.inference.model?.name });
         else io.stdout.write(`${url}\n`);
         await FOREVER;
@@ -194,7 +207,7 @@ async function serveFolder(args: readonly string[], io: CommandIo): Promise<numb
 async function chatOptions(options: ReadonlyMap<string, string>): Promise<InferenceServerOptions["chats"]> {
   const template = options.get("--chat-template");
   return {
-    templateKwargs: templateVariables(options.get("--default-chat-template-kwargs") ?? "{}"),
+    templateKwargs: jsonObject(KWARGS, options.get(KWARGS) ?? "{}"),
     chatTemplate: template === undefined ? undefined : await readTemplate(template),
     toolCallParser: TOOL_CALL_PARSERS.find((one) => one === options.get("--tool-call-parser")),
     reasoningParser: REASONING_PARSERS.find((one) => one === options.get("--reasoning-parser")),
@@ -207,21 +220,6 @@ async function readTemplate(file: string): Promise<string> {
   } catch (error) {
     throw new PrlError("PRL_CLI_USAGE", `prl inference: --chat-template: ${file} cannot be read: ${explain(error)}`);
   }
-}
-
-const variables = z.record(z.string(), z.unknown());
-
-function templateVariables(text: string): Readonly<Record<string, unknown>> {
-  let value: unknown = null;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The check below says what is expected.
-  }
-  const { data } = variables.safeParse(value);
-  if (data !== undefined) return data;
-  const flag = "--default-chat-template-kwargs";
-  throw new PrlError("PRL_CLI_USAGE", `prl inference: ${flag}: must be a JSON object, got ${text}`);
 }
 
 /** The config that stands for the options of a folder. */
