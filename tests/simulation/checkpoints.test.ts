@@ -130,6 +130,7 @@ class Run {
   #newSaver(): CheckpointSaver {
     return new CheckpointSaver({
       checkpoints: { ...this.writer, rules: this.rules },
+      runDir: this.disk.dir,
       maxSteps: null,
       metrics: { log: () => undefined, event: () => undefined, close: () => undefined },
       signal: new AbortController().signal,

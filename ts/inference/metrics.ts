@@ -53,7 +53,7 @@ const METRICS: Metric[] = [
   },
 ];
 
-/** What the server itself knows of the samples that the engine was asked for. */
+/** The counts of the server of samples that the engine was asked for. */
 export interface ServerCounts {
   readonly requests: RequestMetrics;
   /** How many adapters may be loaded. */

@@ -53,9 +53,10 @@ function installer(packages: Record<string, string | null> = VERSIONS, name: Pyt
 }
 
 test("the README of the trainer names the torch of the lock file and the oldest one", async () => {
-  const root = join(import.meta.dirname, "../../..");
-  const [, locked] = /^torch==(\S+)$/mu.exec(await readFile(join(root, "ts/python/locks/torch.in"), "utf8")) ?? [];
-  const readme = await readFile(join(root, "ts/trainer/README.md"), "utf8");
+  const repository = join(import.meta.dirname, "../../..");
+  const [, locked] =
+    /^torch==(\S+)$/mu.exec(await readFile(join(repository, "ts/python/locks/torch.in"), "utf8")) ?? [];
+  const readme = await readFile(join(repository, "ts/trainer/README.md"), "utf8");
   expect(readme).toContain(`They have torch ${locked},`);
   expect(readme).toContain(`torch\nfrom ${PYTHON_ENVIRONMENTS.torch.torch} on`);
 });

@@ -31,7 +31,7 @@ const DOCUMENTS = /\.(?:md|toml|yaml|yml|sh|in|overrides|dockerignore|gitignore)
 
 /** Files of data, which other programs wrote, and the licence. */
 const DATA =
-  /\.(?:json|jsonl|csv|svg|lock|txt|parquet|safetensors)$|^LICENSE$|^crates\/fuzz\/corpus\/|^native\/index\.js$/u;
+  /\.(?:json|jsonl|csv|svg|lock|txt|parquet|safetensors)$|^LICENSE$|^(?:crates|tests)\/fuzz\/corpus\/|^native\/index\.js$/u;
 
 export const isData = (file: string): boolean => DATA.test(file);
 

@@ -11,7 +11,7 @@ export class CompletionCursor {
   /** Tokens before the next increment. */
   tokens = 0;
   cachedTokens = 0;
-  /** What the engine has said last of the time that its parts took. */
+  /** The times of its parts, as the engine has given them last. */
   times: RequestTimes | null = null;
   readonly #experts: RoutedExperts[] = [];
   #version: number | null = null;

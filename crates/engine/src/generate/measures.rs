@@ -1,4 +1,4 @@
-//! What is measured of requests and steps: times and sizes, which decide nothing.
+//! Measures of requests and steps: times and sizes, which decide nothing.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,7 +40,7 @@ pub struct RequestTimes {
 pub(super) struct Stages {
     submitted: Instant,
     admitted: Option<Instant>,
-    /// Of the first token and of the last one so far.
+    /// When the first token came, and the last one so far.
     sampled: Option<(Instant, Instant)>,
 }
 

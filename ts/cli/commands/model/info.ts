@@ -72,7 +72,7 @@ function infoLines(info: ModelInfo): string[] {
   return [...rows.map(([label, text]) => `${label.padEnd(14)}${printable(text)}`), ...memoryLines(info)];
 }
 
-/** What an adapter would be, where the model can be trained. */
+/** The row on the adapter that the model can have, where it can be trained. */
 function loraRow({ train, lora, parameters }: ModelInfo): [string, string][] {
   if (lora === null || train !== null) return [];
   const share = parameters === null ? "" : `, ${((100 * lora.parameters) / parameters).toPrecision(2)} %`;

@@ -5,9 +5,9 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { samplingDefaults } from "../../../ts/inference/generation-config.ts";
-import { chatSchema, completionSchema, toGenerate } from "../../../ts/inference/openai/request.ts";
-import { parseGenerateRequest, type RequestLimits } from "../../../ts/inference/requests/request.ts";
+import { samplingDefaults } from "../../../../ts/inference/generation-config.ts";
+import { chatSchema, completionSchema, toGenerate } from "../../../../ts/inference/openai/request.ts";
+import { parseGenerateRequest, type RequestLimits } from "../../../../ts/inference/requests/request.ts";
 
 const FILE = { temperature: 0.6, top_p: 0.95, top_k: 20, do_sample: true, eos_token_id: [3, 4], max_new_tokens: 6 };
 

@@ -1,7 +1,7 @@
 /** Samples are counted under vLLM's names, in the form that Prometheus reads. */
 import { describe, expect, it } from "vitest";
 
-import { RequestMetrics } from "../../../ts/inference/request-metrics.ts";
+import { RequestMetrics } from "../../../../ts/inference/request-metrics.ts";
 
 const LABELS = 'engine="0",model_name="m"';
 
