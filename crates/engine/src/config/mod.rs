@@ -6,6 +6,7 @@
 mod difference;
 mod dtype;
 mod frequencies;
+mod hub_name;
 mod lookup;
 mod moe;
 mod refuse;
@@ -19,8 +20,8 @@ use serde_json::Value;
 pub use dtype::{BaseDtype, WeightDtype, WeightFormat};
 
 use crate::error::EngineError;
-use crate::model::lora::hub_name;
 pub use frequencies::{Llama3, Yarn};
+pub(crate) use hub_name::hub_name;
 use lookup::{flag, number, optional, size, token_ids};
 pub use moe::Moe;
 use moe::moe;

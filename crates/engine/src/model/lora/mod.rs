@@ -17,7 +17,6 @@ mod peft;
 pub use adapter::Adapter;
 pub(crate) use adapter::scale_rows;
 pub(crate) use apply::{Adapted, LoraWorkspace, Product, Segment, push};
-pub(crate) use base::hub_name;
 pub use config::{LoraConfig, LoraTarget};
 pub(crate) use dropout::Dropout;
 pub(crate) use layout::{AdapterLayout, Site};
