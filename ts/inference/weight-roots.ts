@@ -38,7 +38,7 @@ export class WeightRoots {
     }
     for (const root of this.#roots) if (isWithin(await resolved(root), found)) return found;
     const named = this.#roots.length === 0 ? "there are none" : this.#roots.join(", ");
-    const advice = "prl inference <model> takes more with --weights-root";
+    const advice = "a server takes more with --weights-root, or as a part of a run with inference.server.weight_roots";
     const shown = path.length > SHOWN_CHARACTERS ? `${path.slice(0, SHOWN_CHARACTERS)}...` : path;
     const message = `${field}: ${shown} is outside of the folders that this server loads weights from (${named}); ${advice}`;
     throw new HttpError(403, "PRL_INFERENCE_FOLDER", message);

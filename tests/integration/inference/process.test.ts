@@ -11,6 +11,7 @@ import { selfCommand } from "../../../ts/self-command.ts";
 import { InferenceAdmin } from "../../../ts/inference-client/index.ts";
 import type { ReadyFile } from "../../../ts/monitors/index.ts";
 import { InferenceClient } from "../../../ts/inference-client/index.ts";
+import { argumentsWith } from "../../support/hidden-key.ts";
 import { publishVersion, scratch, type WeightsFolder } from "./tiny-model.ts";
 
 const READY_DEADLINE_MS = 60_000;
@@ -189,7 +190,7 @@ describe("prl inference <model folder>", () => {
         ...args,
         "inference",
         weights.dir,
-        ..."--port 0 --threads 1 --served-model-name mine,other --api-key one,two".split(" "),
+        ..."--port 0 --threads 1 --served-model-name mine,other --api-key first-key,second-key".split(" "),
         ..."--max-num-seqs 4 --max-waiting 0 --no-enable-prefix-caching --seed 3".split(" "),
       ],
       {
@@ -197,6 +198,8 @@ describe("prl inference <model folder>", () => {
       },
     );
     children.push(child);
+    let said = "";
+    child.stderr.on("data", (chunk) => (said += String(chunk)));
     const exited = once(child, "exit");
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const url = line.toString().trim();
@@ -206,12 +209,36 @@ describe("prl inference <model folder>", () => {
         headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
         body: JSON.stringify({ messages: [{ role: "user", content: "hi" }], max_tokens: 4, ...more }),
       });
-    const response = await ask("two", { model: "other" });
+    expect(said).toContain("Warning: --api-key: other users of this machine could see the key");
+    for (const key of ["first-key", "second-key"]) {
+      expect(said).not.toContain(key);
+      expect(await argumentsWith(key)).toEqual([]);
+    }
+    expect(await readFile(`/proc/${child.pid}/cmdline`, "utf8")).toContain(`--api-key ***,***`);
+    const response = await ask("second-key", { model: "other" });
     expect(await response.json()).toMatchObject({ model: "other", choices: [{ message: { role: "assistant" } }] });
-    expect((await ask("three", {})).status).toBe(401);
-    expect((await ask("one", { n: 5 })).status).toBe(429);
+    expect((await ask("third-key", {})).status).toBe(401);
+    expect((await ask("first-key", { n: 5 })).status).toBe(429);
     child.kill("SIGTERM");
     expect(await exited).toEqual([143, null]);
+  });
+
+  it("takes keys from a file", async () => {
+    const keys = join(root.dir, "keys");
+    await writeFile(keys, "key-of-a-line\nsecond, third\n");
+    const { command, args } = selfCommand();
+    const given = ["inference", weights.dir, "--port", "0", "--threads", "1", "--api-key-file", keys];
+    const child = spawn(command, [...args, ...given], { stdio: ["ignore", "pipe", "pipe"] });
+    children.push(child);
+    let said = "";
+    child.stderr.on("data", (chunk) => (said += String(chunk)));
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const listed = async (key: string) =>
+      (await fetch(`${line.toString().trim()}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+    const statuses = { "key-of-a-line": 200, second: 200, third: 200, fourth: 401 };
+    for (const [key, status] of Object.entries(statuses)) expect([key, await listed(key)]).toEqual([key, status]);
+    expect(said).not.toContain("Warning");
+    expect(await argumentsWith("key-of-a-line")).toEqual([]);
   });
 
   it("takes a template, its variables, parsers and a dtype under vLLM's names", async () => {
@@ -266,11 +293,10 @@ describe("prl inference <model folder>", () => {
     const { command, args } = selfCommand();
     const flags = "--port 0 --threads 1 --name tiny --enable-lora --max-loras 1 --max-lora-rank 4";
     const generation = ["--generation-config", "vllm", "--override-generation-config", '{"temperature": 0}'];
-    const child = spawn(
-      command,
-      [...args, "inference", weights.dir, ...flags.split(" "), "--lora-modules", `mine=${small}`, ...generation],
-      { stdio: ["ignore", "pipe", "pipe"] },
-    );
+    const modules = ["--lora-modules", `mine=${small}`, "--weights-root", root.dir];
+    const child = spawn(command, [...args, "inference", weights.dir, ...flags.split(" "), ...modules, ...generation], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     children.push(child);
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const url = line.toString().trim();
@@ -324,6 +350,10 @@ describe("prl inference <model folder>", () => {
     [["--tool-call-parser", "other"], "one of hermes, llama3_json, qwen3_coder, qwen3_xml"],
     [["--default-chat-template-kwargs", "[1]"], "must be a JSON object"],
     [["--chat-template", "nowhere.jinja"], "nowhere.jinja"],
+    [["--api-key-file", "nowhere.txt"], "--api-key-file: "],
+    [["--api-key-file", "/dev/null"], "--api-key-file: "],
+    [["--api-key-env", "PRL_NO_SUCH_VARIABLE"], "PRL_NO_SUCH_VARIABLE is not set"],
+    [["--api-key", "a", "--api-key-file", "b"], "--api-key and --api-key-file name the same keys: give one"],
   ])("refuses %j", async (wrong, message) => {
     const { command, args } = selfCommand();
     const given = wrong.length === 1 ? wrong.map((name) => join(root.dir, name)) : [weights.dir, ...wrong];

@@ -34,7 +34,7 @@ describe("flags", () => {
     [["--model", "./m"], [["model", { name: "./m" }]]],
     [["--model.name", "./m"], [["model.name", "./m"]]],
     [["--exp-id", "x"], [["run.name", "x"]]],
-    [["--trainer-gpus", "2"], [["trainer.ranks", "2"]]],
+    [["--trainer-gpus", "2"], [["trainer.ranks", 2]]],
     [["--clean"], [["clean", true]]],
     [["--no-clean"], [["clean", false]]],
     [["--clean", "false", "a.toml"], [["clean", false]]],

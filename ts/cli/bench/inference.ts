@@ -32,7 +32,11 @@ export async function benchInference(args: readonly string[], io: CommandIo): Pr
   }
   const { batch_size: batchSize, train } = config.orchestrator;
   const requests = batchSize ?? config.inference.max_num_seqs;
-  const inference = { ...config.inference, server: { host: "127.0.0.1", port: 0 }, model: { name: "bench" } };
+  const inference = {
+    ...config.inference,
+    server: { host: "127.0.0.1", port: 0, weight_roots: [] },
+    model: { name: "bench" },
+  };
   const process = parseInferenceProcessConfig({ model_dir: modelDir, seed: config.seed, inference }, "prl inference");
   const options = await engineOptions(process);
   const half = Math.floor((options.maxModelLen ?? config.seq_len) / 2);

@@ -68,14 +68,19 @@ export function serverAddresses(name: string, { kubernetes, inference }: RlConfi
 
 /** The config that the pod of the run reads. */
 function configOfPods({ config, run }: Deployment, name: string): RlConfig {
-  const { kubernetes: block, orchestrator } = config;
+  const { kubernetes: block, inference, orchestrator } = config;
   const { client } = orchestrator;
+  const weights = `${PLACES.runs}/${run}/weights`;
   return {
     ...config,
     clean: false,
     run: { ...config.run, name: run },
     output_dir: PLACES.runs,
     trainer: { ...config.trainer, output_dir: PLACES.runs },
+    // The servers have run directories that are not that of the run.
+    inference: block.inference_pods
+      ? { ...inference, server: { ...inference.server, weight_roots: [...inference.server.weight_roots, weights] } }
+      : inference,
     orchestrator: {
       ...orchestrator,
       output_dir: PLACES.runs,

@@ -102,7 +102,7 @@ async function runPrepared(
     environmentRecord(evaluation.name, environment, origin),
   );
   await lockEnvironments(directory.path, records, options.resume === true);
-  await atomicWriteJson(join(directory.path, "configs", "eval.json"), config);
+  await atomicWriteJson(join(directory.path, "configs", "eval.json"), { ...config, headers: hidden(config.headers) });
   await atomicWriteJson(join(directory.path, "configs", "environments.json"), records);
   const tracesPath = join(directory.path, "traces.jsonl");
   const kept = await keepScored(tracesPath);
@@ -133,6 +133,11 @@ async function runPrepared(
   summary.wall_seconds = (performance.now() - started) / 1000;
   await atomicWriteJson(join(directory.path, "summary.json"), summary);
   return summary;
+}
+
+/** The headers without their values, of which any may be a key. */
+function hidden(headers: EvalConfig["headers"]): EvalConfig["headers"] {
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, "***"]));
 }
 
 function checkScored(reports: readonly EvaluationReport[]): void {

@@ -14,6 +14,7 @@ import {
   type MockRequest,
   status,
 } from "../../../support/mock-endpoint.ts";
+import { filesWith } from "../../../support/hidden-key.ts";
 import { prl } from "../run.ts";
 import { modulePath } from "../../../support/compiled.ts";
 
@@ -132,6 +133,7 @@ describe("prl eval", () => {
       join(dir, "eval.toml"),
       `endpoints = "./endpoints.toml"
 rollouts = 2
+headers = { x-org-key = "key-of-all" }
 [sampling]
 temperature = 0.25
 [[eval]]
@@ -154,6 +156,7 @@ id = "ours"
 model = "org/big"
 url = "${mock.url}/one"
 api_key_var = "OUR_KEY"
+headers = { x-gateway-key = "key-of-one" }
 [[endpoint]]
 id = "ours"
 model = "org/big"
@@ -162,7 +165,7 @@ url = "${mock.url}/two"
     );
     const without = await prl(["eval", "eval.toml"], dir);
     expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("OUR_KEY")]);
-    const ran = await prl(["eval", "eval.toml", "--json"], dir, { OUR_KEY: "secret" });
+    const ran = await prl(["eval", "eval.toml", "--json"], dir, { OUR_KEY: "key-of-ours" });
     expect(ran.code).toBe(0);
     const { evaluations } = JSON.parse(ran.stdout) as EvalSummary;
     expect(evaluations).toMatchObject([
@@ -173,16 +176,20 @@ url = "${mock.url}/two"
     expect(["one", "two", "direct"].map((name) => paths.filter((path) => path === name).length)).toEqual([2, 2, 3]);
     const [first] = mock.requests.filter(({ path }) => path.startsWith("/one"));
     expect(first).toMatchObject({
-      headers: { authorization: "Bearer secret" },
+      headers: { authorization: "Bearer key-of-ours", "x-org-key": "key-of-all", "x-gateway-key": "key-of-one" },
       body: { model: "org/big", temperature: 0.25 },
     });
     const [direct] = mock.requests.filter(({ path }) => path.startsWith("/direct"));
     expect(direct?.body).toMatchObject({ temperature: 0, top_logprobs: 1 });
     expect(direct?.body).not.toHaveProperty("seed");
-    expect(ran.stdout).not.toContain("secret");
-    expect(
-      readFileSync(join(dir, "outputs", (JSON.parse(ran.stdout) as EvalSummary).run, "configs/eval.json"), "utf8"),
-    ).not.toContain("secret");
+    expect(ran.stdout + ran.stderr).not.toMatch(/key-of-/u);
+    for (const key of ["key-of-ours", "key-of-all", "key-of-one"])
+      expect(await filesWith(join(dir, "outputs"), key)).toEqual([]);
+    const { run } = JSON.parse(ran.stdout) as EvalSummary;
+    const written = JSON.parse(readFileSync(join(dir, "outputs", run, "configs/eval.json"), "utf8")) as object;
+    expect(written).toMatchObject({ headers: { "x-org-key": "***" } });
+    const again = await prl(["eval", "eval.toml", "--run.name", run, "--resume"], dir, { OUR_KEY: "key-of-ours" });
+    expect([again.code, mock.requests.length]).toEqual([0, 7]);
   });
 
   test("a rollout that fails is a row with its error, and --resume runs only what is missing", async () => {

@@ -22,6 +22,7 @@ import { loadModel } from "../../../native/index.ts";
 import { REASONING_PARSERS, TOOL_CALL_PARSERS } from "../../../renderers/internal.ts";
 import { openInferencePuller, untilServersTurn, type WeightPuller, weightsFolder } from "../../../transports/index.ts";
 import { numberOption, parseOptions, refusePositionals } from "../../arguments/args.ts";
+import { hideArguments } from "../../arguments/hide-arguments.ts";
 import { BENCH_OPTION, isBench } from "../../bench/option.ts";
 import { eitherWay, partInput, STANDALONE_DETAILS, STANDALONE_USAGE } from "../../processes/standalone.ts";
 import { CHILD_OPTIONS, untilStopped } from "../../processes/child.ts";
@@ -52,7 +53,13 @@ const FOLDER_OPTIONS = [
     flag: "--api-key",
     value: "<key>,...",
     summary:
-      "Keys of which requests under /v1 and /inference need one; safer in a variable, as other users see arguments",
+      "Keys of which requests under /v1 and /inference need one; safer in a file or a variable, as other users see arguments",
+  },
+  {
+    flag: "--api-key-file",
+    value: "<file>",
+    rule: { is: "text" },
+    summary: "File with those keys, on lines or between commas",
   },
   {
     flag: "--api-key-env",
@@ -142,7 +149,7 @@ export const command: Command = {
   name: COMPONENT,
   summary: "Serve a model over HTTP: token ids in, token ids and log-probabilities out",
   usage:
-    "inference <model> [--host 127.0.0.1] [--port 8000] [--served-model-name <name>,...] [--api-key-env <name>] [option]...\n" +
+    "inference <model> [--host 127.0.0.1] [--port 8000] [--served-model-name <name>,...] [--api-key-file <file>] [option]...\n" +
     `       prl inference ${STANDALONE_USAGE}\n` +
     "       prl inference --config <file.json> --run-dir <dir> [--index <i>]\n" +
     "       prl inference --bench [<steps>] <file.toml>... [--key value]...",
@@ -176,7 +183,7 @@ async function serveFolder(args: readonly string[], io: CommandIo): Promise<numb
   }
   refusePositionals("inference <model>", more);
   const host = options.get("--host") ?? "127.0.0.1";
-  const apiKeys = keysOf(options, io);
+  const apiKeys = await keysOf(options, io);
   await checkHost(host, apiKeys);
   const { dir, name, adapter } = await modelFolder(folder, io);
   const served = options.get("--served-model-name");
@@ -240,7 +247,7 @@ function folderConfig(
         kv_cache_bytes: number("--kv-cache-memory-bytes") ?? null,
         prefix_cache: !options.has("--no-enable-prefix-caching"),
         enable_return_routed_experts: options.has("--enable-return-routed-experts"),
-        server: { host, port: number("--port") ?? DEFAULT_PORT },
+        server: { host, port: number("--port") ?? DEFAULT_PORT, weight_roots: [] },
         model: {
           name,
           ...(options.has("--dtype") && { dtype: options.get("--dtype") }),
@@ -252,10 +259,10 @@ function folderConfig(
   );
 }
 
-/** The parts of a text between commas. */
+/** The parts of a text between commas, or on lines. */
 function listed(text: string): string[] {
   return text
-    .split(",")
+    .split(/[,\n]/u)
     .map((part) => part.trim())
     .filter((part) => part !== "");
 }
@@ -267,19 +274,41 @@ function rootsOf(options: ReadonlyMap<string, string>, cwd: string, modelDir: st
   return [modelDir, ...(cwd === "/" ? [] : [cwd])];
 }
 
+const KEY_FLAGS = ["--api-key", "--api-key-file", "--api-key-env"] as const;
+
 /** The API keys. Errors: PRL_CLI_USAGE. */
-function keysOf(options: ReadonlyMap<string, string>, io: CommandIo): string[] {
-  const [given, variable] = [options.get("--api-key"), options.get("--api-key-env")];
-  if (given !== undefined && variable !== undefined)
-    throw new PrlError("PRL_CLI_USAGE", "prl inference: --api-key and --api-key-env name the same keys: give one");
-  const keys = listed(given ?? io.env[variable ?? "VLLM_API_KEY"] ?? "");
-  if (variable === undefined || keys.length > 0) return keys;
-  throw new PrlError("PRL_CLI_USAGE", `prl inference: --api-key-env: ${variable} is not set, or has no key`);
+async function keysOf(options: ReadonlyMap<string, string>, { env, cwd, stderr }: CommandIo): Promise<string[]> {
+  const given = KEY_FLAGS.filter((flag) => options.has(flag));
+  if (given.length > 1) throw wrongKeys(`${given.join(" and ")} name the same keys: give one`);
+  const [flag] = given;
+  const value = flag === undefined ? "VLLM_API_KEY" : (options.get(flag) ?? "");
+  if (flag === "--api-key") {
+    const keys = listed(value);
+    hideArguments(keys);
+    const advice = "--api-key-file and --api-key-env show nothing";
+    stderr.write(`Warning: --api-key: other users of this machine could see the key among the arguments; ${advice}\n`);
+    return keys;
+  }
+  const keys = listed(flag === "--api-key-file" ? await keyFile(resolve(cwd, value)) : (env[value] ?? ""));
+  if (flag === undefined || keys.length > 0) return keys;
+  throw wrongKeys(`${flag}: ${value} ${flag === "--api-key-file" ? "has no key" : "is not set, or has no key"}`);
+}
+
+async function keyFile(file: string): Promise<string> {
+  try {
+    return await readRegularFile(file);
+  } catch (error) {
+    throw wrongKeys(`--api-key-file: ${file} cannot be read: ${explain(error)}`);
+  }
+}
+
+function wrongKeys(problem: string): PrlError {
+  return new PrlError("PRL_CLI_USAGE", `prl inference: ${problem}`);
 }
 
 /** Checks the host before the model is loaded. Errors: PRL_CLI_USAGE. */
 async function checkHost(host: string, apiKeys: readonly string[]): Promise<void> {
-  const advice = "give --api-key-env with the variable that has a key, or listen on 127.0.0.1";
+  const advice = "give --api-key-file or --api-key-env, or listen on 127.0.0.1";
   const problem = await hostProblem(host, apiKeys.length > 0, advice);
   if (problem !== null) throw new PrlError("PRL_CLI_USAGE", `prl inference: --host: ${problem}`);
 }
@@ -306,7 +335,8 @@ async function runChild(args: readonly string[], io: CommandIo): Promise<number>
     let puller: WeightPuller | null = null;
     try {
       puller = await openInferencePuller(runDir, index, config.weight_broadcast);
-      await serve({ config, model, puller, index, weightRoots: [weightsFolder(runDir)] }, io, async (url) => {
+      const weightRoots = [weightsFolder(runDir), ...config.inference.server.weight_roots];
+      await serve({ config, model, puller, index, weightRoots }, io, async (url) => {
         const weights = puller === null ? {} : { weights: puller.address };
         await member.ready({ url, isa: model.isa, dtype: model.dtype, version: config.version, ...weights });
         await FOREVER;

@@ -50,6 +50,12 @@ export const inferenceBlock = z
             "Address to listen on; on one that other machines reach callers need the key of the run, which prl rl makes unless PRL_TRANSPORT_TOKEN has it; vllm: of this machine only",
           ),
         port: z.int().min(0).max(65535).default(0).describe("Port of the first server; 0: any free one"),
+        weight_roots: z
+          .array(z.string().min(1))
+          .default([])
+          .describe(
+            "Absolute paths of folders that a server loads weights from, besides weights/ of its run directory; base_url may name a server with another run directory than that of the run",
+          ),
       })
       .prefault({})
       .describe("Address of the servers"),
