@@ -154,8 +154,9 @@ export class RequestMetrics {
         this.#observe("request_params_max_tokens", maxTokens);
         this.#observe("request_params_n", choices);
         if (times === null) return;
-        // The engine's last word does not come where the server ends a sample itself, as at a stop string.
-        const decode = first === null ? times.decode : (last - first) / 1000;
+        // The engine's times are those of its last word, which does not come where the server ends a sample itself, as at a stop string. Tokens
+        // that came together have no time between them here.
+        const decode = Math.max(times.decode, first === null ? 0 : (last - first) / 1000);
         this.#observe("request_queue_time_seconds", times.queued);
         this.#observe("request_prefill_time_seconds", times.prefill);
         this.#observe("request_decode_time_seconds", decode);
