@@ -25,7 +25,7 @@ describe("the sources of a version", () => {
     const servers = [0, 1, 2].map((i) => new Server(`http://engine-${i}`));
     const engines = servers.map((server, i) => serving(server, `inference-${i}`, `engine-${i}:1`));
     const metrics = { log: () => {}, event: () => {}, close: () => {} };
-    const times = { probeMs: 5, swapMs: 60, patienceMs: 3_000, backoffMs: 5 };
+    const times = { probeMs: 5, swapMs: 10_000, patienceMs: 30_000, backoffMs: 5 };
     const fleet = new EngineFleet(
       engines.map(({ placed }) => placed),
       { maxMeanAbs: 0, metrics, times },
