@@ -50,8 +50,6 @@ export interface SftResult {
   loss: number;
   /** Tokens trained on, prompts included. */
   tokens: number;
-  /** It has ended with a checkpoint before its last step. */
-  isStopped: boolean;
 }
 
 /** Trains `config.max_steps` steps and writes a Hugging Face folder. */
@@ -63,7 +61,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
   const trainer = await openBackend(backendJob(job));
   const { ranks } = trainer;
   const startStep = job.start?.step ?? 0;
-  const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0, isStopped: false };
+  const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0 };
   const saver = job.checkpoints === undefined ? null : new SftSaver(job.checkpoints, metrics, signal);
   const steps = new TrainSteps(trainer, metrics);
   let data: SftData | null = null;
@@ -124,7 +122,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       result.tokens += tokens;
       if (isAsked) {
         await saver.saved;
-        return { ...result, isStopped: true };
+        return result;
       }
     }
     await saver?.saved;
